@@ -1,0 +1,133 @@
+// Errors as values.
+//
+// A function that can fail because of its input returns `Status` or `Result<T>`; only a broken
+// invariant of our own aborts. An error carries what the API edge needs to write OpenAI's error
+// object: a code, a message that says what to do, the path of the offending field (`param`) and a
+// short machine-readable reason (`reason`, OpenAI's `code`).
+//
+//   Result<Config> ParseConfig(const Json& json) {
+//     MLC_ASSIGN_OR_RETURN(int64_t layers, GetInt(json, "num_hidden_layers"));
+//     if (layers <= 0) return InvalidArgument("must be positive").WithParam("num_hidden_layers");
+//     ...
+//   }
+#ifndef MLC_BASE_STATUS_H_
+#define MLC_BASE_STATUS_H_
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace mlc {
+
+// The values cross the C ABI (mlc_llm.h, mlc_status_code); never renumber them.
+enum class StatusCode {
+  kOk = 0,
+  kInvalidArgument = 1,    // the caller's request or option is wrong
+  kNotFound = 2,           // a file, model or function that was named does not exist
+  kCorrupt = 3,            // a file exists but does not hold what it must
+  kUnsupported = 4,        // understood, and not offered; the message says what is
+  kResourceExhausted = 5,  // memory, disk, pages or queue
+  kCancelled = 6,          // the caller aborted it
+  kUnavailable = 7,        // not now: unloading, shutting down, a device that went away
+  kDeadlineExceeded = 8,   // the request's own time limit passed
+  kInternal = 9,           // our mistake
+};
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // ok
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+  const std::string& param() const { return param_; }    // "messages[2].content", or ""
+  const std::string& reason() const { return reason_; }  // "context_length_exceeded", or ""
+
+  Status&& WithParam(std::string param) && {
+    param_ = std::move(param);
+    return std::move(*this);
+  }
+  Status&& WithReason(std::string reason) && {
+    reason_ = std::move(reason);
+    return std::move(*this);
+  }
+  // Says where the error happened: "PATH: message".
+  Status&& In(const std::string& place) && {
+    message_ = place + ": " + message_;
+    return std::move(*this);
+  }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_, param_, reason_;
+};
+
+inline Status InvalidArgument(std::string m) {
+  return {StatusCode::kInvalidArgument, std::move(m)};
+}
+inline Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
+inline Status Corrupt(std::string m) { return {StatusCode::kCorrupt, std::move(m)}; }
+inline Status Unsupported(std::string m) { return {StatusCode::kUnsupported, std::move(m)}; }
+inline Status ResourceExhausted(std::string m) {
+  return {StatusCode::kResourceExhausted, std::move(m)};
+}
+inline Status Cancelled(std::string m) { return {StatusCode::kCancelled, std::move(m)}; }
+inline Status Unavailable(std::string m) { return {StatusCode::kUnavailable, std::move(m)}; }
+inline Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
+
+// A value or the reason why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}    // NOLINT: implicit on purpose
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const& { return status_; }
+  Status&& status() && { return std::move(status_); }
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return *std::move(value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return *std::move(value_); }
+
+ private:
+  std::optional<T> value_;
+  Status status_{StatusCode::kInternal, "result without a value"};
+};
+
+}  // namespace mlc
+
+#define MLC_CONCAT_INNER_(a, b) a##b
+#define MLC_CONCAT_(a, b) MLC_CONCAT_INNER_(a, b)
+
+#define MLC_RETURN_IF_ERROR(expr)            \
+  do {                                       \
+    ::mlc::Status mlc_status_ = (expr);      \
+    if (!mlc_status_.ok()) return mlc_status_; \
+  } while (0)
+
+// MLC_ASSIGN_OR_RETURN(auto x, MakeX());
+#define MLC_ASSIGN_OR_RETURN(lhs, expr) \
+  MLC_ASSIGN_OR_RETURN_(MLC_CONCAT_(mlc_result_, __LINE__), lhs, expr)
+#define MLC_ASSIGN_OR_RETURN_(tmp, lhs, expr)      \
+  auto tmp = (expr);                               \
+  if (!tmp.ok()) return std::move(tmp).status();   \
+  lhs = std::move(tmp).value()
+
+// A broken invariant of ours; never for input.
+#define MLC_ICHECK(cond)                                                                  \
+  do {                                                                                    \
+    if (!(cond)) {                                                                        \
+      std::fprintf(stderr, "%s:%d: broken invariant: %s\n", __FILE__, __LINE__, #cond);   \
+      std::abort();                                                                       \
+    }                                                                                     \
+  } while (0)
+
+#endif  // MLC_BASE_STATUS_H_
