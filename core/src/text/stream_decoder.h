@@ -1,0 +1,44 @@
+// Token ids to text, one by one, for streaming.
+//
+// The pieces are valid UTF-8, are never taken back and, put together, equal
+// Tokenizer::Decode(all ids). A code point whose bytes span tokens comes out with its last byte.
+//
+//   StreamDecoder stream(&tokenizer, /*skip_special_tokens=*/true);
+//   for (int32_t id : ids) Send(stream.Put(id));
+//   Send(stream.Finish());
+//
+// Copies are independent (a forked sequence copies its decoder). Amortized O(1) a token for all
+// decoders in use; see stream_decoder.cc for the exceptions.
+#ifndef MLC_TEXT_STREAM_DECODER_H_
+#define MLC_TEXT_STREAM_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "text/tokenizer.h"
+
+namespace mlc {
+
+class StreamDecoder {
+ public:
+  // The tokenizer must outlive the decoder and its copies.
+  StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens);
+  StreamDecoder(const StreamDecoder& other);
+  StreamDecoder& operator=(const StreamDecoder& other);
+  StreamDecoder(StreamDecoder&&) noexcept;
+  StreamDecoder& operator=(StreamDecoder&&) noexcept;
+  ~StreamDecoder();
+
+  std::string Put(int32_t id);
+  // What was held back. The decoder is then as new.
+  std::string Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_STREAM_DECODER_H_
