@@ -1,0 +1,130 @@
+"""Converts a model into an `-MLC` folder: weights, `mlc-chat-config.json`, tokenizer files.
+
+    source = open_source(Path("SmolLM2"))
+    convert_model(source, Path("SmolLM2-MLC"), quantization="q4f32_1")
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.compiler import models
+from mlc_llm.compiler import quantization as schemes
+from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
+from mlc_llm.compiler.convert.gguf import GGUFModel
+from mlc_llm.compiler.convert.hf import HuggingFaceFolder
+from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
+from mlc_llm.compiler.convert.output_folder import staged_folder
+from mlc_llm.compiler.convert.progress import progress_bar
+from mlc_llm.compiler.convert.source import ModelSource
+from mlc_llm.compiler.convert.weights import check_tensors, convert_weights, stored_bytes
+from mlc_llm.errors import NotFoundError, UnsupportedError
+
+__all__ = ["ConfigOverrides", "convert_model", "open_source", "write_config", "write_weights"]
+
+_REFUSED_FORMATS = {
+    "huggingface-torch": "needs torch; convert the model to safetensors first",
+    "awq": "is not supported; use the model's unquantized safetensors",
+}
+
+
+def open_source(
+    path: Path, *, source_format: str = "auto", config: Path | None = None
+) -> ModelSource:
+    """The reader for a folder of Hugging Face's or a `.gguf` file."""
+    if source_format in _REFUSED_FORMATS:
+        raise UnsupportedError(
+            f"source format {source_format} {_REFUSED_FORMATS[source_format]}", param="source-format"
+        )
+    if source_format not in ("auto", "gguf", "huggingface-safetensor"):
+        raise UnsupportedError(f"unknown source format {source_format!r}", param="source-format")
+    if not path.exists():
+        raise NotFoundError(f"{path}: no such file or folder", param="source")
+    is_gguf = source_format == "gguf" or (source_format == "auto" and path.suffix == ".gguf")
+    if is_gguf:
+        return GGUFModel(path)
+    return HuggingFaceFolder(path if path.is_dir() else path.parent, config=config)
+
+
+def convert_model(
+    source: ModelSource,
+    output: Path,
+    *,
+    quantization: str,
+    model_type: str | None = None,
+    overrides: ConfigOverrides | None = None,
+) -> None:
+    """Makes the whole `-MLC` folder, in one atomic step."""
+    work = _Work(source, quantization, model_type)
+    with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
+        work.write_config(stage, overrides or ConfigOverrides())
+        work.write_weights(stage)
+
+
+def write_weights(
+    source: ModelSource, output: Path, *, quantization: str, model_type: str | None = None
+) -> None:
+    """Makes the weights alone, as `convert_weight` does."""
+    work = _Work(source, quantization, model_type)
+    with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
+        work.write_weights(stage)
+
+
+def write_config(
+    source: ModelSource,
+    output: Path,
+    *,
+    quantization: str,
+    model_type: str | None = None,
+    overrides: ConfigOverrides | None = None,
+) -> None:
+    """Makes the config and the tokenizer files alone, as `gen_config` does."""
+    work = _Work(source, quantization, model_type)
+    with staged_folder(output, needed_bytes=0) as stage:
+        work.write_config(stage, overrides or ConfigOverrides())
+
+
+class _Work:
+    """One model on its way into one scheme."""
+
+    def __init__(self, source: ModelSource, quantization: str, model_type: str | None) -> None:
+        self._source = source
+        self._scheme = schemes.get(quantization)
+        self._hf_config: dict[str, Any] = source.hf_config()
+        self._model_type = model_type or models.model_type_of(self._hf_config)
+        self._config = models.config_from_hf(self._hf_config, self._model_type)
+
+    def needed_bytes(self) -> int:
+        return stored_bytes(self._weight_map(), self._scheme)
+
+    def write_weights(self, folder: Path) -> None:
+        weights = self._weight_map()
+        check_tensors(weights, self._source.tensors())
+        writer = WeightWriter(folder)
+        total = stored_bytes(weights, self._scheme)
+        try:
+            with progress_bar(f"Converting to {self._scheme.name}", total) as advance:
+                convert_weights(self._source, weights, self._scheme, writer, advance)
+        finally:
+            writer.abandon()
+
+    def write_config(self, folder: Path, overrides: ConfigOverrides) -> None:
+        files = self._source.tokenizer_files()
+        config = chat_config(
+            self._hf_config,
+            self._source.generation_config(),
+            files,
+            self._config,
+            model_type=self._model_type,
+            quantization=self._scheme.name,
+            overrides=overrides,
+        )
+        for name, data in files.items():
+            write_durably(folder / name, data)
+        text = json.dumps(config, indent=2, ensure_ascii=False)
+        write_durably(folder / CHAT_CONFIG, text.encode())
+
+    def _weight_map(self) -> list[models.WeightSource]:
+        return models.get(self._model_type).weight_map(self._config)

@@ -1,0 +1,173 @@
+"""`mlc-chat-config.json`: what an engine needs to know of a model besides its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mlc_llm.compiler.convert.conv_template import conversation_template
+from mlc_llm.compiler.models import ModelConfig
+from mlc_llm.errors import InvalidRequestError
+
+CHAT_CONFIG = "mlc-chat-config.json"
+VERSION = "0.1.0"
+DEFAULT_PREFILL_CHUNK = 2048
+# What MLC-LLM writes where neither generation_config.json nor config.json says anything.
+_SAMPLING_DEFAULTS = {
+    "temperature": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "repetition_penalty": 1.0,
+    "top_p": 1.0,
+}
+_TOKEN_DEFAULTS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigOverrides:
+    """The options of `gen_config`; None leaves what the model says."""
+
+    conv_template: str | None = None
+    context_window_size: int | None = None
+    sliding_window_size: int | None = None
+    prefill_chunk_size: int | None = None
+    attention_sink_size: int | None = None
+    tensor_parallel_shards: int | None = None
+    pipeline_parallel_stages: int | None = None
+    max_batch_size: int = 128
+
+    def check(self) -> None:
+        """Refuses sizes that cannot be."""
+        for name, value in asdict(self).items():
+            if not isinstance(value, int):
+                continue
+            least = -1 if name == "sliding_window_size" else 0 if "sink" in name else 1
+            if value < least or (name == "sliding_window_size" and value == 0):
+                raise InvalidRequestError(f"--{name.replace('_', '-')} {value} cannot be", param=name)
+
+
+def chat_config(
+    hf_config: Mapping[str, Any],
+    generation_config: Mapping[str, Any],
+    tokenizer_files: Mapping[str, bytes],
+    model_config: ModelConfig,
+    *,
+    model_type: str,
+    quantization: str,
+    overrides: ConfigOverrides,
+) -> dict[str, Any]:
+    """The whole file as a dictionary, in MLC-LLM's order of fields."""
+    overrides.check()
+    sizes = _sizes(model_config, overrides)
+    tokenizer = _json_object(tokenizer_files.get("tokenizer.json"))
+    tokens = _token_ids(generation_config, hf_config)
+    tokenizer_config = _json_object(tokenizer_files.get("tokenizer_config.json"))
+    return {
+        "version": VERSION,
+        "model_type": model_type,
+        "quantization": quantization,
+        "model_config": model_config.to_dict() | sizes | {"max_batch_size": overrides.max_batch_size},
+        "vocab_size": model_config.vocab_size,
+        "active_vocab_size": _active_vocab_size(tokenizer, model_config.vocab_size),
+        **sizes,
+        **_sampling(generation_config, hf_config),
+        "tokenizer_files": sorted(tokenizer_files),
+        "tokenizer_info": tokenizer_info(tokenizer),
+        "conv_template": conversation_template(
+            tokenizer_config, tokens["eos_token_id"], name=overrides.conv_template
+        ),
+        **tokens,
+        "model_task": "chat",
+    }
+
+
+def tokenizer_info(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
+    """How tokens become text, read off tokenizer.json as MLC-LLM reads it."""
+    decoders = _steps(tokenizer.get("decoder"), "decoders")
+    normalizers = _steps(tokenizer.get("normalizer"), "normalizers")
+    byte_level = any(step.get("type") == "ByteLevel" for step in decoders)
+    return {
+        "token_postproc_method": "byte_level" if byte_level else "byte_fallback",
+        "prepend_space_in_encode": any(
+            step.get("type") == "Prepend" and step.get("prepend") == "▁" for step in normalizers
+        ),
+        "strip_space_in_decode": any(
+            (step.get("type"), step.get("content"), step.get("start"), step.get("stop"))
+            == ("Strip", " ", 1, 0)
+            for step in decoders
+        ),
+    }
+
+
+def _sizes(config: ModelConfig, overrides: ConfigOverrides) -> dict[str, int]:
+    context = overrides.context_window_size or config.context_window_size
+    sliding = overrides.sliding_window_size or config.sliding_window_size
+    limit = sliding if sliding > 0 else context
+    chunk = overrides.prefill_chunk_size or DEFAULT_PREFILL_CHUNK
+    sink = overrides.attention_sink_size
+    return {
+        "context_window_size": context,
+        "sliding_window_size": sliding,
+        "prefill_chunk_size": min(chunk, limit),
+        "attention_sink_size": getattr(config, "attention_sink_size", 0) if sink is None else sink,
+        "tensor_parallel_shards": overrides.tensor_parallel_shards or 1,
+        "pipeline_parallel_stages": overrides.pipeline_parallel_stages or 1,
+    }
+
+
+def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
+    """Sampling defaults: the first config that has a number for a name wins."""
+    return {name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()}
+
+
+def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], ...]) -> float:
+    values = (config.get(name) for config in configs)
+    numbers = (v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))
+    return next(numbers, default)
+
+
+def _token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
+    """Token ids; every end-of-text id of any config is kept, since models end in several ways."""
+    ids: dict[str, int | list[int]] = dict(_TOKEN_DEFAULTS)
+    for name in ("pad_token_id", "bos_token_id"):
+        found = [config[name] for config in configs if type(config.get(name)) is int]
+        ids[name] = found[0] if found else ids[name]
+    ends: list[int] = []
+    for config in configs:
+        value = config.get("eos_token_id")
+        ends += [v for v in (value if isinstance(value, list) else [value]) if type(v) is int]
+    ends = list(dict.fromkeys(ends))
+    if ends:
+        ids["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+    return ids
+
+
+def _active_vocab_size(tokenizer: Mapping[str, Any], vocab_size: int) -> int:
+    """One more than the tokenizer's highest id: rows behind it are padding and never sampled."""
+    model = tokenizer.get("model")
+    vocab = model.get("vocab") if isinstance(model, dict) else None
+    ids: list[Any] = []
+    if isinstance(vocab, dict):
+        ids = list(vocab.values())
+    elif isinstance(vocab, list):
+        ids = [len(vocab) - 1]
+    added = tokenizer.get("added_tokens")
+    ids += [token.get("id") for token in added or [] if isinstance(token, dict)]
+    known = [index for index in ids if type(index) is int]
+    return min(vocab_size, max(known) + 1) if known else vocab_size
+
+
+def _steps(value: Any, plural: str) -> list[dict[str, Any]]:
+    """A component of tokenizer.json, or the members of a sequence of them."""
+    if not isinstance(value, dict):
+        return []
+    members = value.get(plural) if value.get("type") == "Sequence" else [value]
+    return [step for step in members or [] if isinstance(step, dict)]
+
+
+def _json_object(data: bytes | None) -> dict[str, Any]:
+    """A JSON object; {} for a file that is absent (damaged ones were refused when read)."""
+    value = json.loads(data) if data else {}
+    return value if isinstance(value, dict) else {}

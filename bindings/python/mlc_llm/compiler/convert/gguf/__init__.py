@@ -1,0 +1,54 @@
+"""A `.gguf` file as a ModelSource: names, config and tokenizer of Hugging Face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.compiler.convert.gguf.config import eos_token_ids, hf_config, heads_of_rows
+from mlc_llm.compiler.convert.gguf.file import GGUFFile
+from mlc_llm.compiler.convert.gguf.names import hf_names
+from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files
+from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.errors import NotFoundError
+
+
+class GGUFModel:
+    """A `ModelSource` over one `.gguf` file."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise NotFoundError(f"{path}: no such file", param=str(path))
+        self._file = GGUFFile(path)
+        self._names = hf_names(self._file)  # Hugging Face name -> GGUF name
+
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        stored = self._file.tensors()
+        return {
+            name: TensorInfo(name, stored[source].shape, stored[source].dtype)
+            for name, source in self._names.items()
+        }
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        heads = heads_of_rows(self._file, name)
+        if heads is None:
+            return self._file.read(self._names[name], start, stop)
+        whole = self._file.read(self._names[name])
+        return _split_rotary_halves(whole, heads)[start:stop]
+
+    def hf_config(self) -> dict[str, Any]:
+        return hf_config(self._file)
+
+    def generation_config(self) -> dict[str, Any]:
+        ids = eos_token_ids(self._file)
+        return {"eos_token_id": ids} if ids else {}
+
+    def tokenizer_files(self) -> dict[str, bytes]:
+        return tokenizer_files(self._file.metadata, self._file.path)
+
+
+def _split_rotary_halves(weight: Array, heads: int) -> Array:
+    """Undoes llama.cpp's row order for q and k: pairs (x0, y0), (x1, y1) -> halves (x..., y...)."""
+    pairs = weight.reshape(heads, -1, 2, *weight.shape[1:])  # (H, D/2, 2, ...)
+    return pairs.swapaxes(1, 2).reshape(weight.shape)

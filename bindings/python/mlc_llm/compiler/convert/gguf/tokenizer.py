@@ -1,0 +1,159 @@
+"""Rebuilds a Hugging Face tokenizer from GGUF metadata.
+
+Two vocabularies are known: `gpt2` (byte-level BPE with its list of merges) and `llama`
+(SentencePiece BPE: pieces with scores, from which the merges follow). Everything else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.compiler.convert.gguf.pretokenizers import PRE_TOKENIZERS
+from mlc_llm.compiler.convert.tokenizer_json import (
+    Vocabulary,
+    byte_level_tokenizer,
+    sentencepiece_tokenizer,
+)
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+_PREFIX = "tokenizer.ggml."
+_TEMPLATE = "tokenizer.chat_template"
+_SPECIAL_KEYS = {
+    "bos_token": "bos_token_id",
+    "eos_token": "eos_token_id",
+    "unk_token": "unknown_token_id",
+    "pad_token": "padding_token_id",
+}
+
+
+def tokenizer_files(metadata: dict[str, Any], path: Path) -> dict[str, bytes]:
+    """tokenizer.json and tokenizer_config.json of the model in `path`."""
+    fields = _Fields(metadata, path)
+    kind = metadata.get(_PREFIX + "model")
+    if kind == "gpt2":
+        tokenizer, add_bos = _byte_level(fields)
+    elif kind == "llama":
+        tokenizer, add_bos = _sentencepiece(fields)
+    else:
+        raise UnsupportedError(
+            f"{path}: tokenizer model {kind!r} cannot be rebuilt; gpt2 and llama can",
+            param=_PREFIX + "model",
+        )
+    config = _config(fields, add_bos)
+    return {
+        "tokenizer.json": json.dumps(tokenizer, ensure_ascii=False).encode(),
+        "tokenizer_config.json": json.dumps(config, ensure_ascii=False, indent=2).encode(),
+    }
+
+
+def _byte_level(fields: _Fields) -> tuple[dict[str, Any], bool]:
+    name = fields.metadata.get(_PREFIX + "pre", "default")
+    pre = PRE_TOKENIZERS.get(name) if isinstance(name, str) else None
+    if pre is None:
+        raise UnsupportedError(
+            f"{fields.path}: pre-tokenizer {name!r} is not known, and text would be split wrongly; "
+            f"known: {', '.join(sorted(PRE_TOKENIZERS))}. Use the model's Hugging Face folder",
+            param=_PREFIX + "pre",
+        )
+    merges = [_merge(text, index, fields) for index, text in enumerate(fields.strings("merges"))]
+    add_bos = fields.flag("add_bos_token", pre.add_bos)
+    tokenizer = byte_level_tokenizer(
+        fields.vocabulary(),
+        merges,
+        pre_tokenizer=pre.to_json(),
+        normalizer=pre.normalizer,
+        ignore_merges=pre.ignore_merges,
+        bos=fields.token("bos_token_id") if add_bos else None,
+        eos=fields.token("eos_token_id") if fields.flag("add_eos_token", False) else None,
+    )
+    return tokenizer, add_bos
+
+
+def _sentencepiece(fields: _Fields) -> tuple[dict[str, Any], bool]:
+    add_bos = fields.flag("add_bos_token", True)
+    tokenizer = sentencepiece_tokenizer(
+        fields.vocabulary(),
+        fields.scores(),
+        add_prefix_space=fields.flag("add_space_prefix", True),
+        unk=fields.token("unknown_token_id"),
+        bos=fields.token("bos_token_id") if add_bos else None,
+        eos=fields.token("eos_token_id") if fields.flag("add_eos_token", False) else None,
+    )
+    return tokenizer, add_bos
+
+
+def _merge(text: str, index: int, fields: _Fields) -> tuple[str, str]:
+    left, space, right = text.partition(" ")
+    if not left or not space or not right or " " in right:
+        raise fields.bad(f"merges[{index}]", f"must be two pieces, not {text!r:.80}")
+    return left, right
+
+
+def _config(fields: _Fields, add_bos: bool) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "add_bos_token": add_bos,
+        "add_eos_token": fields.flag("add_eos_token", False),
+    }
+    for name, key in _SPECIAL_KEYS.items():
+        token = fields.token(key)
+        if token is not None:
+            config[name] = token
+    templates = {
+        key[len(_TEMPLATE) + 1 :] or "default": value
+        for key, value in fields.metadata.items()
+        if (key == _TEMPLATE or key.startswith(_TEMPLATE + ".")) and isinstance(value, str)
+    }
+    if list(templates) == ["default"]:
+        config["chat_template"] = templates["default"]
+    elif templates:
+        config["chat_template"] = [{"name": n, "template": t} for n, t in templates.items()]
+    return config
+
+
+class _Fields:
+    """Checked access to the `tokenizer.ggml.*` metadata."""
+
+    def __init__(self, metadata: dict[str, Any], path: Path) -> None:
+        self.metadata, self.path = metadata, path
+        self._tokens = self.strings("tokens")
+
+    def strings(self, key: str) -> list[str]:
+        value = self.metadata.get(_PREFIX + key)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.bad(key, "must be a list of strings")
+        return value
+
+    def vocabulary(self) -> Vocabulary:
+        kinds = self.metadata.get(_PREFIX + "token_type", [1] * len(self._tokens))
+        if not self._is_list_of(kinds, int):
+            raise self.bad("token_type", f"must hold {len(self._tokens)} whole numbers")
+        return Vocabulary(self._tokens, kinds)
+
+    def scores(self) -> list[float]:
+        scores = self.metadata.get(_PREFIX + "scores")
+        if not self._is_list_of(scores, float):
+            raise self.bad("scores", f"must hold {len(self._tokens)} numbers")
+        return scores
+
+    def token(self, key: str) -> str | None:
+        """The text of the token whose id stands under `key`."""
+        index = self.metadata.get(_PREFIX + key)
+        if type(index) is int and index < len(self._tokens):
+            return self._tokens[index]
+        return None
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.metadata.get(_PREFIX + key, default)
+        return value if isinstance(value, bool) else default
+
+    def bad(self, key: str, problem: str) -> CorruptFileError:
+        name = _PREFIX + key
+        return CorruptFileError(f"{self.path}: {name!r} {problem}", param=name)
+
+    def _is_list_of(self, value: Any, kind: type) -> bool:
+        right_length = isinstance(value, list) and len(value) == len(self._tokens)
+        return right_length and all(type(item) is kind for item in value)

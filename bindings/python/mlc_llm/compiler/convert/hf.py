@@ -1,0 +1,169 @@
+"""Reads a Hugging Face model folder: config, safetensors (one file or shards), tokenizer files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
+from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "vocab.json",
+    "merges.txt",
+    "added_tokens.json",
+    "special_tokens_map.json",
+)
+MAX_JSON_BYTES = 200_000_000
+_INDEX = "model.safetensors.index.json"
+_SINGLE = "model.safetensors"
+
+
+class HuggingFaceFolder:
+    """A `ModelSource` over a folder with `config.json` and safetensors.
+
+    `config` names another config file than the folder's, as `convert_weight CONFIG --source` allows.
+    """
+
+    def __init__(self, folder: Path, *, config: Path | None = None) -> None:
+        self.folder = folder
+        self._config_path = config or folder / "config.json"
+        self._owners: dict[str, SafetensorsFile] | None = None
+
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        return {name: file.tensors[name] for name, file in self._files().items()}
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        return self._files()[name].read(name, start, stop)
+
+    def hf_config(self) -> dict[str, Any]:
+        return read_json(self._config_path)
+
+    def generation_config(self) -> dict[str, Any]:
+        path = self._config_path.parent / "generation_config.json"
+        return read_json(path) if path.is_file() else {}
+
+    def tokenizer_files(self) -> dict[str, bytes]:
+        folder = self._config_path.parent
+        files = {
+            name: (folder / name).read_bytes()
+            for name in TOKENIZER_FILES
+            if (folder / name).is_file()
+        }
+        if "tokenizer.json" in files:
+            parse_json(files["tokenizer.json"], folder / "tokenizer.json")
+        template = _chat_template_files(folder)
+        if template is not None:
+            path = folder / "tokenizer_config.json"
+            config = parse_json(files.get(path.name, b"{}"), path)
+            config["chat_template"] = template
+            files[path.name] = json.dumps(config, indent=2, ensure_ascii=False).encode()
+        return files
+
+    def _files(self) -> dict[str, SafetensorsFile]:
+        """The file that holds each tensor; headers are read once, at the first question."""
+        if self._owners is None:
+            if (self.folder / _INDEX).is_file():
+                self._owners = self._open_shards()
+            elif (self.folder / _SINGLE).is_file():
+                file = SafetensorsFile(self.folder / _SINGLE)
+                self._owners = dict.fromkeys(file.tensors, file)
+            else:
+                raise _no_weights(self.folder)
+        return self._owners
+
+    def _open_shards(self) -> dict[str, SafetensorsFile]:
+        path = self.folder / _INDEX
+        weight_map = read_json(path).get("weight_map")
+        if not isinstance(weight_map, dict):
+            raise CorruptFileError(f"{path}: 'weight_map' is missing", param="weight_map")
+        files: dict[str, SafetensorsFile] = {}
+        owners: dict[str, SafetensorsFile] = {}
+        for tensor, name in weight_map.items():
+            if name not in files:
+                files[name] = SafetensorsFile(_inside(self.folder, name, path))
+            if tensor not in files[name].tensors:
+                raise CorruptFileError(
+                    f"{path}: 'weight_map' says that {name} holds {tensor}, and it does not",
+                    param=tensor,
+                )
+            owners[tensor] = files[name]
+        return owners
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise CorruptFileError(f"{path}: far too large for a JSON file", param=path.name)
+        return parse_json(path.read_bytes(), path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"{path}: no such file", param=str(path)) from None
+    except OSError as error:
+        raise NotFoundError(f"{path}: {error.strerror}", param=str(path)) from None
+
+
+def parse_json(data: bytes, path: Path) -> dict[str, Any]:
+    """A JSON object from bytes; `path` is for the error alone."""
+    try:
+        value = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=path.name) from None
+    if not isinstance(value, dict):
+        raise CorruptFileError(f"{path}: must hold a JSON object", param=path.name)
+    return value
+
+
+def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
+    """`chat_template.jinja` and `additional_chat_templates/*.jinja`, which outrank the config."""
+    main = folder / "chat_template.jinja"
+    if not main.is_file():
+        return None
+    named = {"default": main}
+    named |= {
+        path.stem: path for path in sorted((folder / "additional_chat_templates").glob("*.jinja"))
+    }
+    texts = {name: _utf8(path) for name, path in named.items()}
+    if len(texts) == 1:
+        return texts["default"]
+    return [{"name": name, "template": text} for name, text in texts.items()]
+
+
+def _utf8(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptFileError(f"{path}: not UTF-8: {error}", param=path.name) from None
+
+
+def _inside(folder: Path, name: Any, index: Path) -> Path:
+    """`folder / name`, if that stays in the folder and exists."""
+    parts = PurePosixPath(name).parts if isinstance(name, str) else ()
+    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
+        raise CorruptFileError(
+            f"{index}: 'weight_map' names {name!r}, which is outside its folder", param="weight_map"
+        )
+    path = folder.joinpath(*parts)
+    if not path.is_file():
+        raise NotFoundError(
+            f"{path}: no such file, though {index.name} names it; download it again", param=name
+        )
+    return path
+
+
+def _no_weights(folder: Path) -> NotFoundError | UnsupportedError:
+    if any(folder.glob("*.bin")) or any(folder.glob("*.pth")):
+        return UnsupportedError(
+            f"{folder}: only torch weights (*.bin) are here, and reading them would run code from "
+            "the file; convert the model to safetensors first",
+            param="source-format",
+        )
+    return NotFoundError(
+        f"{folder}: no weights; expected {_SINGLE}, {_INDEX} or a .gguf file", param="source"
+    )

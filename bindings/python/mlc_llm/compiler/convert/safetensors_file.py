@@ -1,0 +1,115 @@
+"""Reads one `.safetensors` file: a length, a JSON header, then raw little-endian tensors.
+
+Every number of the header is checked against the file before it is believed, and tensors are read
+with plain reads and not mapped: mapped pages would count as our memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows, cut_off
+from mlc_llm.compiler.quantization.pack import numpy_dtype
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+}
+
+
+class SafetensorsFile:
+    """One file's tensors; `read` gives rows in the stored dtype."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._size = path.stat().st_size
+        header, self._data_start = self._read_header()
+        self._offsets: dict[str, tuple[int, int]] = {}
+        self.tensors: dict[str, TensorInfo] = {}
+        for name, entry in header.items():
+            if name != "__metadata__":
+                self._add(name, entry)
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows [start, stop) of a tensor."""
+        info = self.tensors[name]
+        dtype_name = _DTYPES.get(info.dtype)
+        if dtype_name is None:
+            raise UnsupportedError(
+                f"{self.path}: tensor {name} has type {info.dtype}; "
+                f"weights must be one of {', '.join(_DTYPES)}",
+                param=name,
+            )
+        start, stop = checked_rows(info, start, stop)
+        dtype = numpy_dtype(dtype_name)
+        row = math.prod(info.shape[1:])
+        begin = self._offsets[name][0] + start * row * dtype.itemsize
+        array = np.empty((stop - start) * row, dtype)
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(begin)
+            read_exactly(file, memoryview(array.view(np.uint8)), self.path)
+        return array.reshape((stop - start, *info.shape[1:]) if info.shape else ())
+
+    def _read_header(self) -> tuple[dict[str, Any], int]:
+        with self.path.open("rb") as file:
+            prefix = file.read(8)
+            if len(prefix) < 8:
+                raise cut_off(self.path, self._size, 8)
+            (length,) = struct.unpack("<Q", prefix)
+            if length > MAX_HEADER_BYTES:
+                raise self._corrupt("header", f"claims {length} bytes; is it a safetensors file?")
+            if length + 8 > self._size:
+                raise cut_off(self.path, self._size, length + 8)
+            text = file.read(length)
+        try:
+            header = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise self._corrupt("header", f"is not valid JSON ({error})") from None
+        if not isinstance(header, dict):
+            raise self._corrupt("header", "is not a JSON object")
+        return header, 8 + length
+
+    def _add(self, name: str, entry: Any) -> None:
+        try:
+            dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        except (KeyError, TypeError, ValueError):
+            raise self._corrupt(name, "needs dtype, shape and data_offsets") from None
+        numbers = [begin, end, *shape] if isinstance(shape, list) else [None]
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise self._corrupt(name, "has a shape or an offset that is not a whole number")
+        if not isinstance(dtype, str):
+            raise self._corrupt(name, "has a dtype that is not text")
+        if dtype in _DTYPES:
+            expected = math.prod(shape) * numpy_dtype(_DTYPES[dtype]).itemsize
+            if end - begin != expected:
+                raise self._corrupt(
+                    name, f"of shape {shape} in {dtype} needs {expected} bytes and has {end - begin}"
+                )
+        if self._data_start + end > self._size:
+            raise cut_off(self.path, self._size, self._data_start + end)
+        self.tensors[name] = TensorInfo(name, tuple(shape), dtype)
+        self._offsets[name] = (self._data_start + begin, self._data_start + end)
+
+    def _corrupt(self, field: str, problem: str) -> CorruptFileError:
+        return CorruptFileError(f"{self.path}: {field!r} {problem}", param=field)
+
+
+def read_exactly(file: Any, buffer: memoryview, path: Path) -> None:
+    """Fills `buffer` from an unbuffered file, which may give less than asked for at a time."""
+    done = 0
+    while done < len(buffer):
+        count = file.readinto(buffer[done:])
+        if not count:
+            raise cut_off(path, file.tell(), file.tell() + len(buffer) - done)
+        done += count

@@ -1,0 +1,205 @@
+"""Writes `tokenizer.json`, the format of Hugging Face's `tokenizers`, from a vocabulary.
+
+The SentencePiece form follows what transformers' converter writes for Llama-style models: merges
+are derived from piece scores, unknown characters fall back to bytes. (Facts: huggingface/transformers,
+convert_slow_tokenizer.py.)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+# Token types, numbered alike in SentencePiece models and in GGUF.
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+_SPACE = "▁"
+_BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Token texts by id, and the type of each."""
+
+    tokens: list[str]
+    kinds: list[int]
+
+    def ids(self) -> dict[str, int]:
+        """Text to id; of equal texts the first counts."""
+        ids: dict[str, int] = {}
+        for index, token in enumerate(self.tokens):
+            ids.setdefault(token, index)
+        return ids
+
+    def added_tokens(self) -> list[dict[str, Any]]:
+        """Tokens that are matched in the text before it is split. Control tokens are special."""
+        ids = self.ids()
+        return [
+            {
+                "id": index,
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": kind != USER_DEFINED,
+            }
+            for index, (token, kind) in enumerate(zip(self.tokens, self.kinds, strict=True))
+            if kind in (UNKNOWN, CONTROL, USER_DEFINED) and token and ids[token] == index
+        ]
+
+
+def byte_level_tokenizer(
+    vocabulary: Vocabulary,
+    merges: list[tuple[str, str]],
+    *,
+    pre_tokenizer: dict[str, Any],
+    normalizer: dict[str, Any] | None = None,
+    ignore_merges: bool = False,
+    bos: str | None = None,
+    eos: str | None = None,
+) -> dict[str, Any]:
+    """A byte-level BPE tokenizer in the manner of GPT-2; `bos` and `eos` are put around texts."""
+    ids = vocabulary.ids()
+    known = [(left, right) for left, right in merges if {left, right, left + right} <= ids.keys()]
+    model = _bpe(ids, known, ignore_merges=ignore_merges)
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": True,
+        "trim_offsets": False,
+        "use_regex": True,
+    }
+    frame = _frame(ids, bos, eos)
+    return _tokenizer(
+        vocabulary,
+        model,
+        normalizer=normalizer,
+        pre_tokenizer=pre_tokenizer,
+        post_processor=frame or byte_level,
+        decoder=byte_level,
+    )
+
+
+def sentencepiece_tokenizer(
+    vocabulary: Vocabulary,
+    scores: list[float],
+    *,
+    add_prefix_space: bool,
+    unk: str | None,
+    bos: str | None = None,
+    eos: str | None = None,
+) -> dict[str, Any]:
+    """A SentencePiece BPE tokenizer with byte fallback in the manner of Llama 2 and Gemma."""
+    ids = vocabulary.ids()
+    merges = _merges_from_scores(vocabulary, scores, ids)
+    byte_fallback = any(_BYTE_PIECE.fullmatch(token) for token in ids)
+    model = _bpe(ids, merges, unk=unk, byte_fallback=byte_fallback)
+    normalizers: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
+    ]
+    decoders: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    if add_prefix_space:
+        normalizers.insert(0, {"type": "Prepend", "prepend": _SPACE})
+        decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return _tokenizer(
+        vocabulary,
+        model,
+        normalizer={"type": "Sequence", "normalizers": normalizers},
+        pre_tokenizer=None,
+        post_processor=_frame(ids, bos, eos),
+        decoder={"type": "Sequence", "decoders": decoders},
+    )
+
+
+def _merges_from_scores(
+    vocabulary: Vocabulary, scores: list[float], ids: dict[str, int]
+) -> list[tuple[str, str]]:
+    """Every way to join two pieces into a third, best piece first.
+
+    Only ordinary pieces are joined to: the others are matched whole or stand for a byte.
+    """
+    found: list[tuple[float, int, int, str, str]] = []
+    for index, (piece, kind) in enumerate(zip(vocabulary.tokens, vocabulary.kinds, strict=True)):
+        if kind != NORMAL or len(piece) < 2:
+            continue
+        pairs = [
+            (piece[:cut], piece[cut:])
+            for cut in range(1, len(piece))
+            if piece[:cut] in ids and piece[cut:] in ids
+        ]
+        pairs.sort(key=lambda pair: (ids[pair[0]], ids[pair[1]]))
+        found += [(scores[index], len(left), len(right), left, right) for left, right in pairs]
+    found.sort(key=lambda entry: entry[:3], reverse=True)
+    return [(left, right) for *_, left, right in found]
+
+
+def _bpe(
+    ids: dict[str, int],
+    merges: list[tuple[str, str]],
+    *,
+    unk: str | None = None,
+    byte_fallback: bool = False,
+    ignore_merges: bool = False,
+) -> dict[str, Any]:
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": unk,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": unk is not None,
+        "byte_fallback": byte_fallback,
+        "ignore_merges": ignore_merges,
+        "vocab": ids,
+        "merges": [list(pair) for pair in merges],
+    }
+
+
+def _frame(ids: dict[str, int], bos: str | None, eos: str | None) -> dict[str, Any] | None:
+    """The post-processor that puts `bos` before and `eos` behind a text; None if it would not."""
+    if bos is None and eos is None:
+        return None
+
+    def around(letter: str, type_id: int) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = [{"Sequence": {"id": letter, "type_id": type_id}}]
+        if bos is not None:
+            parts.insert(0, {"SpecialToken": {"id": bos, "type_id": type_id}})
+        if eos is not None:
+            parts.append({"SpecialToken": {"id": eos, "type_id": type_id}})
+        return parts
+
+    used = dict.fromkeys(token for token in (bos, eos) if token is not None)
+    return {
+        "type": "TemplateProcessing",
+        "single": around("A", 0),
+        "pair": around("A", 0) + around("B", 1),
+        "special_tokens": {
+            token: {"id": token, "ids": [ids[token]], "tokens": [token]} for token in used
+        },
+    }
+
+
+def _tokenizer(
+    vocabulary: Vocabulary,
+    model: dict[str, Any],
+    *,
+    normalizer: dict[str, Any] | None,
+    pre_tokenizer: dict[str, Any] | None,
+    post_processor: dict[str, Any] | None,
+    decoder: dict[str, Any],
+) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": vocabulary.added_tokens(),
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": post_processor,
+        "decoder": decoder,
+        "model": model,
+    }

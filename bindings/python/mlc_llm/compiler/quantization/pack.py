@@ -1,0 +1,121 @@
+"""Group quantization in NumPy, bit for bit as MLC-LLM defines it.
+
+A row is cut into groups of `group_size` along the input dimension. All arithmetic happens in the
+model dtype, rounded after each operation as the compiled original does:
+
+    scale = max|w| / qmax
+    q     = clip(round_half_even(w / scale + qmax), 0, 2 * qmax)
+
+Values are packed low bits first into uint32, `32 // bits` to a word; a short last group is padded
+with zero words. Division by a zero scale gives what the original's select instructions give: q = 0
+for 0/0, and a clipped value for w/0 where the scale underflowed. (Facts: mlc-ai/mlc-llm,
+quantization/group_quantization.py; tests compare with a kernel built by TVM from that formula.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of a tensor dtype name; `bfloat16` and the float8 kinds come from ml_dtypes."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, name))
+
+
+def packed_shapes(
+    rows: int, columns: int, *, bits: int, group_size: int
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Shapes of (q_weight, q_scale) in the (out, in) layout."""
+    groups = -(-columns // group_size)
+    return (rows, groups * (group_size // (32 // bits))), (rows, groups)
+
+
+def quantize_rows(
+    weight: Array, *, bits: int, group_size: int, dtype: str
+) -> tuple[Array, Array]:
+    """Quantizes `weight` [rows, columns] into (q_weight uint32, q_scale dtype), (out, in) layout.
+
+    Rows are independent: quantizing a matrix in row chunks gives the same words.
+    """
+    model_dtype = numpy_dtype(dtype)
+    grouped = _group(weight.astype(model_dtype, copy=False), group_size)  # (rows, groups, group)
+    qmax = model_dtype.type((1 << (bits - 1)) - 1)
+    scale = np.abs(grouped).max(axis=-1) / qmax  # (rows, groups)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        shifted = grouped / scale[..., None] + qmax
+    quantized = np.fmin(np.fmax(np.rint(shifted), model_dtype.type(0)), qmax * 2)
+    values = quantized.astype(np.uint8)
+    _clear_padding(values, weight.shape[1])
+    return _pack(values, bits), scale
+
+
+def dequantize_rows(
+    q_weight: Array, q_scale: Array, *, bits: int, group_size: int, columns: int
+) -> Array:
+    """The inverse of `quantize_rows`: `(q - qmax) * scale` in the scale's dtype."""
+    per_word = 32 // bits
+    shifts = np.arange(per_word, dtype=np.uint32) * np.uint32(bits)
+    values = (q_weight[..., None] >> shifts) & np.uint32((1 << bits) - 1)  # (rows, words, per_word)
+    values = values.reshape(q_weight.shape[0], -1, group_size).astype(q_scale.dtype)
+    centred = values - q_scale.dtype.type((1 << (bits - 1)) - 1)
+    return (centred * q_scale[..., None]).reshape(q_weight.shape[0], -1)[:, :columns]
+
+
+def quantize_chunks(
+    chunks: Iterable[Array],
+    shape: tuple[int, int],
+    *,
+    bits: int,
+    group_size: int,
+    dtype: str,
+    transpose: bool,
+) -> tuple[Array, Array]:
+    """Quantizes a matrix that arrives as row chunks; `transpose` gives the (in, out) layout."""
+    word_shape, scale_shape = packed_shapes(*shape, bits=bits, group_size=group_size)
+    words = np.empty(word_shape, np.uint32)
+    scales = np.empty(scale_shape, numpy_dtype(dtype))
+    row = 0
+    for chunk in chunks:
+        end = row + chunk.shape[0]
+        words[row:end], scales[row:end] = quantize_rows(
+            chunk, bits=bits, group_size=group_size, dtype=dtype
+        )
+        row = end
+    assert row == shape[0], (row, shape)
+    if transpose:
+        return np.ascontiguousarray(words.T), np.ascontiguousarray(scales.T)
+    return words, scales
+
+
+def _group(weight: Array, group_size: int) -> Array:
+    rows, columns = weight.shape
+    groups = -(-columns // group_size)
+    missing = groups * group_size - columns
+    if missing:
+        weight = np.pad(weight, ((0, 0), (0, missing)))
+    return weight.reshape(rows, groups, group_size)
+
+
+def _clear_padding(values: Array, columns: int) -> None:
+    """Zeroes what stands behind the last real column (a zero weight would be stored as qmax)."""
+    rows, groups, group_size = values.shape
+    values.reshape(rows, groups * group_size)[:, columns:] = 0
+
+
+def _pack(values: Array, bits: int) -> Array:
+    per_word = 32 // bits
+    lanes = values.reshape(values.shape[0], -1, per_word)  # (rows, words, per_word)
+    words = np.zeros(lanes.shape[:2], np.uint32)
+    for lane in range(per_word):
+        words |= lanes[..., lane].astype(np.uint32) << np.uint32(lane * bits)
+    return words
