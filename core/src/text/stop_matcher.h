@@ -32,7 +32,8 @@ class StopMatcher {
   // Empty stop strings are ignored.
   explicit StopMatcher(std::vector<std::string> stops);
 
-  // The hit that starts first wins; of those that start together, the one completed first.
+  // The hit completed first wins, of those completed by the same byte the longest: the result does
+  // not depend on how the text is cut into pieces.
   Out Put(std::string_view text);
   // The text still held back; "" after a hit. The matcher is then as new.
   std::string Finish();

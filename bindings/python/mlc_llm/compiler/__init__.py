@@ -1,0 +1,1 @@
+"""The toolchain: model -> quantize -> convert -> compile. The only part that imports TVM."""

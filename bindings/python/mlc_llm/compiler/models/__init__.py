@@ -1,0 +1,77 @@
+"""The model families, as a table from a config's `model_type` to an entry.
+
+    family = get("llama")
+    config = config_from_dict(json.load(open("config.json")))
+    for weight in family.weight_map(config): ...
+
+To add a family: one file here, one line in `FAMILIES` (and in `ARCHITECTURES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.family import ModelConfig, ModelFamily, WeightSource
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+FAMILIES: dict[str, ModelFamily] = {
+    "llama": llama.FAMILY,
+    "mistral": llama.FAMILY,
+}
+
+# Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
+ARCHITECTURES: dict[str, str] = {
+    "LlamaForCausalLM": "llama",
+    "MistralForCausalLM": "mistral",
+}
+
+__all__ = [
+    "FAMILIES",
+    "ModelConfig",
+    "ModelFamily",
+    "WeightSource",
+    "config_from_hf",
+    "get",
+    "model_type_of",
+    "weight_map",
+]
+
+
+def get(model_type: str) -> ModelFamily:
+    """The family of that name; an unknown one is refused with the list of those that exist."""
+    if model_type in FAMILIES:
+        return FAMILIES[model_type]
+    raise UnsupportedError(
+        f'model type "{model_type}" is not supported; available: {", ".join(FAMILIES)}',
+        param="model_type",
+    )
+
+
+def model_type_of(hf_config: Mapping[str, Any]) -> str:
+    """The registry's name for a Hugging Face config.json."""
+    model_type = hf_config.get("model_type")
+    if isinstance(model_type, str) and model_type in FAMILIES:
+        return model_type
+    architectures = hf_config.get("architectures")
+    first = architectures[0] if isinstance(architectures, list) and architectures else None
+    if isinstance(first, str) and first in ARCHITECTURES:
+        return ARCHITECTURES[first]
+    if model_type is None and first is None:
+        raise CorruptFileError(
+            "config: neither model_type nor architectures is given", param="model_type"
+        )
+    get(str(model_type or first))
+    raise AssertionError("unreachable: the type is unknown")
+
+
+def config_from_hf(hf_config: Mapping[str, Any], model_type: str | None = None) -> ModelConfig:
+    """The typed configuration of a Hugging Face config.json or of a `model_config`."""
+    family = get(model_type or model_type_of(hf_config))
+    return family.config_class.from_dict(hf_config)
+
+
+def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSource]:
+    """All tensors of a model, in the order of its library's parameter list."""
+    return get(model_type).weight_map(config)

@@ -1,0 +1,35 @@
+# The target `xgrammar`: the C++ library out of xgrammar's source distribution, which pip fetches
+# once with a pinned hash (cmake/xgrammar.txt). MLC_XGRAMMAR_DIR names a copy that is already there.
+set(MLC_XGRAMMAR_DIR "" CACHE PATH "An unpacked xgrammar source distribution; empty: pip fetches it")
+
+set(xgrammar_dir ${MLC_XGRAMMAR_DIR})
+if(NOT xgrammar_dir)
+  set(xgrammar_download ${CMAKE_BINARY_DIR}/xgrammar)
+  set(xgrammar_dir ${xgrammar_download}/xgrammar-0.2.8)
+  if(NOT EXISTS ${xgrammar_dir}/cpp)
+    message(STATUS "Fetching xgrammar's source distribution")
+    execute_process(
+      COMMAND ${Python_EXECUTABLE} -m pip download --quiet --disable-pip-version-check --no-deps
+              --no-binary xgrammar --require-hashes -r ${CMAKE_CURRENT_LIST_DIR}/xgrammar.txt
+              -d ${xgrammar_download}
+      RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR "pip could not fetch xgrammar (see above). Without a network, unpack "
+                          "xgrammar-0.2.8.tar.gz and pass -DMLC_XGRAMMAR_DIR=<folder>.")
+    endif()
+    file(ARCHIVE_EXTRACT INPUT ${xgrammar_download}/xgrammar-0.2.8.tar.gz
+         DESTINATION ${xgrammar_download})
+  endif()
+endif()
+
+# Its own CMakeLists switches its Python bindings on; its sources need nothing but these includes.
+file(GLOB_RECURSE xgrammar_sources ${xgrammar_dir}/cpp/*.cc)
+list(FILTER xgrammar_sources EXCLUDE REGEX "/(nanobind|pybind|web|tvm_ffi)/")
+add_library(xgrammar STATIC ${xgrammar_sources})
+set_target_properties(xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 17)
+target_compile_options(xgrammar PRIVATE -O2 -g0 -w)
+target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include)
+target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/3rdparty/dlpack/include
+                           PRIVATE ${xgrammar_dir}/3rdparty/picojson ${xgrammar_dir}/cpp)
+find_package(Threads REQUIRED)
+target_link_libraries(xgrammar PUBLIC Threads::Threads)

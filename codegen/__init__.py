@@ -1,0 +1,1 @@
+"""The generator: schema (pydantic) -> IR -> text in each language. `python -m codegen`."""

@@ -1,0 +1,194 @@
+"""The intermediate representation: the protocol as plain data, the same for every language.
+
+`lower.py` makes it from the schema, `languages/` turn it into text. A type is a `Scalar`, `Const`,
+`ListOf`, `MapOf`, `Raw`, or a `Ref` to a declared `Struct`, `Union` or `Enum`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any, Literal, TypeAlias
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a number's value, or of a string's or list's length."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+
+
+NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Scalar:
+    kind: Literal["bool", "int", "float", "string"]
+    limits: Limits = NO_LIMITS
+
+
+@dataclass(frozen=True)
+class Const:
+    """A string that is always the same."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class ListOf:
+    item: Type
+    limits: Limits = NO_LIMITS
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A JSON object used as a map; an `int` key is written in decimal and is not negative."""
+
+    key: Literal["string", "int"]
+    value: Type
+
+
+@dataclass(frozen=True)
+class Raw:
+    """JSON that is passed on unread."""
+
+    object_only: bool
+
+
+@dataclass(frozen=True)
+class Ref:
+    name: str
+
+
+Type: TypeAlias = Scalar | Const | ListOf | MapOf | Raw | Ref
+
+
+@dataclass(frozen=True)
+class RequiredWhen:
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """`required`: the key must be there. `default`: its value when absent; None is no value."""
+
+    name: str
+    type: Type
+    description: str
+    required: bool
+    default: bool | int | float | str | None = None
+    always: bool = False
+    required_when: RequiredWhen | None = None
+    unit: str | None = None
+
+    @property
+    def optional(self) -> bool:
+        """Whether a value may hold nothing here."""
+        return not self.required and self.default is None
+
+
+@dataclass(frozen=True)
+class Names:
+    """A declaration's name, and the other names it has in single languages."""
+
+    name: str
+    overrides: tuple[tuple[str, str], ...] = ()
+
+    def in_language(self, language: str) -> str:
+        return dict(self.overrides).get(language, self.name)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Whether the engine reads the type, writes it, or both."""
+
+    in_requests: bool = False
+    in_responses: bool = False
+
+
+@dataclass(frozen=True)
+class Struct:
+    names: Names
+    description: str
+    fields: tuple[Field, ...]
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`tag`: the discriminator's value, or None when the JSON type tells the variants apart."""
+
+    name: str
+    type: Type
+    json_type: str
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class Union:
+    names: Names
+    description: str
+    variants: tuple[Variant, ...]
+    discriminator: str | None
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class EnumValue:
+    wire: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Enum:
+    """`open`: the engine itself takes and keeps words it does not know. (Clients always do.)"""
+
+    names: Names
+    description: str
+    values: tuple[EnumValue, ...]
+    open: bool
+    usage: Usage
+
+
+Declaration: TypeAlias = Struct | Union | Enum
+
+
+@dataclass(frozen=True)
+class Route:
+    name: str
+    request: str
+    response: str
+    chunk: str
+    stream_field: str
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Declarations, each after those it uses."""
+
+    declarations: tuple[Declaration, ...]
+    routes: tuple[Route, ...]
+
+    def find(self, name: str) -> Declaration:
+        return next(d for d in self.declarations if d.names.name == name)
+
+    def schema_hash(self) -> str:
+        """A short hash of what crosses the wire: descriptions do not change it."""
+        text = json.dumps(_without_descriptions(asdict(self)), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without_descriptions(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_descriptions(v) for k, v in value.items() if k != "description"}
+    if isinstance(value, (list, tuple)):
+        return [_without_descriptions(item) for item in value]
+    assert not is_dataclass(value)
+    return value

@@ -1,0 +1,293 @@
+"""Schema to IR: every decision about what the pydantic models mean is taken here.
+
+Anything that a language could not express is refused with the place where it stands.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import annotated_types
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from codegen import ir
+from codegen.schema.base import (
+    AnyJson,
+    AnyObject,
+    Case,
+    ClosedEnum,
+    Model,
+    OneOf,
+    OpenEnum,
+    ProtocolRoots,
+)
+
+
+class SchemaError(Exception):
+    """The schema says something that cannot be generated."""
+
+
+def lower(roots: ProtocolRoots) -> ir.Protocol:
+    """The whole protocol; each declaration stands after those it uses."""
+    lowering = _Lowering()
+    for model in (*roots.requests, *roots.responses):
+        lowering.declare(model, model.__name__)
+    in_requests = lowering.reachable(roots.requests)
+    in_responses = lowering.reachable(roots.responses)
+    declarations = tuple(
+        replace(d, usage=ir.Usage(name in in_requests, name in in_responses))
+        for name, d in lowering.declarations.items()
+    )
+    return ir.Protocol(declarations, tuple(_route(route) for route in roots.routes))
+
+
+def _route(route: Any) -> ir.Route:
+    return ir.Route(
+        name=route.name,
+        request=route.request.__name__,
+        response=route.response.__name__,
+        chunk=route.chunk.__name__,
+        stream_field=route.stream_field,
+    )
+
+
+@dataclass
+class _Lowering:
+    declarations: dict[str, ir.Declaration] = field(default_factory=dict)
+    models: dict[str, type] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)  # being declared: one in here is a cycle
+    uses: dict[str, set[str]] = field(default_factory=dict)
+
+    def declare(self, model: type, where: str) -> ir.Ref:
+        """Declares `model` and, before it, everything it uses."""
+        name = model.__name__
+        if self.open:
+            self.uses[self.open[-1]].add(name)
+        if name in self.open:
+            raise SchemaError(f"{where}: {name} contains itself")
+        if name in self.declarations:
+            if self.models[name] is not model:
+                raise SchemaError(f"{where}: two types are called {name}")
+            return ir.Ref(name)
+        self.open.append(name)
+        self.models[name] = model
+        self.uses[name] = set()
+        self.declarations[name] = self._declaration(model)
+        self.open.pop()
+        return ir.Ref(name)
+
+    def reachable(self, roots: Iterable[type]) -> set[str]:
+        found: set[str] = set()
+        todo = [root.__name__ for root in roots]
+        while todo:
+            name = todo.pop()
+            if name not in found:
+                found.add(name)
+                todo.extend(self.uses[name])
+        return found
+
+    def _declaration(self, model: type) -> ir.Declaration:
+        if not inspect.getdoc(model):
+            raise SchemaError(f"{model.__name__}: has no description")
+        if issubclass(model, (ClosedEnum, OpenEnum)):
+            return _enum(model)
+        if issubclass(model, OneOf):
+            return self._union(model)
+        if issubclass(model, Model):
+            return self._struct(model)
+        raise SchemaError(f"{model.__name__}: is no Model, OneOf or enum")
+
+    def _struct(self, model: type[Model]) -> ir.Struct:
+        fields = tuple(self._field(model, n, info) for n, info in model.model_fields.items())
+        for item in fields:
+            _check_condition(model.__name__, item, fields)
+        return ir.Struct(_names(model), _doc(model), fields, ir.Usage())
+
+    def _field(self, model: type[Model], name: str, info: FieldInfo) -> ir.Field:
+        where = f"{model.__name__}.{name}"
+        extra = info.json_schema_extra
+        if not info.description or not isinstance(extra, dict):
+            raise SchemaError(f"{where}: is not written with field(...)")
+        annotation, nullable = _without_none(info.annotation)
+        type_ = self.type_of(annotation, info.metadata, where)
+        default = _default(info, where)
+        required = info.is_required()
+        if nullable != (not required and default is None):
+            raise SchemaError(f"{where}: a type with None and the default None go together")
+        if extra["always"] and not nullable:
+            raise SchemaError(f"{where}: only a field that may be null can be `always`")
+        if isinstance(type_, ir.Const) and not required:
+            raise SchemaError(f"{where}: a constant must be required; use an enum")
+        condition: Any = extra["required_when"]
+        return ir.Field(
+            name=info.alias or name,
+            type=type_,
+            description=info.description,
+            required=required,
+            default=default,
+            always=bool(extra["always"]),
+            required_when=ir.RequiredWhen(*condition) if condition else None,
+            unit=typing.cast("str | None", extra["unit"]),
+        )
+
+    def _union(self, model: type[OneOf]) -> ir.Union:
+        info = model.model_fields["root"]
+        discriminator = typing.cast("str | None", info.discriminator)
+        members = get_args(info.annotation)
+        if len(members) < 2:
+            raise SchemaError(f"{model.__name__}: a union needs two members")
+        if discriminator:
+            variants = tuple(self._tagged(model, m, discriminator) for m in members)
+        else:
+            variants = tuple(self._typed(model, m) for m in members)
+        _check_distinct(model.__name__, variants)
+        return ir.Union(_names(model), _doc(model), variants, discriminator, ir.Usage())
+
+    def _tagged(self, model: type[OneOf], member: Any, discriminator: str) -> ir.Variant:
+        where = f"{model.__name__}: {member.__name__}"
+        ref = self.declare(member, where)
+        struct = self.declarations[ref.name]
+        tags = [
+            f.type.value
+            for f in getattr(struct, "fields", ())
+            if f.name == discriminator and isinstance(f.type, ir.Const)
+        ]
+        if not tags:
+            raise SchemaError(f"{where}: has no constant field {discriminator!r}")
+        return ir.Variant(tags[0], ref, "object", tags[0])
+
+    def _typed(self, model: type[OneOf], member: Any) -> ir.Variant:
+        base, metadata = _without_annotated(member)
+        cases = [m.name for m in metadata if isinstance(m, Case)]
+        where = f"{model.__name__}: {member}"
+        if len(cases) != 1:
+            raise SchemaError(f"{where}: needs a Case with its name")
+        type_ = self.type_of(base, metadata, where)
+        return ir.Variant(cases[0], type_, self._json_type(type_))
+
+    def _json_type(self, type_: ir.Type) -> str:
+        """The JSON type by which a union knows it."""
+        if isinstance(type_, ir.Scalar):
+            return {"bool": "boolean", "int": "number", "float": "number", "string": "string"}[
+                type_.kind
+            ]
+        if isinstance(type_, ir.ListOf):
+            return "array"
+        if isinstance(type_, ir.Const):
+            return "string"
+        if isinstance(type_, ir.Ref):
+            target = self.declarations[type_.name]
+            return "string" if isinstance(target, ir.Enum) else "object"
+        return "object"
+
+    def type_of(self, annotation: Any, metadata: Iterable[Any], where: str) -> ir.Type:
+        base, more = _without_annotated(annotation)
+        limits = _limits([*metadata, *more])
+        origin, args = get_origin(base), get_args(base)
+        if base in (int, float):
+            return ir.Scalar("int" if base is int else "float", limits)
+        if base is str:
+            return ir.Scalar("string", limits)
+        if origin is list:
+            return ir.ListOf(self.type_of(args[0], (), where), limits)
+        if limits != ir.NO_LIMITS:
+            raise SchemaError(f"{where}: {base} cannot have limits")
+        if base is bool:
+            return ir.Scalar("bool")
+        if base in (AnyJson, AnyObject):
+            return ir.Raw(object_only=base is AnyObject)
+        if origin is Literal and len(args) == 1 and isinstance(args[0], str):
+            return ir.Const(args[0])
+        if origin is dict and args[0] in (str, int):
+            key: Literal["string", "int"] = "string" if args[0] is str else "int"
+            return ir.MapOf(key, self.type_of(args[1], (), where))
+        if isinstance(base, type):
+            return self.declare(base, where)
+        raise SchemaError(f"{where}: cannot generate {base}; name a union by a OneOf")
+
+
+def _enum(model: type[ClosedEnum] | type[OpenEnum]) -> ir.Enum:
+    values = tuple(ir.EnumValue(member.value, member.description) for member in model)
+    is_open = issubclass(model, OpenEnum)
+    return ir.Enum(ir.Names(model.__name__), _doc(model), values, is_open, ir.Usage())
+
+
+def _names(model: type[Model] | type[OneOf]) -> ir.Names:
+    return ir.Names(model.__name__, tuple(sorted(model.names.items())))
+
+
+def _doc(model: type) -> str:
+    return inspect.getdoc(model) or ""
+
+
+def _without_annotated(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    """`Annotated[T, ...]` as T and what is annotated, with pydantic's Field taken apart."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, ()
+    base, *metadata = get_args(annotation)
+    flat = [x for m in metadata for x in (m.metadata if isinstance(m, FieldInfo) else [m])]
+    return base, tuple(flat)
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) not in (typing.Union, types.UnionType):
+        return annotation, False
+    members = [m for m in get_args(annotation) if m is not type(None)]
+    if len(members) == 1:
+        return members[0], True
+    return annotation, False
+
+
+def _default(info: FieldInfo, where: str) -> Any:
+    if info.default is PydanticUndefined or info.default is None:
+        return None
+    value = info.default.value if isinstance(info.default, Enum) else info.default
+    if not isinstance(value, (bool, int, float, str)):
+        raise SchemaError(f"{where}: the default {value!r} is no scalar")
+    return value
+
+
+_LIMIT_KINDS: dict[type, str] = {
+    annotated_types.Ge: "ge",
+    annotated_types.Gt: "gt",
+    annotated_types.Le: "le",
+    annotated_types.Lt: "lt",
+    annotated_types.MinLen: "min_length",
+    annotated_types.MaxLen: "max_length",
+}
+
+
+def _limits(metadata: Iterable[Any]) -> ir.Limits:
+    found = {}
+    for item in metadata:
+        name = _LIMIT_KINDS.get(type(item))
+        if name:
+            found[name] = getattr(item, name)
+    return ir.Limits(**found)
+
+
+def _check_distinct(where: str, variants: tuple[ir.Variant, ...]) -> None:
+    for what in (
+        [v.name for v in variants],
+        [v.type for v in variants],
+        [v.tag or v.json_type for v in variants],
+    ):
+        if len(set(what)) != len(what):
+            raise SchemaError(f"{where}: members that cannot be told apart: {what}")
+
+
+def _check_condition(where: str, item: ir.Field, fields: tuple[ir.Field, ...]) -> None:
+    if item.required_when is None:
+        return
+    earlier = [f.name for f in fields[: fields.index(item)] if f.required]
+    if item.required_when.field not in earlier or not item.optional:
+        raise SchemaError(
+            f"{where}.{item.name}: required_when needs an earlier required field, and an optional one"
+        )

@@ -1,0 +1,104 @@
+"""What the schema's models are made of.
+
+A field's place in JSON follows from its default: `field(...)` must be there, `field(None)` may be
+absent, `field(3)` is 3 when absent. In a request, null means absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+
+class Model(BaseModel):
+    """A JSON object. `names` gives the type another name in one language."""
+
+    model_config = ConfigDict(protected_namespaces=(), arbitrary_types_allowed=True)
+    names: ClassVar[dict[str, str]] = {}
+
+
+class OneOf(RootModel[Any]):
+    """A union: of objects told apart by a tag, or of values told apart by their JSON type.
+
+    Members of the second kind carry their name: `Annotated[str, Case("text")]`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    names: ClassVar[dict[str, str]] = {}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The name of one member of a `OneOf`."""
+
+    name: str
+
+
+class _Words(str, Enum):
+    description: str
+
+    def __new__(cls, value: str, description: str) -> _Words:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+
+class ClosedEnum(_Words):
+    """Words of which the engine refuses all others."""
+
+
+class OpenEnum(_Words):
+    """Words to which a newer engine may add."""
+
+
+class AnyJson:
+    """Any JSON value, passed on unread."""
+
+
+class AnyObject:
+    """A JSON object, passed on unread."""
+
+
+def field(
+    default: Any,
+    description: str,
+    *,
+    unit: str | None = None,
+    always: bool = False,
+    required_when: tuple[str, tuple[str, ...]] | None = None,
+    wire_name: str | None = None,
+    **limits: Any,
+) -> Any:
+    """One field.
+
+    `always`: the key is written as null when the value is absent. `required_when=("role",
+    ("tool",))`: must be there when the earlier field `role` has one of these values. `wire_name`:
+    the key in JSON, where it cannot be a pydantic field. `limits`: ge, gt, le, lt, min_length,
+    max_length.
+    """
+    extra = {"unit": unit, "always": always, "required_when": required_when}
+    return Field(default, alias=wire_name, description=description, json_schema_extra=extra, **limits)
+
+
+@dataclass(frozen=True)
+class RouteModel:
+    """One `create` function: what it sends and what it gives, whole and in pieces."""
+
+    name: str
+    request: type[Model]
+    response: type[Model]
+    chunk: type[Model]
+    stream_field: str
+
+
+@dataclass(frozen=True)
+class ProtocolRoots:
+    """What the engine reads and what it writes; a type may be in both."""
+
+    requests: tuple[type[Model], ...]
+    responses: tuple[type[Model], ...]
+    routes: tuple[RouteModel, ...]

@@ -1,0 +1,178 @@
+"""The request of chat completions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.messages import ChatCompletionMessage
+from codegen.schema.response_format import ResponseFormat
+from codegen.schema.tools import ChatCompletionTool, ToolChoice
+
+
+class Stop(OneOf):
+    """Texts at which the answer ends, before them."""
+
+    root: (
+        Annotated[str, Field(min_length=1), Case("text")]
+        | Annotated[
+            list[Annotated[str, Field(min_length=1)]], Field(max_length=16), Case("texts")
+        ]
+    )
+
+
+class StreamOptions(Model):
+    """What a stream carries beside the answer."""
+
+    include_usage: bool | None = field(
+        None, "Whether a last chunk, with no choices, carries the usage of the whole request."
+    )
+
+
+class ReasoningEffort(ClosedEnum):
+    """How long a reasoning model thinks before it answers."""
+
+    NONE = "none", "Not at all."
+    MINIMAL = "minimal", "As little as it can."
+    LOW = "low", "A little."
+    MEDIUM = "medium", "As it was trained to."
+    HIGH = "high", "Long."
+    XHIGH = "xhigh", "Longer."
+
+
+class SpecialRequest(ClosedEnum):
+    """A request that is no conversation."""
+
+    QUERY_ENGINE_METRICS = "query_engine_metrics", "Gives the engine's metrics in `usage.extra`."
+
+
+class GrammarExecutionMode(ClosedEnum):
+    """How a grammar is followed."""
+
+    CONSTRAINT = "constraint", "Every token is sampled under the grammar's mask."
+    JUMP_FORWARD = "jump_forward", "Text that the grammar forces is appended without the model."
+
+
+class DebugConfig(Model):
+    """Switches for tests and measurements."""
+
+    ignore_eos: bool = field(False, "Whether the answer goes on over the end-of-text token.")
+    pinned_system_prompt: bool = field(
+        False, "Whether the prompt stays in the prefix cache until the engine is reset."
+    )
+    special_request: SpecialRequest | None = field(None, "Asks for something else than an answer.")
+    grammar_execution_mode: GrammarExecutionMode = field(
+        GrammarExecutionMode.JUMP_FORWARD, "How a grammar is followed."
+    )
+
+
+class ChatCompletionRequest(Model):
+    """A conversation, and how the model is to continue it."""
+
+    messages: list[ChatCompletionMessage] = field(
+        ..., "The conversation so far, oldest first.", min_length=1
+    )
+    model: str | None = field(None, "The model to answer. Absent: the engine's own.")
+    stream: bool = field(False, "Whether the answer comes in chunks while it is generated.")
+    stream_options: StreamOptions | None = field(None, "Options of the stream.")
+    max_tokens: int | None = field(
+        None,
+        "The longest answer. Absent: until the context window is full.",
+        unit="tokens",
+        ge=1,
+    )
+    max_completion_tokens: int | None = field(
+        None, "The newer name of `max_tokens`; it wins when both are given.", unit="tokens", ge=1
+    )
+    n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
+    temperature: float | None = field(
+        None,
+        "How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. "
+        "Absent: the model's own default, else 1.",
+        ge=0,
+        le=2,
+    )
+    top_p: float | None = field(
+        None,
+        "Keeps the likeliest tokens that together reach this probability. Absent: the model's own "
+        "default, else 1.",
+        gt=0,
+        le=1,
+    )
+    top_k: int | None = field(
+        None, "Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own "
+        "default, else 0.", unit="tokens", ge=0
+    )
+    min_p: float | None = field(
+        None,
+        "Keeps tokens at least this probable, relative to the likeliest. Absent: 0.",
+        ge=0,
+        le=1,
+    )
+    frequency_penalty: float | None = field(
+        None,
+        "Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.",
+        ge=-2,
+        le=2,
+    )
+    presence_penalty: float | None = field(
+        None, "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
+        ge=-2, le=2,
+    )
+    repetition_penalty: float | None = field(
+        None,
+        "Divides a positive logit, and multiplies a negative one, of tokens that occurred. "
+        "Absent: 1.",
+        gt=0,
+        le=10,
+    )
+    logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
+        None, "Adds to the logits of tokens: from token id to bias."
+    )
+    logprobs: bool = field(False, "Whether the chosen tokens' log probabilities are returned.")
+    top_logprobs: int | None = field(
+        None,
+        "How many of the likeliest tokens are returned at each position; needs `logprobs`.",
+        unit="tokens",
+        ge=0,
+        le=20,
+    )
+    seed: int | None = field(
+        None, "Makes the answer repeatable: equal requests with equal seeds get equal answers."
+    )
+    stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
+    tools: list[ChatCompletionTool] | None = field(
+        None, "The tools that the model may call.", max_length=128
+    )
+    tool_choice: ToolChoice | None = field(
+        None, "Which tools are called. Absent: `auto` with tools, `none` without."
+    )
+    parallel_tool_calls: bool = field(True, "Whether one answer may hold several tool calls.")
+    response_format: ResponseFormat | None = field(
+        None, "The shape that the answer must have. Absent: any text."
+    )
+    reasoning_effort: ReasoningEffort | None = field(
+        None, "How long a reasoning model thinks before it answers."
+    )
+    chat_template_kwargs: AnyObject | None = field(
+        None, "Further variables for the model's chat template, such as `enable_thinking`."
+    )
+    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    debug_config: DebugConfig | None = field(
+        None, "Switches for tests and measurements; a server takes them in debug mode only."
+    )
+    metadata: dict[str, str] | None = field(
+        None, "Labels of the caller's own; they have no effect."
+    )
+    store: bool | None = field(None, "Asks a service to keep the answer; this engine keeps none.")
+    service_tier: str | None = field(None, "A service's price class; it has no effect.")
+    modalities: list[str] | None = field(
+        None, "The kinds of output that are asked for; only `text` is offered."
+    )
+    audio: AnyJson | None = field(None, "How spoken output sounds; spoken output is not offered.")
+    prediction: AnyJson | None = field(None, "A text that the answer will resemble; not offered.")
+    web_search_options: AnyJson | None = field(None, "A search of the web; not offered.")
+    functions: AnyJson | None = field(None, "The older form of `tools`; use that.")
+    function_call: AnyJson | None = field(None, "The older form of `tool_choice`; use that.")

@@ -1,0 +1,106 @@
+"""The engine's configuration: `EngineConfig`, and the keys of `--overrides`."""
+
+from __future__ import annotations
+
+from codegen.schema.base import ClosedEnum, Model, field
+
+
+class EngineMode(ClosedEnum):
+    """What the engine is for, which sets its other defaults."""
+
+    LOCAL = "local", "A few requests at a time: at most 4 sequences, 8192 tokens of KV cache."
+    INTERACTIVE = "interactive", "One conversation: 1 sequence, as long as the context window."
+    SERVER = "server", "Many requests: as many sequences as the model and the memory allow."
+
+
+class PrefixCacheMode(ClosedEnum):
+    """Whether finished prompts are kept for requests that begin alike."""
+
+    RADIX = "radix", "Kept in a radix tree of token ids."
+    DISABLE = "disable", "Not kept."
+
+
+class PrefillMode(ClosedEnum):
+    """How prompts are taken in beside running answers."""
+
+    HYBRID = "hybrid", "A chunk of a prompt and the running answers share a step."
+    CHUNKED = "chunked", "A step takes in chunks of prompts, or continues answers."
+
+
+class SpeculativeMode(ClosedEnum):
+    """How tokens are drafted ahead of the model."""
+
+    DISABLE = "disable", "Not at all."
+    SMALL_DRAFT = "small_draft", "By a smaller model."
+    EAGLE = "eagle", "By an EAGLE head on the model's hidden states."
+    MEDUSA = "medusa", "By Medusa heads on the model's hidden states."
+
+
+class EngineConfig(Model):
+    """How an engine runs a model. What is absent follows from the mode, the model and the memory."""
+
+    mode: EngineMode | None = field(
+        None, "What the engine is for. Absent: `local`."
+    )
+    max_num_sequence: int | None = field(
+        None, "How many sequences are generated at the same time.", ge=1
+    )
+    max_total_seq_length: int | None = field(
+        None, "The capacity of the KV cache, all sequences together.", unit="tokens", ge=1
+    )
+    kv_cache_bytes: int | None = field(
+        None, "The capacity of the KV cache, said in memory.", unit="bytes", ge=1
+    )
+    memory_limit_bytes: int | None = field(
+        None, "The most that weights, KV cache and temporaries may take.", unit="bytes", ge=1
+    )
+    gpu_memory_utilization: float | None = field(
+        None, "The share of the device's memory that may be used. Absent: 0.85.", gt=0, le=1
+    )
+    context_window_size: int | None = field(
+        None, "The longest sequence. Absent: the model's own.", unit="tokens", ge=1
+    )
+    sliding_window_size: int | None = field(
+        None, "How far back attention reaches; -1 is all the way. Absent: the model's own.",
+        unit="tokens", ge=-1
+    )
+    attention_sink_size: int | None = field(
+        None, "How many first tokens stay in reach of a sliding window.", unit="tokens", ge=0
+    )
+    prefill_chunk_size: int | None = field(
+        None, "The most tokens of prompts that one step takes in.", unit="tokens", ge=1
+    )
+    prefill_mode: PrefillMode | None = field(
+        None, "How prompts are taken in beside running answers. Absent: `hybrid`."
+    )
+    max_history_size: int | None = field(
+        None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
+    )
+    prefix_cache_mode: PrefixCacheMode | None = field(
+        None, "Whether finished prompts are kept. Absent: `radix`."
+    )
+    prefix_cache_max_num_recycling_seqs: int | None = field(
+        None, "How many finished sequences are kept; -1 is without limit. Absent: "
+        "`max_num_sequence`.", ge=-1
+    )
+    speculative_mode: SpeculativeMode | None = field(
+        None, "How tokens are drafted ahead. Absent: `disable`."
+    )
+    spec_draft_length: int | None = field(
+        None, "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
+        unit="tokens", ge=0
+    )
+    spec_tree_width: int | None = field(
+        None, "How many drafts branch off a token. Absent: 1.", ge=1
+    )
+    tensor_parallel_shards: int | None = field(
+        None, "Over how many devices each layer is split. Absent: the model's own.", ge=1
+    )
+    pipeline_parallel_stages: int | None = field(
+        None, "Over how many groups of devices the layers are spread. Absent: the model's own.",
+        ge=1
+    )
+    num_threads: int | None = field(
+        None, "Worker threads on the CPU. Absent: the physical cores that are free.",
+        ge=1, le=1024
+    )
