@@ -1,0 +1,140 @@
+/* mlc_llm: the C interface of the engine, and the only public header.
+ *
+ * JSON goes in, JSON comes out. Handles are opaque; no exception, no abort and no C++ type crosses
+ * this line. Every function may be called from any thread. A function that can fail returns an
+ * MLCStatus*: NULL is success, anything else is the caller's to free with mlc_status_free.
+ *
+ *   MLCEngine* engine;
+ *   MLCStatus* status = mlc_engine_create("{}", &engine);
+ *   status = mlc_engine_load(engine, "{\"model\":\"dist/SmolLM2-MLC\",\"model_lib\":\"lib.so\"}",
+ *                            NULL, NULL);
+ *   status = mlc_engine_submit(engine, "chat.completions", request_json, NULL, 0, on_event, self,
+ *                              &request_id);
+ *   ...
+ *   mlc_engine_destroy(engine);
+ */
+#ifndef MLC_LLM_H_
+#define MLC_LLM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define MLC_LLM_API __declspec(dllexport)
+#else
+#define MLC_LLM_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Compared at load by every binding: a library of another version is refused, not tried. */
+#define MLC_LLM_ABI_VERSION 1
+MLC_LLM_API int32_t mlc_abi_version(void);
+/* The hash of the schema (codegen/schema) that the JSON messages follow. Static storage. */
+MLC_LLM_API const char* mlc_schema_hash(void);
+/* "0.1.0". Static storage. */
+MLC_LLM_API const char* mlc_version(void);
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+typedef struct MLCStatus MLCStatus;
+
+typedef enum {
+  MLC_OK = 0,
+  MLC_INVALID_ARGUMENT = 1,
+  MLC_NOT_FOUND = 2,
+  MLC_CORRUPT = 3,
+  MLC_UNSUPPORTED = 4,
+  MLC_RESOURCE_EXHAUSTED = 5,
+  MLC_CANCELLED = 6,
+  MLC_UNAVAILABLE = 7,
+  MLC_DEADLINE_EXCEEDED = 8,
+  MLC_INTERNAL = 9
+} mlc_status_code;
+
+/* All accept NULL (success). The strings live as long as the status. */
+MLC_LLM_API int32_t mlc_status_get_code(const MLCStatus* status);
+MLC_LLM_API const char* mlc_status_get_message(const MLCStatus* status);
+/* OpenAI's shape: {"error": {"message", "type", "param", "code"}}. */
+MLC_LLM_API const char* mlc_status_get_error_json(const MLCStatus* status);
+MLC_LLM_API void mlc_status_free(MLCStatus* status);
+
+/* Frees a string that a function here returned through a char**. Accepts NULL. */
+MLC_LLM_API void mlc_string_free(char* text);
+
+/* ---- Engine -------------------------------------------------------------------------------- */
+
+typedef struct MLCEngine MLCEngine;
+
+/* `config_json`: an EngineConfig (codegen/schema), "{}" for the defaults. */
+MLC_LLM_API MLCStatus* mlc_engine_create(const char* config_json, MLCEngine** out);
+
+/* Called with 0.0 .. 1.0 and what is being done, on the thread that called mlc_engine_load.
+ * Returning non-zero cancels the load. */
+typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char* what);
+
+/* Loads a model folder, replacing a loaded model. `model_json`: {"model": folder with
+ * mlc-chat-config.json, "model_lib": compiled library, "device": "cpu:0"}. When it fails the engine
+ * has no model and can load another. */
+MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
+                                       mlc_progress_callback progress, void* user);
+
+/* Ends every request with an error of code "model_unloaded" and frees the model's memory. */
+MLC_LLM_API MLCStatus* mlc_engine_unload(MLCEngine* engine);
+
+/* Unloads and frees. Accepts NULL. Returns after the last callback has returned; must not be called
+ * from within a callback of this engine. */
+MLC_LLM_API void mlc_engine_destroy(MLCEngine* engine);
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+typedef enum {
+  MLC_EVENT_CHUNK = 0,  /* `json`: one chunk of a streamed answer */
+  MLC_EVENT_RESULT = 1, /* `json`: the whole answer; last event, sent when not streaming */
+  MLC_EVENT_DONE = 2,   /* a streamed answer is complete; last event; `json` is "" */
+  MLC_EVENT_ERROR = 3   /* `json`: {"error": {...}}; last event */
+} mlc_event_kind;
+
+/* Called in order, from one thread of the engine's, never two at a time for one request. Ends with
+ * exactly one RESULT, DONE or ERROR, whatever happens. `json` lives until the callback returns. */
+typedef void (*mlc_event_callback)(void* user, int32_t kind, const char* json, size_t json_size);
+
+/* Bytes beside the JSON: images, audio. Copied before mlc_engine_submit returns. */
+typedef struct {
+  const void* data;
+  size_t size;
+} mlc_buffer;
+
+/* Queues a request. `route` is "chat.completions", "tokenize", "detokenize" or "render". A request
+ * that is wrong is refused here, with no event. `request_id` may be NULL. */
+MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
+                                         size_t json_size, const mlc_buffer* buffers,
+                                         size_t num_buffers, mlc_event_callback callback,
+                                         void* user, uint64_t* request_id);
+
+/* Ends the request with an error of code "request_cancelled"; unknown or ended ids are ignored. */
+MLC_LLM_API MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id);
+
+/* Aborts every request and clears metrics and caches; the model stays loaded. */
+MLC_LLM_API MLCStatus* mlc_engine_reset(MLCEngine* engine);
+
+/* A JSON object of counters (names as MLC-LLM's /metrics). Free with mlc_string_free. */
+MLC_LLM_API MLCStatus* mlc_engine_metrics(MLCEngine* engine, char** out_json);
+
+/* No step is begun between pause and resume; requests wait. For apps going to the background. */
+MLC_LLM_API MLCStatus* mlc_engine_pause(MLCEngine* engine);
+MLC_LLM_API MLCStatus* mlc_engine_resume(MLCEngine* engine);
+
+/* Frees what can be had again: caches, spare buffers. */
+MLC_LLM_API MLCStatus* mlc_engine_trim_memory(MLCEngine* engine);
+
+/* Devices in MLC-LLM's order: [{"name": "cuda:0", "found": false, "reason": "..."}, ...]. */
+MLC_LLM_API MLCStatus* mlc_list_devices(char** out_json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLC_LLM_H_ */

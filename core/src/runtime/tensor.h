@@ -1,0 +1,55 @@
+// A tensor on a device: the core's view of what TVM functions take and give.
+#ifndef MLC_RUNTIME_TENSOR_H_
+#define MLC_RUNTIME_TENSOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "runtime/device.h"
+
+namespace mlc {
+
+enum class DType { kFloat32, kFloat16, kBFloat16, kInt32, kInt64, kUInt32, kInt8, kUInt8 };
+
+std::optional<DType> ParseDType(std::string_view name);  // "float32", "uint32", ...
+const char* DTypeName(DType dtype);
+int64_t DTypeBytes(DType dtype);
+
+using Shape = std::vector<int64_t>;
+
+// Bytes of a tensor, or nothing when a dimension is negative or the product overflows.
+std::optional<int64_t> TensorBytes(const Shape& shape, DType dtype);
+std::string ShapeText(const Shape& shape);  // "[2, 3]"
+
+// A shared handle; copies refer to the same memory. The default one is empty.
+class Tensor {
+ public:
+  Tensor() = default;
+
+  // Memory of the tensor's own, aligned to 64 bytes, not initialized.
+  static Result<Tensor> Empty(const Shape& shape, DType dtype, Device device);
+  // A view of host memory that `owner` keeps alive. Requires 64-byte alignment of `data`.
+  static Tensor View(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner);
+
+  bool defined() const { return impl_ != nullptr; }
+  const Shape& shape() const;
+  DType dtype() const;
+  int64_t bytes() const;
+  void* data() const;  // host memory; only for tensors on the CPU
+
+  struct Impl;  // holds the TVM tensor; known to runtime/ alone
+  explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  const Impl* impl() const { return impl_.get(); }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_TENSOR_H_

@@ -1,0 +1,41 @@
+// Between our types and TVM's; included inside runtime/ only.
+#ifndef MLC_RUNTIME_TVM_CONVERT_H_
+#define MLC_RUNTIME_TVM_CONVERT_H_
+
+#include <tvm/ffi/tvm_ffi.h>
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+struct Tensor::Impl {
+  tvm::ffi::Tensor tensor;
+  Shape shape;
+  DType dtype;
+};
+
+// The tensor behind `result`; an error for a dtype the core does not know.
+Result<Tensor> FromTvm(tvm::ffi::Tensor tensor);
+
+// Runs `call` and turns whatever TVM throws into a Status that begins with `what`.
+template <typename Call>
+Status CatchTvm(const std::string& what, Call&& call) {
+  try {
+    std::forward<Call>(call)();
+    return Status();
+  } catch (const tvm::ffi::Error& error) {
+    return Internal(what + ": " + error.message());
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(what + ": out of memory");
+  } catch (const std::exception& error) {
+    return Internal(what + ": " + error.what());
+  }
+}
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_TVM_CONVERT_H_

@@ -1,0 +1,48 @@
+// Character properties, from the generated tables (codegen/unicode.py says which version is whose).
+#ifndef MLC_TEXT_UNICODE_H_
+#define MLC_TEXT_UNICODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace mlc {
+
+// In the order of the generated table.
+enum class Category : uint8_t {
+  kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe,
+  kPi, kPf, kPo, kSm, kSc, kSk, kSo, kZs, kZl, kZp, kCc, kCf, kCs, kCo, kCn,
+};
+
+// Sorted, disjoint, inclusive.
+using CodePointRanges = std::vector<std::pair<char32_t, char32_t>>;
+
+bool IsWhiteSpace(char32_t c);
+bool IsRustWord(char32_t c);         // \w of the Rust regex crate
+bool IsNumeric(char32_t c);          // Unicode 17, categories Nd, Nl, No
+bool IsPunctuation(char32_t c);      // Unicode 8, category P*, and ASCII punctuation
+bool IsOther(char32_t c);            // Unicode 8, categories Cc, Cf, Co
+bool IsNonspacingMark(char32_t c);   // Unicode 8, category Mn
+bool IsCombiningMark(char32_t c);    // Unicode 9, category M*
+
+// Unicode 16, for split patterns. `name` is "L", "Lu", "Han", "Alphabetic", ..., compared without
+// case, spaces, '-' and '_'. False when the name is not known.
+bool LookUpProperty(std::string_view name, CodePointRanges* out);
+CodePointRanges OnigWordRanges();
+CodePointRanges WhiteSpaceRanges();
+
+// The lowercase mapping. U+0130, which alone has two characters, maps to 'i' here.
+char32_t ToLower(char32_t c);
+// Adds to `ranges` everything that is equal to a member when case is ignored.
+void CloseUnderCase(CodePointRanges* ranges);
+
+// Sorts and joins ranges; the complement within U+0000..U+10FFFF; the common part.
+void NormalizeRanges(CodePointRanges* ranges);
+CodePointRanges ComplementRanges(const CodePointRanges& ranges);
+CodePointRanges IntersectRanges(const CodePointRanges& a, const CodePointRanges& b);
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_UNICODE_H_
