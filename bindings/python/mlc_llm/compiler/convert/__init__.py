@@ -1,12 +1,13 @@
 """Converts a model into an `-MLC` folder: weights, `mlc-chat-config.json`, tokenizer files.
 
-    source = open_source(Path("SmolLM2"))
-    convert_model(source, Path("SmolLM2-MLC"), quantization="q4f32_1")
+source = open_source(Path("SmolLM2"))
+convert_model(source, Path("SmolLM2-MLC"), quantization="q4f32_1")
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,12 @@ from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.progress import progress_bar
 from mlc_llm.compiler.convert.source import ModelSource
-from mlc_llm.compiler.convert.weights import check_tensors, convert_weights, stored_bytes
+from mlc_llm.compiler.convert.weights import (
+    check_tensors,
+    convert_weights,
+    count_elements,
+    stored_bytes,
+)
 from mlc_llm.errors import NotFoundError, UnsupportedError
 
 __all__ = ["ConfigOverrides", "convert_model", "open_source", "write_config", "write_weights"]
@@ -36,7 +42,8 @@ def open_source(
     """The reader for a folder of Hugging Face's or a `.gguf` file."""
     if source_format in _REFUSED_FORMATS:
         raise UnsupportedError(
-            f"source format {source_format} {_REFUSED_FORMATS[source_format]}", param="source-format"
+            f"source format {source_format} {_REFUSED_FORMATS[source_format]}",
+            param="source-format",
         )
     if source_format not in ("auto", "gguf", "huggingface-safetensor"):
         raise UnsupportedError(f"unknown source format {source_format!r}", param="source-format")
@@ -65,11 +72,11 @@ def convert_model(
 
 def write_weights(
     source: ModelSource, output: Path, *, quantization: str, model_type: str | None = None
-) -> None:
+) -> WeightStats:
     """Makes the weights alone, as `convert_weight` does."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
-        work.write_weights(stage)
+        return work.write_weights(stage)
 
 
 def write_config(
@@ -86,6 +93,18 @@ def write_config(
         work.write_config(stage, overrides or ConfigOverrides())
 
 
+@dataclass(frozen=True)
+class WeightStats:
+    """What was written, and how many weights the model has."""
+
+    param_bytes: int
+    elements: int
+
+    @property
+    def bits_per_param(self) -> float:
+        return self.param_bytes * 8 / self.elements
+
+
 class _Work:
     """One model on its way into one scheme."""
 
@@ -99,7 +118,7 @@ class _Work:
     def needed_bytes(self) -> int:
         return stored_bytes(self._weight_map(), self._scheme)
 
-    def write_weights(self, folder: Path) -> None:
+    def write_weights(self, folder: Path) -> WeightStats:
         weights = self._weight_map()
         check_tensors(weights, self._source.tensors())
         writer = WeightWriter(folder)
@@ -107,6 +126,7 @@ class _Work:
         try:
             with progress_bar(f"Converting to {self._scheme.name}", total) as advance:
                 convert_weights(self._source, weights, self._scheme, writer, advance)
+            return WeightStats(writer.param_bytes, count_elements(weights))
         finally:
             writer.abandon()
 

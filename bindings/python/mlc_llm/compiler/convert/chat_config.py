@@ -45,7 +45,9 @@ class ConfigOverrides:
                 continue
             least = -1 if name == "sliding_window_size" else 0 if "sink" in name else 1
             if value < least or (name == "sliding_window_size" and value == 0):
-                raise InvalidRequestError(f"--{name.replace('_', '-')} {value} cannot be", param=name)
+                raise InvalidRequestError(
+                    f"--{name.replace('_', '-')} {value} cannot be", param=name
+                )
 
 
 def chat_config(
@@ -68,7 +70,9 @@ def chat_config(
         "version": VERSION,
         "model_type": model_type,
         "quantization": quantization,
-        "model_config": model_config.to_dict() | sizes | {"max_batch_size": overrides.max_batch_size},
+        "model_config": model_config.to_dict()
+        | sizes
+        | {"max_batch_size": overrides.max_batch_size},
         "vocab_size": model_config.vocab_size,
         "active_vocab_size": _active_vocab_size(tokenizer, model_config.vocab_size),
         **sizes,
@@ -119,7 +123,9 @@ def _sizes(config: ModelConfig, overrides: ConfigOverrides) -> dict[str, int]:
 
 def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
     """Sampling defaults: the first config that has a number for a name wins."""
-    return {name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()}
+    return {
+        name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()
+    }
 
 
 def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], ...]) -> float:

@@ -140,5 +140,3 @@ def write_durably(path: Path, data: bytes) -> None:
 
 def _aligned(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
-
-

@@ -94,7 +94,8 @@ class SafetensorsFile:
             expected = math.prod(shape) * numpy_dtype(_DTYPES[dtype]).itemsize
             if end - begin != expected:
                 raise self._corrupt(
-                    name, f"of shape {shape} in {dtype} needs {expected} bytes and has {end - begin}"
+                    name,
+                    f"of shape {shape} in {dtype} needs {expected} bytes and has {end - begin}",
                 )
         if self._data_start + end > self._size:
             raise cut_off(self.path, self._size, self._data_start + end)

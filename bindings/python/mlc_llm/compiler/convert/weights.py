@@ -43,6 +43,11 @@ def stored_bytes(weights: Sequence[WeightSource], scheme: Scheme) -> int:
     return sum(_param_bytes(param) for weight in weights for param in weight.stored_params(scheme))
 
 
+def count_elements(weights: Sequence[WeightSource]) -> int:
+    """How many weights the model has, before quantization."""
+    return sum(math.prod(weight.shape) for weight in weights)
+
+
 def convert_weights(
     source: ModelSource,
     weights: Sequence[WeightSource],
@@ -61,15 +66,11 @@ def convert_weights(
             for param, array in zip(params, _quantized(weight, chunks, scheme), strict=True):
                 writer.add(param, [array])
         advance(sum(_param_bytes(param) for param in params))
-    writer.finish(original_elements=sum(map(_elements, weights)))
+    writer.finish(original_elements=count_elements(weights))
 
 
 def _param_bytes(param: StoredParam) -> int:
     return math.prod(param.shape) * numpy_dtype(param.dtype).itemsize
-
-
-def _elements(weight: WeightSource) -> int:
-    return math.prod(weight.shape)
 
 
 def _chunks(source: ModelSource, weight: WeightSource) -> Iterator[Array]:

@@ -40,9 +40,7 @@ def packed_shapes(
     return (rows, groups * (group_size // (32 // bits))), (rows, groups)
 
 
-def quantize_rows(
-    weight: Array, *, bits: int, group_size: int, dtype: str
-) -> tuple[Array, Array]:
+def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> tuple[Array, Array]:
     """Quantizes `weight` [rows, columns] into (q_weight uint32, q_scale dtype), (out, in) layout.
 
     Rows are independent: quantizing a matrix in row chunks gives the same words.

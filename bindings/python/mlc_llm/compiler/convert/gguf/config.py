@@ -103,7 +103,7 @@ class _Fields:
         value = self._get(key, default)
         if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
             raise self._bad(key, "must be a positive number", value)
-        return value
+        return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06: as config.json has it
 
     def text(self, key: str) -> str | None:
         value = self._file.metadata.get(f"{self._prefix}.{key}")
@@ -204,9 +204,7 @@ def _llama3_scaling(
     return scaling
 
 
-def llama3_factors(
-    scaling: dict[str, Any], theta: float, head_dim: int
-) -> np.ndarray[Any, Any]:
+def llama3_factors(scaling: dict[str, Any], theta: float, head_dim: int) -> np.ndarray[Any, Any]:
     """What each rotary frequency is divided by under Llama 3's scaling, [head_dim / 2]."""
     wavelength = 2 * math.pi * theta ** (np.arange(0, head_dim, 2) / head_dim)
     turns = scaling["original_max_position_embeddings"] / wavelength

@@ -70,9 +70,7 @@ class GGUFFile:
         if len(stored.info.shape) == 1:
             return self._read_rows(stored, 0, 1).reshape(-1)[start:stop]
         first = start * math.prod(inner)
-        return self._read_rows(stored, first, rows).reshape(
-            (stop - start, *stored.info.shape[1:])
-        )
+        return self._read_rows(stored, first, rows).reshape((stop - start, *stored.info.shape[1:]))
 
     def _read_rows(self, stored: _Stored, first: int, rows: int) -> Array:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
@@ -119,7 +117,9 @@ class GGUFFile:
         name = cursor.string("tensor name")
         dimensions = cursor.scalar("I", name)
         if not 1 <= dimensions <= MAX_DIMENSIONS:
-            raise self._bad(name, f"has {dimensions} dimensions; 1 to {MAX_DIMENSIONS} are possible")
+            raise self._bad(
+                name, f"has {dimensions} dimensions; 1 to {MAX_DIMENSIONS} are possible"
+            )
         shape = tuple(cursor.scalar("Q", name) for _ in range(dimensions))
         return name, shape[::-1], cursor.scalar("I", name), cursor.scalar("Q", name)
 
@@ -132,7 +132,9 @@ class GGUFFile:
         except (ValueError, KeyError):
             raise self._bad(name, f"has the unknown tensor type {kind_id}") from None
         if 0 in shape or shape[-1] % block:
-            raise self._bad(name, f"has shape {shape}, which is no whole number of {kind.name} blocks")
+            raise self._bad(
+                name, f"has shape {shape}, which is no whole number of {kind.name} blocks"
+            )
         row_bytes = shape[-1] // block * block_bytes
         end = offset + math.prod(shape[:-1]) * row_bytes
         if end > self._size:

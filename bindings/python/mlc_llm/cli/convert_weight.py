@@ -1,0 +1,88 @@
+"""`mlc_llm convert_weight`: quantizes a model's weights into an `-MLC` folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.errors import UnsupportedError
+
+SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command to the `mlc_llm` parser."""
+    parser = subparsers.add_parser(
+        "convert_weight",
+        aliases=["convert-weight"],
+        help="convert and quantize weights",
+        description=__doc__,
+    )
+    add_model_arguments(parser)
+    parser.add_argument(
+        "--source",
+        default="auto",
+        help="folder or file of the weights (default: beside the config)",
+    )
+    parser.add_argument(
+        "--source-format",
+        default="auto",
+        choices=SOURCE_FORMATS,
+        help="format of the weights (default: %(default)s)",
+    )
+    parser.add_argument("--device", default="auto", help="weights are always converted on the CPU")
+    parser.add_argument("--lora-adapter", type=Path, help="not supported yet")
+    parser.set_defaults(run=run)
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `convert_weight` and `gen_config` share."""
+    parser.add_argument(
+        "config", type=Path, help="config.json of the model, its folder, or a .gguf file"
+    )
+    parser.add_argument("--quantization", required=True, help="such as q4f32_1, q4f16_1 or q0f32")
+    parser.add_argument(
+        "--model-type", default="auto", help="model family (default: what the config says)"
+    )
+    parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command; raises MLCError."""
+    if args.lora_adapter is not None:
+        raise UnsupportedError(
+            "--lora-adapter is not supported: merge the adapter into the model first",
+            param="lora-adapter",
+        )
+    if args.device.partition(":")[0] not in ("auto", "cpu"):
+        print(f"note: converting on the CPU, not on {args.device}", file=sys.stderr)
+    from mlc_llm.compiler.convert import write_weights
+
+    source = open_model(args.config, source=args.source, source_format=args.source_format)
+    stats = write_weights(
+        source, args.output, quantization=args.quantization, model_type=model_type_of(args)
+    )
+    print(f"Parameter size after quantization: {stats.param_bytes / 1024**3:.3f} GB")
+    print(f"Total parameters: {stats.elements:,}")
+    print(f"Bits per parameter: {stats.bits_per_param:.3f}")
+    print(f"Saved to directory: {args.output}")
+
+
+def model_type_of(args: argparse.Namespace) -> str | None:
+    """The family named on the command line, or None."""
+    return None if args.model_type == "auto" else args.model_type
+
+
+def open_model(config: Path, *, source: str = "auto", source_format: str = "auto") -> Any:
+    """The model that CONFIG and --source mean."""
+    from mlc_llm.compiler.convert import open_source
+
+    if config.suffix == ".gguf":
+        return open_source(config, source_format=source_format)
+    config_file = config / "config.json" if config.is_dir() else config
+    weights = config_file.parent if source == "auto" else Path(source)
+    if weights.suffix == ".gguf":
+        return open_source(weights, source_format=source_format)
+    return open_source(weights, source_format=source_format, config=config_file)

@@ -1,0 +1,57 @@
+"""`mlc_llm gen_config`: writes mlc-chat-config.json and the tokenizer files of an `-MLC` folder."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from mlc_llm.cli.convert_weight import add_model_arguments, model_type_of, open_model
+
+_SIZES = {
+    "context_window_size": "tokens that a conversation may have (default: the model's)",
+    "sliding_window_size": "tokens that attention looks back (default: the model's)",
+    "prefill_chunk_size": "tokens of a prompt that are computed at once (default: 2048)",
+    "attention_sink_size": "first tokens that stay visible behind a sliding window",
+    "tensor_parallel_shards": "devices that share each layer",
+    "pipeline_parallel_stages": "devices that share the layers",
+}
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command to the `mlc_llm` parser."""
+    parser = subparsers.add_parser(
+        "gen_config",
+        aliases=["gen-config"],
+        help="write the config of a model folder",
+        description=__doc__,
+    )
+    add_model_arguments(parser)
+    parser.add_argument(
+        "--conv-template",
+        help="name written into conv_template; the model's own Jinja template is what counts",
+    )
+    for name, text in _SIZES.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, help=text)
+    parser.add_argument(
+        "--max-batch-size", type=int, default=128, help="sequences at once (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command; raises MLCError."""
+    from mlc_llm.compiler.convert import ConfigOverrides, write_config
+
+    overrides = ConfigOverrides(
+        conv_template=args.conv_template,
+        max_batch_size=args.max_batch_size,
+        **{name: getattr(args, name) for name in _SIZES},
+    )
+    write_config(
+        open_model(args.config),
+        args.output,
+        quantization=args.quantization,
+        model_type=model_type_of(args),
+        overrides=overrides,
+    )
+    print(f"Saved to directory: {args.output}")

@@ -1,0 +1,55 @@
+"""Checks an `-MLC` folder against its index: files, sizes, MD5 sums, places of tensors."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mlc_llm.compiler.convert.hf import read_json
+from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
+from mlc_llm.errors import CorruptFileError, NotFoundError
+
+_OLD_INDEX = "ndarray-cache.json"
+
+
+def verify(folder: Path) -> list[str]:
+    """Everything that is wrong with the folder's weights, one sentence each; [] if nothing is."""
+    index = folder / TENSOR_CACHE
+    if not index.is_file():
+        index = folder / _OLD_INDEX
+    try:
+        records = read_json(index).get("records")
+    except (NotFoundError, CorruptFileError) as error:
+        return [error.message]
+    if not isinstance(records, list):
+        return [f"{index}: 'records' is missing"]
+    return [problem for record in records for problem in _shard_problems(folder, record)]
+
+
+def _shard_problems(folder: Path, record: Any) -> list[str]:
+    try:
+        name, nbytes, tensors = record["dataPath"], record["nbytes"], record["records"]
+        ends = [(tensor["name"], tensor["byteOffset"] + tensor["nbytes"]) for tensor in tensors]
+    except (KeyError, TypeError):
+        return [f"{folder}: a shard's record lacks dataPath, nbytes or records"]
+    if not isinstance(name, str) or ".." in PurePosixPath(name).parts or name.startswith("/"):
+        return [f"{folder}: dataPath {name!r} is outside the folder"]
+    path = folder / name
+    if not path.is_file():
+        return [f"{path}: missing; download or convert the model again"]
+    size = path.stat().st_size
+    if size != nbytes:
+        return [f"{path}: has {size} bytes and should have {nbytes}; it was cut off or damaged"]
+    problems = [f"{path}: tensor {t} ends behind the file" for t, end in ends if end > size]
+    if record.get("md5sum") not in (None, _md5(path)):
+        problems.append(f"{path}: its MD5 sum differs; it is damaged, convert the model again")
+    return problems
+
+
+def _md5(path: Path) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,262 @@
+"""Downloads a model repository from the Hugging Face Hub, with every file's hash checked.
+
+`huggingface_hub` does the transfer (it resumes after a cut) and knows endpoint, token and proxy from
+its own environment variables. A folder counts as downloaded only with its mark, written after the
+last check; it is then found again without the network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mlc_llm.errors import (
+    CorruptFileError,
+    DownloadError,
+    InvalidRequestError,
+    NotFoundError,
+    ResourceError,
+    UnsupportedError,
+)
+
+PREFIX = "HF://"
+_MARK = ".mlc-downloaded.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_TOKENIZER = ["tokenizer*", "vocab.json", "merges.txt", "added_tokens.json"]
+_TOKENIZER += [
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "additional_chat_templates/*.jinja",
+]
+_PREPARED_FILES = ["mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json"]
+_PREPARED_FILES += ["params_shard_*.bin", *_TOKENIZER]
+_ORDINARY_FILES = ["config.json", "generation_config.json", *_TOKENIZER]
+_ORDINARY_FILES += ["model.safetensors", "model.safetensors.index.json", "model-*.safetensors"]
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """A repository and a revision of it: `HF://org/repo` or `HF://org/repo:revision`."""
+
+    repo: str
+    revision: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> HubModel:
+        repo, colon, revision = text.removeprefix(PREFIX).partition(":")
+        names = repo.rstrip("/").split("/")
+        valid = len(names) == 2 and all(_NAME.fullmatch(name) for name in names)
+        if not valid or (colon and not all(map(_NAME.fullmatch, revision.split("/")))):
+            raise InvalidRequestError(
+                f"{text}: must be HF://org/repo or HF://org/repo:revision", param="model"
+            )
+        return cls("/".join(names), revision or None)
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.repo}" + (f":{self.revision}" if self.revision else "")
+
+    def folder(self, weights_home: Path) -> Path:
+        """Where it lies: MLC-LLM's place, with the revision behind an @."""
+        owner, repo = self.repo.split("/")
+        suffix = "@" + self.revision.replace("/", "@") if self.revision else ""
+        return weights_home / "hf" / owner / (repo + suffix)
+
+
+def download(model: HubModel, weights_home: Path, *, policy: str, log: Log) -> Path:
+    """The folder of a downloaded repository; downloads it if the policy allows."""
+    folder = model.folder(weights_home)
+    if policy == "OFF":
+        raise DownloadError(
+            f"cannot download {model}: MLC_DOWNLOAD_CACHE_POLICY=OFF",
+            param="model",
+            code="download_forbidden",
+        )
+    if policy != "REDO" and (folder / _MARK).is_file():
+        log(f"Weights already downloaded: {folder}")
+        return folder
+    if policy == "READONLY":
+        raise DownloadError(
+            f"{model} is not at {folder}, and MLC_DOWNLOAD_CACHE_POLICY=READONLY forbids a download",
+            param="model",
+            code="download_forbidden",
+        )
+    _fetch_locked(model, folder, redo=policy == "REDO", log=log)
+    return folder
+
+
+def commit_of(folder: Path) -> str | None:
+    """The commit of a downloaded folder; None for a folder that was not downloaded here."""
+    try:
+        commit = json.loads((folder / _MARK).read_text())["commit"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return commit if isinstance(commit, str) else None
+
+
+def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, log: Log) -> None:
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f".{folder.name}.lock")):
+        if redo:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not (folder / _MARK).is_file():  # else another process was faster
+            _fetch(model, folder, log)
+
+
+def _fetch(model: HubModel, folder: Path, log: Log) -> None:
+    with _errors_named(model):
+        commit, files = _list_files(model)
+        _check_space(folder.parent, sum(file.size or 0 for file in files))
+        log(f"Downloading {model} to {folder}")
+        _transfer(model, commit, files, folder)
+        for file in files:
+            _verify(folder / file.name, file, model)
+    (folder / _MARK).write_text(json.dumps({"repo": model.repo, "commit": commit}))
+
+
+@dataclass(frozen=True)
+class _RemoteFile:
+    name: str
+    size: int | None
+    sha256: str | None  # of files in large-file storage
+    git_sha1: str | None  # of all others: the hash of git's blob
+
+
+def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
+    """The commit, and the files that a model needs of it."""
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    info = api.model_info(model.repo, revision=model.revision, files_metadata=True)
+    siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
+    prepared = "mlc-chat-config.json" in siblings
+    patterns = _PREPARED_FILES if prepared else _ORDINARY_FILES
+    wanted = [name for name in siblings if any(fnmatch.fnmatch(name, p) for p in patterns)]
+    if not prepared and not any(name.endswith(".safetensors") for name in wanted):
+        raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")
+    return info.sha, [_remote_file(model, siblings[name]) for name in wanted]
+
+
+def _remote_file(model: HubModel, sibling: Any) -> _RemoteFile:
+    path = PurePosixPath(sibling.rfilename)
+    if path.is_absolute() or ".." in path.parts or "\\" in sibling.rfilename:
+        raise CorruptFileError(f"{model} holds a file outside its folder: {path}", param="model")
+    lfs = sibling.lfs
+    sha256 = getattr(lfs, "sha256", None) if lfs is not None else None
+    git_sha1 = None if lfs is not None else sibling.blob_id
+    return _RemoteFile(sibling.rfilename, sibling.size, sha256, git_sha1)
+
+
+def _no_safetensors(model: HubModel, names: list[str]) -> str:
+    if any(name.endswith(".gguf") for name in names):
+        return f"{model} holds GGUF files only: download one and give its path"
+    if any(name.endswith(".bin") for name in names):
+        return f"{model} holds torch weights only (*.bin): convert it to safetensors first"
+    return f"{model} holds no model: neither mlc-chat-config.json nor safetensors"
+
+
+def _transfer(model: HubModel, commit: str, files: list[_RemoteFile], folder: Path) -> None:
+    from huggingface_hub import snapshot_download
+
+    snapshot_download(
+        model.repo,
+        revision=commit,
+        local_dir=folder,
+        allow_patterns=[_literal(file.name) for file in files],
+        endpoint=os.environ.get("HF_ENDPOINT"),
+    )
+
+
+def _literal(name: str) -> str:
+    """A pattern that matches this name alone."""
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _verify(path: Path, file: _RemoteFile, model: HubModel) -> None:
+    """Compares size and hash with what the hub announced; what differs is removed."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        raise DownloadError(
+            f"{model}: {file.name} did not arrive; try again", param=file.name
+        ) from None
+    expected = file.sha256 or file.git_sha1
+    whole = file.size in (None, size) and expected in (None, _hash(path, size, file))
+    if not whole:
+        path.unlink()
+        raise DownloadError(
+            f"{model}: {file.name} is not what the hub announced (wrong size or hash); it was "
+            "removed, try again",
+            param=file.name,
+            code="hash_mismatch",
+        )
+
+
+def _hash(path: Path, size: int, file: _RemoteFile) -> str:
+    if file.sha256:
+        digest = hashlib.sha256()
+    else:
+        digest = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _check_space(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ResourceError(
+            f"{folder}: {needed:,} bytes are to be downloaded and {free:,} are free; make room or "
+            "set MLC_LLM_HOME to another place",
+            param="model",
+            code="disk_full",
+        )
+
+
+@contextlib.contextmanager
+def _errors_named(model: HubModel) -> Iterator[None]:
+    """Turns the library's exceptions into ours."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except errors.GatedRepoError:
+        raise NotFoundError(
+            f"{model} is gated: accept its terms on the hub and set HF_TOKEN", param="model"
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise NotFoundError(
+            f"{model}: the repository has no revision {model.revision!r}", param="model"
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise NotFoundError(
+            f"{model}: no such repository; check the spelling (a private one needs HF_TOKEN)",
+            param="model",
+        ) from None
+    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, RuntimeError) as error:
+        raise DownloadError(
+            f"{model}: download failed: {_first_line(error)}", param="model"
+        ) from None
+    except Exception as error:  # noqa: BLE001  the HTTP client's own errors, whichever it is
+        if type(error).__module__.startswith("mlc_llm"):
+            raise
+        raise DownloadError(
+            f"{model}: download failed: {_first_line(error)}", param="model"
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
