@@ -119,17 +119,11 @@ char32_t MapByRuns(const int32_t* rows, size_t size, char32_t c) {
       high = middle;
     }
   }
-  // Runs of step 2 may interleave, so that the row wanted can stand a little further on.
-  for (size_t i = low; i < std::min(low + 3, size / 4); ++i) {
-    const int32_t* row = rows + 4 * i;
-    if (row[0] <= value && value <= row[1] && (value - row[0]) % row[2] == 0) {
-      return static_cast<char32_t>(value + row[3]);
-    }
-  }
-  return c;
+  if (low == size / 4) return c;
+  const int32_t* row = rows + 4 * low;
+  bool inside = row[0] <= value && (value - row[0]) % row[2] == 0;
+  return inside ? static_cast<char32_t>(value + row[3]) : c;
 }
-
-char32_t Fold(char32_t c) { return MapByRuns(tables::kFoldRuns, tables::kFoldRunsSize, c); }
 
 }  // namespace
 

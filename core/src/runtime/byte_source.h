@@ -1,0 +1,49 @@
+// Where a model's bytes come from: a folder here; an app's assets or a callback elsewhere.
+#ifndef MLC_RUNTIME_BYTE_SOURCE_H_
+#define MLC_RUNTIME_BYTE_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace mlc {
+
+// Bytes that `owner` keeps alive.
+struct Bytes {
+  const uint8_t* data = nullptr;
+  int64_t size = 0;
+  std::shared_ptr<void> owner;
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(data), static_cast<size_t>(size)};
+  }
+};
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // `name` is relative, with '/' between parts. Errors: kNotFound; kCorrupt for a name that leaves
+  // the source ("../x").
+  virtual Result<Bytes> Open(std::string_view name) const = 0;
+  virtual bool Has(std::string_view name) const = 0;
+  // What to call `name` in a message: a path.
+  virtual std::string Describe(std::string_view name) const = 0;
+};
+
+// The files of one folder, mapped into memory.
+class FolderSource : public ByteSource {
+ public:
+  explicit FolderSource(std::string folder) : folder_(std::move(folder)) {}
+  Result<Bytes> Open(std::string_view name) const override;
+  bool Has(std::string_view name) const override;
+  std::string Describe(std::string_view name) const override;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_BYTE_SOURCE_H_

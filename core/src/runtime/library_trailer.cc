@@ -1,0 +1,43 @@
+#include "runtime/library_trailer.h"
+
+#include <cstdint>
+
+namespace mlc {
+namespace {
+
+constexpr std::string_view kMagic = "MLCLIB01";
+constexpr size_t kTrailerBytes = 24;
+
+uint64_t ReadLittleEndian64(std::string_view bytes) {
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+uint64_t Fnv1a(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
+  std::string_view trailer =
+      file.size() < kTrailerBytes ? std::string_view() : file.substr(file.size() - kTrailerBytes);
+  if (trailer.substr(0, kMagic.size()) != kMagic) {
+    return Unsupported(path +
+                       ": is not a model library that this version of `mlc_llm compile` wrote, or "
+                       "it was cut off; compile the model again")
+        .WithParam("model_lib");
+  }
+  std::string_view content = file.substr(0, file.size() - kTrailerBytes);
+  if (ReadLittleEndian64(trailer.substr(8)) != content.size() ||
+      ReadLittleEndian64(trailer.substr(16)) != Fnv1a(content)) {
+    return Corrupt(path + ": the model library is damaged; compile the model again")
+        .WithParam("model_lib");
+  }
+  return Status();
+}
+
+}  // namespace mlc

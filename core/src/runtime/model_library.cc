@@ -1,0 +1,109 @@
+#include "runtime/model_library.h"
+
+#include <tvm/ffi/extra/module.h>
+
+#include <unordered_map>
+
+#include "base/file.h"
+#include "runtime/library_trailer.h"
+#include "runtime/tvm_convert.h"
+
+namespace mlc {
+
+namespace ffi = tvm::ffi;
+
+struct TensorList::Impl {
+  ffi::Array<ffi::Tensor> tensors;
+};
+
+TensorList::TensorList(const std::vector<Tensor>& tensors) : impl_(std::make_shared<Impl>()) {
+  for (const Tensor& tensor : tensors) impl_->tensors.push_back(tensor.impl()->tensor);
+}
+
+struct ModelLibrary::Impl {
+  std::string path;
+  ffi::Module executable, vm;
+  std::unordered_map<std::string, ffi::Function> functions;
+
+  // A function of the virtual machine, looked up once. Null when there is none.
+  ffi::Function* Find(const std::string& name) {
+    auto found = functions.find(name);
+    if (found != functions.end()) return &found->second;
+    ffi::Optional<ffi::Function> function = vm->GetFunction(name, true);
+    if (!function.has_value()) return nullptr;
+    return &functions.emplace(name, function.value()).first->second;
+  }
+
+  Status Call(const std::string& name, const std::vector<Argument>& arguments, ffi::Any* out) {
+    ffi::Function* function = Find(name);
+    if (function == nullptr) return Internal(path + ": has no function '" + name + "'");
+    std::vector<ffi::AnyView> views;
+    for (const Argument& argument : arguments) {
+      if (const Tensor* tensor = std::get_if<Tensor>(&argument)) {
+        views.emplace_back(tensor->impl()->tensor);
+      } else {
+        views.emplace_back(std::get<TensorList>(argument).impl()->tensors);
+      }
+    }
+    return CatchTvm(name, [&] {
+      function->CallPacked(views.data(), static_cast<int32_t>(views.size()), out);
+    });
+  }
+};
+
+ModelLibrary::ModelLibrary(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ModelLibrary::~ModelLibrary() = default;
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path, Device device) {
+  MLC_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
+  std::string_view bytes(reinterpret_cast<const char*>(file->data()),
+                         static_cast<size_t>(file->size()));
+  MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  constexpr int kPooledAllocator = 2;  // tvm::runtime::memory::AllocatorType::kPooled
+  MLC_RETURN_IF_ERROR(CatchTvm(path, [&] {
+    impl->executable = ffi::Module::LoadFromFile(path);
+    ffi::Function load = impl->executable->GetFunction("vm_load_executable", true).value();
+    impl->vm = load().cast<ffi::Module>();
+    impl->vm->GetFunction("vm_initialization", true).value()(device.type, device.index,
+                                                             kPooledAllocator);
+  }));
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
+  MLC_RETURN_IF_ERROR(library->ReadMetadata());
+  return library;
+}
+
+Status ModelLibrary::ReadMetadata() {
+  ffi::Any value;
+  MLC_RETURN_IF_ERROR(impl_->Call("_metadata", {}, &value));
+  return CatchTvm(impl_->path, [&] { metadata_json_ = value.cast<ffi::String>(); });
+}
+
+bool ModelLibrary::Has(const std::string& function) const {
+  return impl_->Find(function) != nullptr;
+}
+
+Result<Tensor> ModelLibrary::Call(const std::string& function,
+                                  const std::vector<Argument>& arguments) {
+  ffi::Any value;
+  MLC_RETURN_IF_ERROR(impl_->Call(function, arguments, &value));
+  std::optional<ffi::Tensor> tensor = value.try_cast<ffi::Tensor>();
+  if (!tensor) return Internal(impl_->path + ": '" + function + "' did not return a tensor");
+  return FromTvm(*std::move(tensor));
+}
+
+Status ModelLibrary::CallVoid(const std::string& function,
+                              const std::vector<Argument>& arguments) {
+  ffi::Any value;
+  return impl_->Call(function, arguments, &value);
+}
+
+void SetComputeThreads(int num_threads) {
+  constexpr int kBigCores = 1;  // tvm::runtime::threading::ThreadGroup::AffinityMode::kBig
+  (void)CatchTvm("thread pool", [&] {
+    ffi::Function::GetGlobalRequired("runtime.config_threadpool")(kBigCores, num_threads);
+  });
+}
+
+}  // namespace mlc

@@ -1,0 +1,59 @@
+// A compiled model library: its metadata and its functions (ARCHITECTURE.md, "The model library").
+#ifndef MLC_RUNTIME_MODEL_LIBRARY_H_
+#define MLC_RUNTIME_MODEL_LIBRARY_H_
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// An array of tensors in the form that compiled functions take, built once and passed often.
+class TensorList {
+ public:
+  TensorList() = default;
+  explicit TensorList(const std::vector<Tensor>& tensors);
+  struct Impl;
+  const Impl* impl() const { return impl_.get(); }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+using Argument = std::variant<Tensor, TensorList>;
+
+class ModelLibrary {
+ public:
+  // Checks the file's trailer before the loader sees it. Errors: kNotFound; kCorrupt for a damaged
+  // file; kUnsupported for a shared library that `mlc_llm compile` did not write.
+  static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
+  ~ModelLibrary();
+
+  const std::string& metadata_json() const { return metadata_json_; }
+  bool Has(const std::string& function) const;
+
+  // Calls a function that returns a tensor. Errors of the function: kInternal with its message;
+  // kResourceExhausted when memory ran out. Not for two threads at once.
+  Result<Tensor> Call(const std::string& function, const std::vector<Argument>& arguments);
+  // The same for a function that returns nothing.
+  Status CallVoid(const std::string& function, const std::vector<Argument>& arguments);
+
+ private:
+  struct Impl;
+  explicit ModelLibrary(std::unique_ptr<Impl> impl);
+  Status ReadMetadata();
+  std::unique_ptr<Impl> impl_;
+  std::string metadata_json_;
+};
+
+// Threads that compiled functions use when called from the calling thread. Called once by each
+// thread that runs a model, before its first call.
+void SetComputeThreads(int num_threads);
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_MODEL_LIBRARY_H_

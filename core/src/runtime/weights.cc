@@ -1,0 +1,184 @@
+#include "runtime/weights.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "base/json.h"
+
+namespace mlc {
+namespace {
+
+constexpr uintptr_t kAlignment = 64;
+
+// One tensor as tensor-cache.json describes it.
+struct Record {
+  std::string shard;
+  Shape shape;
+  DType dtype;
+  bool stored_as_bf16;  // float32 in memory, its upper 16 bits in the file
+  int64_t offset, bytes;
+};
+using Records = std::unordered_map<std::string, Record>;
+
+Result<Shape> ParseShape(const Json& record) {
+  const Json* shape = record.Find("shape");
+  if (shape == nullptr || !shape->is_array() || shape->as_array().size() > 8) {
+    return Corrupt("field 'shape' must be a list of integers");
+  }
+  Shape out;
+  for (const Json& extent : shape->as_array()) {
+    if (!extent.is_int() || extent.as_int() < 0) return Corrupt("field 'shape' is not a shape");
+    out.push_back(extent.as_int());
+  }
+  return out;
+}
+
+Result<Record> ParseRecord(const Json& json, const std::string& shard) {
+  Record record{shard, {}, DType::kFloat32, false, 0, 0};
+  MLC_ASSIGN_OR_RETURN(record.shape, ParseShape(json));
+  MLC_ASSIGN_OR_RETURN(std::string dtype, GetString(json, "dtype"));
+  MLC_ASSIGN_OR_RETURN(std::string format, GetStringOr(json, "format", "raw"));
+  MLC_ASSIGN_OR_RETURN(record.offset, GetInt(json, "byteOffset"));
+  MLC_ASSIGN_OR_RETURN(record.bytes, GetInt(json, "nbytes"));
+  std::optional<DType> known = ParseDType(dtype);
+  if (!known) return Corrupt("unknown dtype '" + dtype + "'");
+  record.dtype = *known;
+  record.stored_as_bf16 = format == "f32-to-bf16" && *known == DType::kFloat32;
+  if (format != "raw" && format != "f32-to-bf16") return Corrupt("unknown format '" + format + "'");
+  DType stored = record.stored_as_bf16 ? DType::kBFloat16 : *known;
+  if (TensorBytes(record.shape, stored) != record.bytes || record.offset < 0) {
+    return Corrupt("'nbytes' or 'byteOffset' does not fit shape " + ShapeText(record.shape) +
+                   " of " + dtype);
+  }
+  return record;
+}
+
+Status ParseShard(const Json& json, Records* records) {
+  MLC_ASSIGN_OR_RETURN(std::string path, GetString(json, "dataPath"));
+  const Json* list = json.Find("records");
+  if (list == nullptr || !list->is_array()) return Corrupt("field 'records' must be a list");
+  for (const Json& item : list->as_array()) {
+    MLC_ASSIGN_OR_RETURN(std::string name, GetString(item, "name"));
+    Result<Record> record = ParseRecord(item, path);
+    if (!record.ok()) return std::move(record).status().In("tensor '" + name + "'");
+    records->insert_or_assign(name, std::move(record).value());
+  }
+  return Status();
+}
+
+Result<Records> ParseIndex(std::string_view text) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  const Json* shards = json.Find("records");
+  if (shards == nullptr || !shards->is_array()) return Corrupt("field 'records' must be a list");
+  Records records;
+  for (const Json& shard : shards->as_array()) MLC_RETURN_IF_ERROR(ParseShard(shard, &records));
+  return records;
+}
+
+// A damaged index is a damaged file, however the damage showed.
+Status AsCorrupt(const Status& status, const std::string& path) {
+  return Corrupt(path + ": " + status.message() + "; convert or download the weights again")
+      .WithParam(status.param());
+}
+
+Result<Records> ReadIndex(const ByteSource& source) {
+  const char* name = source.Has("tensor-cache.json") ? "tensor-cache.json" : "ndarray-cache.json";
+  if (!source.Has(name)) {
+    return NotFound(source.Describe("tensor-cache.json") +
+                    ": no such file; the folder holds no weights (`mlc_llm convert_weight` writes "
+                    "them)")
+        .WithReason("file_not_found");
+  }
+  MLC_ASSIGN_OR_RETURN(Bytes bytes, source.Open(name));
+  Result<Records> records = ParseIndex(bytes.text());
+  if (!records.ok()) return AsCorrupt(records.status(), source.Describe(name));
+  return records;
+}
+
+class Loader {
+ public:
+  Loader(const ByteSource& source, Device device) : source_(source), device_(device) {}
+
+  Result<Tensor> Load(const Record& record) {
+    MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
+    if (record.offset > shard->size || record.bytes > shard->size - record.offset) {
+      return Corrupt(source_.Describe(record.shard) + ": is " + std::to_string(shard->size) +
+                     " bytes long and must reach byte " +
+                     std::to_string(record.offset + record.bytes) +
+                     ": it was cut off; convert or download the weights again");
+    }
+    const uint8_t* data = shard->data + record.offset;
+    if (record.stored_as_bf16) return Widen(record, data);
+    if (reinterpret_cast<uintptr_t>(data) % kAlignment == 0) {
+      return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, shard->owner);
+    }
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
+    std::memcpy(tensor.data(), data, static_cast<size_t>(record.bytes));
+    return tensor;
+  }
+
+ private:
+  Result<const Bytes*> Shard(const std::string& name) {
+    auto found = shards_.find(name);
+    if (found == shards_.end()) {
+      MLC_ASSIGN_OR_RETURN(Bytes bytes, source_.Open(name));
+      found = shards_.emplace(name, std::move(bytes)).first;
+    }
+    return &found->second;
+  }
+
+  Result<Tensor> Widen(const Record& record, const uint8_t* data) {
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
+    uint32_t* out = static_cast<uint32_t*>(tensor.data());
+    for (int64_t i = 0; i < record.bytes / 2; ++i) {
+      out[i] = static_cast<uint32_t>(data[2 * i]) << 16 |
+               static_cast<uint32_t>(data[2 * i + 1]) << 24;
+    }
+    return tensor;
+  }
+
+  const ByteSource& source_;
+  Device device_;
+  std::unordered_map<std::string, Bytes> shards_;
+};
+
+Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
+  auto found = records.find(spec.name);
+  if (found == records.end()) {
+    return InvalidArgument("the weights have no tensor '" + spec.name +
+                           "', which the model library needs: they belong to another model or "
+                           "quantization")
+        .WithParam("model");
+  }
+  const Record& record = found->second;
+  if (record.shape != spec.shape || record.dtype != spec.dtype) {
+    return InvalidArgument("tensor '" + spec.name + "' is " + DTypeName(record.dtype) +
+                           ShapeText(record.shape) + " in the weights and " +
+                           DTypeName(spec.dtype) + ShapeText(spec.shape) +
+                           " in the model library: they belong to different models or "
+                           "quantizations")
+        .WithParam("model");
+  }
+  return &record;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
+                                        const std::vector<ParamSpec>& wanted, Device device,
+                                        const LoadProgress& progress) {
+  MLC_ASSIGN_OR_RETURN(Records records, ReadIndex(source));
+  Loader loader(source, device);
+  std::vector<Tensor> tensors;
+  for (const ParamSpec& spec : wanted) {
+    if (progress && !progress(static_cast<double>(tensors.size()) / wanted.size())) {
+      return Cancelled("loading was cancelled");
+    }
+    MLC_ASSIGN_OR_RETURN(const Record* record, Match(records, spec));
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, loader.Load(*record));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace mlc

@@ -1,0 +1,35 @@
+// Weights from an -MLC folder: tensor-cache.json (or the older ndarray-cache.json) and its shards.
+#ifndef MLC_RUNTIME_WEIGHTS_H_
+#define MLC_RUNTIME_WEIGHTS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "runtime/byte_source.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// What a model library asks for.
+struct ParamSpec {
+  std::string name;
+  Shape shape;
+  DType dtype;
+};
+
+// Called with 0.0 .. 1.0; false cancels the load (kCancelled).
+using LoadProgress = std::function<bool(double fraction)>;
+
+// The tensors in the order of `wanted`. One that lies aligned in its shard refers to the mapped
+// file; others are copied. Every record is checked: paths stay in the folder, ranges in the shard,
+// sizes fit shapes. Errors: kNotFound for a missing file, kCorrupt for a damaged one,
+// kInvalidArgument for weights that are another model's; each names the file or the tensor.
+Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
+                                        const std::vector<ParamSpec>& wanted, Device device,
+                                        const LoadProgress& progress);
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_WEIGHTS_H_
