@@ -179,9 +179,7 @@ const char* Json::type_name() const {
   return kNames[value_.index()];
 }
 
-double Json::as_double() const {
-  return is_int() ? static_cast<double>(as_int()) : Get<double>();
-}
+double Json::as_double() const { return is_int() ? static_cast<double>(as_int()) : Get<double>(); }
 
 Json::Array& Json::as_array() {
   MLC_ICHECK(is_array());

@@ -30,16 +30,16 @@ class Json {
   static constexpr int kMaxDepth = 128;
 
   Json() = default;
-  Json(std::nullptr_t) {}                                   // NOLINT: implicit on purpose
-  Json(bool value) : value_(value) {}                       // NOLINT
-  Json(int value) : value_(static_cast<int64_t>(value)) {}  // NOLINT
-  Json(int64_t value) : value_(value) {}                    // NOLINT
-  Json(double value) : value_(value) {}                     // NOLINT
-  Json(const char* value) : value_(std::string(value)) {}   // NOLINT
-  Json(std::string value) : value_(std::move(value)) {}     // NOLINT
+  Json(std::nullptr_t) {}                                       // NOLINT: implicit on purpose
+  Json(bool value) : value_(value) {}                           // NOLINT
+  Json(int value) : value_(static_cast<int64_t>(value)) {}      // NOLINT
+  Json(int64_t value) : value_(value) {}                        // NOLINT
+  Json(double value) : value_(value) {}                         // NOLINT
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT
   Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT
-  Json(Array value) : value_(std::move(value)) {}           // NOLINT
-  Json(Object value) : value_(std::move(value)) {}          // NOLINT
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT
   static Json MakeArray() { return Json(Array{}); }
   static Json MakeObject() { return Json(Object{}); }
 

@@ -82,8 +82,8 @@ inline Status Internal(std::string m) { return {StatusCode::kInternal, std::move
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const& { return status_; }
@@ -107,27 +107,27 @@ class [[nodiscard]] Result {
 #define MLC_CONCAT_INNER_(a, b) a##b
 #define MLC_CONCAT_(a, b) MLC_CONCAT_INNER_(a, b)
 
-#define MLC_RETURN_IF_ERROR(expr)            \
-  do {                                       \
-    ::mlc::Status mlc_status_ = (expr);      \
+#define MLC_RETURN_IF_ERROR(expr)              \
+  do {                                         \
+    ::mlc::Status mlc_status_ = (expr);        \
     if (!mlc_status_.ok()) return mlc_status_; \
   } while (0)
 
 // MLC_ASSIGN_OR_RETURN(auto x, MakeX());
 #define MLC_ASSIGN_OR_RETURN(lhs, expr) \
   MLC_ASSIGN_OR_RETURN_(MLC_CONCAT_(mlc_result_, __LINE__), lhs, expr)
-#define MLC_ASSIGN_OR_RETURN_(tmp, lhs, expr)      \
-  auto tmp = (expr);                               \
-  if (!tmp.ok()) return std::move(tmp).status();   \
+#define MLC_ASSIGN_OR_RETURN_(tmp, lhs, expr)    \
+  auto tmp = (expr);                             \
+  if (!tmp.ok()) return std::move(tmp).status(); \
   lhs = std::move(tmp).value()
 
 // A broken invariant of ours; never for input.
-#define MLC_ICHECK(cond)                                                                  \
-  do {                                                                                    \
-    if (!(cond)) {                                                                        \
-      std::fprintf(stderr, "%s:%d: broken invariant: %s\n", __FILE__, __LINE__, #cond);   \
-      std::abort();                                                                       \
-    }                                                                                     \
+#define MLC_ICHECK(cond)                                                                \
+  do {                                                                                  \
+    if (!(cond)) {                                                                      \
+      std::fprintf(stderr, "%s:%d: broken invariant: %s\n", __FILE__, __LINE__, #cond); \
+      std::abort();                                                                     \
+    }                                                                                   \
   } while (0)
 
 #endif  // MLC_BASE_STATUS_H_

@@ -67,7 +67,8 @@ Result<Device> ParseDevice(std::string_view text) {
   for (const Kind& kind : kKinds) {
     if (name != kind.name) continue;
     if (!HasBackend(kind)) {
-      return NotFound("device '" + std::string(text) + "': " + Probe(kind).reason).WithParam("device");
+      return NotFound("device '" + std::string(text) + "': " + Probe(kind).reason)
+          .WithParam("device");
     }
     if (colon == std::string_view::npos) return Device{kind.type, 0};
     Result<int> index = ParseIndex(text.substr(colon + 1));

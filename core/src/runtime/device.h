@@ -17,7 +17,7 @@ struct Device {
 };
 
 struct DeviceProbe {
-  std::string name;    // "cuda:0"
+  std::string name;  // "cuda:0"
   bool found = false;
   std::string reason;  // why not, when not found
 };

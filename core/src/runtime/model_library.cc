@@ -22,14 +22,14 @@ TensorList::TensorList(const std::vector<Tensor>& tensors) : impl_(std::make_sha
 
 struct ModelLibrary::Impl {
   std::string path;
-  ffi::Module executable, vm;
+  ffi::Optional<ffi::Module> executable, vm;
   std::unordered_map<std::string, ffi::Function> functions;
 
   // A function of the virtual machine, looked up once. Null when there is none.
   ffi::Function* Find(const std::string& name) {
     auto found = functions.find(name);
     if (found != functions.end()) return &found->second;
-    ffi::Optional<ffi::Function> function = vm->GetFunction(name, true);
+    ffi::Optional<ffi::Function> function = vm.value()->GetFunction(name, true);
     if (!function.has_value()) return nullptr;
     return &functions.emplace(name, function.value()).first->second;
   }
@@ -45,9 +45,8 @@ struct ModelLibrary::Impl {
         views.emplace_back(std::get<TensorList>(argument).impl()->tensors);
       }
     }
-    return CatchTvm(name, [&] {
-      function->CallPacked(views.data(), static_cast<int32_t>(views.size()), out);
-    });
+    return CatchTvm(
+        name, [&] { function->CallPacked(views.data(), static_cast<int32_t>(views.size()), out); });
   }
 };
 
@@ -64,10 +63,11 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   constexpr int kPooledAllocator = 2;  // tvm::runtime::memory::AllocatorType::kPooled
   MLC_RETURN_IF_ERROR(CatchTvm(path, [&] {
     impl->executable = ffi::Module::LoadFromFile(path);
-    ffi::Function load = impl->executable->GetFunction("vm_load_executable", true).value();
+    ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
     impl->vm = load().cast<ffi::Module>();
-    impl->vm->GetFunction("vm_initialization", true).value()(device.type, device.index,
-                                                             kPooledAllocator);
+    impl->vm.value()
+        ->GetFunction("vm_initialization", true)
+        .value()(device.type, device.index, kPooledAllocator);
   }));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
@@ -93,8 +93,7 @@ Result<Tensor> ModelLibrary::Call(const std::string& function,
   return FromTvm(*std::move(tensor));
 }
 
-Status ModelLibrary::CallVoid(const std::string& function,
-                              const std::vector<Argument>& arguments) {
+Status ModelLibrary::CallVoid(const std::string& function, const std::vector<Argument>& arguments) {
   ffi::Any value;
   return impl_->Call(function, arguments, &value);
 }

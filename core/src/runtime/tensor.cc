@@ -15,10 +15,10 @@ struct DTypeEntry {
 };
 
 // In the order of enum DType.
-constexpr DTypeEntry kDTypes[] = {
-    {"float32", {kDLFloat, 32, 1}}, {"float16", {kDLFloat, 16, 1}}, {"bfloat16", {kDLBfloat, 16, 1}},
-    {"int32", {kDLInt, 32, 1}},     {"int64", {kDLInt, 64, 1}},     {"uint32", {kDLUInt, 32, 1}},
-    {"int8", {kDLInt, 8, 1}},       {"uint8", {kDLUInt, 8, 1}}};
+constexpr DTypeEntry kDTypes[] = {{"float32", {kDLFloat, 32, 1}},   {"float16", {kDLFloat, 16, 1}},
+                                  {"bfloat16", {kDLBfloat, 16, 1}}, {"int32", {kDLInt, 32, 1}},
+                                  {"int64", {kDLInt, 64, 1}},       {"uint32", {kDLUInt, 32, 1}},
+                                  {"int8", {kDLInt, 8, 1}},         {"uint8", {kDLUInt, 8, 1}}};
 
 DLDataType ToDL(DType dtype) { return kDTypes[static_cast<int>(dtype)].dl; }
 
@@ -87,10 +87,10 @@ Result<Tensor> Tensor::Empty(const Shape& shape, DType dtype, Device device) {
   if (!bytes) return InvalidArgument("bad tensor shape " + ShapeText(shape));
   Tensor out;
   Status status = CatchTvm("allocating " + std::to_string(*bytes) + " bytes", [&] {
-    out = Tensor(std::make_shared<Impl>(
-        Impl{tvm::ffi::Tensor::FromNDAlloc(HostAllocator(), mlc::View(shape), ToDL(dtype),
-                                           DLDevice{kDLCPU, 0}),
-             shape, dtype}));
+    out = Tensor(
+        std::make_shared<Impl>(Impl{tvm::ffi::Tensor::FromNDAlloc(HostAllocator(), mlc::View(shape),
+                                                                  ToDL(dtype), DLDevice{kDLCPU, 0}),
+                                    shape, dtype}));
   });
   if (!status.ok()) return status;
   return out;

@@ -131,8 +131,8 @@ class Loader {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
     uint32_t* out = static_cast<uint32_t*>(tensor.data());
     for (int64_t i = 0; i < record.bytes / 2; ++i) {
-      out[i] = static_cast<uint32_t>(data[2 * i]) << 16 |
-               static_cast<uint32_t>(data[2 * i + 1]) << 24;
+      out[i] = static_cast<uint32_t>(data[2 * i]) << 16 | static_cast<uint32_t>(data[2 * i + 1])
+                                                              << 24;
     }
     return tensor;
   }

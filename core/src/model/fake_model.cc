@@ -1,0 +1,103 @@
+#include "model/fake_model.h"
+
+#include <algorithm>
+
+namespace mlc {
+
+FakeModel::FakeModel(ModelInfo info, Script script)
+    : info_(std::move(info)), script_(std::move(script)) {}
+
+Status FakeModel::AllocatePages(int num_pages) {
+  slots_.assign(static_cast<size_t>(num_pages) * info_.page_size, -1);
+  return Status();
+}
+
+Status FakeModel::CopyPages(const std::vector<int32_t>& source,
+                            const std::vector<int32_t>& destination) {
+  for (size_t i = 0; i < source.size(); ++i) {
+    std::copy_n(slots_.begin() + source[i] * info_.page_size, info_.page_size,
+                slots_.begin() + destination[i] * info_.page_size);
+  }
+  return Status();
+}
+
+Status FakeModel::CheckBatch(const Batch& batch) const {
+  if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
+  if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
+  for (int32_t slot : batch.slots) {
+    if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
+  }
+  for (size_t r = 1; r < batch.tokens.size(); ++r) {
+    bool same = batch.row_sequence[r] == batch.row_sequence[r - 1];
+    if (same && batch.positions[r] != batch.positions[r - 1] + 1)
+      return Internal("rows not in order");
+    if (!same && batch.row_sequence[r] <= batch.row_sequence[r - 1])
+      return Internal("rows not adjacent");
+  }
+  return Status();
+}
+
+Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) const {
+  int sequence = batch.row_sequence[row];
+  std::vector<int32_t> history;
+  for (int position = 0; position <= batch.positions[row]; ++position) {
+    int page_at = batch.page_indptr[sequence] + position / info_.page_size;
+    if (page_at >= batch.page_indptr[sequence + 1]) return Internal("a position without a page");
+    int32_t page = batch.page_indices[page_at];
+    int32_t token = slots_[page * info_.page_size + position % info_.page_size];
+    if (token < 0) return Internal("a position that was never written");
+    history.push_back(token);
+  }
+  return history;
+}
+
+Result<float*> FakeModel::Forward(const Batch& batch) {
+  if (num_forwards_++ == fail_at_) return failure_;
+  MLC_RETURN_IF_ERROR(CheckBatch(batch));
+  for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = batch.tokens[r];
+  logits_.assign(batch.logit_rows.size() * info_.vocab_size, 0.0f);
+  for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
+    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, batch.logit_rows[i]));
+    script_(history, logits_.data() + i * info_.vocab_size);
+  }
+  return batch.logit_rows.empty() ? nullptr : logits_.data();
+}
+
+void FakeModel::FailForward(int n, Status status) {
+  fail_at_ = num_forwards_ + n;
+  failure_ = std::move(status);
+}
+
+ModelInfo FakeModel::SmallInfo() {
+  ModelInfo info;
+  info.model_type = "fake";
+  info.quantization = "none";
+  info.context_window_size = 64;
+  info.prefill_chunk_size = 16;
+  info.max_batch_size = 4;
+  info.vocab_size = 256;
+  info.page_size = 4;
+  info.page_bytes = 16;
+  return info;
+}
+
+FakeModel::Script FakeModel::HashOfHistory(int vocab_size) {
+  return [vocab_size](const std::vector<int32_t>& history, float* logits) {
+    uint32_t hash = 2166136261u;
+    for (int32_t token : history) hash = (hash ^ static_cast<uint32_t>(token)) * 16777619u;
+    for (int k = 0; k < 8; ++k) {  // a few likely tokens, so that sampling has a choice
+      logits[(hash >> 3) % vocab_size] = 4.0f - 0.5f * k;
+      hash = hash * 1664525u + 1013904223u;
+    }
+  };
+}
+
+FakeModel::Script FakeModel::Reply(int prompt_length, std::vector<int32_t> reply, int32_t end) {
+  return [prompt_length, reply = std::move(reply), end](const std::vector<int32_t>& history,
+                                                        float* logits) {
+    size_t at = history.size() - static_cast<size_t>(prompt_length);
+    logits[at < reply.size() ? reply[at] : end] = 10.0f;
+  };
+}
+
+}  // namespace mlc

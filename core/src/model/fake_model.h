@@ -1,0 +1,56 @@
+// A model without tensors: a script says which token follows a history. Its "keys and values" are
+// the token ids themselves, written to slots and read back through the block table, so that a
+// wrong page, slot or position changes the answer or fails.
+//
+//   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
+#ifndef MLC_MODEL_FAKE_MODEL_H_
+#define MLC_MODEL_FAKE_MODEL_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/model.h"
+
+namespace mlc {
+
+class FakeModel : public Model {
+ public:
+  // Fills `logits` [vocab_size], all zero before, for the token that follows `history`.
+  using Script = std::function<void(const std::vector<int32_t>& history, float* logits)>;
+
+  FakeModel(ModelInfo info, Script script);
+
+  const ModelInfo& info() const override { return info_; }
+  Status AllocatePages(int num_pages) override;
+  Status CopyPages(const std::vector<int32_t>& source,
+                   const std::vector<int32_t>& destination) override;
+  Result<float*> Forward(const Batch& batch) override;
+
+  // The n-th call of Forward from now (0 is the next) fails with `status`.
+  void FailForward(int n, Status status);
+  int num_forwards() const { return num_forwards_; }
+
+  // A small model's figures: page size 4, 64 tokens of context, vocabulary 256.
+  static ModelInfo SmallInfo();
+  // The most likely token is a hash of the whole history: any wrong history shows.
+  static Script HashOfHistory(int vocab_size);
+  // After the first `prompt_length` tokens the most likely ones are `reply`, then `end`.
+  static Script Reply(int prompt_length, std::vector<int32_t> reply, int32_t end);
+
+ private:
+  Result<std::vector<int32_t>> History(const Batch& batch, int row) const;
+  Status CheckBatch(const Batch& batch) const;
+
+  ModelInfo info_;
+  Script script_;
+  std::vector<int32_t> slots_;  // the token at each slot; -1 was never written
+  std::vector<float> logits_;
+  int num_forwards_ = 0;
+  int fail_at_ = -1;
+  Status failure_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_FAKE_MODEL_H_

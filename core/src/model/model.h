@@ -1,0 +1,60 @@
+// The seam between the engine and what computes. Everything above knows a model as rows in, logits
+// out, over pages it addresses by number; fake_model implements the same seam without tensors.
+#ifndef MLC_MODEL_MODEL_H_
+#define MLC_MODEL_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace mlc {
+
+struct ModelInfo {
+  std::string model_type;        // "llama"
+  std::string quantization;      // "q4f32_1"
+  int context_window_size = 0;   // tokens
+  int sliding_window_size = -1;  // tokens; -1: none
+  int prefill_chunk_size = 0;    // rows of one step at most
+  int max_batch_size = 0;        // sequences of one step at most
+  int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
+  int page_size = 0;             // tokens in a page
+  int64_t page_bytes = 0;        // one page, keys and values, all layers
+  int64_t weight_bytes = 0;
+};
+
+// The rows of one step. Row r is token tokens[r] at position positions[r] of sequence
+// row_sequence[r]; its key and value are written to slots[r] (page * page_size + offset), and it
+// attends to positions 0 .. positions[r], whose pages are
+// page_indices[page_indptr[s] .. page_indptr[s + 1]), s = row_sequence[r]. Rows of a sequence are
+// adjacent and ascending.
+struct Batch {
+  std::vector<int32_t> tokens, positions, slots, row_sequence;  // [n]
+  std::vector<int32_t> page_indptr;                             // [b + 1]
+  std::vector<int32_t> page_indices;                            // [page_indptr[b]]
+  std::vector<int32_t> logit_rows;                              // [m], ascending
+
+  int num_rows() const { return static_cast<int>(tokens.size()); }
+  int num_sequences() const { return static_cast<int>(page_indptr.size()) - 1; }
+};
+
+// Not for two threads at once.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelInfo& info() const = 0;
+
+  // (Re)allocates the page pool; what pages held is lost. kResourceExhausted when it does not fit.
+  virtual Status AllocatePages(int num_pages) = 0;
+  // Page source[i] is copied to page destination[i].
+  virtual Status CopyPages(const std::vector<int32_t>& source,
+                           const std::vector<int32_t>& destination) = 0;
+  // The logits of logit_rows: [m, vocab_size] float32, row-major, the model's until the next call.
+  // nullptr when no row wants logits.
+  virtual Result<float*> Forward(const Batch& batch) = 0;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_MODEL_H_

@@ -1,0 +1,186 @@
+#include "model/model_config.h"
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kMaxTokens = int64_t{1} << 24;  // of any window or chunk
+constexpr int64_t kSupportedSchema = 1;
+
+// An integer field in [low, high].
+Result<int> GetBounded(const Json& object, std::string_view key, int64_t low, int64_t high) {
+  MLC_ASSIGN_OR_RETURN(int64_t value, GetInt(object, key));
+  if (value < low || value > high) {
+    return InvalidArgument("field '" + std::string(key) + "' is " + std::to_string(value) +
+                           ", which is not between " + std::to_string(low) + " and " +
+                           std::to_string(high))
+        .WithParam(std::string(key));
+  }
+  return static_cast<int>(value);
+}
+
+Result<std::optional<double>> GetOptionalDouble(const Json& object, std::string_view key) {
+  const Json* value = object.Find(key);
+  if (value == nullptr || value->is_null()) return std::optional<double>();
+  MLC_ASSIGN_OR_RETURN(double number, GetDouble(object, key));
+  return std::optional<double>(number);
+}
+
+// "eos_token_id": an id or a list of ids.
+Result<std::vector<int32_t>> GetTokenIds(const Json& object, std::string_view key) {
+  std::vector<int32_t> ids;
+  const Json* value = object.Find(key);
+  if (value == nullptr || value->is_null()) return ids;
+  Json::Array list = value->is_array() ? value->as_array() : Json::Array{*value};
+  for (const Json& id : list) {
+    if (!id.is_int() || id.as_int() < 0 || id.as_int() > INT32_MAX) {
+      return InvalidArgument("field '" + std::string(key) +
+                             "' must be a token id or a list of them")
+          .WithParam(std::string(key));
+    }
+    ids.push_back(static_cast<int32_t>(id.as_int()));
+  }
+  return ids;
+}
+
+Status ReadSamplingDefaults(const Json& json, ChatConfig* config) {
+  MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalDouble(json, "temperature"));
+  MLC_ASSIGN_OR_RETURN(config->top_p, GetOptionalDouble(json, "top_p"));
+  MLC_ASSIGN_OR_RETURN(config->presence_penalty, GetOptionalDouble(json, "presence_penalty"));
+  MLC_ASSIGN_OR_RETURN(config->frequency_penalty, GetOptionalDouble(json, "frequency_penalty"));
+  MLC_ASSIGN_OR_RETURN(config->repetition_penalty, GetOptionalDouble(json, "repetition_penalty"));
+  return Status();
+}
+
+Result<ChatConfig> ReadChatConfig(std::string_view text) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  if (!json.is_object()) return Corrupt("must be a JSON object");
+  ChatConfig config;
+  MLC_ASSIGN_OR_RETURN(config.model_type, GetString(json, "model_type"));
+  MLC_ASSIGN_OR_RETURN(config.quantization, GetString(json, "quantization"));
+  MLC_ASSIGN_OR_RETURN(config.context_window_size,
+                       GetBounded(json, "context_window_size", -1, kMaxTokens));
+  MLC_ASSIGN_OR_RETURN(int64_t window, GetIntOr(json, "sliding_window_size", -1));
+  config.sliding_window_size = window > 0 && window <= kMaxTokens ? static_cast<int>(window) : -1;
+  MLC_ASSIGN_OR_RETURN(config.vocab_size, GetBounded(json, "vocab_size", 1, INT32_MAX));
+  MLC_ASSIGN_OR_RETURN(config.eos_token_ids, GetTokenIds(json, "eos_token_id"));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> bos, GetTokenIds(json, "bos_token_id"));
+  if (!bos.empty()) config.bos_token_id = bos.front();
+  MLC_RETURN_IF_ERROR(ReadSamplingDefaults(json, &config));
+  const Json* conv_template = json.Find("conv_template");
+  if (conv_template != nullptr && conv_template->is_object()) config.conv_template = *conv_template;
+  return config;
+}
+
+Result<Shape> ReadShape(const Json& object, std::string_view key) {
+  const Json* list = object.Find(key);
+  Shape shape;
+  if (list != nullptr && list->is_array()) {
+    for (const Json& extent : list->as_array()) {
+      if (!extent.is_int() || extent.as_int() <= 0) break;
+      shape.push_back(extent.as_int());
+    }
+    if (shape.size() == list->as_array().size()) return shape;
+  }
+  return InvalidArgument("field '" + std::string(key) + "' must be a list of positive integers")
+      .WithParam(std::string(key));
+}
+
+Result<DType> ReadDType(const Json& object, std::string_view key) {
+  MLC_ASSIGN_OR_RETURN(std::string name, GetString(object, key));
+  std::optional<DType> dtype = ParseDType(name);
+  if (!dtype) return InvalidArgument("unknown dtype '" + name + "'").WithParam(std::string(key));
+  return *dtype;
+}
+
+Status ReadPages(const Json& json, LibraryMetadata* out) {
+  const Json* pages = json.Find("kv_cache");
+  if (pages == nullptr) return InvalidArgument("field 'kv_cache' is missing").WithParam("kv_cache");
+  MLC_ASSIGN_OR_RETURN(out->info.page_size, GetBounded(*pages, "page_size", 1, 1024));
+  MLC_ASSIGN_OR_RETURN(out->num_layers, GetBounded(*pages, "num_layers", 1, 4096));
+  MLC_ASSIGN_OR_RETURN(out->page_shape, ReadShape(*pages, "page_shape"));
+  MLC_ASSIGN_OR_RETURN(out->page_dtype, ReadDType(*pages, "dtype"));
+  std::optional<int64_t> bytes = TensorBytes(out->page_shape, out->page_dtype);
+  if (!bytes || *bytes > (int64_t{1} << 32)) return InvalidArgument("'page_shape' is too large");
+  out->info.page_bytes = *bytes * out->num_layers;
+  return Status();
+}
+
+Status ReadParams(const Json& json, LibraryMetadata* out) {
+  const Json* params = json.Find("params");
+  if (params == nullptr || !params->is_array()) {
+    return InvalidArgument("field 'params' must be a list").WithParam("params");
+  }
+  for (const Json& param : params->as_array()) {
+    ParamSpec spec;
+    MLC_ASSIGN_OR_RETURN(spec.name, GetString(param, "name"));
+    MLC_ASSIGN_OR_RETURN(spec.shape, ReadShape(param, "shape"));
+    MLC_ASSIGN_OR_RETURN(spec.dtype, ReadDType(param, "dtype"));
+    std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
+    if (!bytes) return InvalidArgument("parameter '" + spec.name + "' is too large");
+    out->info.weight_bytes += *bytes;
+    out->params.push_back(std::move(spec));
+  }
+  return Status();
+}
+
+Result<LibraryMetadata> ReadMetadata(const std::string& text) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  MLC_ASSIGN_OR_RETURN(int64_t schema, GetInt(json, "schema_version"));
+  if (schema != kSupportedSchema) {
+    return Unsupported("was compiled for version " + std::to_string(schema) +
+                       " of the library format; this engine reads version " +
+                       std::to_string(kSupportedSchema) + ": compile the model again");
+  }
+  LibraryMetadata out;
+  ModelInfo& info = out.info;
+  MLC_ASSIGN_OR_RETURN(info.model_type, GetString(json, "model_type"));
+  MLC_ASSIGN_OR_RETURN(info.quantization, GetString(json, "quantization"));
+  MLC_ASSIGN_OR_RETURN(info.context_window_size,
+                       GetBounded(json, "context_window_size", 1, kMaxTokens));
+  MLC_ASSIGN_OR_RETURN(info.sliding_window_size,
+                       GetBounded(json, "sliding_window_size", -1, kMaxTokens));
+  MLC_ASSIGN_OR_RETURN(info.prefill_chunk_size,
+                       GetBounded(json, "prefill_chunk_size", 1, kMaxTokens));
+  MLC_ASSIGN_OR_RETURN(info.max_batch_size, GetBounded(json, "max_batch_size", 1, 65536));
+  MLC_ASSIGN_OR_RETURN(info.vocab_size, GetBounded(json, "vocab_size", 1, 1 << 24));
+  MLC_RETURN_IF_ERROR(ReadPages(json, &out));
+  MLC_RETURN_IF_ERROR(ReadParams(json, &out));
+  return out;
+}
+
+}  // namespace
+
+Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& path) {
+  Result<ChatConfig> config = ReadChatConfig(text);
+  if (config.ok()) return config;
+  return Corrupt(path + ": " + config.status().message() +
+                 "; `mlc_llm gen_config` writes this file")
+      .WithParam(config.status().param());
+}
+
+Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path) {
+  Result<LibraryMetadata> metadata = ReadMetadata(json);
+  if (metadata.ok()) return metadata;
+  return Corrupt(path + ": bad metadata: " + metadata.status().message())
+      .WithParam(metadata.status().param());
+}
+
+Status CheckLibraryFitsModel(const LibraryMetadata& library, const ChatConfig& model) {
+  struct Field {
+    const char* name;
+    std::string library, model;
+  };
+  const Field fields[] = {
+      {"model_type", library.info.model_type, model.model_type},
+      {"quantization", library.info.quantization, model.quantization},
+      {"vocab_size", std::to_string(library.info.vocab_size), std::to_string(model.vocab_size)}};
+  for (const Field& field : fields) {
+    if (field.library == field.model) continue;
+    return InvalidArgument(std::string("the model library was compiled for another model: its ") +
+                           field.name + " is " + field.library + ", the model's is " + field.model)
+        .WithParam("model_lib");
+  }
+  return Status();
+}
+
+}  // namespace mlc

@@ -1,0 +1,47 @@
+// What a model folder (mlc-chat-config.json) and a model library (its metadata) say of the model.
+#ifndef MLC_MODEL_MODEL_CONFIG_H_
+#define MLC_MODEL_MODEL_CONFIG_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "model/model.h"
+#include "runtime/weights.h"
+
+namespace mlc {
+
+// mlc-chat-config.json. `path` is for the messages.
+struct ChatConfig {
+  std::string model_type, quantization;
+  int context_window_size = 0;
+  int sliding_window_size = -1;
+  int vocab_size = 0;
+  std::vector<int32_t> eos_token_ids;
+  std::optional<int32_t> bos_token_id;
+  // The model's own sampling defaults, used where a request is silent.
+  std::optional<double> temperature, top_p, presence_penalty, frequency_penalty, repetition_penalty;
+  Json conv_template;  // MLC-LLM's object, or null
+};
+Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& path);
+
+// A library's metadata (ARCHITECTURE.md, "The model library").
+struct LibraryMetadata {
+  ModelInfo info;
+  int num_layers = 0;
+  Shape page_shape;  // of one layer
+  DType page_dtype = DType::kFloat32;
+  std::vector<ParamSpec> params;
+};
+Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);
+
+// Whether the library was compiled for this model. Errors: kInvalidArgument naming the field.
+Status CheckLibraryFitsModel(const LibraryMetadata& library, const ChatConfig& model);
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_MODEL_CONFIG_H_

@@ -1,0 +1,95 @@
+#include "model/tvm_model.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mlc {
+namespace {
+
+// Every sequence has one row and every row wants logits: what batch_decode is compiled for.
+bool IsDecode(const Batch& batch) {
+  return batch.num_rows() == batch.num_sequences() &&
+         batch.logit_rows.size() == batch.tokens.size();
+}
+
+Status CheckFunctions(const ModelLibrary& library, const std::string& path) {
+  for (const char* name : {"embed", "batch_prefill", "copy_kv_pages"}) {
+    if (!library.Has(name)) return Corrupt(path + ": has no function '" + name + "'");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const ChatConfig& config,
+                                                 const std::string& library_path, Device device,
+                                                 const LoadProgress& progress) {
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library,
+                       ModelLibrary::Load(library_path, device));
+  MLC_RETURN_IF_ERROR(CheckFunctions(*library, library_path));
+  MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
+                       ParseLibraryMetadata(library->metadata_json(), library_path));
+  Status fits = CheckLibraryFitsModel(metadata, config);
+  if (!fits.ok()) return std::move(fits).In(library_path);
+  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> weights,
+                       LoadWeights(source, metadata.params, device, progress));
+  std::unique_ptr<TVMModel> model(new TVMModel(std::move(library), std::move(metadata), device));
+  model->params_ = TensorList(weights);
+  return model;
+}
+
+Status TVMModel::AllocatePages(int num_pages) {
+  Shape shape = metadata_.page_shape;
+  shape.insert(shape.begin(), num_pages);
+  std::vector<Tensor> layers;
+  for (int layer = 0; layer < metadata_.num_layers; ++layer) {
+    MLC_ASSIGN_OR_RETURN(Tensor pages, Tensor::Empty(shape, metadata_.page_dtype, device_));
+    layers.push_back(std::move(pages));
+  }
+  pages_ = TensorList(layers);
+  return Status();
+}
+
+Result<Tensor> TVMModel::IntTensor(const std::vector<int32_t>& values) const {
+  MLC_ASSIGN_OR_RETURN(
+      Tensor tensor, Tensor::Empty({static_cast<int64_t>(values.size())}, DType::kInt32, device_));
+  std::copy(values.begin(), values.end(), static_cast<int32_t*>(tensor.data()));
+  return tensor;
+}
+
+Status TVMModel::CopyPages(const std::vector<int32_t>& source,
+                           const std::vector<int32_t>& destination) {
+  MLC_ASSIGN_OR_RETURN(Tensor from, IntTensor(source));
+  MLC_ASSIGN_OR_RETURN(Tensor to, IntTensor(destination));
+  return library_->CallVoid("copy_kv_pages", {from, to, pages_});
+}
+
+Result<std::vector<Argument>> TVMModel::BatchArguments(const Batch& batch) {
+  MLC_ASSIGN_OR_RETURN(Tensor tokens, IntTensor(batch.tokens));
+  MLC_ASSIGN_OR_RETURN(Tensor embeddings, library_->Call("embed", {tokens, params_}));
+  std::vector<Argument> arguments = {embeddings};
+  for (const std::vector<int32_t>* part :
+       {&batch.positions, &batch.slots, &batch.row_sequence, &batch.page_indptr,
+        &batch.page_indices, &batch.logit_rows}) {
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, IntTensor(*part));
+    arguments.push_back(std::move(tensor));
+  }
+  arguments.push_back(pages_);
+  arguments.push_back(params_);
+  return arguments;
+}
+
+Result<float*> TVMModel::Forward(const Batch& batch) {
+  MLC_ASSIGN_OR_RETURN(std::vector<Argument> arguments, BatchArguments(batch));
+  bool decode = IsDecode(batch) && library_->Has("batch_decode");
+  MLC_ASSIGN_OR_RETURN(logits_,
+                       library_->Call(decode ? "batch_decode" : "batch_prefill", arguments));
+  Shape expected = {static_cast<int64_t>(batch.logit_rows.size()), info().vocab_size};
+  if (logits_.shape() != expected || logits_.dtype() != DType::kFloat32) {
+    return Internal("the model returned logits of shape " + ShapeText(logits_.shape()) +
+                    " instead of " + ShapeText(expected));
+  }
+  return batch.logit_rows.empty() ? nullptr : static_cast<float*>(logits_.data());
+}
+
+}  // namespace mlc

@@ -1,0 +1,46 @@
+// A model that TVM compiled: a library, its weights and its page pool.
+#ifndef MLC_MODEL_TVM_MODEL_H_
+#define MLC_MODEL_TVM_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "model/model_config.h"
+#include "runtime/model_library.h"
+#include "runtime/weights.h"
+
+namespace mlc {
+
+class TVMModel : public Model {
+ public:
+  // Loads the library at `library_path` and its weights out of `source`; both are checked against
+  // `config`, the folder's mlc-chat-config.json.
+  static Result<std::unique_ptr<TVMModel>> Load(const ByteSource& source, const ChatConfig& config,
+                                                const std::string& library_path, Device device,
+                                                const LoadProgress& progress);
+
+  const ModelInfo& info() const override { return metadata_.info; }
+  Status AllocatePages(int num_pages) override;
+  Status CopyPages(const std::vector<int32_t>& source,
+                   const std::vector<int32_t>& destination) override;
+  Result<float*> Forward(const Batch& batch) override;
+
+ private:
+  TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
+      : library_(std::move(library)), metadata_(std::move(metadata)), device_(device) {}
+  Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
+  Result<std::vector<Argument>> BatchArguments(const Batch& batch);
+
+  std::unique_ptr<ModelLibrary> library_;
+  LibraryMetadata metadata_;
+  Device device_;
+  TensorList params_;
+  TensorList pages_;  // one tensor a layer
+  Tensor logits_;     // of the last step
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_TVM_MODEL_H_
