@@ -1,0 +1,25 @@
+// Random numbers that are addressed, not drawn: number `index` of stream `seed` is always the same,
+// so that a sequence that was rolled back, preempted or moved to another batch samples the same.
+#ifndef MLC_BASE_RNG_H_
+#define MLC_BASE_RNG_H_
+
+#include <cstdint>
+
+namespace mlc {
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators).
+inline uint64_t Mix64(uint64_t z) {
+  z += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+// Uniform in [0, 1).
+inline double UniformAt(uint64_t seed, uint64_t index) {
+  return static_cast<double>(Mix64(Mix64(seed) ^ Mix64(~index)) >> 11) * 0x1.0p-53;
+}
+
+}  // namespace mlc
+
+#endif  // MLC_BASE_RNG_H_

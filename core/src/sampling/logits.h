@@ -1,0 +1,50 @@
+// What is done to one row of logits before a token is chosen from it.
+#ifndef MLC_SAMPLING_LOGITS_H_
+#define MLC_SAMPLING_LOGITS_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace mlc {
+
+// How a request wants its tokens chosen. Ranges are checked by the protocol.
+struct SamplingParams {
+  double temperature = 1.0;  // 0: always the most likely token
+  double top_p = 1.0;        // (0, 1]
+  int top_k = 0;             // 0: all
+  double min_p = 0.0;        // keep tokens at least this times as likely as the likeliest
+  double frequency_penalty = 0.0;
+  double presence_penalty = 0.0;
+  double repetition_penalty = 1.0;
+  std::vector<std::pair<int32_t, float>> logit_bias;
+  uint64_t seed = 0;
+  bool logprobs = false;
+  int top_logprobs = 0;
+};
+
+// How often each token was generated in a sequence, for the penalties.
+class TokenCounts {
+ public:
+  void Add(int32_t token) { ++counts_[token]; }
+  const std::unordered_map<int32_t, int>& counts() const { return counts_; }
+
+ private:
+  std::unordered_map<int32_t, int> counts_;
+};
+
+// Adds the bias, then subtracts the penalties of what was generated so far: frequency and presence
+// as OpenAI defines them, repetition as Keskar et al. 2019 (CTRL): divide what is positive,
+// multiply what is negative. `logits` [vocab_size].
+void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& counts, float* logits,
+                           int vocab_size);
+
+// Tokens whose bit is 0 become impossible. `mask`: one bit a token, low bits first.
+void ApplyMask(const std::vector<int32_t>& mask, float* logits, int vocab_size);
+
+}  // namespace mlc
+
+#endif  // MLC_SAMPLING_LOGITS_H_
