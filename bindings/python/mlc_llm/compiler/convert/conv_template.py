@@ -165,7 +165,7 @@ def _common_suffix(left: str, right: str) -> str:
 
 
 class _Renderer:
-    """A chat template in jinja2, set up as transformers sets it up, with bounded output and time."""
+    """A chat template in jinja2, set up as transformers does it; output and time are bounded."""
 
     def __init__(self, template: str, special: dict[str, str]) -> None:
         from jinja2.sandbox import ImmutableSandboxedEnvironment

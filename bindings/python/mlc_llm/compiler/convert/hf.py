@@ -28,7 +28,7 @@ _SINGLE = "model.safetensors"
 class HuggingFaceFolder:
     """A `ModelSource` over a folder with `config.json` and safetensors.
 
-    `config` names another config file than the folder's, as `convert_weight CONFIG --source` allows.
+    `config` names another config file than the folder's: `convert_weight CONFIG --source DIR`.
     """
 
     def __init__(self, folder: Path, *, config: Path | None = None) -> None:

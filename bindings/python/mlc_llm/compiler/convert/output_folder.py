@@ -35,7 +35,7 @@ def staged_folder(output: Path, *, needed_bytes: int) -> Iterator[Path]:
     """
     output = output.absolute()
     _remove_leftovers(output)
-    with _disk_full_named(output, needed_bytes):
+    with _os_errors_named(output, needed_bytes):
         output.parent.mkdir(parents=True, exist_ok=True)
         _check_space(output.parent, needed_bytes)
         stage, lock = _new_stage(output)
@@ -94,14 +94,15 @@ def _remove_weights(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _disk_full_named(output: Path, needed_bytes: int) -> Iterator[None]:
+def _os_errors_named(output: Path, needed_bytes: int) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             free = shutil.disk_usage(output.parent).free
             raise _disk_full(output.parent, needed_bytes, free) from None
-        raise
+        place = error.filename or output
+        raise ResourceError(f"{place}: {error.strerror or error}", param=str(place)) from None
 
 
 def _check_space(folder: Path, needed_bytes: int) -> None:

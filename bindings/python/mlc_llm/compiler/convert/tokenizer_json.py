@@ -1,8 +1,8 @@
 """Writes `tokenizer.json`, the format of Hugging Face's `tokenizers`, from a vocabulary.
 
 The SentencePiece form follows what transformers' converter writes for Llama-style models: merges
-are derived from piece scores, unknown characters fall back to bytes. (Facts: huggingface/transformers,
-convert_slow_tokenizer.py.)
+are derived from piece scores, unknown characters fall back to bytes. (Facts:
+huggingface/transformers, convert_slow_tokenizer.py.)
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a tensor dtype name; `bfloat16` and the float8 kinds come from ml_dtypes."""
+    """The NumPy dtype of a tensor dtype name; `bfloat16` and its like come from ml_dtypes."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -50,8 +50,8 @@ def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> t
     qmax = model_dtype.type((1 << (bits - 1)) - 1)
     scale = np.abs(grouped).max(axis=-1) / qmax  # (rows, groups)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shifted = grouped / scale[..., None] + qmax
-    quantized = np.fmin(np.fmax(np.rint(shifted), model_dtype.type(0)), qmax * 2)
+        shifted = np.rint(grouped / scale[..., None] + qmax)
+        quantized = np.fmin(np.fmax(shifted, model_dtype.type(0)), qmax * 2)  # NaN becomes 0
     values = quantized.astype(np.uint8)
     _clear_padding(values, weight.shape[1])
     return _pack(values, bits), scale

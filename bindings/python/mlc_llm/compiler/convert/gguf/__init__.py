@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.compiler.convert.gguf.config import eos_token_ids, hf_config, heads_of_rows
+from mlc_llm.compiler.convert.gguf.config import eos_token_ids, heads_of_rows, hf_config
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.convert.gguf.names import hf_names
 from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files

@@ -3,7 +3,7 @@
 GGUF v2/v3: magic, version, tensor count, key count, then keys (name, type, value), then tensors
 (name, dimensions, type, offset), then aligned data. Every count and length is checked against the
 bytes that are left before anything is allocated, so that a damaged file ends in CorruptFileError.
-The `gguf` package supplies the dequantizers and the table of block sizes; its reader trusts the file.
+The `gguf` package supplies dequantizers and block sizes; its own reader trusts the file.
 """
 
 from __future__ import annotations
