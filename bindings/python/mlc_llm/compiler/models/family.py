@@ -75,10 +75,19 @@ class ConfigReader:
 
     fields: Mapping[str, Any]
 
-    def integer(self, *names: str, default: int | None = None, minimum: int = 1) -> int:
+    def integer(
+        self,
+        *names: str,
+        default: int | None = None,
+        minimum: int = 1,
+        maximum: int = 2**24,
+    ) -> int:
+        """The first of `names` that is set. The bounds keep a hostile file from costing memory."""
         name, value = self._find(names, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value < 2**31:
-            raise CorruptFileError(f"config: {name} must be an integer >= {minimum}", param=name)
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise CorruptFileError(
+                f"config: {name} must be an integer from {minimum} to {maximum}", param=name
+            )
         return value
 
     def number(self, *names: str, default: float | None = None) -> float:

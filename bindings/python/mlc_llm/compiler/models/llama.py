@@ -54,7 +54,7 @@ class LlamaConfig:
         made = cls(
             hidden_size=hidden,
             intermediate_size=read.integer("intermediate_size"),
-            num_hidden_layers=read.integer("num_hidden_layers"),
+            num_hidden_layers=read.integer("num_hidden_layers", maximum=1024),
             num_attention_heads=heads,
             num_key_value_heads=read.integer("num_key_value_heads", default=heads),
             head_dim=read.integer("head_dim", default=max(hidden // heads, 1)),
