@@ -67,10 +67,12 @@ std::string List(const char* const* words, size_t count) {
 
 Status OutOfRange(const Json& value, const Path& path, const char* kind, bool above,
                   const char* relation, double bound) {
-  std::string message = "Invalid " + Place(path) + ": " + kind + (above ? " above max" : " below min") +
-                        "imum value. Expected a value " + relation + " " + ShowNumber(bound) +
-                        ", but got " + Quote(value.Dump()) + " instead.";
-  return Fault(message, path, std::string(kind) + (above ? "_above_max_value" : "_below_min_value"));
+  std::string message = "Invalid " + Place(path) + ": " + kind +
+                        (above ? " above max" : " below min") + "imum value. Expected a value " +
+                        relation + " " + ShowNumber(bound) + ", but got " + Quote(value.Dump()) +
+                        " instead.";
+  return Fault(message, path,
+               std::string(kind) + (above ? "_above_max_value" : "_below_min_value"));
 }
 
 Status CheckRange(const Json& json, const Path& path, const char* kind, const Limits& limits) {
@@ -107,6 +109,13 @@ Status CheckLength(size_t length, size_t min, size_t max, const Path& path,
                    " length " + std::to_string(above ? max : min) + ", but got " + a_kind +
                    " with length " + std::to_string(length) + " instead.",
                path, kind + (above ? "_above_max_length" : "_below_min_length"));
+}
+
+// In code points. JSON's strings are valid UTF-8.
+size_t CountCodePoints(const std::string& text) {
+  size_t count = 0;
+  for (char c : text) count += (c & 0xC0) != 0x80;
+  return count;
 }
 
 // Whether the double is a whole number that int64 holds.
@@ -201,8 +210,8 @@ Status Codec<double>::Read(const Json& json, const Path& path, const Limits& lim
 Status Codec<std::string>::Read(const Json& json, const Path& path, const Limits& limits,
                                 std::string* out) {
   if (!json.is_string()) return WrongType(json, path, "a string");
-  MLC_RETURN_IF_ERROR(CheckLength(json.as_string().size(), limits.min_length, limits.max_length,
-                                  path, "string"));
+  MLC_RETURN_IF_ERROR(CheckLength(CountCodePoints(json.as_string()), limits.min_length,
+                                  limits.max_length, path, "string"));
   *out = json.as_string();
   return {};
 }

@@ -14,9 +14,7 @@
 //
 // Writing keeps the order of the calls:
 //
-//   wire::ObjectWriter writer;
-//   writer.Required("x", x).Optional("label", label);
-//   return std::move(writer).Finish();
+//   return wire::ObjectWriter().Required("x", x).Optional("label", label).Finish();
 #ifndef MLC_CHAT_WIRE_H_
 #define MLC_CHAT_WIRE_H_
 
@@ -29,6 +27,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/json.h"
@@ -59,15 +58,15 @@ class Path {
 // members, and the item counts bound the list itself.
 struct Limits {
   std::optional<double> at_least, above, at_most, below;
-  size_t min_length = 0, max_length = SIZE_MAX;  // of strings, in bytes
+  size_t min_length = 0, max_length = SIZE_MAX;  // of strings, in code points
   size_t min_items = 0, max_items = SIZE_MAX;    // of arrays
 
   Limits& AtLeast(double bound) { return at_least = bound, *this; }
   Limits& Above(double bound) { return above = bound, *this; }
   Limits& AtMost(double bound) { return at_most = bound, *this; }
   Limits& Below(double bound) { return below = bound, *this; }
-  Limits& MinLength(size_t bytes) { return min_length = bytes, *this; }
-  Limits& MaxLength(size_t bytes) { return max_length = bytes, *this; }
+  Limits& MinLength(size_t count) { return min_length = count, *this; }
+  Limits& MaxLength(size_t count) { return max_length = count, *this; }
   Limits& MinItems(size_t count) { return min_items = count, *this; }
   Limits& MaxItems(size_t count) { return max_items = count, *this; }
 };
@@ -133,11 +132,11 @@ struct Codec {
   static Json Write(const T& value) { return value.ToJson(); }
 };
 
-#define MLC_WIRE_CODEC_(type)                                                               \
-  template <>                                                                               \
-  struct Codec<type> {                                                                      \
+#define MLC_WIRE_CODEC_(type)                                                                \
+  template <>                                                                                \
+  struct Codec<type> {                                                                       \
     static Status Read(const Json& json, const Path& path, const Limits& limits, type* out); \
-    static Json Write(const type& value) { return Json(value); }                            \
+    static Json Write(const type& value) { return Json(value); }                             \
   }
 MLC_WIRE_CODEC_(bool);
 MLC_WIRE_CODEC_(int64_t);
@@ -303,7 +302,8 @@ class ObjectWriter {
     members_.emplace_back(key, Json(value));
     return *this;
   }
-  Json Finish() && { return Json(std::move(members_)); }
+  // The object; the writer is then empty.
+  Json Finish() { return Json(std::move(members_)); }
 
  private:
   Json::Object members_;
@@ -313,6 +313,12 @@ class ObjectWriter {
 template <typename T, typename U>
 Status ReadInto(const Json& json, const Path& path, const Limits& limits, U* out) {
   return Codec<T>::Read(json, path, limits, &out->value.template emplace<T>());
+}
+
+template <typename... T>
+Json WriteHeld(const std::variant<T...>& held) {
+  return std::visit(
+      [](const auto& value) { return Codec<std::decay_t<decltype(value)>>::Write(value); }, held);
 }
 
 }  // namespace mlc::wire

@@ -1,0 +1,118 @@
+"""What all languages share: a field's sentence, cases of letters, rendering."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from codegen import ir
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+COMMAND = "python -m codegen"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The first two lines of every generated file, without the comment sign."""
+
+    source: str
+    schema_hash: str
+
+
+def stamp(protocol: ir.Protocol) -> Stamp:
+    source = f"Generated from codegen/schema by `{COMMAND}`. Do not edit."
+    return Stamp(source, protocol.schema_hash())
+
+
+def render(template: str, **values: object) -> str:
+    """Fills `templates/<template>`; an undefined name is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(**values)
+
+
+def pascal_case(word: str) -> str:
+    """`tool_calls` and `chat.completions` as `ToolCalls` and `ChatCompletions`."""
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^0-9A-Za-z]+", word))
+
+
+def escape(name: str, reserved: frozenset[str]) -> str:
+    """A wire name as an identifier: a reserved word gets an underscore behind it."""
+    identifier = re.sub(r"\W", "_", name)
+    if identifier[:1].isdigit() or identifier.startswith("_"):
+        identifier = "n" + identifier
+    return identifier + "_" if identifier in reserved else identifier
+
+
+def check_distinct(where: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ValueError(f"{where}: names that clash: {sorted(names)}")
+
+
+def field_doc(field: ir.Field) -> str:
+    """The field's sentence, then what is known of its values."""
+    facts = [field.description, _range(leaf_limits(field.type))]
+    if isinstance(field.type, ir.ListOf):
+        facts.append(_count(field.type.limits))
+    if field.required_when:
+        roles = " or ".join(f"`{value}`" for value in field.required_when.values)
+        facts.append(f"Required when `{field.required_when.field}` is {roles}.")
+    if field.default is not None:
+        facts.append(f"Default: {_show(field.default)}.")
+    if field.unit:
+        facts.append(f"Unit: {field.unit}.")
+    return " ".join(fact for fact in facts if fact)
+
+
+def leaf_limits(type_: ir.Type) -> ir.Limits:
+    """The limits of the numbers or strings in lists and maps of them."""
+    if isinstance(type_, ir.Scalar):
+        return type_.limits
+    if isinstance(type_, ir.ListOf):
+        return leaf_limits(type_.item)
+    if isinstance(type_, ir.MapOf):
+        return leaf_limits(type_.value)
+    return ir.NO_LIMITS
+
+
+def _range(limits: ir.Limits) -> str:
+    low = _bound("at least", limits.ge) or _bound("above", limits.gt)
+    high = _bound("at most", limits.le) or _bound("below", limits.lt)
+    parts = " and ".join(part for part in (low, high) if part)
+    return f"Range: {parts}." if parts else ""
+
+
+def _bound(words: str, bound: float | None) -> str:
+    return "" if bound is None else f"{words} {bound:g}"
+
+
+def _count(limits: ir.Limits) -> str:
+    low = "" if limits.min_length is None else f"at least {limits.min_length}"
+    high = "" if limits.max_length is None else f"at most {limits.max_length}"
+    parts = " and ".join(part for part in (low, high) if part)
+    return f"Items: {parts}." if parts else ""
+
+
+def _show(default: bool | int | float | str) -> str:
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    return f"`{default}`" if isinstance(default, str) else f"{default:g}"
+
+
+def by_name(protocol: ir.Protocol) -> Mapping[str, ir.Declaration]:
+    return {d.names.name: d for d in protocol.declarations}
+
+
+def kind(declaration: Any) -> str:
+    """`struct`, `union` or `enum`, by which a template picks a layout."""
+    return type(declaration).__name__.lower()

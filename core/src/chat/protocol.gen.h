@@ -1,0 +1,876 @@
+// Generated from codegen/schema by `python -m codegen`. Do not edit.
+// Schema hash: 10edcc932a1fe535
+//
+// The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
+// which checks everything the schema says and reports the first fault with the path to it, and
+// writes itself by ToJson. Parse ignores members it does not know.
+#ifndef MLC_CHAT_PROTOCOL_GEN_H_
+#define MLC_CHAT_PROTOCOL_GEN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "chat/wire.h"
+
+namespace mlc::protocol {
+
+// Of all that crosses the wire; the core and a binding must have the same.
+inline constexpr char kSchemaHash[] = "10edcc932a1fe535";
+
+// Who speaks.
+enum class ChatCompletionRole {
+  // The instructions that the model follows.
+  kSystem,
+  // The same as `system`, as newer clients call it.
+  kDeveloper,
+  // The person, or the program, that asks.
+  kUser,
+  // The model.
+  kAssistant,
+  // A tool that the model called.
+  kTool,
+};
+wire::Words WireWords(ChatCompletionRole);
+
+// A text within a message.
+struct ChatCompletionContentPartText {
+  // The kind of part.
+  static constexpr char kType[] = "text";
+  // The text.
+  std::string text;
+
+  static Result<ChatCompletionContentPartText> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How closely the model looks at an image.
+enum class ImageDetail {
+  // As the model's own configuration says.
+  kAuto,
+  // At low resolution, in few tokens.
+  kLow,
+  // At high resolution, in more tokens.
+  kHigh,
+};
+wire::Words WireWords(ImageDetail);
+
+// Where an image is.
+struct ImageURL {
+  // The image: a `data:` URL with its bytes in base64, or an address.
+  std::string url;
+  // How closely the model looks.
+  std::optional<ImageDetail> detail;
+
+  static Result<ImageURL> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// An image, as an object or as its URL alone.
+struct ImageSource {
+  std::variant<std::string, ImageURL> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* url() const { return std::get_if<0>(&value); }
+  const ImageURL* image() const { return std::get_if<1>(&value); }
+
+  static Result<ImageSource> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// An image within a message.
+struct ChatCompletionContentPartImage {
+  // The kind of part.
+  static constexpr char kType[] = "image_url";
+  // The image.
+  ImageSource image_url;
+
+  static Result<ChatCompletionContentPartImage> Parse(const Json& json,
+                                                      const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A part of a message.
+struct ChatCompletionContentPart {
+  std::variant<ChatCompletionContentPartText, ChatCompletionContentPartImage> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ChatCompletionContentPartText* text() const { return std::get_if<0>(&value); }
+  const ChatCompletionContentPartImage* image_url() const { return std::get_if<1>(&value); }
+
+  static Result<ChatCompletionContentPart> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a message says: a text, or texts and images in order.
+struct ChatCompletionMessageContent {
+  std::variant<std::string, std::vector<ChatCompletionContentPart>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<ChatCompletionContentPart>* parts() const { return std::get_if<1>(&value); }
+
+  static Result<ChatCompletionMessageContent> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A function call that the model made.
+struct FunctionCall {
+  // The name of the function to call.
+  std::string name;
+  // The arguments as JSON text, as the model wrote it; it may be invalid or name arguments that the
+  // function does not have.
+  std::string arguments;
+
+  static Result<FunctionCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A tool call that the model made.
+struct ChatCompletionMessageToolCall {
+  // The call's id, which the tool's answer repeats as `tool_call_id`.
+  std::string id;
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function and its arguments.
+  FunctionCall function;
+
+  static Result<ChatCompletionMessageToolCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A message of the conversation so far.
+struct ChatCompletionMessage {
+  // Who speaks.
+  ChatCompletionRole role = ChatCompletionRole::kSystem;
+  // What is said. The assistant may leave it out when it calls tools. Required when `role` is
+  // `system` or `developer` or `user` or `tool`.
+  std::optional<ChatCompletionMessageContent> content;
+  // A name that tells speakers of the same role apart.
+  std::optional<std::string> name;
+  // The assistant's tool calls.
+  std::optional<std::vector<ChatCompletionMessageToolCall>> tool_calls;
+  // The call that a tool's message answers. Required when `role` is `tool`.
+  std::optional<std::string> tool_call_id;
+  // What the assistant thought before it spoke; a model's template may use it.
+  std::optional<std::string> reasoning_content;
+
+  static Result<ChatCompletionMessage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a stream carries beside the answer.
+struct StreamOptions {
+  // Whether a last chunk, with no choices, carries the usage of the whole request.
+  std::optional<bool> include_usage;
+
+  static Result<StreamOptions> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Texts at which the answer ends, before them.
+struct Stop {
+  std::variant<std::string, std::vector<std::string>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<std::string>* texts() const { return std::get_if<1>(&value); }
+
+  static Result<Stop> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A function that the model may call.
+struct FunctionDefinition {
+  // The function's name, by which the model calls it.
+  std::string name;
+  // What the function does; the model chooses by it when to call.
+  std::optional<std::string> description;
+  // A JSON Schema object for the arguments. Absent: the function takes none.
+  std::optional<Json> parameters;
+  // Whether the arguments are held to the schema while they are generated.
+  std::optional<bool> strict;
+
+  static Result<FunctionDefinition> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A tool that the model may call.
+struct ChatCompletionTool {
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function.
+  FunctionDefinition function;
+
+  static Result<ChatCompletionTool> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How free the model is in calling tools.
+enum class ToolChoiceMode {
+  // Calls no tool.
+  kNone,
+  // Answers or calls tools, as it sees fit.
+  kAuto,
+  // Calls at least one tool.
+  kRequired,
+};
+wire::Words WireWords(ToolChoiceMode);
+
+// A function by its name.
+struct NamedFunction {
+  // The function's name.
+  std::string name;
+
+  static Result<NamedFunction> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The one tool that the model must call.
+struct ChatCompletionNamedToolChoice {
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function to call.
+  NamedFunction function;
+
+  static Result<ChatCompletionNamedToolChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Which tools the model may or must call.
+struct ToolChoice {
+  std::variant<ToolChoiceMode, ChatCompletionNamedToolChoice> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ToolChoiceMode* mode() const { return std::get_if<0>(&value); }
+  const ChatCompletionNamedToolChoice* named() const { return std::get_if<1>(&value); }
+
+  static Result<ToolChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Any text.
+struct ResponseFormatText {
+  // The kind of format.
+  static constexpr char kType[] = "text";
+
+  static Result<ResponseFormatText> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON Schema, as JSON text or as the object itself.
+struct JsonSchemaSource {
+  std::variant<std::string, Json> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const Json* object() const { return std::get_if<1>(&value); }
+
+  static Result<JsonSchemaSource> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON object.
+struct ResponseFormatJSONObject {
+  // The kind of format.
+  static constexpr char kType[] = "json_object";
+  // A JSON Schema that the object must match. Absent: any object.
+  std::optional<JsonSchemaSource> schema;
+
+  static Result<ResponseFormatJSONObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON Schema with a name.
+struct JSONSchema {
+  // The schema's name.
+  std::string name;
+  // What the answer is for; the model may read it.
+  std::optional<std::string> description;
+  // The JSON Schema.
+  std::optional<Json> schema;
+  // Whether the answer is held to the schema exactly while it is generated.
+  std::optional<bool> strict;
+
+  static Result<JSONSchema> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// JSON that matches a schema.
+struct ResponseFormatJSONSchema {
+  // The kind of format.
+  static constexpr char kType[] = "json_schema";
+  // The schema.
+  JSONSchema json_schema;
+
+  static Result<ResponseFormatJSONSchema> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Text that a regular expression matches as a whole.
+struct ResponseFormatRegex {
+  // The kind of format.
+  static constexpr char kType[] = "regex";
+  // The regular expression, in ECMAScript's syntax.
+  std::string regex;
+
+  static Result<ResponseFormatRegex> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Text that a grammar derives.
+struct ResponseFormatGrammar {
+  // The kind of format.
+  static constexpr char kType[] = "grammar";
+  // The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`.
+  std::string grammar;
+
+  static Result<ResponseFormatGrammar> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A stretch of the answer, between two texts, that has a shape.
+struct StructuralTag {
+  // The text that opens the stretch.
+  std::string begin;
+  // The JSON Schema.
+  Json schema;
+  // The text that closes the stretch.
+  std::string end;
+
+  static Result<StructuralTag> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Free text in which tagged stretches have a shape.
+//
+// Give either `tags` and `triggers`, or `format`.
+struct ResponseFormatStructuralTag {
+  // The kind of format.
+  static constexpr char kType[] = "structural_tag";
+  // The stretches that may occur. Items: at least 1.
+  std::optional<std::vector<StructuralTag>> tags;
+  // Texts after which a stretch must follow; each tag's `begin` starts with one of them. Items: at
+  // least 1.
+  std::optional<std::vector<std::string>> triggers;
+  // A structural tag's format object, in full.
+  std::optional<Json> format;
+
+  static Result<ResponseFormatStructuralTag> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The shape that the answer must have.
+struct ResponseFormat {
+  std::variant<ResponseFormatText, ResponseFormatJSONObject, ResponseFormatJSONSchema,
+               ResponseFormatRegex, ResponseFormatGrammar, ResponseFormatStructuralTag>
+      value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ResponseFormatText* text() const { return std::get_if<0>(&value); }
+  const ResponseFormatJSONObject* json_object() const { return std::get_if<1>(&value); }
+  const ResponseFormatJSONSchema* json_schema() const { return std::get_if<2>(&value); }
+  const ResponseFormatRegex* regex() const { return std::get_if<3>(&value); }
+  const ResponseFormatGrammar* grammar() const { return std::get_if<4>(&value); }
+  const ResponseFormatStructuralTag* structural_tag() const { return std::get_if<5>(&value); }
+
+  static Result<ResponseFormat> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How long a reasoning model thinks before it answers.
+enum class ReasoningEffort {
+  // Not at all.
+  kNone,
+  // As little as it can.
+  kMinimal,
+  // A little.
+  kLow,
+  // As it was trained to.
+  kMedium,
+  // Long.
+  kHigh,
+  // Longer.
+  kXhigh,
+};
+wire::Words WireWords(ReasoningEffort);
+
+// A request that is no conversation.
+enum class SpecialRequest {
+  // Gives the engine's metrics in `usage.extra`.
+  kQueryEngineMetrics,
+};
+wire::Words WireWords(SpecialRequest);
+
+// How a grammar is followed.
+enum class GrammarExecutionMode {
+  // Every token is sampled under the grammar's mask.
+  kConstraint,
+  // Text that the grammar forces is appended without the model.
+  kJumpForward,
+};
+wire::Words WireWords(GrammarExecutionMode);
+
+// Switches for tests and measurements.
+struct DebugConfig {
+  // Whether the answer goes on over the end-of-text token. Default: false.
+  bool ignore_eos = false;
+  // Whether the prompt stays in the prefix cache until the engine is reset. Default: false.
+  bool pinned_system_prompt = false;
+  // Asks for something else than an answer.
+  std::optional<SpecialRequest> special_request;
+  // How a grammar is followed. Default: `jump_forward`.
+  GrammarExecutionMode grammar_execution_mode = GrammarExecutionMode::kJumpForward;
+
+  static Result<DebugConfig> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A conversation, and how the model is to continue it.
+struct ChatCompletionRequest {
+  // The conversation so far, oldest first. Items: at least 1.
+  std::vector<ChatCompletionMessage> messages;
+  // The model to answer. Absent: the engine's own.
+  std::optional<std::string> model;
+  // Whether the answer comes in chunks while it is generated. Default: false.
+  bool stream = false;
+  // Options of the stream.
+  std::optional<StreamOptions> stream_options;
+  // The longest answer. Absent: until the context window is full. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> max_tokens;
+  // The newer name of `max_tokens`; it wins when both are given. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> max_completion_tokens;
+  // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
+  int64_t n = 1;
+  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
+  // the model's own default, else 1. Range: at least 0 and at most 2.
+  std::optional<double> temperature;
+  // Keeps the likeliest tokens that together reach this probability. Absent: the model's own
+  // default, else 1. Range: above 0 and at most 1.
+  std::optional<double> top_p;
+  // Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own default, else 0.
+  // Range: at least 0. Unit: tokens.
+  std::optional<int64_t> top_k;
+  // Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least 0
+  // and at most 1.
+  std::optional<double> min_p;
+  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
+  // least -2 and at most 2.
+  std::optional<double> frequency_penalty;
+  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
+  // and at most 2.
+  std::optional<double> presence_penalty;
+  // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: 1.
+  // Range: above 0 and at most 10.
+  std::optional<double> repetition_penalty;
+  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
+  std::optional<std::map<int64_t, double>> logit_bias;
+  // Whether the chosen tokens' log probabilities are returned. Default: false.
+  bool logprobs = false;
+  // How many of the likeliest tokens are returned at each position; needs `logprobs`. Range: at
+  // least 0 and at most 20. Unit: tokens.
+  std::optional<int64_t> top_logprobs;
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers.
+  std::optional<int64_t> seed;
+  // Texts at which the answer ends, before them.
+  std::optional<Stop> stop;
+  // The tools that the model may call. Items: at most 128.
+  std::optional<std::vector<ChatCompletionTool>> tools;
+  // Which tools are called. Absent: `auto` with tools, `none` without.
+  std::optional<ToolChoice> tool_choice;
+  // Whether one answer may hold several tool calls. Default: true.
+  bool parallel_tool_calls = true;
+  // The shape that the answer must have. Absent: any text.
+  std::optional<ResponseFormat> response_format;
+  // How long a reasoning model thinks before it answers.
+  std::optional<ReasoningEffort> reasoning_effort;
+  // Further variables for the model's chat template, such as `enable_thinking`.
+  std::optional<Json> chat_template_kwargs;
+  // A label of the end user; it has no effect on the answer.
+  std::optional<std::string> user;
+  // Switches for tests and measurements; a server takes them in debug mode only.
+  std::optional<DebugConfig> debug_config;
+  // Labels of the caller's own; they have no effect.
+  std::optional<std::map<std::string, std::string>> metadata;
+  // Asks a service to keep the answer; this engine keeps none.
+  std::optional<bool> store;
+  // A service's price class; it has no effect.
+  std::optional<std::string> service_tier;
+  // The kinds of output that are asked for; only `text` is offered.
+  std::optional<std::vector<std::string>> modalities;
+  // How spoken output sounds; spoken output is not offered.
+  std::optional<Json> audio;
+  // A text that the answer will resemble; not offered.
+  std::optional<Json> prediction;
+  // A search of the web; not offered.
+  std::optional<Json> web_search_options;
+  // The older form of `tools`; use that.
+  std::optional<Json> functions;
+  // The older form of `tool_choice`; use that.
+  std::optional<Json> function_call;
+
+  static Result<ChatCompletionRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the engine is for, which sets its other defaults.
+enum class EngineMode {
+  // A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
+  kLocal,
+  // One conversation: 1 sequence, as long as the context window.
+  kInteractive,
+  // Many requests: as many sequences as the model and the memory allow.
+  kServer,
+};
+wire::Words WireWords(EngineMode);
+
+// How prompts are taken in beside running answers.
+enum class PrefillMode {
+  // A chunk of a prompt and the running answers share a step.
+  kHybrid,
+  // A step takes in chunks of prompts, or continues answers.
+  kChunked,
+};
+wire::Words WireWords(PrefillMode);
+
+// Whether finished prompts are kept for requests that begin alike.
+enum class PrefixCacheMode {
+  // Kept in a radix tree of token ids.
+  kRadix,
+  // Not kept.
+  kDisable,
+};
+wire::Words WireWords(PrefixCacheMode);
+
+// How tokens are drafted ahead of the model.
+enum class SpeculativeMode {
+  // Not at all.
+  kDisable,
+  // By a smaller model.
+  kSmallDraft,
+  // By an EAGLE head on the model's hidden states.
+  kEagle,
+  // By Medusa heads on the model's hidden states.
+  kMedusa,
+};
+wire::Words WireWords(SpeculativeMode);
+
+// How an engine runs a model. What is absent follows from the mode, the model and the memory.
+struct EngineConfig {
+  // What the engine is for. Absent: `local`.
+  std::optional<EngineMode> mode;
+  // How many sequences are generated at the same time. Range: at least 1.
+  std::optional<int64_t> max_num_sequence;
+  // The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> max_total_seq_length;
+  // The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes.
+  std::optional<int64_t> kv_cache_bytes;
+  // The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes.
+  std::optional<int64_t> memory_limit_bytes;
+  // The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at most 1.
+  std::optional<double> gpu_memory_utilization;
+  // The longest sequence. Absent: the model's own. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> context_window_size;
+  // How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at least -1.
+  // Unit: tokens.
+  std::optional<int64_t> sliding_window_size;
+  // How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> attention_sink_size;
+  // The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> prefill_chunk_size;
+  // How prompts are taken in beside running answers. Absent: `hybrid`.
+  std::optional<PrefillMode> prefill_mode;
+  // How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
+  std::optional<int64_t> max_history_size;
+  // Whether finished prompts are kept. Absent: `radix`.
+  std::optional<PrefixCacheMode> prefix_cache_mode;
+  // How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`. Range:
+  // at least -1.
+  std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
+  // How tokens are drafted ahead. Absent: `disable`.
+  std::optional<SpeculativeMode> speculative_mode;
+  // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
+  // least 0. Unit: tokens.
+  std::optional<int64_t> spec_draft_length;
+  // How many drafts branch off a token. Absent: 1. Range: at least 1.
+  std::optional<int64_t> spec_tree_width;
+  // Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
+  std::optional<int64_t> tensor_parallel_shards;
+  // Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
+  // least 1.
+  std::optional<int64_t> pipeline_parallel_stages;
+  // Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
+  // most 1024.
+  std::optional<int64_t> num_threads;
+
+  static Result<EngineConfig> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The model's answer.
+struct ChatCompletionResponseMessage {
+  // Always the assistant.
+  static constexpr char kRole[] = "assistant";
+  // The answer's text; null when it consists of tool calls.
+  std::optional<std::string> content;
+  // Why the model refused to answer.
+  std::optional<std::string> refusal;
+  // What the model thought before it answered.
+  std::optional<std::string> reasoning_content;
+  // The tools that the model calls.
+  std::optional<std::vector<ChatCompletionMessageToolCall>> tool_calls;
+
+  static Result<ChatCompletionResponseMessage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// One of the likeliest tokens at a position.
+struct TopLogprob {
+  // The token's text.
+  std::string token;
+  // Its log probability; -9999 when it is too small to tell.
+  double logprob = 0;
+  // The UTF-8 bytes of the token, which may be a part of a character.
+  std::optional<std::vector<int64_t>> bytes;
+
+  static Result<TopLogprob> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A token of the answer and the likeliest ones in its place.
+struct ChatCompletionTokenLogprob {
+  // The token's text.
+  std::string token;
+  // Its log probability; -9999 when it is too small to tell.
+  double logprob = 0;
+  // The UTF-8 bytes of the token, which may be a part of a character.
+  std::optional<std::vector<int64_t>> bytes;
+  // The likeliest tokens here, likeliest first.
+  std::vector<TopLogprob> top_logprobs;
+
+  static Result<ChatCompletionTokenLogprob> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The log probabilities of an answer.
+struct ChoiceLogprobs {
+  // One entry for each token of the content.
+  std::optional<std::vector<ChatCompletionTokenLogprob>> content;
+  // One entry for each token of a refusal.
+  std::optional<std::vector<ChatCompletionTokenLogprob>> refusal;
+
+  static Result<ChoiceLogprobs> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Why an answer ended.
+enum class FinishReason {
+  // The model ended it, or a stop text was reached.
+  kStop,
+  // `max_tokens` or the context window was reached.
+  kLength,
+  // The model called tools and waits for their answers.
+  kToolCalls,
+  // A filter held back the rest.
+  kContentFilter,
+  // The engine failed; the error follows.
+  kError,
+};
+wire::Words WireWords(FinishReason);
+
+// One of the answers.
+struct ChatCompletionChoice {
+  // Which of the `n` answers this is, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The answer.
+  ChatCompletionResponseMessage message;
+  // The log probabilities, when they were asked for.
+  std::optional<ChoiceLogprobs> logprobs;
+  // Why the answer ended.
+  wire::OpenEnum<FinishReason> finish_reason = FinishReason::kStop;
+
+  static Result<ChatCompletionChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the prompt's tokens were.
+struct PromptTokensDetails {
+  // How many were found in the prefix cache. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> cached_tokens;
+
+  static Result<PromptTokensDetails> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the answer's tokens were.
+struct CompletionTokensDetails {
+  // How many the model spent thinking. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> reasoning_tokens;
+  // How many were drafted and accepted. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> accepted_prediction_tokens;
+  // How many were drafted and rejected. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> rejected_prediction_tokens;
+
+  static Result<CompletionTokensDetails> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a request cost.
+struct CompletionUsage {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  int64_t prompt_tokens = 0;
+  // The length of all the answers together. Range: at least 0. Unit: tokens.
+  int64_t completion_tokens = 0;
+  // The sum of the two. Range: at least 0. Unit: tokens.
+  int64_t total_tokens = 0;
+  // What the prompt's tokens were.
+  std::optional<PromptTokensDetails> prompt_tokens_details;
+  // What the answer's tokens were.
+  std::optional<CompletionTokensDetails> completion_tokens_details;
+  // Measurements of this request, such as `ttft_s` and `decode_tokens_per_s`.
+  std::optional<std::map<std::string, double>> extra;
+
+  static Result<CompletionUsage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The answers to a request.
+struct ChatCompletion {
+  // The request's id.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "chat.completion";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // The model that answered.
+  std::string model;
+  // The `n` answers.
+  std::vector<ChatCompletionChoice> choices;
+  // What the request cost.
+  std::optional<CompletionUsage> usage;
+  // Names the configuration that answered; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<ChatCompletion> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The kind of a tool.
+enum class ToolType {
+  // A function.
+  kFunction,
+};
+wire::Words WireWords(ToolType);
+
+// A piece of a function call.
+struct ChoiceDeltaFunctionCall {
+  // The function's name, in the call's first piece.
+  std::optional<std::string> name;
+  // The next piece of the arguments' JSON text.
+  std::optional<std::string> arguments;
+
+  static Result<ChoiceDeltaFunctionCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of a tool call.
+struct ChoiceDeltaToolCall {
+  // Which of the message's calls this piece belongs to. Range: at least 0.
+  int64_t index = 0;
+  // The call's id, in its first piece.
+  std::optional<std::string> id;
+  // The kind of tool, in the call's first piece.
+  std::optional<wire::OpenEnum<ToolType>> type;
+  // The function's piece.
+  std::optional<ChoiceDeltaFunctionCall> function;
+
+  static Result<ChoiceDeltaToolCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a chunk adds to an answer.
+struct ChatCompletionChunkDelta {
+  // Who speaks, in an answer's first chunk.
+  std::optional<ChatCompletionRole> role;
+  // The next piece of the text; whole characters only.
+  std::optional<std::string> content;
+  // The next piece of what the model thinks.
+  std::optional<std::string> reasoning_content;
+  // The next piece of a refusal.
+  std::optional<std::string> refusal;
+  // The next pieces of tool calls.
+  std::optional<std::vector<ChoiceDeltaToolCall>> tool_calls;
+
+  static Result<ChatCompletionChunkDelta> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of one of the answers.
+struct ChatCompletionChunkChoice {
+  // Which of the `n` answers this belongs to, from 0. Range: at least 0.
+  int64_t index = 0;
+  // What is added; empty in the last chunk.
+  ChatCompletionChunkDelta delta;
+  // The log probabilities of the tokens that are added.
+  std::optional<ChoiceLogprobs> logprobs;
+  // Why the answer ended; null until its last chunk.
+  std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+
+  static Result<ChatCompletionChunkChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of the answers to a request.
+struct ChatCompletionChunk {
+  // The request's id, the same in all its chunks.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "chat.completion.chunk";
+  // When the request began; the same in all chunks. Range: at least 0. Unit: seconds since 1970,
+  // UTC.
+  int64_t created = 0;
+  // The model that answers.
+  std::string model;
+  // Pieces of the answers; empty in the chunk that carries the usage.
+  std::vector<ChatCompletionChunkChoice> choices;
+  // What the request cost, in the last chunk, when `include_usage` asks for it.
+  std::optional<CompletionUsage> usage;
+  // Names the configuration that answers; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<ChatCompletionChunk> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What went wrong.
+struct ErrorObject {
+  // What went wrong and what to do about it.
+  std::string message;
+  // The class of the error, such as `invalid_request_error`.
+  std::string type;
+  // The path of the field at fault, such as `messages[2].content`.
+  std::optional<std::string> param;
+  // A short machine-readable reason, such as `context_length_exceeded`.
+  std::optional<std::string> code;
+
+  static Result<ErrorObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The answer to a request that failed.
+struct ErrorResponse {
+  // What went wrong.
+  ErrorObject error;
+
+  static Result<ErrorResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+}  // namespace mlc::protocol
+
+#endif  // MLC_CHAT_PROTOCOL_GEN_H_
