@@ -1,8 +1,8 @@
 """Downloads a model repository from the Hugging Face Hub, with every file's hash checked.
 
-`huggingface_hub` does the transfer (it resumes after a cut) and knows endpoint, token and proxy from
-its own environment variables. A folder counts as downloaded only with its mark, written after the
-last check; it is then found again without the network.
+`huggingface_hub` does the transfer (it resumes after a cut) and knows endpoint, token and proxy
+from its own environment variables. A folder counts as downloaded only with its mark, written after
+the last check; it is then found again without the network.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def download(model: HubModel, weights_home: Path, *, policy: str, log: Log) -> P
         return folder
     if policy == "READONLY":
         raise DownloadError(
-            f"{model} is not at {folder}, and MLC_DOWNLOAD_CACHE_POLICY=READONLY forbids a download",
+            f"{model} is not at {folder}, and MLC_DOWNLOAD_CACHE_POLICY=READONLY forbids "
+            "a download",
             param="model",
             code="download_forbidden",
         )

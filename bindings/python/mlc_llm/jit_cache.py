@@ -1,8 +1,8 @@
 """The cache of what is made just in time: converted weights and compiled model libraries.
 
 Everything lies under MLC_LLM_HOME and is found again by a key made of all that matters. Making is
-left to child processes, so that this side never loads the toolchain; a file lock keeps two processes
-from making the same thing, and results appear by a rename.
+left to child processes, so that this side never loads the toolchain; a file lock keeps two
+processes from making the same thing, and results appear by a rename.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def _run_module(arguments: list[str], log: Log) -> str:
 
 
 def _run_job(job: dict[str, str]) -> None:
-    """Runs a conversion in a child, whose progress bar goes to our terminal, and whose error is ours."""
+    """Runs a conversion in a child; its progress bar goes to our terminal, its error is ours."""
     child = subprocess.Popen(
         [sys.executable, "-m", "mlc_llm.compiler.jit", json.dumps(job)],
         env=_child_environment(),

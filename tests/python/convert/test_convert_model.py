@@ -205,6 +205,7 @@ def test_bad_shards_are_named_by_verify(tmp_path, hf_folder):
 BAD_MODELS = {
     "missing tensor": (lambda w: w.pop("model.norm.weight"), {}, CorruptFileError, "model.norm"),
     "wrong shape": (None, {"intermediate_size": 95}, CorruptFileError, "asks for"),
+    "too many layers": (None, {"num_hidden_layers": 2**31 - 1}, CorruptFileError, "num_hidden_la"),
     "unknown family": (None, {"model_type": "nobody"}, UnsupportedError, "nobody"),
     "not a number": (lambda w: w["lm_head.weight"].fill(np.nan), {}, CorruptFileError, "lm_head"),
 }

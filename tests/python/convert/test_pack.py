@@ -1,4 +1,4 @@
-"""The quantizer against a per-element reference, against TVM's arithmetic, and against its bounds."""
+"""The quantizer against a per-element reference, TVM's arithmetic and its error bounds."""
 
 from __future__ import annotations
 

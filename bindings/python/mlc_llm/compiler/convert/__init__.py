@@ -26,7 +26,7 @@ from mlc_llm.compiler.convert.weights import (
     count_elements,
     stored_bytes,
 )
-from mlc_llm.errors import NotFoundError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
 __all__ = ["ConfigOverrides", "convert_model", "open_source", "write_config", "write_weights"]
 
@@ -116,11 +116,10 @@ class _Work:
         self._config = models.config_from_hf(self._hf_config, self._model_type)
 
     def needed_bytes(self) -> int:
-        return stored_bytes(self._weight_map(), self._scheme)
+        return stored_bytes(self._weights(), self._scheme)
 
     def write_weights(self, folder: Path) -> WeightStats:
-        weights = self._weight_map()
-        check_tensors(weights, self._source.tensors())
+        weights = self._weights()
         writer = WeightWriter(folder)
         total = stored_bytes(weights, self._scheme)
         try:
@@ -143,8 +142,17 @@ class _Work:
         )
         for name, data in files.items():
             write_durably(folder / name, data)
-        text = json.dumps(config, indent=2, ensure_ascii=False)
-        write_durably(folder / CHAT_CONFIG, text.encode())
+        write_durably(folder / CHAT_CONFIG, json.dumps(config, indent=2).encode())
 
-    def _weight_map(self) -> list[models.WeightSource]:
-        return models.get(self._model_type).weight_map(self._config)
+    def _weights(self) -> list[models.WeightSource]:
+        """The weight map, checked against the tensors that are there before it is made use of."""
+        tensors = self._source.tensors()
+        layers = self._config.num_hidden_layers
+        if layers > len(tensors):  # a map of a damaged number of layers could fill the memory
+            raise CorruptFileError(
+                f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
+                param="num_hidden_layers",
+            )
+        weights = models.get(self._model_type).weight_map(self._config)
+        check_tensors(weights, tensors)
+        return weights

@@ -56,14 +56,15 @@ class HuggingFaceFolder:
             for name in TOKENIZER_FILES
             if (folder / name).is_file()
         }
-        if "tokenizer.json" in files:
-            parse_json(files["tokenizer.json"], folder / "tokenizer.json")
+        for name, data in files.items():
+            if name.endswith(".json"):
+                parse_json(data, folder / name)
         template = _chat_template_files(folder)
         if template is not None:
             path = folder / "tokenizer_config.json"
             config = parse_json(files.get(path.name, b"{}"), path)
             config["chat_template"] = template
-            files[path.name] = json.dumps(config, indent=2, ensure_ascii=False).encode()
+            files[path.name] = json.dumps(config, indent=2).encode()
         return files
 
     def _files(self) -> dict[str, SafetensorsFile]:

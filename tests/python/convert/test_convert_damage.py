@@ -1,0 +1,217 @@
+"""Damaged files: random flips and cuts end in a typed error or a correct load, never in a crash."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+
+import gguf
+import pytest
+
+import tiny_models
+from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert.gguf.file import GGUFFile
+from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
+
+
+@pytest.fixture(scope="module")
+def rounds(request):
+    """Damages a file kind: 200, or 1,000 with --long."""
+    return 1000 if request.config.getoption("--long", default=False) else 200
+
+
+@pytest.fixture(scope="module")
+def gguf_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
+    return tiny_models.write_gguf(path, tiny_models.random_weights())
+
+
+@pytest.fixture(scope="module")
+def hf_folder(tmp_path_factory):
+    return tiny_models.write_hf_folder(
+        tmp_path_factory.mktemp("hf"), tiny_models.random_weights(), shards=2
+    )
+
+
+def damaged(data: bytes, rng: random.Random, header: int) -> bytes:
+    """One to four flipped bits in the header, a changed word there, or a cut anywhere."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return data[: rng.randrange(len(data))]
+    changed = bytearray(data)
+    if kind == 1:
+        at = rng.randrange(header - 8)
+        changed[at : at + 8] = struct.pack("<Q", rng.choice([0, 1, 2**31, 2**63, 2**64 - 1]))
+    else:
+        for _ in range(rng.randint(1, 4)):
+            changed[rng.randrange(header)] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def convert_or_typed_error(path, output) -> str:
+    """How it ended; anything but MLCError fails the test by itself."""
+    shutil.rmtree(output, ignore_errors=True)
+    try:
+        convert_model(open_source(path), output, quantization="q4f32_1")
+    except MLCError as error:
+        assert error.message and not output.exists()
+        return type(error).__name__
+    assert (output / "tensor-cache.json").is_file()
+    return "converted"
+
+
+def test_damaged_gguf(gguf_file, tmp_path, rounds):
+    data = gguf_file.read_bytes()
+    header = len(data) - sum(w.nbytes for w in tiny_models.random_weights().values())
+    rng = random.Random(1)
+    ends = []
+    for _ in range(rounds):
+        path = tmp_path / "damaged.gguf"
+        path.write_bytes(damaged(data, rng, header))
+        ends.append(convert_or_typed_error(path, tmp_path / "out"))
+    assert ends.count("CorruptFileError") > rounds // 4
+    assert ends.count("InternalError") == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
+             "tokenizer.json", "tokenizer_config.json"],
+)  # fmt: skip
+def test_damaged_hf_file(name, hf_folder, tmp_path, rounds):
+    folder = tmp_path / "hf"
+    shutil.copytree(hf_folder, folder)
+    data = (folder / name).read_bytes()
+    header = 8 + struct.unpack("<Q", data[:8])[0] if name.endswith("safetensors") else len(data)
+    rng = random.Random(2)
+    ends = []
+    for _ in range(rounds // 4):
+        (folder / name).write_bytes(damaged(data, rng, header))
+        ends.append(convert_or_typed_error(folder, tmp_path / "out"))
+    assert ends.count("CorruptFileError") > 0
+    assert ends.count("InternalError") == 0
+
+
+def test_a_gguf_cut_in_half_says_so(gguf_file, tmp_path):
+    path = tmp_path / "half.gguf"
+    data = gguf_file.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(CorruptFileError) as caught:
+        open_source(path)
+    assert f"half.gguf: file ends at byte {len(data) // 2} of " in caught.value.message
+    assert "download it again" in caught.value.message
+    assert caught.value.code == "truncated_file"
+
+
+def header(*, version=3, tensors=0, keys=0) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, tensors, keys)
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value)) + value.encode()
+
+
+BY_HAND = {
+    "empty": (b"", CorruptFileError, "is empty"),
+    "not gguf": (b"PK\x03\x04" + bytes(40), CorruptFileError, "magic"),
+    "version 1": (header(version=1), UnsupportedError, "version 1"),
+    "big endian": (header(version=3 << 24), UnsupportedError, "version"),
+    "too many tensors": (header(tensors=2**60), CorruptFileError, "tensor_count"),
+    "too many keys": (header(keys=2**40), CorruptFileError, "metadata_kv_count"),
+    "long key": (header(keys=1) + struct.pack("<QI", 2**63, 0), CorruptFileError, "metadata key"),
+    "long array": (
+        header(keys=1) + text("k") + struct.pack("<IIQ", 9, 8, 2**62) + bytes(64),
+        CorruptFileError,
+        "'k' claims a length",
+    ),
+    "nested arrays": (
+        header(keys=1) + text("k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 500,
+        CorruptFileError,
+        "value type 9",
+    ),
+    "unknown value type": (
+        header(keys=1) + text("k") + struct.pack("<II", 77, 0), CorruptFileError, "type 77",
+    ),
+    "key twice": (
+        header(keys=2) + (text("k") + struct.pack("<II", 4, 1)) * 2, CorruptFileError, "twice",
+    ),
+    "not utf-8": (
+        header(keys=1) + struct.pack("<Q", 2) + b"\xff\xfe" + bytes(16), CorruptFileError, "UTF-8",
+    ),
+    "no dimensions": (
+        header(tensors=1) + text("t") + struct.pack("<I", 0) + bytes(32),
+        CorruptFileError,
+        "0 dimensions",
+    ),
+    "unknown tensor type": (
+        header(tensors=1) + text("t") + struct.pack("<IQIQ", 1, 32, 5, 0),
+        CorruptFileError,
+        "tensor type 5",
+    ),
+    "broken block": (
+        header(tensors=1) + text("t") + struct.pack("<IQIQ", 1, 33, 8, 0),
+        CorruptFileError,
+        "Q8_0 blocks",
+    ),
+    "tensor behind the end": (
+        header(tensors=1) + text("t") + struct.pack("<IQIQ", 1, 2**40, 0, 0),
+        CorruptFileError,
+        "cut off",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_gguf_headers_by_hand(case, tmp_path):
+    data, error, match = BY_HAND[case]
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(data)
+    with pytest.raises(error, match=match):
+        GGUFFile(path)
+
+
+SAFETENSORS = {
+    "short": (b"\x01\x02", "cut off"),
+    "huge header": (struct.pack("<Q", 2**60), "claims"),
+    "header cut": (struct.pack("<Q", 1000) + b"{}", "of 1008: it was cut off"),
+    "no json": (struct.pack("<Q", 4) + b"{{{{", "JSON"),
+    "deep json": (struct.pack("<Q", 400_000) + b"[" * 400_000, "JSON"),
+    "a list": (struct.pack("<Q", 2) + b"[]", "object"),
+    "no offsets": (struct.pack("<Q", 10) + b'{"a": {}} ', "data_offsets"),
+}
+
+
+@pytest.mark.parametrize("case", SAFETENSORS)
+def test_safetensors_headers_by_hand(case, tmp_path):
+    data, match = SAFETENSORS[case]
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    (folder / "model.safetensors").write_bytes(data)
+    with pytest.raises(CorruptFileError, match=match):
+        open_source(folder).tensors()
+
+
+def test_safetensors_entries(tmp_path):
+    entry = '{"a": {"dtype": "F32", "shape": %s, "data_offsets": %s}}'
+    path = tmp_path / "hf" / "model.safetensors"
+    tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    for shape, offsets, match in (
+        ("[-1]", "[0, 4]", "whole number"),
+        ("[true]", "[0, 4]", "whole number"),
+        ("[2]", "[0, 4]", "needs 8 bytes and has 4"),
+        ("[1]", "[4, 8]", "cut off"),
+        ("[1e3]", "[0, 4]", "whole number"),
+    ):
+        text = (entry % (shape, offsets)).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(4))
+        with pytest.raises(CorruptFileError, match=match):
+            open_source(tmp_path / "hf").tensors()
+
+
+def test_gguf_of_an_unknown_architecture(tmp_path):
+    path = tmp_path / "m.gguf"
+    writer = gguf.GGUFWriter(path, "mamba")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    with pytest.raises(UnsupportedError, match="mamba.*known: llama"):
+        open_source(path).hf_config()
