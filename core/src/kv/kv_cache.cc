@@ -66,6 +66,12 @@ int KVCache::PagesNeeded(SequenceId id, int num_tokens) const {
   return after - static_cast<int>(sequence.pages.size()) + (MustCopyLastPage(sequence) ? 1 : 0);
 }
 
+int KVCache::PagesFreedBy(SequenceId id) const {
+  const std::vector<int32_t>& pages = Get(id).pages;
+  return static_cast<int>(
+      std::count_if(pages.begin(), pages.end(), [this](int32_t p) { return owners_[p] == 1; }));
+}
+
 Status KVCache::Append(SequenceId id, int num_tokens) {
   int needed = PagesNeeded(id, num_tokens);
   if (needed > num_free_pages()) {

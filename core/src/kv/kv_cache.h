@@ -38,6 +38,8 @@ class KVCache {
 
   // How many pages Append would take from the free ones.
   int PagesNeeded(SequenceId id, int num_tokens) const;
+  // How many pages Remove would free: those that no other sequence holds.
+  int PagesFreedBy(SequenceId id) const;
   // Makes room for more tokens. kResourceExhausted (and nothing changed) when pages are short.
   Status Append(SequenceId id, int num_tokens);
   // Forgets the last tokens; pages that fall empty become free.

@@ -28,8 +28,9 @@ int32_t ArgMax(const float* logits, int vocab_size) {
 }
 
 Status NoToken() {
-  return Internal("the model's output is not a number, or leaves no token to choose; its weights "
-                  "may be damaged");
+  return Internal(
+      "the model's output is not a number, or leaves no token to choose; its weights "
+      "may be damaged");
 }
 
 std::vector<Candidate> Weigh(const float* logits, int vocab_size, float max, double temperature) {
@@ -119,8 +120,7 @@ Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, i
   if (best < 0) return NoToken();
   constexpr double kGreedyBelow = 1e-6;  // exp((x - max) / t) is 0 or 1 in double precision
   if (params.temperature < kGreedyBelow || params.top_k == 1) return best;
-  std::vector<Candidate> candidates =
-      Weigh(logits, vocab_size, logits[best], params.temperature);
+  std::vector<Candidate> candidates = Weigh(logits, vocab_size, logits[best], params.temperature);
   KeepTopK(params.top_k, &candidates);
   KeepTopP(params.top_p, &candidates);
   KeepMinP(params.min_p, &candidates);

@@ -21,9 +21,9 @@ struct TokenLogprobs {
 // log(softmax(logits))[token] and the `num_top` most likely tokens. `logits` [vocab_size].
 TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top);
 
-// The token for `uniform` in [0, 1), by temperature, top_k, top_p and min_p, in that order. Of equal
-// logits the lower id counts as the more likely. `logits` [vocab_size]. kInternal when no token is
-// possible or a logit is not a number.
+// The token for `uniform` in [0, 1), by temperature, top_k, top_p and min_p, in that order. Of
+// equal logits the lower id counts as the more likely. `logits` [vocab_size]. kInternal when no
+// token is possible or a logit is not a number.
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,
                             double uniform);
 

@@ -1,0 +1,285 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+namespace mlc {
+namespace {
+
+double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+Usage MakeUsage(const RequestState& request) {
+  Clock::time_point now = Clock::now();
+  Usage usage;
+  usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
+  usage.completion_tokens = request.completion_tokens;
+  usage.end_to_end_s = SecondsBetween(request.submitted, now);
+  if (request.first_token) {
+    usage.ttft_s = SecondsBetween(request.submitted, *request.first_token);
+    usage.prefill_s = SecondsBetween(*request.first_row, *request.first_token);
+    usage.decode_s = SecondsBetween(*request.first_token, now);
+  }
+  return usage;
+}
+
+template <typename Predicate>
+void EraseIf(SequenceList* list, Predicate predicate) {
+  list->erase(std::remove_if(list->begin(), list->end(), predicate), list->end());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
+                                               std::shared_ptr<const Tokenizer> tokenizer,
+                                               const EngineOptions& options) {
+  const ModelInfo& info = model->info();
+  int context = info.context_window_size;
+  if (options.context_window_size > 0) context = std::min(context, options.context_window_size);
+  int num_pages = (options.max_total_tokens + info.page_size - 1) / info.page_size;
+  int max_length = std::min(context, num_pages * info.page_size);
+  if (max_length < 2) {
+    return InvalidArgument("the KV cache must hold at least two tokens")
+        .WithParam("max_total_seq_length");
+  }
+  MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
+  return std::unique_ptr<Engine>(
+      new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
+}
+
+Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
+               const EngineOptions& options, int num_pages, int max_length)
+    : model_(std::move(model)),
+      tokenizer_(std::move(tokenizer)),
+      max_length_(max_length),
+      max_queued_requests_(options.max_queued_requests),
+      vocab_size_(std::min(info().vocab_size, tokenizer_->vocab_size())),
+      cache_(num_pages, info().page_size),
+      scratch_(static_cast<size_t>(info().vocab_size)) {
+  limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
+  limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
+  limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
+}
+
+Status Engine::Check(const Request& request) const {
+  int prompt = static_cast<int>(request.prompt_tokens.size());
+  if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam("messages");
+  if (prompt >= max_length_) {
+    return InvalidArgument("This model's maximum context length is " + std::to_string(max_length_) +
+                           " tokens. However, your messages resulted in " + std::to_string(prompt) +
+                           " tokens. Please reduce the length of the messages.")
+        .WithParam("messages")
+        .WithReason("context_length_exceeded");
+  }
+  for (int32_t token : request.prompt_tokens) {
+    if (token < 0 || token >= info().vocab_size) {
+      return InvalidArgument("token id " + std::to_string(token) +
+                             " is not in the model's vocabulary of " +
+                             std::to_string(info().vocab_size));
+    }
+  }
+  return Status();
+}
+
+std::shared_ptr<Sequence> Engine::NewSequence(std::shared_ptr<RequestState> request, int choice) {
+  return std::make_shared<Sequence>(next_sequence_++, choice, std::move(request), tokenizer_.get());
+}
+
+Status Engine::Add(Request request) {
+  MLC_RETURN_IF_ERROR(Check(request));
+  if (static_cast<int>(waiting_.size()) >= max_queued_requests_) {
+    return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
+                             " requests are waiting; try again later")
+        .WithReason("queue_full");
+  }
+  RequestId id = request.id;
+  auto state = std::make_shared<RequestState>(std::move(request));
+  state->num_unfinished = state->request.n;
+  requests_.emplace(id, state);
+  waiting_.push_back(NewSequence(state, 0));
+  return Status();
+}
+
+void Engine::Abort(RequestId id, const Status& status) {
+  auto found = requests_.find(id);
+  if (found == requests_.end()) return;
+  std::shared_ptr<RequestState> request = found->second;
+  auto is_of_request = [&](const std::shared_ptr<Sequence>& s) { return s->request == request; };
+  for (const auto& sequence : running_) {
+    if (is_of_request(sequence)) cache_.Remove(sequence->id);
+  }
+  EraseIf(&running_, is_of_request);
+  EraseIf(&waiting_, is_of_request);
+  EmitFinished(request.get(), status);
+}
+
+void Engine::AbortAll(const Status& status) {
+  while (!requests_.empty()) Abort(requests_.begin()->first, status);
+}
+
+void Engine::Preempt(SequenceId id) {
+  auto found = std::find_if(running_.begin(), running_.end(),
+                            [id](const auto& sequence) { return sequence->id == id; });
+  MLC_ICHECK(found != running_.end());
+  cache_.Remove(id);
+  (*found)->num_computed = 0;
+  waiting_.push_front(*found);
+  running_.erase(found);
+  ++metrics_.num_preemptions;
+}
+
+std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
+  for (SequenceId id : plan.preempt) Preempt(id);
+  for (int i = 0; i < plan.num_admitted; ++i) {
+    cache_.Add(waiting_.front()->id);
+    running_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  std::vector<StepItem> items;
+  for (const WorkItem& item : plan.items) {
+    auto found = std::find_if(running_.begin(), running_.end(),
+                              [&](const auto& s) { return s->id == item.sequence; });
+    items.push_back({*found, item.num_rows, item.wants_logits});
+  }
+  return items;
+}
+
+void Engine::Step() {
+  Plan plan = PlanStep(running_, waiting_, cache_, limits_);
+  std::vector<StepItem> items = ApplyPlan(plan);
+  if (items.empty()) {
+    // After a preemption the next plan sees the pages that came free. Otherwise nothing can run:
+    // the pool is too small for what waits, and waiting longer would hang.
+    if (!plan.preempt.empty()) return;
+    const auto& stuck = running_.empty() ? waiting_.front() : running_.front();
+    Abort(stuck->request->request.id,
+          ResourceExhausted("the KV cache is too small for this request; raise "
+                            "max_total_seq_length or shorten it")
+              .WithReason("kv_cache_exhausted"));
+    return;
+  }
+  Status status = Run(items);
+  if (status.ok()) return;
+  for (const StepItem& item : items) Abort(item.sequence->request->request.id, status);
+}
+
+Status Engine::CopyPendingPages() {
+  std::vector<int32_t> source, destination;
+  for (const auto& [from, to] : cache_.TakePendingCopies()) {
+    source.push_back(from);
+    destination.push_back(to);
+  }
+  return source.empty() ? Status() : model_->CopyPages(source, destination);
+}
+
+Status Engine::Run(const std::vector<StepItem>& items) {
+  Clock::time_point begin = Clock::now();
+  MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
+  MLC_RETURN_IF_ERROR(CopyPendingPages());
+  MLC_ASSIGN_OR_RETURN(float* logits, model_->Forward(batch));
+  int decode_rows = 0;
+  for (const StepItem& item : items) {
+    RequestState& request = *item.sequence->request;
+    if (!request.first_row) request.first_row = begin;
+    item.sequence->num_computed += item.num_rows;
+    decode_rows += item.sequence->num_generated() > 0 && item.num_rows == 1;
+  }
+  MLC_RETURN_IF_ERROR(Commit(items, logits));
+  metrics_.AddStep(batch.num_rows() - decode_rows, decode_rows,
+                   SecondsBetween(begin, Clock::now()));
+  EmitDeltas(items);
+  RemoveFinished();
+  return Status();
+}
+
+Status Engine::Commit(const std::vector<StepItem>& items, const float* logits) {
+  for (const StepItem& item : items) {
+    if (!item.wants_logits) continue;
+    MLC_RETURN_IF_ERROR(CommitLogits(item.sequence, logits));
+    logits += info().vocab_size;
+  }
+  return Status();
+}
+
+Status Engine::CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits) {
+  RequestState& request = *sequence->request;
+  bool prompt_done = !request.first_token && sequence->choice == 0;
+  std::vector<std::shared_ptr<Sequence>> choices = {sequence};
+  if (prompt_done) {
+    request.first_token = Clock::now();
+    choices = ForkChoices(sequence);
+  }
+  for (const auto& choice : choices) MLC_RETURN_IF_ERROR(SampleInto(choice.get(), logits));
+  return Status();
+}
+
+std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr<Sequence>& first) {
+  std::vector<std::shared_ptr<Sequence>> choices = {first};
+  for (int choice = 1; choice < first->request->request.n; ++choice) {
+    std::shared_ptr<Sequence> sequence = NewSequence(first->request, choice);
+    if (static_cast<int>(running_.size()) >= limits_.max_sequences) {
+      waiting_.push_back(std::move(sequence));  // computes the prompt again when its turn comes
+      continue;
+    }
+    cache_.Fork(first->id, sequence->id, first->num_computed);
+    sequence->num_computed = first->num_computed;
+    running_.push_back(sequence);
+    choices.push_back(std::move(sequence));
+  }
+  return choices;
+}
+
+Status Engine::SampleInto(Sequence* sequence, const float* logits) {
+  const SamplingParams& params = sequence->request->request.sampling;
+  std::copy_n(logits, vocab_size_, scratch_.begin());
+  ApplyBiasAndPenalties(params, sequence->counts(), scratch_.data(), vocab_size_);
+  MLC_ASSIGN_OR_RETURN(int32_t id,
+                       SampleToken(params, scratch_.data(), vocab_size_, sequence->NextUniform()));
+  GeneratedToken token{id, std::nullopt};
+  if (params.logprobs) {
+    token.logprobs = ComputeLogprobs(logits, vocab_size_, id, params.top_logprobs);
+  }
+  sequence->Accept(std::move(token), max_length_);
+  if (sequence->finished()) --sequence->request->num_unfinished;
+  return Status();
+}
+
+void Engine::RemoveFinished() {
+  for (const auto& sequence : running_) {
+    if (sequence->finished()) cache_.Remove(sequence->id);
+  }
+  EraseIf(&running_, [](const auto& sequence) { return sequence->finished(); });
+}
+
+void Engine::EmitDeltas(const std::vector<StepItem>& items) {
+  for (const StepItem& item : items) {
+    RequestState& request = *item.sequence->request;
+    if (request.deltas.empty()) continue;
+    if (request.num_unfinished == 0) {
+      EmitFinished(&request, Status());
+    } else {
+      RequestEvent event;
+      event.id = request.request.id;
+      event.deltas = std::exchange(request.deltas, {});
+      events_.push_back(std::move(event));
+    }
+  }
+}
+
+void Engine::EmitFinished(RequestState* request, const Status& status) {
+  RequestEvent event;
+  event.id = request->request.id;
+  event.deltas = std::exchange(request->deltas, {});
+  event.finished = true;
+  event.status = status;
+  event.usage = MakeUsage(*request);
+  if (status.ok()) {
+    metrics_.AddFinished(event.usage);
+  } else {
+    ++metrics_.num_failed;
+  }
+  events_.push_back(std::move(event));
+  requests_.erase(request->request.id);
+}
+
+}  // namespace mlc

@@ -1,0 +1,94 @@
+// The engine: requests in, events out, one step at a time. Single-threaded; engine_thread drives
+// it.
+//
+// A step plans (scheduler), runs (batch, model) and commits (sample, accept, free). A failed step
+// ends the requests in it and leaves the engine usable.
+#ifndef MLC_ENGINE_ENGINE_H_
+#define MLC_ENGINE_ENGINE_H_
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/metrics.h"
+#include "engine/request.h"
+#include "engine/scheduler.h"
+#include "engine/step.h"
+#include "model/model.h"
+
+namespace mlc {
+
+struct EngineOptions {
+  int max_sequences = 4;          // running at once
+  int max_total_tokens = 8192;    // in the KV cache, all sequences together
+  int prefill_chunk_size = 2048;  // rows of a step
+  int context_window_size = 0;    // of one sequence; 0: the model's
+  int max_queued_requests = 1024;
+};
+
+class Engine {
+ public:
+  // Allocates the page pool.
+  static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<Model> model,
+                                                std::shared_ptr<const Tokenizer> tokenizer,
+                                                const EngineOptions& options);
+
+  const ModelInfo& info() const { return model_->info(); }
+  // The longest prompt and answer together, in tokens.
+  int max_length() const { return max_length_; }
+
+  // Whether the request could ever run: its prompt must fit the context. Thread-safe.
+  Status Check(const Request& request) const;
+  // Queues it. kResourceExhausted when the queue is full.
+  Status Add(Request request);
+  // Ends a request with `status`; unknown ids are ignored.
+  void Abort(RequestId id, const Status& status);
+  void AbortAll(const Status& status);
+
+  bool has_work() const { return !running_.empty() || !waiting_.empty(); }
+  // Computes one step. Call while has_work().
+  void Step();
+  // What happened since the last call, in order.
+  std::vector<RequestEvent> TakeEvents() { return std::exchange(events_, {}); }
+
+  const Metrics& metrics() const { return metrics_; }
+  void ResetMetrics() { metrics_ = Metrics(); }
+  int num_free_pages() const { return cache_.num_free_pages(); }
+  int num_pages() const { return cache_.num_pages(); }
+  int num_queued() const { return static_cast<int>(waiting_.size()); }
+
+ private:
+  Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
+         const EngineOptions& options, int num_pages, int max_length);
+
+  std::vector<StepItem> ApplyPlan(const Plan& plan);
+  void Preempt(SequenceId id);
+  Status Run(const std::vector<StepItem>& items);
+  Status CopyPendingPages();
+  Status Commit(const std::vector<StepItem>& items, const float* logits);
+  Status CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits);
+  Status SampleInto(Sequence* sequence, const float* logits);
+  // The other choices of a request begin where the prompt of the first one ends.
+  std::vector<std::shared_ptr<Sequence>> ForkChoices(const std::shared_ptr<Sequence>& first);
+  void RemoveFinished();
+  void EmitDeltas(const std::vector<StepItem>& items);
+  void EmitFinished(RequestState* request, const Status& status);
+  std::shared_ptr<Sequence> NewSequence(std::shared_ptr<RequestState> request, int choice);
+
+  std::unique_ptr<Model> model_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  SchedulerLimits limits_;
+  int max_length_, max_queued_requests_, vocab_size_;
+  KVCache cache_;
+  SequenceList running_, waiting_;
+  std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
+  std::vector<RequestEvent> events_;
+  std::vector<float> scratch_;  // one row of logits, being changed
+  SequenceId next_sequence_ = 1;
+  Metrics metrics_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_ENGINE_H_

@@ -1,0 +1,61 @@
+#include "engine/metrics.h"
+
+#include <algorithm>
+
+namespace mlc {
+namespace {
+
+double Rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+
+}  // namespace
+
+void Metrics::AddStep(int prefill_rows, int decode_rows, double seconds) {
+  ++num_steps;
+  prefill_tokens += prefill_rows;
+  decode_tokens += decode_rows;
+  int rows = std::max(1, prefill_rows + decode_rows);
+  prefill_s += seconds * prefill_rows / rows;
+  decode_s += seconds * decode_rows / rows;
+}
+
+void Metrics::AddFinished(const Usage& usage) {
+  ++num_finished;
+  prompt_tokens += usage.prompt_tokens;
+  completion_tokens += usage.completion_tokens;
+  last_finished = usage;
+}
+
+Json Metrics::ToJson() const {
+  Json out;
+  out.Set("engine_prefill_time_sum", prefill_s)
+      .Set("engine_decode_time_sum", decode_s)
+      .Set("prompt_tokens_sum", prompt_tokens)
+      .Set("prefill_tokens_sum", prefill_tokens)
+      .Set("decode_tokens_sum", decode_tokens)
+      .Set("completion_tokens_sum", completion_tokens)
+      .Set("prefill_tokens_per_s", Rate(static_cast<double>(prefill_tokens), prefill_s))
+      .Set("decode_tokens_per_s", Rate(static_cast<double>(decode_tokens), decode_s))
+      .Set("num_steps", num_steps)
+      .Set("num_preemptions", num_preemptions)
+      .Set("num_finished_requests", num_finished)
+      .Set("num_failed_requests", num_failed);
+  if (num_finished > 0) out.Set("last_finished_request", UsageExtra(last_finished));
+  return out;
+}
+
+Json UsageExtra(const Usage& usage) {
+  int decoded = std::max(0, usage.completion_tokens - 1);
+  Json out;
+  out.Set("prompt_tokens", usage.prompt_tokens)
+      .Set("completion_tokens", usage.completion_tokens)
+      .Set("prefill_tokens", usage.prompt_tokens - usage.cached_tokens)
+      .Set("decode_tokens", decoded)
+      .Set("prefill_tokens_per_s", Rate(usage.prompt_tokens - usage.cached_tokens, usage.prefill_s))
+      .Set("decode_tokens_per_s", Rate(decoded, usage.decode_s))
+      .Set("ttft_s", usage.ttft_s)
+      .Set("inter_token_latency_s", decoded > 0 ? usage.decode_s / decoded : 0.0)
+      .Set("end_to_end_latency_s", usage.end_to_end_s);
+  return out;
+}
+
+}  // namespace mlc

@@ -1,0 +1,29 @@
+// Counters of an engine, under MLC-LLM's names.
+#ifndef MLC_ENGINE_METRICS_H_
+#define MLC_ENGINE_METRICS_H_
+
+#include <cstdint>
+
+#include "base/json.h"
+#include "engine/request.h"
+
+namespace mlc {
+
+struct Metrics {
+  int64_t prompt_tokens = 0, prefill_tokens = 0, decode_tokens = 0, completion_tokens = 0;
+  int64_t num_steps = 0, num_preemptions = 0, num_finished = 0, num_failed = 0;
+  double prefill_s = 0, decode_s = 0;  // model time, shared out by rows where a step mixes both
+  Usage last_finished;
+
+  void AddStep(int prefill_rows, int decode_rows, double seconds);
+  void AddFinished(const Usage& usage);
+  Json ToJson() const;
+};
+
+// {"prompt_tokens", "completion_tokens", "prefill_tokens_per_s", "decode_tokens_per_s", "ttft_s",
+//  "end_to_end_latency_s", ...}: what MLC-LLM puts into `usage.extra`.
+Json UsageExtra(const Usage& usage);
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_METRICS_H_

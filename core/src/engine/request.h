@@ -1,0 +1,65 @@
+// What the engine is asked for and what it answers.
+#ifndef MLC_ENGINE_REQUEST_H_
+#define MLC_ENGINE_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "sampling/logits.h"
+#include "sampling/sampler_cpu.h"
+
+namespace mlc {
+
+using RequestId = uint64_t;
+
+enum class FinishReason { kStop, kLength };
+
+struct Request {
+  RequestId id = 0;
+  std::vector<int32_t> prompt_tokens;  // at least one
+  SamplingParams sampling;             // choice i samples from stream seed + i
+  int n = 1;                           // choices
+  int max_tokens = -1;                 // of each choice; -1: as far as the context reaches
+  std::vector<std::string> stop_strings;
+  std::vector<int32_t> stop_token_ids;
+  bool ignore_eos = false;  // stop tokens are tokens like others; for benchmarks
+};
+
+struct GeneratedToken {
+  int32_t id = 0;
+  std::optional<TokenLogprobs> logprobs;
+};
+
+// What one step added to one choice.
+struct Delta {
+  int choice = 0;
+  std::string text;                    // never taken back, whole code points
+  std::vector<GeneratedToken> tokens;  // stop tokens are left out
+  std::optional<FinishReason> finish;
+};
+
+struct Usage {
+  int prompt_tokens = 0;
+  int completion_tokens = 0;  // all choices, stop tokens included
+  int cached_tokens = 0;
+  double ttft_s = 0;        // from the request to its first token
+  double prefill_s = 0;     // from its first row to its first token
+  double decode_s = 0;      // from its first token to its last
+  double end_to_end_s = 0;  // from the request to its end
+};
+
+// Events of a request come in order; the last has `finished`.
+struct RequestEvent {
+  RequestId id = 0;
+  std::vector<Delta> deltas;
+  bool finished = false;
+  Status status;  // why it failed, when it did
+  Usage usage;    // once finished
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_REQUEST_H_

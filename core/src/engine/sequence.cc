@@ -1,0 +1,65 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+
+namespace mlc {
+
+Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> request_state,
+                   const Tokenizer* tokenizer)
+    : id(id),
+      choice(choice),
+      request(std::move(request_state)),
+      tokens_(request->request.prompt_tokens),
+      num_prompt_tokens_(static_cast<int>(tokens_.size())),
+      decoder_(tokenizer, /*skip_special_tokens=*/true),
+      stops_(request->request.stop_strings) {}
+
+double Sequence::NextUniform() const {
+  uint64_t seed = request->request.sampling.seed + static_cast<uint64_t>(choice);
+  return UniformAt(seed, static_cast<uint64_t>(num_generated()));
+}
+
+bool Sequence::IsStopToken(int32_t token) const {
+  const Request& r = request->request;
+  return !r.ignore_eos && std::find(r.stop_token_ids.begin(), r.stop_token_ids.end(), token) !=
+                              r.stop_token_ids.end();
+}
+
+bool Sequence::AtLimit(int max_length) const {
+  int max_tokens = request->request.max_tokens;
+  return num_tokens() >= max_length || (max_tokens >= 0 && num_generated() >= max_tokens);
+}
+
+Delta& Sequence::CurrentDelta() {
+  std::vector<Delta>& deltas = request->deltas;
+  auto found = std::find_if(deltas.begin(), deltas.end(),
+                            [this](const Delta& delta) { return delta.choice == choice; });
+  if (found != deltas.end()) return *found;
+  deltas.push_back(Delta{choice, "", {}, std::nullopt});
+  return deltas.back();
+}
+
+void Sequence::Finish(FinishReason reason, Delta* delta) {
+  delta->text += stops_.Put(decoder_.Finish()).text + stops_.Finish();
+  delta->finish = finish_ = reason;
+}
+
+void Sequence::Accept(GeneratedToken token, int max_length) {
+  Delta& delta = CurrentDelta();
+  ++request->completion_tokens;
+  if (IsStopToken(token.id)) return Finish(FinishReason::kStop, &delta);
+  tokens_.push_back(token.id);
+  counts_.Add(token.id);
+  StopMatcher::Out out = stops_.Put(decoder_.Put(token.id));
+  delta.text += out.text;
+  delta.tokens.push_back(std::move(token));
+  if (out.stopped) {
+    delta.finish = finish_ = FinishReason::kStop;
+  } else if (AtLimit(max_length)) {
+    Finish(FinishReason::kLength, &delta);
+  }
+}
+
+}  // namespace mlc
