@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PINS = {"clang-format": "23.1.5", "ruff": "0.17.5"}
 CLANG_FORMAT = ("clang-format", f"--style=file:{ROOT / '.clang-format'}")
+UNUSED_IMPORTS = ("ruff", "check", "--isolated", "--select=F401", "--fix", "-q")
 RUFF = ("ruff", "format", "--isolated", "--line-length=100", "--target-version=py310", "-q")
 
 
@@ -22,7 +23,10 @@ def format_text(path: str, text: str) -> str:
     if path.endswith((".h", ".cc")):
         return _run((*CLANG_FORMAT, f"--assume-filename={path}"), path, text)
     if path.endswith(".py"):
-        return _run((*RUFF, f"--stdin-filename={path}", "-"), path, text)
+        # A template imports what it may need; what it did not need goes.
+        for command in (UNUSED_IMPORTS, RUFF):
+            text = _run((*command, f"--stdin-filename={path}", "-"), path, text)
+        return text
     return text
 
 

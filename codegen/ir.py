@@ -115,10 +115,13 @@ class Usage:
 
 @dataclass(frozen=True)
 class Struct:
+    """`closed`: a member that the schema does not know is an error, not ignored."""
+
     names: Names
     description: str
     fields: tuple[Field, ...]
     usage: Usage
+    closed: bool = False
 
 
 @dataclass(frozen=True)

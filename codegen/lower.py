@@ -108,7 +108,7 @@ class _Lowering:
         fields = tuple(self._field(model, n, info) for n, info in model.model_fields.items())
         for item in fields:
             _check_condition(model.__name__, item, fields)
-        return ir.Struct(_names(model), _doc(model), fields, ir.Usage())
+        return ir.Struct(_names(model), _doc(model), fields, ir.Usage(), model.closed)
 
     def _field(self, model: type[Model], name: str, info: FieldInfo) -> ir.Field:
         where = f"{model.__name__}.{name}"
@@ -289,5 +289,5 @@ def _check_condition(where: str, item: ir.Field, fields: tuple[ir.Field, ...]) -
     earlier = [f.name for f in fields[: fields.index(item)] if f.required]
     if item.required_when.field not in earlier or not item.optional:
         raise SchemaError(
-            f"{where}.{item.name}: required_when needs an earlier required field, and an optional one"
+            f"{where}.{item.name}: required_when is for an optional field behind a required one"
         )

@@ -21,6 +21,7 @@ KEYWORDS = frozenset(
     xor xor_eq
     """.split()
 )
+TAKEN_TYPES = ("Json", "Result", "Status")  # of namespace mlc, which the protocol's stands in
 UNION_MEMBERS = KEYWORDS | {"value"}  # a union keeps its variant in `value`
 
 
@@ -40,6 +41,7 @@ class StructView:
     name: str
     doc: str
     fields: tuple[FieldView, ...]
+    known: str  # the keys, as C++ literals, of an object that refuses all others; else ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     """The files by their path in the repository, not yet formatted."""
     language = _Cpp(common.by_name(protocol))
     views = [language.view(d) for d in protocol.declarations]
-    common.check_distinct("C++ types", [view.name for view in views])
+    common.check_distinct("C++ types", [*TAKEN_TYPES, *(view.name for view in views)])
     stamp = common.stamp(protocol)
     return {
         f"core/src/chat/protocol.gen.{suffix}": common.render(
@@ -110,12 +112,12 @@ class _Cpp:
         fields = tuple(self._field(struct, field) for field in struct.fields)
         names = [common.escape(field.name, KEYWORDS) for field in struct.fields]
         common.check_distinct(struct.names.name, names)
-        return StructView("struct", self._name(struct), struct.description, fields)
+        known = ", ".join(_literal(field.name) for field in struct.fields) if struct.closed else ""
+        return StructView("struct", self._name(struct), struct.description, fields, known)
 
     def _enum(self, enum: ir.Enum) -> EnumView:
         values = tuple(
-            EnumValueView(_enumerator(v.wire), _literal(v.wire), v.description)
-            for v in enum.values
+            EnumValueView(_enumerator(v.wire), _literal(v.wire), v.description) for v in enum.values
         )
         common.check_distinct(enum.names.name, [value.name for value in values])
         return EnumView("enum", self._name(enum), enum.description, values)

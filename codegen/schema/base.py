@@ -14,10 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 
 class Model(BaseModel):
-    """A JSON object. `names` gives the type another name in one language."""
+    """A JSON object.
+
+    `names` gives the type another name in one language. In a `closed` object an unknown member is
+    an error; it suits what a person types.
+    """
 
     model_config = ConfigDict(protected_namespaces=(), arbitrary_types_allowed=True)
     names: ClassVar[dict[str, str]] = {}
+    closed: ClassVar[bool] = False
 
 
 class OneOf(RootModel[Any]):
@@ -80,8 +85,10 @@ def field(
     the key in JSON, where it cannot be a pydantic field. `limits`: ge, gt, le, lt, min_length,
     max_length.
     """
-    extra = {"unit": unit, "always": always, "required_when": required_when}
-    return Field(default, alias=wire_name, description=description, json_schema_extra=extra, **limits)
+    extra: Any = {"unit": unit, "always": always, "required_when": required_when}
+    return Field(
+        default, alias=wire_name, description=description, json_schema_extra=extra, **limits
+    )
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,7 @@ class Stop(OneOf):
 
     root: (
         Annotated[str, Field(min_length=1), Case("text")]
-        | Annotated[
-            list[Annotated[str, Field(min_length=1)]], Field(max_length=16), Case("texts")
-        ]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), Case("texts")]
     )
 
 
@@ -102,8 +100,11 @@ class ChatCompletionRequest(Model):
         le=1,
     )
     top_k: int | None = field(
-        None, "Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own "
-        "default, else 0.", unit="tokens", ge=0
+        None,
+        "Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own "
+        "default, else 0.",
+        unit="tokens",
+        ge=0,
     )
     min_p: float | None = field(
         None,
@@ -118,8 +119,10 @@ class ChatCompletionRequest(Model):
         le=2,
     )
     presence_penalty: float | None = field(
-        None, "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
-        ge=-2, le=2,
+        None,
+        "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
+        ge=-2,
+        le=2,
     )
     repetition_penalty: float | None = field(
         None,

@@ -168,8 +168,10 @@ class ChatCompletionChunk(Model):
     id: str = field(..., "The request's id, the same in all its chunks.")
     object: Literal["chat.completion.chunk"] = field(..., "The kind of object.")
     created: int = field(
-        ..., "When the request began; the same in all chunks.",
-        unit="seconds since 1970, UTC", ge=0,
+        ...,
+        "When the request began; the same in all chunks.",
+        unit="seconds since 1970, UTC",
+        ge=0,
     )
     model: str = field(..., "The model that answers.")
     choices: list[ChatCompletionChunkChoice] = field(

@@ -37,11 +37,11 @@ class SpeculativeMode(ClosedEnum):
 
 
 class EngineConfig(Model):
-    """How an engine runs a model. What is absent follows from the mode, the model and the memory."""
+    """How an engine runs a model; what is absent follows from the mode, model and memory."""
 
-    mode: EngineMode | None = field(
-        None, "What the engine is for. Absent: `local`."
-    )
+    closed = True
+
+    mode: EngineMode | None = field(None, "What the engine is for. Absent: `local`.")
     max_num_sequence: int | None = field(
         None, "How many sequences are generated at the same time.", ge=1
     )
@@ -61,8 +61,10 @@ class EngineConfig(Model):
         None, "The longest sequence. Absent: the model's own.", unit="tokens", ge=1
     )
     sliding_window_size: int | None = field(
-        None, "How far back attention reaches; -1 is all the way. Absent: the model's own.",
-        unit="tokens", ge=-1
+        None,
+        "How far back attention reaches; -1 is all the way. Absent: the model's own.",
+        unit="tokens",
+        ge=-1,
     )
     attention_sink_size: int | None = field(
         None, "How many first tokens stay in reach of a sliding window.", unit="tokens", ge=0
@@ -80,15 +82,18 @@ class EngineConfig(Model):
         None, "Whether finished prompts are kept. Absent: `radix`."
     )
     prefix_cache_max_num_recycling_seqs: int | None = field(
-        None, "How many finished sequences are kept; -1 is without limit. Absent: "
-        "`max_num_sequence`.", ge=-1
+        None,
+        "How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.",
+        ge=-1,
     )
     speculative_mode: SpeculativeMode | None = field(
         None, "How tokens are drafted ahead. Absent: `disable`."
     )
     spec_draft_length: int | None = field(
-        None, "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
-        unit="tokens", ge=0
+        None,
+        "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
+        unit="tokens",
+        ge=0,
     )
     spec_tree_width: int | None = field(
         None, "How many drafts branch off a token. Absent: 1.", ge=1
@@ -97,10 +102,10 @@ class EngineConfig(Model):
         None, "Over how many devices each layer is split. Absent: the model's own.", ge=1
     )
     pipeline_parallel_stages: int | None = field(
-        None, "Over how many groups of devices the layers are spread. Absent: the model's own.",
-        ge=1
+        None,
+        "Over how many groups of devices the layers are spread. Absent: the model's own.",
+        ge=1,
     )
     num_threads: int | None = field(
-        None, "Worker threads on the CPU. Absent: the physical cores that are free.",
-        ge=1, le=1024
+        None, "Worker threads on the CPU. Absent: the physical cores that are free.", ge=1, le=1024
     )

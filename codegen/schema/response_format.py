@@ -26,7 +26,8 @@ class ResponseFormatJSONObject(Model):
 
     type: Literal["json_object"] = field(..., "The kind of format.")
     schema_: JsonSchemaSource | None = field(
-        None, "A JSON Schema that the object must match. Absent: any object.",
+        None,
+        "A JSON Schema that the object must match. Absent: any object.",
         wire_name="schema",
     )
 
@@ -61,7 +62,8 @@ class ResponseFormatGrammar(Model):
 
     type: Literal["grammar"] = field(..., "The kind of format.")
     grammar: str = field(
-        ..., "The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`.",
+        ...,
+        "The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`.",
         min_length=1,
     )
 

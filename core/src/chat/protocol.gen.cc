@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 10edcc932a1fe535
+// Schema hash: e075a9a49a5bc4fc
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -635,6 +635,26 @@ wire::Words WireWords(SpeculativeMode) {
 Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& path) {
   EngineConfig out;
   wire::ObjectReader reader(json, path);
+  reader.OnlyKnown({"mode",
+                    "max_num_sequence",
+                    "max_total_seq_length",
+                    "kv_cache_bytes",
+                    "memory_limit_bytes",
+                    "gpu_memory_utilization",
+                    "context_window_size",
+                    "sliding_window_size",
+                    "attention_sink_size",
+                    "prefill_chunk_size",
+                    "prefill_mode",
+                    "max_history_size",
+                    "prefix_cache_mode",
+                    "prefix_cache_max_num_recycling_seqs",
+                    "speculative_mode",
+                    "spec_draft_length",
+                    "spec_tree_width",
+                    "tensor_parallel_shards",
+                    "pipeline_parallel_stages",
+                    "num_threads"});
   reader.Optional("mode", &out.mode);
   reader.Optional("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(1));
   reader.Optional("max_total_seq_length", &out.max_total_seq_length, wire::Limits().AtLeast(1));

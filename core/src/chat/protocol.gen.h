@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 10edcc932a1fe535
+// Schema hash: e075a9a49a5bc4fc
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "10edcc932a1fe535";
+inline constexpr char kSchemaHash[] = "e075a9a49a5bc4fc";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -560,7 +560,7 @@ enum class SpeculativeMode {
 };
 wire::Words WireWords(SpeculativeMode);
 
-// How an engine runs a model. What is absent follows from the mode, the model and the memory.
+// How an engine runs a model; what is absent follows from the mode, model and memory.
 struct EngineConfig {
   // What the engine is for. Absent: `local`.
   std::optional<EngineMode> mode;

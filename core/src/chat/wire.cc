@@ -1,5 +1,6 @@
 #include "chat/wire.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -258,6 +259,17 @@ ObjectReader& ObjectReader::RawObject(std::string_view key, std::optional<Json>*
 
 ObjectReader& ObjectReader::RequiredWhen(std::string_view key, bool condition) {
   if (status_.ok() && condition && FindGiven(key) == nullptr) status_ = Missing(path_.Member(key));
+  return *this;
+}
+
+ObjectReader& ObjectReader::OnlyKnown(std::initializer_list<std::string_view> keys) {
+  if (!status_.ok()) return *this;
+  for (const Json::Member& member : json_.as_object()) {
+    if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
+    Path at = path_.Member(member.first);
+    status_ = Fault("Unrecognized parameter: " + Place(at) + ".", at, "unknown_parameter");
+    break;
+  }
   return *this;
 }
 

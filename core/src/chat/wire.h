@@ -262,6 +262,9 @@ class ObjectReader {
   // told from what was read before; it is not looked at after an error.
   ObjectReader& RequiredWhen(std::string_view key, bool condition);
 
+  // Fails on a member whose key is none of these.
+  ObjectReader& OnlyKnown(std::initializer_list<std::string_view> keys);
+
   const Status& status() const { return status_; }
 
  private:

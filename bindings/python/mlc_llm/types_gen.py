@@ -1,0 +1,986 @@
+# Generated from codegen/schema by `python -m codegen`. Do not edit.
+# Schema hash: e075a9a49a5bc4fc
+"""The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
+
+A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
+field of an answer as an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import Required, TypedDict
+
+__all__ = [
+    "SCHEMA_HASH",
+    "ChatCompletionRole",
+    "ChatCompletionContentPartTextParam",
+    "ImageDetail",
+    "ImageURLParam",
+    "ImageSourceParam",
+    "ChatCompletionContentPartImageParam",
+    "ChatCompletionContentPartParam",
+    "ChatCompletionMessageContentParam",
+    "FunctionCallParam",
+    "FunctionCall",
+    "ChatCompletionMessageToolCallParam",
+    "ChatCompletionMessageToolCall",
+    "ChatCompletionMessageParam",
+    "StreamOptionsParam",
+    "StopParam",
+    "FunctionDefinitionParam",
+    "ChatCompletionToolParam",
+    "ToolChoiceMode",
+    "NamedFunctionParam",
+    "ChatCompletionNamedToolChoiceParam",
+    "ToolChoiceParam",
+    "ResponseFormatTextParam",
+    "JsonSchemaSourceParam",
+    "ResponseFormatJSONObjectParam",
+    "JSONSchemaParam",
+    "ResponseFormatJSONSchemaParam",
+    "ResponseFormatRegexParam",
+    "ResponseFormatGrammarParam",
+    "StructuralTagParam",
+    "ResponseFormatStructuralTagParam",
+    "ResponseFormatParam",
+    "ReasoningEffort",
+    "SpecialRequest",
+    "GrammarExecutionMode",
+    "DebugConfigParam",
+    "ChatCompletionCreateParams",
+    "ChatCompletionRequestParam",
+    "EngineMode",
+    "PrefillMode",
+    "PrefixCacheMode",
+    "SpeculativeMode",
+    "EngineConfigParam",
+    "EngineConfig",
+    "ChatCompletionMessage",
+    "TopLogprob",
+    "ChatCompletionTokenLogprob",
+    "ChoiceLogprobs",
+    "FinishReason",
+    "Choice",
+    "PromptTokensDetails",
+    "CompletionTokensDetails",
+    "CompletionUsage",
+    "ChatCompletion",
+    "ToolType",
+    "ChoiceDeltaFunctionCall",
+    "ChoiceDeltaToolCall",
+    "ChoiceDelta",
+    "ChunkChoice",
+    "ChatCompletionChunk",
+    "ErrorObject",
+    "ErrorResponse",
+]
+
+SCHEMA_HASH = "e075a9a49a5bc4fc"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(
+        extra="allow", protected_namespaces=(), validate_by_name=True, serialize_by_alias=True
+    )
+
+
+class _Config(_Model):
+    model_config = ConfigDict(extra="forbid")
+
+
+ChatCompletionRole: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+"""Who speaks."""
+
+
+class ChatCompletionContentPartTextParam(TypedDict, total=False):
+    """A text within a message."""
+
+    type: Required[Literal["text"]]
+    """The kind of part."""
+
+    text: Required[str]
+    """The text."""
+
+
+ImageDetail: TypeAlias = Literal["auto", "low", "high"]
+"""How closely the model looks at an image."""
+
+
+class ImageURLParam(TypedDict, total=False):
+    """Where an image is."""
+
+    url: Required[str]
+    """The image: a `data:` URL with its bytes in base64, or an address."""
+
+    detail: ImageDetail | None
+    """How closely the model looks."""
+
+
+ImageSourceParam: TypeAlias = str | ImageURLParam
+"""An image, as an object or as its URL alone."""
+
+
+class ChatCompletionContentPartImageParam(TypedDict, total=False):
+    """An image within a message."""
+
+    type: Required[Literal["image_url"]]
+    """The kind of part."""
+
+    image_url: Required[ImageSourceParam]
+    """The image."""
+
+
+ChatCompletionContentPartParam: TypeAlias = (
+    ChatCompletionContentPartTextParam | ChatCompletionContentPartImageParam
+)
+"""A part of a message."""
+
+
+ChatCompletionMessageContentParam: TypeAlias = str | Sequence[ChatCompletionContentPartParam]
+"""What a message says: a text, or texts and images in order."""
+
+
+class FunctionCallParam(TypedDict, total=False):
+    """A function call that the model made."""
+
+    name: Required[str]
+    """The name of the function to call."""
+
+    arguments: Required[str]
+    """The arguments as JSON text, as the model wrote it; it may be invalid or name arguments
+    that the function does not have.
+    """
+
+
+class FunctionCall(_Model):
+    """A function call that the model made."""
+
+    name: str
+    """The name of the function to call."""
+
+    arguments: str
+    """The arguments as JSON text, as the model wrote it; it may be invalid or name arguments
+    that the function does not have.
+    """
+
+
+class ChatCompletionMessageToolCallParam(TypedDict, total=False):
+    """A tool call that the model made."""
+
+    id: Required[str]
+    """The call's id, which the tool's answer repeats as `tool_call_id`."""
+
+    type: Required[Literal["function"]]
+    """The kind of tool; only functions exist."""
+
+    function: Required[FunctionCallParam]
+    """The function and its arguments."""
+
+
+class ChatCompletionMessageToolCall(_Model):
+    """A tool call that the model made."""
+
+    id: str
+    """The call's id, which the tool's answer repeats as `tool_call_id`."""
+
+    type: Literal["function"] = "function"
+    """The kind of tool; only functions exist."""
+
+    function: FunctionCall
+    """The function and its arguments."""
+
+
+class ChatCompletionMessageParam(TypedDict, total=False):
+    """A message of the conversation so far."""
+
+    role: Required[ChatCompletionRole]
+    """Who speaks."""
+
+    content: ChatCompletionMessageContentParam | None
+    """What is said. The assistant may leave it out when it calls tools. Required when `role` is
+    `system` or `developer` or `user` or `tool`.
+    """
+
+    name: str | None
+    """A name that tells speakers of the same role apart."""
+
+    tool_calls: Sequence[ChatCompletionMessageToolCallParam] | None
+    """The assistant's tool calls."""
+
+    tool_call_id: str | None
+    """The call that a tool's message answers. Required when `role` is `tool`."""
+
+    reasoning_content: str | None
+    """What the assistant thought before it spoke; a model's template may use it."""
+
+
+class StreamOptionsParam(TypedDict, total=False):
+    """What a stream carries beside the answer."""
+
+    include_usage: bool | None
+    """Whether a last chunk, with no choices, carries the usage of the whole request."""
+
+
+StopParam: TypeAlias = str | Sequence[str]
+"""Texts at which the answer ends, before them."""
+
+
+class FunctionDefinitionParam(TypedDict, total=False):
+    """A function that the model may call."""
+
+    name: Required[str]
+    """The function's name, by which the model calls it."""
+
+    description: str | None
+    """What the function does; the model chooses by it when to call."""
+
+    parameters: Mapping[str, object] | None
+    """A JSON Schema object for the arguments. Absent: the function takes none."""
+
+    strict: bool | None
+    """Whether the arguments are held to the schema while they are generated."""
+
+
+class ChatCompletionToolParam(TypedDict, total=False):
+    """A tool that the model may call."""
+
+    type: Required[Literal["function"]]
+    """The kind of tool; only functions exist."""
+
+    function: Required[FunctionDefinitionParam]
+    """The function."""
+
+
+ToolChoiceMode: TypeAlias = Literal["none", "auto", "required"]
+"""How free the model is in calling tools."""
+
+
+class NamedFunctionParam(TypedDict, total=False):
+    """A function by its name."""
+
+    name: Required[str]
+    """The function's name."""
+
+
+class ChatCompletionNamedToolChoiceParam(TypedDict, total=False):
+    """The one tool that the model must call."""
+
+    type: Required[Literal["function"]]
+    """The kind of tool; only functions exist."""
+
+    function: Required[NamedFunctionParam]
+    """The function to call."""
+
+
+ToolChoiceParam: TypeAlias = ToolChoiceMode | ChatCompletionNamedToolChoiceParam
+"""Which tools the model may or must call."""
+
+
+class ResponseFormatTextParam(TypedDict, total=False):
+    """Any text."""
+
+    type: Required[Literal["text"]]
+    """The kind of format."""
+
+
+JsonSchemaSourceParam: TypeAlias = str | Mapping[str, object]
+"""A JSON Schema, as JSON text or as the object itself."""
+
+
+class ResponseFormatJSONObjectParam(TypedDict, total=False):
+    """A JSON object."""
+
+    type: Required[Literal["json_object"]]
+    """The kind of format."""
+
+    schema: JsonSchemaSourceParam | None
+    """A JSON Schema that the object must match. Absent: any object."""
+
+
+class JSONSchemaParam(TypedDict, total=False):
+    """A JSON Schema with a name."""
+
+    name: Required[str]
+    """The schema's name."""
+
+    description: str | None
+    """What the answer is for; the model may read it."""
+
+    schema: Mapping[str, object] | None
+    """The JSON Schema."""
+
+    strict: bool | None
+    """Whether the answer is held to the schema exactly while it is generated."""
+
+
+class ResponseFormatJSONSchemaParam(TypedDict, total=False):
+    """JSON that matches a schema."""
+
+    type: Required[Literal["json_schema"]]
+    """The kind of format."""
+
+    json_schema: Required[JSONSchemaParam]
+    """The schema."""
+
+
+class ResponseFormatRegexParam(TypedDict, total=False):
+    """Text that a regular expression matches as a whole."""
+
+    type: Required[Literal["regex"]]
+    """The kind of format."""
+
+    regex: Required[str]
+    """The regular expression, in ECMAScript's syntax."""
+
+
+class ResponseFormatGrammarParam(TypedDict, total=False):
+    """Text that a grammar derives."""
+
+    type: Required[Literal["grammar"]]
+    """The kind of format."""
+
+    grammar: Required[str]
+    """The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`."""
+
+
+class StructuralTagParam(TypedDict, total=False):
+    """A stretch of the answer, between two texts, that has a shape."""
+
+    begin: Required[str]
+    """The text that opens the stretch."""
+
+    schema: Required[Mapping[str, object]]
+    """The JSON Schema."""
+
+    end: Required[str]
+    """The text that closes the stretch."""
+
+
+class ResponseFormatStructuralTagParam(TypedDict, total=False):
+    """Free text in which tagged stretches have a shape.
+
+    Give either `tags` and `triggers`, or `format`.
+    """
+
+    type: Required[Literal["structural_tag"]]
+    """The kind of format."""
+
+    tags: Sequence[StructuralTagParam] | None
+    """The stretches that may occur. Items: at least 1."""
+
+    triggers: Sequence[str] | None
+    """Texts after which a stretch must follow; each tag's `begin` starts with one of them.
+    Items: at least 1.
+    """
+
+    format: Mapping[str, object] | None
+    """A structural tag's format object, in full."""
+
+
+ResponseFormatParam: TypeAlias = (
+    ResponseFormatTextParam
+    | ResponseFormatJSONObjectParam
+    | ResponseFormatJSONSchemaParam
+    | ResponseFormatRegexParam
+    | ResponseFormatGrammarParam
+    | ResponseFormatStructuralTagParam
+)
+"""The shape that the answer must have."""
+
+
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+"""How long a reasoning model thinks before it answers."""
+
+
+SpecialRequest: TypeAlias = Literal["query_engine_metrics"]
+"""A request that is no conversation."""
+
+
+GrammarExecutionMode: TypeAlias = Literal["constraint", "jump_forward"]
+"""How a grammar is followed."""
+
+
+class DebugConfigParam(TypedDict, total=False):
+    """Switches for tests and measurements."""
+
+    ignore_eos: bool | None
+    """Whether the answer goes on over the end-of-text token. Default: false."""
+
+    pinned_system_prompt: bool | None
+    """Whether the prompt stays in the prefix cache until the engine is reset. Default: false."""
+
+    special_request: SpecialRequest | None
+    """Asks for something else than an answer."""
+
+    grammar_execution_mode: GrammarExecutionMode | None
+    """How a grammar is followed. Default: `jump_forward`."""
+
+
+class ChatCompletionCreateParams(TypedDict, total=False):
+    """A conversation, and how the model is to continue it."""
+
+    messages: Required[Sequence[ChatCompletionMessageParam]]
+    """The conversation so far, oldest first. Items: at least 1."""
+
+    model: str | None
+    """The model to answer. Absent: the engine's own."""
+
+    stream_options: StreamOptionsParam | None
+    """Options of the stream."""
+
+    max_tokens: int | None
+    """The longest answer. Absent: until the context window is full. Range: at least 1. Unit:
+    tokens.
+    """
+
+    max_completion_tokens: int | None
+    """The newer name of `max_tokens`; it wins when both are given. Range: at least 1. Unit:
+    tokens.
+    """
+
+    n: int | None
+    """How many answers are generated, each on its own. Range: at least 1 and at most 128.
+    Default: 1.
+    """
+
+    temperature: float | None
+    """How far the choice of tokens strays from the likeliest; 0 always takes the likeliest.
+    Absent: the model's own default, else 1. Range: at least 0 and at most 2.
+    """
+
+    top_p: float | None
+    """Keeps the likeliest tokens that together reach this probability. Absent: the model's own
+    default, else 1. Range: above 0 and at most 1.
+    """
+
+    top_k: int | None
+    """Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own default,
+    else 0. Range: at least 0. Unit: tokens.
+    """
+
+    min_p: float | None
+    """Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least
+    0 and at most 1.
+    """
+
+    frequency_penalty: float | None
+    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.
+    Range: at least -2 and at most 2.
+    """
+
+    presence_penalty: float | None
+    """Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at
+    least -2 and at most 2.
+    """
+
+    repetition_penalty: float | None
+    """Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
+    1. Range: above 0 and at most 10.
+    """
+
+    logit_bias: Mapping[str, float] | Mapping[int, float] | None
+    """Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100."""
+
+    logprobs: bool | None
+    """Whether the chosen tokens' log probabilities are returned. Default: false."""
+
+    top_logprobs: int | None
+    """How many of the likeliest tokens are returned at each position; needs `logprobs`. Range:
+    at least 0 and at most 20. Unit: tokens.
+    """
+
+    seed: int | None
+    """Makes the answer repeatable: equal requests with equal seeds get equal answers."""
+
+    stop: StopParam | None
+    """Texts at which the answer ends, before them."""
+
+    tools: Sequence[ChatCompletionToolParam] | None
+    """The tools that the model may call. Items: at most 128."""
+
+    tool_choice: ToolChoiceParam | None
+    """Which tools are called. Absent: `auto` with tools, `none` without."""
+
+    parallel_tool_calls: bool | None
+    """Whether one answer may hold several tool calls. Default: true."""
+
+    response_format: ResponseFormatParam | None
+    """The shape that the answer must have. Absent: any text."""
+
+    reasoning_effort: ReasoningEffort | None
+    """How long a reasoning model thinks before it answers."""
+
+    chat_template_kwargs: Mapping[str, object] | None
+    """Further variables for the model's chat template, such as `enable_thinking`."""
+
+    user: str | None
+    """A label of the end user; it has no effect on the answer."""
+
+    debug_config: DebugConfigParam | None
+    """Switches for tests and measurements; a server takes them in debug mode only."""
+
+    metadata: Mapping[str, str] | None
+    """Labels of the caller's own; they have no effect."""
+
+    store: bool | None
+    """Asks a service to keep the answer; this engine keeps none."""
+
+    service_tier: str | None
+    """A service's price class; it has no effect."""
+
+    modalities: Sequence[str] | None
+    """The kinds of output that are asked for; only `text` is offered."""
+
+    audio: object | None
+    """How spoken output sounds; spoken output is not offered."""
+
+    prediction: object | None
+    """A text that the answer will resemble; not offered."""
+
+    web_search_options: object | None
+    """A search of the web; not offered."""
+
+    functions: object | None
+    """The older form of `tools`; use that."""
+
+    function_call: object | None
+    """The older form of `tool_choice`; use that."""
+
+
+class ChatCompletionRequestParam(ChatCompletionCreateParams, total=False):
+    """A conversation, and how the model is to continue it."""
+
+    stream: bool | None
+    """Whether the answer comes in chunks while it is generated. Default: false."""
+
+
+EngineMode: TypeAlias = Literal["local", "interactive", "server"]
+"""What the engine is for, which sets its other defaults."""
+
+
+PrefillMode: TypeAlias = Literal["hybrid", "chunked"]
+"""How prompts are taken in beside running answers."""
+
+
+PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
+"""Whether finished prompts are kept for requests that begin alike."""
+
+
+SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "eagle", "medusa"]
+"""How tokens are drafted ahead of the model."""
+
+
+class EngineConfigParam(TypedDict, total=False):
+    """How an engine runs a model; what is absent follows from the mode, model and memory."""
+
+    mode: EngineMode | None
+    """What the engine is for. Absent: `local`."""
+
+    max_num_sequence: int | None
+    """How many sequences are generated at the same time. Range: at least 1."""
+
+    max_total_seq_length: int | None
+    """The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens."""
+
+    kv_cache_bytes: int | None
+    """The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes."""
+
+    memory_limit_bytes: int | None
+    """The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes."""
+
+    gpu_memory_utilization: float | None
+    """The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at
+    most 1.
+    """
+
+    context_window_size: int | None
+    """The longest sequence. Absent: the model's own. Range: at least 1. Unit: tokens."""
+
+    sliding_window_size: int | None
+    """How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at
+    least -1. Unit: tokens.
+    """
+
+    attention_sink_size: int | None
+    """How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens."""
+
+    prefill_chunk_size: int | None
+    """The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens."""
+
+    prefill_mode: PrefillMode | None
+    """How prompts are taken in beside running answers. Absent: `hybrid`."""
+
+    max_history_size: int | None
+    """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""
+
+    prefix_cache_mode: PrefixCacheMode | None
+    """Whether finished prompts are kept. Absent: `radix`."""
+
+    prefix_cache_max_num_recycling_seqs: int | None
+    """How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.
+    Range: at least -1.
+    """
+
+    speculative_mode: SpeculativeMode | None
+    """How tokens are drafted ahead. Absent: `disable`."""
+
+    spec_draft_length: int | None
+    """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
+    at least 0. Unit: tokens.
+    """
+
+    spec_tree_width: int | None
+    """How many drafts branch off a token. Absent: 1. Range: at least 1."""
+
+    tensor_parallel_shards: int | None
+    """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""
+
+    pipeline_parallel_stages: int | None
+    """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
+    least 1.
+    """
+
+    num_threads: int | None
+    """Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
+    at most 1024.
+    """
+
+
+class EngineConfig(_Config):
+    """How an engine runs a model; what is absent follows from the mode, model and memory."""
+
+    mode: EngineMode | None = None
+    """What the engine is for. Absent: `local`."""
+
+    max_num_sequence: int | None = None
+    """How many sequences are generated at the same time. Range: at least 1."""
+
+    max_total_seq_length: int | None = None
+    """The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens."""
+
+    kv_cache_bytes: int | None = None
+    """The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes."""
+
+    memory_limit_bytes: int | None = None
+    """The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes."""
+
+    gpu_memory_utilization: float | None = None
+    """The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at
+    most 1.
+    """
+
+    context_window_size: int | None = None
+    """The longest sequence. Absent: the model's own. Range: at least 1. Unit: tokens."""
+
+    sliding_window_size: int | None = None
+    """How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at
+    least -1. Unit: tokens.
+    """
+
+    attention_sink_size: int | None = None
+    """How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens."""
+
+    prefill_chunk_size: int | None = None
+    """The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens."""
+
+    prefill_mode: PrefillMode | None = None
+    """How prompts are taken in beside running answers. Absent: `hybrid`."""
+
+    max_history_size: int | None = None
+    """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""
+
+    prefix_cache_mode: PrefixCacheMode | None = None
+    """Whether finished prompts are kept. Absent: `radix`."""
+
+    prefix_cache_max_num_recycling_seqs: int | None = None
+    """How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.
+    Range: at least -1.
+    """
+
+    speculative_mode: SpeculativeMode | None = None
+    """How tokens are drafted ahead. Absent: `disable`."""
+
+    spec_draft_length: int | None = None
+    """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
+    at least 0. Unit: tokens.
+    """
+
+    spec_tree_width: int | None = None
+    """How many drafts branch off a token. Absent: 1. Range: at least 1."""
+
+    tensor_parallel_shards: int | None = None
+    """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""
+
+    pipeline_parallel_stages: int | None = None
+    """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
+    least 1.
+    """
+
+    num_threads: int | None = None
+    """Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
+    at most 1024.
+    """
+
+
+class ChatCompletionMessage(_Model):
+    """The model's answer."""
+
+    role: Literal["assistant"] = "assistant"
+    """Always the assistant."""
+
+    content: str | None = None
+    """The answer's text; null when it consists of tool calls."""
+
+    refusal: str | None = None
+    """Why the model refused to answer."""
+
+    reasoning_content: str | None = None
+    """What the model thought before it answered."""
+
+    tool_calls: list[ChatCompletionMessageToolCall] | None = None
+    """The tools that the model calls."""
+
+
+class TopLogprob(_Model):
+    """One of the likeliest tokens at a position."""
+
+    token: str
+    """The token's text."""
+
+    logprob: float
+    """Its log probability; -9999 when it is too small to tell."""
+
+    bytes: list[int] | None = None
+    """The UTF-8 bytes of the token, which may be a part of a character."""
+
+
+class ChatCompletionTokenLogprob(_Model):
+    """A token of the answer and the likeliest ones in its place."""
+
+    token: str
+    """The token's text."""
+
+    logprob: float
+    """Its log probability; -9999 when it is too small to tell."""
+
+    bytes: list[int] | None = None
+    """The UTF-8 bytes of the token, which may be a part of a character."""
+
+    top_logprobs: list[TopLogprob]
+    """The likeliest tokens here, likeliest first."""
+
+
+class ChoiceLogprobs(_Model):
+    """The log probabilities of an answer."""
+
+    content: list[ChatCompletionTokenLogprob] | None = None
+    """One entry for each token of the content."""
+
+    refusal: list[ChatCompletionTokenLogprob] | None = None
+    """One entry for each token of a refusal."""
+
+
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "error"] | str
+"""Why an answer ended."""
+
+
+class Choice(_Model):
+    """One of the answers."""
+
+    index: int
+    """Which of the `n` answers this is, from 0. Range: at least 0."""
+
+    message: ChatCompletionMessage
+    """The answer."""
+
+    logprobs: ChoiceLogprobs | None = None
+    """The log probabilities, when they were asked for."""
+
+    finish_reason: FinishReason
+    """Why the answer ended."""
+
+
+class PromptTokensDetails(_Model):
+    """What the prompt's tokens were."""
+
+    cached_tokens: int | None = None
+    """How many were found in the prefix cache. Range: at least 0. Unit: tokens."""
+
+
+class CompletionTokensDetails(_Model):
+    """What the answer's tokens were."""
+
+    reasoning_tokens: int | None = None
+    """How many the model spent thinking. Range: at least 0. Unit: tokens."""
+
+    accepted_prediction_tokens: int | None = None
+    """How many were drafted and accepted. Range: at least 0. Unit: tokens."""
+
+    rejected_prediction_tokens: int | None = None
+    """How many were drafted and rejected. Range: at least 0. Unit: tokens."""
+
+
+class CompletionUsage(_Model):
+    """What a request cost."""
+
+    prompt_tokens: int
+    """The length of the prompt. Range: at least 0. Unit: tokens."""
+
+    completion_tokens: int
+    """The length of all the answers together. Range: at least 0. Unit: tokens."""
+
+    total_tokens: int
+    """The sum of the two. Range: at least 0. Unit: tokens."""
+
+    prompt_tokens_details: PromptTokensDetails | None = None
+    """What the prompt's tokens were."""
+
+    completion_tokens_details: CompletionTokensDetails | None = None
+    """What the answer's tokens were."""
+
+    extra: dict[str, float] | None = None
+    """Measurements of this request, such as `ttft_s` and `decode_tokens_per_s`."""
+
+
+class ChatCompletion(_Model):
+    """The answers to a request."""
+
+    id: str
+    """The request's id."""
+
+    object: Literal["chat.completion"] = "chat.completion"
+    """The kind of object."""
+
+    created: int
+    """When it was made. Range: at least 0. Unit: seconds since 1970, UTC."""
+
+    model: str
+    """The model that answered."""
+
+    choices: list[Choice]
+    """The `n` answers."""
+
+    usage: CompletionUsage | None = None
+    """What the request cost."""
+
+    system_fingerprint: str | None = None
+    """Names the configuration that answered; equal ones answer a seed equally."""
+
+
+ToolType: TypeAlias = Literal["function"] | str
+"""The kind of a tool."""
+
+
+class ChoiceDeltaFunctionCall(_Model):
+    """A piece of a function call."""
+
+    name: str | None = None
+    """The function's name, in the call's first piece."""
+
+    arguments: str | None = None
+    """The next piece of the arguments' JSON text."""
+
+
+class ChoiceDeltaToolCall(_Model):
+    """A piece of a tool call."""
+
+    index: int
+    """Which of the message's calls this piece belongs to. Range: at least 0."""
+
+    id: str | None = None
+    """The call's id, in its first piece."""
+
+    type: ToolType | None = None
+    """The kind of tool, in the call's first piece."""
+
+    function: ChoiceDeltaFunctionCall | None = None
+    """The function's piece."""
+
+
+class ChoiceDelta(_Model):
+    """What a chunk adds to an answer."""
+
+    role: ChatCompletionRole | None = None
+    """Who speaks, in an answer's first chunk."""
+
+    content: str | None = None
+    """The next piece of the text; whole characters only."""
+
+    reasoning_content: str | None = None
+    """The next piece of what the model thinks."""
+
+    refusal: str | None = None
+    """The next piece of a refusal."""
+
+    tool_calls: list[ChoiceDeltaToolCall] | None = None
+    """The next pieces of tool calls."""
+
+
+class ChunkChoice(_Model):
+    """A piece of one of the answers."""
+
+    index: int
+    """Which of the `n` answers this belongs to, from 0. Range: at least 0."""
+
+    delta: ChoiceDelta
+    """What is added; empty in the last chunk."""
+
+    logprobs: ChoiceLogprobs | None = None
+    """The log probabilities of the tokens that are added."""
+
+    finish_reason: FinishReason | None = None
+    """Why the answer ended; null until its last chunk."""
+
+
+class ChatCompletionChunk(_Model):
+    """A piece of the answers to a request."""
+
+    id: str
+    """The request's id, the same in all its chunks."""
+
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    """The kind of object."""
+
+    created: int
+    """When the request began; the same in all chunks. Range: at least 0. Unit: seconds since
+    1970, UTC.
+    """
+
+    model: str
+    """The model that answers."""
+
+    choices: list[ChunkChoice]
+    """Pieces of the answers; empty in the chunk that carries the usage."""
+
+    usage: CompletionUsage | None = None
+    """What the request cost, in the last chunk, when `include_usage` asks for it."""
+
+    system_fingerprint: str | None = None
+    """Names the configuration that answers; equal ones answer a seed equally."""
+
+
+class ErrorObject(_Model):
+    """What went wrong."""
+
+    message: str
+    """What went wrong and what to do about it."""
+
+    type: str
+    """The class of the error, such as `invalid_request_error`."""
+
+    param: str | None = None
+    """The path of the field at fault, such as `messages[2].content`."""
+
+    code: str | None = None
+    """A short machine-readable reason, such as `context_length_exceeded`."""
+
+
+class ErrorResponse(_Model):
+    """The answer to a request that failed."""
+
+    error: ErrorObject
+    """What went wrong."""

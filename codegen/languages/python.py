@@ -1,0 +1,245 @@
+"""Python: TypedDicts for what is sent, pydantic models for what is received, typed `create`."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from codegen import ir
+from codegen.languages import common
+
+KEYWORDS = frozenset(keyword.kwlist)
+# A pydantic field must not hide what a model is made of, such as `schema` or `copy`.
+MODEL_MEMBERS = KEYWORDS | frozenset(name for name in dir(BaseModel) if not name.startswith("_"))
+# What the generated modules import or define themselves.
+TAKEN_TYPES = (
+    "Any", "BaseModel", "ConfigDict", "Field", "Literal", "Mapping", "Required", "Sequence",
+    "TypeAlias", "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self",
+    "Stream", "TracebackType", "TypeVar", "Unpack",
+)  # fmt: skip
+FOLDER = "bindings/python/mlc_llm"
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class AliasView:
+    """`Name: TypeAlias = ...`: an enum or a union."""
+
+    kind: str
+    name: str
+    type: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class MemberView:
+    """`initializer` is text behind the type, such as ` = None`."""
+
+    name: str
+    key: str
+    type: str
+    initializer: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class ClassView:
+    """A pydantic model, or a TypedDict; one whose keys are no identifiers has `functional`."""
+
+    kind: str
+    name: str
+    base: str
+    doc: str
+    members: tuple[MemberView, ...]
+    functional: bool = False
+
+
+@dataclass(frozen=True)
+class RouteView:
+    """What a `create` function takes and gives, and which parameters it must be given.
+
+    TypedDict cannot tell the latter at run time, since its annotations are strings.
+    """
+
+    route: str
+    class_name: str
+    params: str
+    response: str
+    chunk: str
+    stream_field: str
+    stream_doc: str
+    required: tuple[str, ...]
+
+
+def generate(protocol: ir.Protocol) -> dict[str, str]:
+    """The files by their path in the repository, not yet formatted."""
+    language = _Python(protocol, common.by_name(protocol))
+    views = [view for d in protocol.declarations for view in language.views(d)]
+    common.check_distinct("Python types", [*TAKEN_TYPES, *(view.name for view in views)])
+    routes = [language.route(route) for route in protocol.routes]
+    imports = sorted({n for r in routes for n in (r.params, r.response, r.chunk)})
+    stamp = common.stamp(protocol)
+    return {
+        f"{FOLDER}/types_gen.py": common.render(
+            "python/types.py.j2", stamp=stamp, views=views, exports=[view.name for view in views]
+        ),
+        f"{FOLDER}/completions_gen.py": common.render(
+            "python/completions.py.j2", stamp=stamp, routes=routes, imports=imports
+        ),
+    }
+
+
+@dataclass(frozen=True)
+class _Python:
+    protocol: ir.Protocol
+    declarations: Mapping[str, ir.Declaration]
+
+    def views(self, declaration: ir.Declaration) -> Iterator[AliasView | ClassView]:
+        if isinstance(declaration, ir.Enum):
+            doc = _doc(declaration.description)
+            yield AliasView("alias", self._name(declaration), self._words(declaration), doc)
+            return
+        if declaration.usage.in_requests:
+            if isinstance(declaration, ir.Union):
+                yield self._union(declaration, sent=True)
+            else:
+                yield from self._params(declaration)
+        if declaration.usage.in_responses:
+            if isinstance(declaration, ir.Union):
+                yield self._union(declaration, sent=False)
+            else:
+                yield self._model(declaration)
+
+    def route(self, route: ir.Route) -> RouteView:
+        request = self.declarations[route.request]
+        assert isinstance(request, ir.Struct)
+        stream = next(f for f in request.fields if f.name == route.stream_field)
+        return RouteView(
+            route=route.name,
+            class_name=common.pascal_case(route.name),
+            params=_create_params(route.request),
+            response=self._name(self.declarations[route.response]),
+            chunk=self._name(self.declarations[route.chunk]),
+            stream_field=route.stream_field,
+            stream_doc=stream.description,
+            required=tuple(_quote(f.name) for f in request.fields if f.required),
+        )
+
+    def _name(self, declaration: ir.Declaration, *, sent: bool = False) -> str:
+        if sent and not isinstance(declaration, ir.Enum):
+            return declaration.names.name + "Param"
+        return declaration.names.in_language("python")
+
+    def _words(self, enum: ir.Enum) -> str:
+        literal = f"Literal[{', '.join(_quote(value.wire) for value in enum.values)}]"
+        return f"{literal} | str" if enum.open else literal
+
+    def _union(self, union: ir.Union, *, sent: bool) -> AliasView:
+        members = " | ".join(self.type_of(v.type, sent=sent) for v in union.variants)
+        return AliasView("alias", self._name(union, sent=sent), members, _doc(union.description))
+
+    def _params(self, struct: ir.Struct) -> Iterator[ClassView]:
+        """The TypedDict; of a route's request two, since `create` takes `stream` by itself."""
+        name, doc = self._name(struct, sent=True), _class_doc(struct)
+        split = [r.stream_field for r in self.protocol.routes if r.request == struct.names.name]
+        members = tuple(self._param(field) for field in struct.fields)
+        inner = tuple(member for member in members if member.name not in split)
+        if split:
+            yield _typed_dict(_create_params(struct.names.name), "TypedDict", doc, inner)
+            rest = tuple(member for member in members if member.name in split)
+            yield _typed_dict(name, _create_params(struct.names.name), doc, rest)
+        else:
+            yield _typed_dict(name, "TypedDict", doc, inner)
+
+    def _param(self, field: ir.Field) -> MemberView:
+        type_ = self.type_of(field.type, sent=True)
+        if not field.required:
+            type_ = f"{type_} | None"
+        else:
+            type_ = f"Required[{type_}]"
+        return MemberView(field.name, _quote(field.name), type_, "", _member_doc(field))
+
+    def _model(self, struct: ir.Struct) -> ClassView:
+        members = tuple(self._attribute(field) for field in struct.fields)
+        common.check_distinct(struct.names.name, [member.name for member in members])
+        base = "_Config" if struct.closed else "_Model"
+        return ClassView("model", self._name(struct), base, _class_doc(struct), members)
+
+    def _attribute(self, field: ir.Field) -> MemberView:
+        name = common.escape(field.name, MODEL_MEMBERS)
+        type_ = self.type_of(field.type, sent=False)
+        default: str | None = None
+        if isinstance(field.type, ir.Const):
+            default = _quote(field.type.value)
+        elif field.optional:
+            type_, default = f"{type_} | None", "None"
+        elif field.default is not None:
+            default = repr(field.default)
+        return MemberView(
+            name, _quote(field.name), type_, _initializer(field, name, default), _member_doc(field)
+        )
+
+    def type_of(self, type_: ir.Type, *, sent: bool) -> str:
+        """What is sent takes any sequence and mapping; what is received is a list and a dict."""
+        if isinstance(type_, ir.Scalar):
+            return "str" if type_.kind == "string" else type_.kind
+        if isinstance(type_, ir.Const):
+            return f"Literal[{_quote(type_.value)}]"
+        if isinstance(type_, ir.Raw):
+            value = "object" if sent else "Any"
+            return _mapping("str", value, sent=sent) if type_.object_only else value
+        if isinstance(type_, ir.ListOf):
+            item = self.type_of(type_.item, sent=sent)
+            return f"{'Sequence' if sent else 'list'}[{item}]"
+        if isinstance(type_, ir.MapOf):
+            value = self.type_of(type_.value, sent=sent)
+            keys = ("str", "int") if sent and type_.key == "int" else ("str",)
+            return " | ".join(_mapping(key, value, sent=sent) for key in keys)
+        return self._name(self.declarations[type_.name], sent=sent)
+
+
+def _typed_dict(name: str, base: str, doc: str, members: tuple[MemberView, ...]) -> ClassView:
+    functional = any(not m.name.isidentifier() or m.name in KEYWORDS for m in members)
+    return ClassView("params", name, base, doc, members, functional)
+
+
+def _create_params(request: str) -> str:
+    return request.removesuffix("Request") + "CreateParams"
+
+
+def _mapping(key: str, value: str, *, sent: bool) -> str:
+    return f"{'Mapping' if sent else 'dict'}[{key}, {value}]"
+
+
+def _initializer(field: ir.Field, name: str, default: str | None) -> str:
+    if name != field.name:
+        return f" = Field({default or '...'}, alias={_quote(field.name)})"
+    return "" if default is None else f" = {default}"
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _member_doc(field: ir.Field) -> str:
+    return _doc(common.field_doc(field), indent="    ")
+
+
+def _class_doc(struct: ir.Struct) -> str:
+    return _doc(struct.description, indent="    ")
+
+
+def _doc(text: str, indent: str = "") -> str:
+    """A docstring with its quotes, wrapped; `indent` stands before its first line already."""
+    text = text.replace("\\", "\\\\").replace('"""', "'''")
+    width = WIDTH - len(indent) - len('"""' * 2)
+    lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width) or [""]]
+    if len(lines) == 1:
+        return f'"""{lines[0]}"""'
+    body = "\n".join(f"{indent}{line}".rstrip() for line in lines[1:])
+    return f'"""{lines[0]}\n{body}\n{indent}"""'
