@@ -1,7 +1,8 @@
 """Downloads a model repository from the Hugging Face Hub, with every file's hash checked.
 
-`huggingface_hub` does the transfer (it resumes after a cut) and knows endpoint, token and proxy
-from its own environment variables. A folder counts as downloaded only with its mark, written after
+`huggingface_hub` does the transfers and knows endpoint, token and proxy from its own environment
+variables. Its download functions begin a file anew after an interruption, so ours keeps the part
+that arrived and asks for the rest. A folder counts as downloaded only with its mark, written after
 the last check; it is then found again without the network.
 """
 
@@ -14,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -121,9 +123,9 @@ def _fetch(model: HubModel, folder: Path, log: Log) -> None:
         commit, files = _list_files(model)
         _check_space(folder.parent, sum(file.size or 0 for file in files))
         log(f"Downloading {model} to {folder}")
-        _transfer(model, commit, files, folder)
         for file in files:
-            _verify(folder / file.name, file, model)
+            if not _is_right(folder / file.name, file):
+                _transfer(model, commit, file, folder / file.name)
     (folder / _MARK).write_text(json.dumps({"repo": model.repo, "commit": commit}))
 
 
@@ -168,41 +170,48 @@ def _no_safetensors(model: HubModel, names: list[str]) -> str:
     return f"{model} holds no model: neither mlc-chat-config.json nor safetensors"
 
 
-def _transfer(model: HubModel, commit: str, files: list[_RemoteFile], folder: Path) -> None:
-    from huggingface_hub import snapshot_download
+def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> None:
+    """Brings one file, or the rest of it, and puts it in place if its hash is right."""
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers, disable_progress_bars
 
-    snapshot_download(
-        model.repo,
-        revision=commit,
-        local_dir=folder,
-        allow_patterns=[_literal(file.name) for file in files],
-        endpoint=os.environ.get("HF_ENDPOINT"),
-    )
-
-
-def _literal(name: str) -> str:
-    """A pattern that matches this name alone."""
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _verify(path: Path, file: _RemoteFile, model: HubModel) -> None:
-    """Compares size and hash with what the hub announced; what differs is removed."""
-    try:
-        size = path.stat().st_size
-    except OSError:
-        raise DownloadError(
-            f"{model}: {file.name} did not arrive; try again", param=file.name
-        ) from None
-    expected = file.sha256 or file.git_sha1
-    whole = file.size in (None, size) and expected in (None, _hash(path, size, file))
-    if not whole:
-        path.unlink()
+    if not sys.stderr.isatty():
+        disable_progress_bars("huggingface_hub.http_get")
+    endpoint = os.environ.get("HF_ENDPOINT")
+    url = hf_hub_url(model.repo, file.name, revision=commit, endpoint=endpoint)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("ab") as stream:
+        if file.size is not None and stream.tell() > file.size:
+            stream.truncate(0)
+        if stream.tell() != file.size:
+            http_get(
+                url,
+                stream,
+                resume_size=stream.tell(),
+                headers=build_hf_headers(),
+                expected_size=file.size,
+                displayed_filename=file.name,
+            )
+    if not _is_right(partial, file):
+        partial.unlink()
         raise DownloadError(
             f"{model}: {file.name} is not what the hub announced (wrong size or hash); it was "
             "removed, try again",
             param=file.name,
             code="hash_mismatch",
         )
+    partial.replace(path)
+
+
+def _is_right(path: Path, file: _RemoteFile) -> bool:
+    """Whether a file is there with the size and the hash that the hub announced."""
+    if not path.is_file():
+        return False
+    size = path.stat().st_size
+    expected = file.sha256 or file.git_sha1
+    return file.size in (None, size) and expected in (None, _hash(path, size, file))
 
 
 def _hash(path: Path, size: int, file: _RemoteFile) -> str:

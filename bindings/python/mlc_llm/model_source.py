@@ -60,7 +60,7 @@ def resolve_model(
     one is refused. `progress` gets one line a step (default: standard error).
     """
     policies = policies or Policies.from_environment()
-    log = progress or _to_stderr
+    log = _to_stderr if progress is None else progress
     folder = resolve_folder(
         model, quantization=quantization, device=device, policies=policies, progress=log
     )
@@ -88,7 +88,7 @@ def resolve_folder(
 ) -> Path:
     """The `-MLC` folder of a model argument."""
     policies = policies or Policies.from_environment()
-    log = progress or _to_stderr
+    log = _to_stderr if progress is None else progress
     path = _local_path(model, policies, log)
     if (path / _CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)

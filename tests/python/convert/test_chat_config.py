@@ -1,0 +1,212 @@
+"""mlc-chat-config.json and the conv_template object derived from Jinja templates."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import tiny_models
+from mlc_llm.compiler.convert import ConfigOverrides, open_source, write_config
+from mlc_llm.compiler.convert.chat_config import tokenizer_info
+from mlc_llm.compiler.convert.conv_template import conversation_template
+from mlc_llm.errors import CorruptFileError, InvalidRequestError
+
+FIELDS = (
+    "version model_type quantization model_config vocab_size active_vocab_size context_window_size "
+    "sliding_window_size prefill_chunk_size attention_sink_size tensor_parallel_shards "
+    "pipeline_parallel_stages temperature presence_penalty frequency_penalty repetition_penalty "
+    "top_p tokenizer_files tokenizer_info conv_template pad_token_id bos_token_id eos_token_id "
+    "model_task"
+).split()
+
+
+def config_of(tmp_path, *, generation=None, overrides=None, files=None, **config):
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights(), **config)
+    if generation is not None:
+        (folder / "generation_config.json").write_text(json.dumps(generation))
+    for name, text in (files or {}).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    output = tmp_path / "out"
+    write_config(
+        open_source(folder),
+        output,
+        quantization="q4f32_1",
+        overrides=ConfigOverrides(**(overrides or {})),
+    )
+    return json.loads((output / "mlc-chat-config.json").read_text()), output
+
+
+def test_all_fields(tmp_path):
+    config, output = config_of(tmp_path)
+    assert list(config) == FIELDS
+    assert (config["model_type"], config["quantization"]) == ("llama", "q4f32_1")
+    assert config["vocab_size"] == tiny_models.VOCAB
+    assert config["active_vocab_size"] == len(tiny_models.tokens())
+    assert config["context_window_size"] == config["prefill_chunk_size"] == 512
+    assert config["model_config"]["max_batch_size"] == 128
+    assert config["tokenizer_files"] == ["tokenizer.json", "tokenizer_config.json"]
+    assert all((output / name).is_file() for name in config["tokenizer_files"])
+
+
+def test_generation_config_comes_first(tmp_path):
+    generation = {"temperature": 0.6, "top_p": 0.9, "eos_token_id": [2, 0], "pad_token_id": 0}
+    config, _ = config_of(tmp_path, generation=generation, temperature=0.1, eos_token_id=2)
+    assert (config["temperature"], config["top_p"]) == (0.6, 0.9)
+    assert config["eos_token_id"] == config["conv_template"]["stop_token_ids"] == [2, 0]
+    assert (config["bos_token_id"], config["pad_token_id"]) == (1, 0)
+
+
+def test_overrides(tmp_path):
+    overrides = {
+        "context_window_size": 4096,
+        "prefill_chunk_size": 128,
+        "sliding_window_size": 256,
+        "attention_sink_size": 4,
+        "tensor_parallel_shards": 2,
+        "max_batch_size": 8,
+        "conv_template": "my-template",
+    }
+    config, _ = config_of(tmp_path, overrides=overrides)
+    for name in set(overrides) - {"max_batch_size", "conv_template"}:
+        assert config[name] == config["model_config"][name] == overrides[name]
+    assert config["model_config"]["max_batch_size"] == 8
+    assert config["conv_template"]["name"] == "my-template"
+
+
+@pytest.mark.parametrize("name", ["context_window_size", "prefill_chunk_size", "max_batch_size"])
+def test_senseless_sizes_are_refused(name, tmp_path):
+    with pytest.raises(InvalidRequestError, match=name.replace("_", "-")) as caught:
+        config_of(tmp_path, overrides={name: 0})
+    assert caught.value.param == name
+
+
+def test_template_files_outrank_the_config(tmp_path):
+    _, output = config_of(tmp_path, files={"chat_template.jinja": "NEW"})
+    saved = json.loads((output / "tokenizer_config.json").read_text())
+    assert (saved["chat_template"], saved["eos_token"]) == ("NEW", "<|im_end|>")
+
+
+def test_several_template_files(tmp_path):
+    files = {"chat_template.jinja": "NEW", "additional_chat_templates/tool_use.jinja": "TOOLS"}
+    _, output = config_of(tmp_path, files=files)
+    saved = json.loads((output / "tokenizer_config.json").read_text())
+    assert saved["chat_template"] == [
+        {"name": "default", "template": "NEW"},
+        {"name": "tool_use", "template": "TOOLS"},
+    ]
+
+
+def test_a_damaged_generation_config_is_named(tmp_path):
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    (folder / "generation_config.json").write_text("{")
+    with pytest.raises(CorruptFileError, match="generation_config.json"):
+        write_config(open_source(folder), tmp_path / "out", quantization="q0f32")
+
+
+def test_tokenizer_info():
+    byte_level = {"decoder": {"type": "ByteLevel"}, "normalizer": None}
+    assert tokenizer_info(byte_level) == {
+        "token_postproc_method": "byte_level",
+        "prepend_space_in_encode": False,
+        "strip_space_in_decode": False,
+    }
+    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    prepend = {"type": "Prepend", "prepend": "▁"}
+    assert tokenizer_info(
+        {
+            "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, strip]},
+            "normalizer": {"type": "Sequence", "normalizers": [prepend]},
+        }
+    ) == {
+        "token_postproc_method": "byte_fallback",
+        "prepend_space_in_encode": True,
+        "strip_space_in_decode": True,
+    }
+    assert tokenizer_info({})["token_postproc_method"] == "byte_fallback"
+
+
+CHATML_WITH_DEFAULT = (
+    "{% if messages[0]['role'] != 'system' %}{{ '<|im_start|>system\\nBe kind.<|im_end|>\\n' }}"
+    "{% endif %}" + tiny_models.TEMPLATE
+)
+LLAMA3 = (
+    "{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m['role'] + "
+    "'<|end_header_id|>\\n\\n' + m['content'] | trim + '<|eot_id|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}"
+    "{% endif %}"
+)
+PHI3 = (
+    "{% for m in messages %}{{ '<|' + m['role'] + '|>\\n' + m['content'] + '<|end|>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"
+)
+LLAMA2 = (
+    "{{ bos_token }}{% set s = '' %}{% if messages[0].role == 'system' %}"
+    "{{ '[INST] <<SYS>>\\n' + messages[0].content + '\\n<</SYS>>\\n\\n' }}"
+    "{% set messages = messages[1:] %}{% set s = 'x' %}{% endif %}"
+    "{% for m in messages %}{% if m.role == 'user' %}"
+    "{% if not (loop.first and s) %}{{ '[INST] ' }}{% endif %}{{ m.content + ' [/INST]' }}"
+    "{% else %}{{ ' ' + m.content + ' </s>' }}{% endif %}{% endfor %}"
+)
+
+
+def derived(template, **special):
+    return conversation_template({"chat_template": template, **special}, 2)
+
+
+def test_chatml():
+    found = derived(CHATML_WITH_DEFAULT)
+    assert found["name"] == "chatml"
+    assert found["system_template"] == "<|im_start|>system\n{system_message}<|im_end|>\n"
+    assert found["system_message"] == "Be kind."
+    assert found["roles"]["user"] == "<|im_start|>user"
+    assert found["roles"]["assistant"] == "<|im_start|>assistant"
+    assert found["seps"] == ["<|im_end|>\n"]
+    assert found["role_content_sep"] == found["role_empty_sep"] == "\n"
+    assert found["add_role_after_system_message"] is True
+    assert (found["stop_str"], found["stop_token_ids"]) == ([], [2])
+
+
+def test_llama3():
+    found = derived(LLAMA3, bos_token={"content": "<|begin_of_text|>"})
+    assert found["name"] == "llama-3"
+    assert found["system_template"] == (
+        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n{system_message}<|eot_id|>"
+    )
+    assert found["roles"]["user"] == "<|start_header_id|>user"
+    assert found["role_content_sep"] == found["role_empty_sep"] == "<|end_header_id|>\n\n"
+
+
+def test_phi3_and_a_list_of_templates():
+    named = [{"name": "tool_use", "template": "x"}, {"name": "default", "template": PHI3}]
+    found = conversation_template({"chat_template": named}, [1, 2])
+    assert found["system_template"] == "<|system|>\n{system_message}<|end|>\n"
+    assert found["stop_token_ids"] == [1, 2]
+
+
+def test_llama2_puts_the_system_message_inside_the_first_turn():
+    found = derived(LLAMA2, bos_token="<s>")
+    assert found["add_role_after_system_message"] is False
+    assert found["system_template"] == "<s>[INST] <<SYS>>\n{system_message}\n<</SYS>>\n\n"
+    assert found["seps"] == [" [/INST]", " </s>"]
+    assert found["roles"]["user"] == "[INST]"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ raise_exception('no system role') }}",
+        "{% for %}",
+        "{{ messages.__class__.__mro__ }}",
+        "no messages at all",
+        "{% for i in range(99999) %}{% for i in range(99999) %}x{% endfor %}{% endfor %}",
+        "{% for m in messages %}{{ m.content | upper }}{% endfor %}",
+        7,
+        None,
+    ],
+)
+def test_other_templates_give_a_plain_object(template):
+    found = derived(template)
+    assert found["name"] == "custom"
+    assert found["system_template"] == "{system_message}"
