@@ -1,11 +1,13 @@
 #include "engine/engine_thread.h"
 
+#include <cstdio>
+
 namespace mlc {
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
     : engine_(std::move(engine)) {
-  compute_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
-  callbacks_ = std::thread([this] { CallbackLoop(); });
+  compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
+  callback_thread_ = std::thread([this] { CallbackLoop(); });
 }
 
 EngineThread::~EngineThread() {
@@ -14,9 +16,9 @@ EngineThread::~EngineThread() {
     stopping_ = true;
   }
   changed_.notify_one();
-  compute_.join();
-  events_.Close();
-  callbacks_.join();
+  compute_thread_.join();
+  callbacks_.Close();
+  callback_thread_.join();
 }
 
 void EngineThread::Do(Command command) {
@@ -28,17 +30,15 @@ void EngineThread::Do(Command command) {
 }
 
 void EngineThread::Submit(Request request, EventSink sink) {
-  {
-    std::lock_guard<std::mutex> lock(sinks_mutex_);
-    sinks_.emplace(request.id, std::move(sink));
-  }
-  Do([this, request = std::move(request)](Engine* engine) mutable {
+  auto shared = std::make_shared<EventSink>(std::move(sink));
+  Do([this, shared = std::move(shared), request = std::move(request)](Engine* engine) mutable {
     RequestEvent refused;
     refused.id = request.id;
+    sinks_.emplace(request.id, std::move(shared));
     refused.status = engine->Add(std::move(request));
     if (refused.status.ok()) return;
     refused.finished = true;
-    events_.Push(std::move(refused));
+    Deliver(std::move(refused));
   });
 }
 
@@ -87,25 +87,28 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
     if (stopping)
       engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
     if (!paused && engine_->has_work()) engine_->Step();
-    for (RequestEvent& event : engine_->TakeEvents()) events_.Push(std::move(event));
+    for (RequestEvent& event : engine_->TakeEvents()) Deliver(std::move(event));
   }
 }
 
+void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
+
+void EngineThread::Deliver(RequestEvent event) {
+  auto sink = sinks_.find(event.id);
+  if (sink == sinks_.end()) return;  // it ended before: an abort met its last token
+  std::shared_ptr<EventSink> keep = sink->second;
+  if (event.finished) sinks_.erase(sink);
+  Post([keep = std::move(keep), event = std::move(event)]() mutable { (*keep)(std::move(event)); });
+}
+
 void EngineThread::CallbackLoop() {
-  while (std::optional<RequestEvent> event = events_.Pop()) {
-    EventSink sink;
-    {
-      std::lock_guard<std::mutex> lock(sinks_mutex_);
-      auto found = sinks_.find(event->id);
-      if (found == sinks_.end()) continue;
-      if (event->finished) {
-        sink = std::move(found->second);
-        sinks_.erase(found);
-      } else {
-        sink = found->second;
-      }
+  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
+    try {
+      (*callback)();
+    } catch (...) {
+      // A caller's mistake must not end its process, nor the other requests.
+      std::fputs("mlc_llm: a callback threw an exception; it was ignored\n", stderr);
     }
-    sink(*std::move(event));
   }
 }
 

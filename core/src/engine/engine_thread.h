@@ -36,6 +36,8 @@ class EngineThread {
   void Submit(Request request, EventSink sink);
   void Abort(RequestId id, Status status);
   void AbortAll(Status status);
+  // Runs `callback` on the callback thread, after what was queued before.
+  void Post(std::function<void()> callback);
   void Pause(bool paused);
   Metrics metrics();
   void ResetMetrics();
@@ -45,6 +47,7 @@ class EngineThread {
   void Do(Command command);
   void ComputeLoop(const std::function<void()>& on_start);
   void CallbackLoop();
+  void Deliver(RequestEvent event);
 
   std::unique_ptr<Engine> engine_;  // the compute thread's alone, but for its const limits
 
@@ -54,10 +57,9 @@ class EngineThread {
   Metrics metrics_;  // a copy as of the last step
   bool paused_ = false, stopping_ = false;
 
-  std::mutex sinks_mutex_;
-  std::unordered_map<RequestId, EventSink> sinks_;
-  BlockingQueue<RequestEvent> events_;
-  std::thread compute_, callbacks_;
+  std::unordered_map<RequestId, std::shared_ptr<EventSink>> sinks_;  // the compute thread's
+  BlockingQueue<std::function<void()>> callbacks_;
+  std::thread compute_thread_, callback_thread_;
 };
 
 }  // namespace mlc

@@ -5,7 +5,10 @@
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <thread>
 
 namespace mlc {
@@ -87,6 +90,18 @@ int NumAvailableCores() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
 #endif
   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+int64_t AvailableMemoryBytes() {
+#if defined(__linux__)
+  // The kernel's estimate, which counts what it would give up of its caches.
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key, unit;
+  for (int64_t kilobytes; meminfo >> key >> kilobytes; std::getline(meminfo, unit)) {
+    if (key == "MemAvailable:") return kilobytes * 1024;
+  }
+#endif
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
 }
 
 }  // namespace mlc

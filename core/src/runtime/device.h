@@ -2,6 +2,7 @@
 #ifndef MLC_RUNTIME_DEVICE_H_
 #define MLC_RUNTIME_DEVICE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ Result<Device> ParseDevice(std::string_view text);
 
 // Processor cores that this process may use.
 int NumAvailableCores();
+
+// Host memory that can be taken without swapping.
+int64_t AvailableMemoryBytes();
 
 }  // namespace mlc
 

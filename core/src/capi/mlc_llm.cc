@@ -1,0 +1,185 @@
+// The C ABI: handles, status objects and callbacks. No logic lives here.
+#include "mlc_llm.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "chat/chat_engine.h"
+#include "chat/error_json.h"
+#include "runtime/device.h"
+
+struct MLCStatus {
+  mlc::Status status;
+  std::string error_json;
+};
+
+struct MLCEngine {
+  std::unique_ptr<mlc::ChatEngine> engine;
+};
+
+namespace {
+
+MLCStatus* ToC(const mlc::Status& status) {
+  if (status.ok()) return nullptr;
+  return new MLCStatus{status, mlc::ErrorJson(status).Dump()};
+}
+
+// Runs `act` and turns whatever it throws into a status: no exception crosses the C ABI.
+template <typename Act>
+MLCStatus* Guard(Act&& act) {
+  try {
+    return ToC(act());
+  } catch (const std::bad_alloc&) {
+    return ToC(mlc::ResourceExhausted("out of memory"));
+  } catch (const std::exception& error) {
+    return ToC(mlc::Internal(error.what()));
+  }
+}
+
+mlc::Status NullArgument(const char* name) {
+  return mlc::InvalidArgument(std::string(name) + " must not be NULL").WithParam(name);
+}
+
+mlc::Status CopyOut(const std::string& text, char** out) {
+  char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+  if (copy == nullptr) return mlc::ResourceExhausted("out of memory");
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  *out = copy;
+  return mlc::Status();
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t mlc_abi_version(void) { return MLC_LLM_ABI_VERSION; }
+const char* mlc_schema_hash(void) { return mlc::protocol::kSchemaHash; }
+const char* mlc_version(void) { return MLC_LLM_VERSION; }
+
+int32_t mlc_status_get_code(const MLCStatus* status) {
+  return status == nullptr ? MLC_OK : static_cast<int32_t>(status->status.code());
+}
+
+const char* mlc_status_get_message(const MLCStatus* status) {
+  return status == nullptr ? "" : status->status.message().c_str();
+}
+
+const char* mlc_status_get_error_json(const MLCStatus* status) {
+  return status == nullptr ? "" : status->error_json.c_str();
+}
+
+void mlc_status_free(MLCStatus* status) { delete status; }
+void mlc_string_free(char* text) { std::free(text); }
+
+MLCStatus* mlc_engine_create(const char* config_json, MLCEngine** out) {
+  return Guard([&]() -> mlc::Status {
+    if (out == nullptr) return NullArgument("out");
+    *out = nullptr;
+    if (config_json == nullptr) return NullArgument("config_json");
+    MLC_ASSIGN_OR_RETURN(auto engine, mlc::ChatEngine::Create(config_json));
+    *out = new MLCEngine{std::move(engine)};
+    return mlc::Status();
+  });
+}
+
+MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
+                           mlc_progress_callback progress, void* user) {
+  return Guard([&]() -> mlc::Status {
+    if (engine == nullptr) return NullArgument("engine");
+    if (model_json == nullptr) return NullArgument("model_json");
+    mlc::ChatProgress report;
+    if (progress != nullptr) {
+      report = [=](double fraction, const char* what) {
+        return progress(user, fraction, what) == 0;
+      };
+    }
+    return engine->engine->Load(model_json, report);
+  });
+}
+
+MLCStatus* mlc_engine_unload(MLCEngine* engine) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->Unload();
+  });
+}
+
+void mlc_engine_destroy(MLCEngine* engine) { delete engine; }
+
+MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
+                             size_t json_size, const mlc_buffer* buffers, size_t num_buffers,
+                             mlc_event_callback callback, void* user, uint64_t* request_id) {
+  return Guard([&]() -> mlc::Status {
+    if (engine == nullptr) return NullArgument("engine");
+    if (route == nullptr) return NullArgument("route");
+    if (json == nullptr) return NullArgument("json");
+    if (callback == nullptr) return NullArgument("callback");
+    if (buffers != nullptr && num_buffers > 0) {
+      return mlc::Unsupported("this version takes no buffers").WithParam("buffers");
+    }
+    auto deliver = [callback, user](mlc::ChatEventKind kind, const std::string& text) {
+      callback(user, static_cast<int32_t>(kind), text.c_str(), text.size());
+    };
+    MLC_ASSIGN_OR_RETURN(mlc::RequestId id,
+                         engine->engine->Submit(route, std::string_view(json, json_size), deliver));
+    if (request_id != nullptr) *request_id = id;
+    return mlc::Status();
+  });
+}
+
+MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->Abort(request_id);
+  });
+}
+
+MLCStatus* mlc_engine_reset(MLCEngine* engine) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->Reset();
+  });
+}
+
+MLCStatus* mlc_engine_metrics(MLCEngine* engine, char** out_json) {
+  return Guard([&]() -> mlc::Status {
+    if (engine == nullptr) return NullArgument("engine");
+    if (out_json == nullptr) return NullArgument("out_json");
+    *out_json = nullptr;
+    MLC_ASSIGN_OR_RETURN(std::string json, engine->engine->MetricsJson());
+    return CopyOut(json, out_json);
+  });
+}
+
+MLCStatus* mlc_engine_pause(MLCEngine* engine) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->Pause(true);
+  });
+}
+
+MLCStatus* mlc_engine_resume(MLCEngine* engine) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->Pause(false);
+  });
+}
+
+// Nothing is cached yet that could be had again.
+MLCStatus* mlc_engine_trim_memory(MLCEngine* engine) {
+  return Guard(
+      [&]() -> mlc::Status { return engine == nullptr ? NullArgument("engine") : mlc::Status(); });
+}
+
+MLCStatus* mlc_list_devices(char** out_json) {
+  return Guard([&]() -> mlc::Status {
+    if (out_json == nullptr) return NullArgument("out_json");
+    *out_json = nullptr;
+    mlc::Json list = mlc::Json::MakeArray();
+    for (const mlc::DeviceProbe& probe : mlc::ProbeDevices()) {
+      mlc::Json entry;
+      entry.Set("name", probe.name).Set("found", probe.found).Set("reason", probe.reason);
+      list.Append(std::move(entry));
+    }
+    return CopyOut(list.Dump(), out_json);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+#include "chat/chat_engine.h"
+
+#include "chat/chunk_writer.h"
+#include "chat/engine_options.h"
+#include "chat/error_json.h"
+#include "chat/request_builder.h"
+#include "model/tvm_model.h"
+
+namespace mlc {
+namespace {
+
+Status NoModel() {
+  return Unavailable("no model is loaded; load one first").WithReason("model_not_loaded");
+}
+
+// The last part of a path: "dist/SmolLM2-MLC/" -> "SmolLM2-MLC".
+std::string BaseName(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+int NumThreads(const protocol::EngineConfig& config) {
+  return config.num_threads ? static_cast<int>(*config.num_threads) : NumAvailableCores();
+}
+
+// What the KV cache may take: a share of the memory that is free now.
+int64_t KVMemoryBytes(const protocol::EngineConfig& config) {
+  double share = config.gpu_memory_utilization.value_or(0.85);
+  int64_t available = AvailableMemoryBytes();
+  if (config.memory_limit_bytes) available = std::min(available, *config.memory_limit_bytes);
+  return static_cast<int64_t>(share * static_cast<double>(available));
+}
+
+// Delivers one answer: chunks when streaming, the whole when not.
+class Answerer {
+ public:
+  Answerer(const protocol::ChatCompletionRequest& request, ChunkWriter writer,
+           ChatCallback callback)
+      : stream_(request.stream), writer_(std::move(writer)), callback_(std::move(callback)) {}
+
+  void operator()(const RequestEvent& event) {
+    if (!event.status.ok()) return callback_(ChatEventKind::kError, ErrorJson(event.status).Dump());
+    if (stream_) {
+      for (const auto& chunk : writer_.WriteChunks(event)) {
+        callback_(ChatEventKind::kChunk, chunk.ToJson().Dump());
+      }
+      if (event.finished) callback_(ChatEventKind::kDone, "");
+      return;
+    }
+    writer_.Collect(event);
+    if (event.finished) callback_(ChatEventKind::kResult, writer_.Completion().ToJson().Dump());
+  }
+
+ private:
+  bool stream_;
+  ChunkWriter writer_;
+  ChatCallback callback_;
+};
+
+Result<Json> Tokenize(const ModelBundle& bundle, const Json& json) {
+  MLC_ASSIGN_OR_RETURN(std::string text, GetString(json, "text"));
+  MLC_ASSIGN_OR_RETURN(bool special, GetBoolOr(json, "add_special_tokens", false));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, bundle.tokenizer->Encode(text, special));
+  Json tokens = Json::MakeArray();
+  for (int32_t id : ids) tokens.Append(id);
+  return Json().Set("tokens", std::move(tokens)).Set("count", static_cast<int64_t>(ids.size()));
+}
+
+Result<Json> Detokenize(const ModelBundle& bundle, const Json& json) {
+  const Json* tokens = json.Find("tokens");
+  if (tokens == nullptr || !tokens->is_array()) {
+    return InvalidArgument("'tokens' must be a list of token ids").WithParam("tokens");
+  }
+  std::vector<int32_t> ids;
+  for (const Json& id : tokens->as_array()) {
+    if (!id.is_int() || id.as_int() < 0 || id.as_int() >= bundle.tokenizer->vocab_size()) {
+      return InvalidArgument("'tokens' holds something that is no token id").WithParam("tokens");
+    }
+    ids.push_back(static_cast<int32_t>(id.as_int()));
+  }
+  MLC_ASSIGN_OR_RETURN(bool skip, GetBoolOr(json, "skip_special_tokens", true));
+  return Json().Set("text", bundle.tokenizer->Decode(ids, skip));
+}
+
+Result<Json> RenderRoute(const ModelBundle& bundle, const Json& json) {
+  MLC_ASSIGN_OR_RETURN(auto request, protocol::ChatCompletionRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(bundle, request));
+  return Json().Set("prompt", std::move(prompt));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChatEngine>> ChatEngine::Create(std::string_view config_json) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(config_json));
+  MLC_ASSIGN_OR_RETURN(protocol::EngineConfig config, protocol::EngineConfig::Parse(json));
+  return std::unique_ptr<ChatEngine>(new ChatEngine(std::move(config)));
+}
+
+ChatEngine::~ChatEngine() { (void)Unload(); }
+
+Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progress) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(model_json));
+  MLC_ASSIGN_OR_RETURN(std::string folder, GetString(json, "model"));
+  MLC_ASSIGN_OR_RETURN(std::string library, GetString(json, "model_lib"));
+  MLC_ASSIGN_OR_RETURN(std::string device_name, GetStringOr(json, "device", "auto"));
+  MLC_ASSIGN_OR_RETURN(Device device, ParseDevice(device_name));
+  MLC_RETURN_IF_ERROR(Unload());
+  FolderSource source(folder);
+  MLC_ASSIGN_OR_RETURN(ModelBundle bundle, LoadModelBundle(source));
+  LoadProgress on_weights = [&progress](double fraction) {
+    return !progress || progress(fraction, "weights");
+  };
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
+                       TVMModel::Load(source, bundle.config, library, device, on_weights));
+  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), BaseName(folder)));
+  if (progress) progress(1.0, "ready");
+  return Status();
+}
+
+Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name) {
+  MLC_ASSIGN_OR_RETURN(EngineOptions options,
+                       ResolveEngineOptions(config_, model->info(), KVMemoryBytes(config_)));
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
+                       Engine::Create(std::move(model), bundle.tokenizer, options));
+  auto loaded = std::make_unique<Loaded>();
+  loaded->bundle = std::move(bundle);
+  loaded->name = std::move(name);
+  int threads = NumThreads(config_);
+  loaded->thread =
+      std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
+  std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
+  std::unique_lock<std::shared_mutex> lock(loaded_mutex_);
+  loaded_.swap(loaded);
+  lock.unlock();  // a model that was loaded meanwhile ends here, outside of the lock
+  return Status();
+}
+
+Status ChatEngine::Unload() {
+  std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
+  std::unique_ptr<Loaded> gone;
+  {
+    std::unique_lock<std::shared_mutex> lock(loaded_mutex_);
+    gone = std::move(loaded_);
+  }
+  return Status();
+}
+
+Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view route,
+                                const Json& json) {
+  if (route == "tokenize") return Tokenize(bundle, json);
+  if (route == "detokenize") return Detokenize(bundle, json);
+  if (route == "render") return RenderRoute(bundle, json);
+  return NotFound("unknown route '" + std::string(route) +
+                  "'; there are chat.completions, tokenize, detokenize and render")
+      .WithParam("route");
+}
+
+Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view text,
+                                     ChatCallback callback) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
+  if (loaded_ == nullptr) return NoModel();
+  RequestId id = next_id_++;
+  if (route == "chat.completions") {
+    MLC_ASSIGN_OR_RETURN(auto parsed, protocol::ChatCompletionRequest::Parse(json));
+    MLC_ASSIGN_OR_RETURN(Request request, BuildRequest(loaded_->bundle, parsed));
+    request.id = id;
+    MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
+    SubmitChat(loaded_.get(), parsed, std::move(request), std::move(callback));
+    return id;
+  }
+  MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
+  loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
+    callback(ChatEventKind::kResult, answer);
+  });
+  return id;
+}
+
+void ChatEngine::SubmitChat(Loaded* loaded, const protocol::ChatCompletionRequest& parsed,
+                            Request request, ChatCallback callback) {
+  auto answerer = std::make_shared<Answerer>(
+      parsed, ChunkWriter(parsed, request.id, loaded->name, loaded->bundle.tokenizer),
+      std::move(callback));
+  loaded->thread->Submit(std::move(request),
+                         [answerer](const RequestEvent& event) { (*answerer)(event); });
+}
+
+Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
+  std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
+  if (loaded_ == nullptr) return NoModel();
+  act(loaded_->thread.get());
+  return Status();
+}
+
+Status ChatEngine::Abort(RequestId id) {
+  Status status = Cancelled("the request was cancelled").WithReason("request_cancelled");
+  (void)WithThread([&](EngineThread* thread) { thread->Abort(id, status); });
+  return Status();
+}
+
+Status ChatEngine::Reset() {
+  Status status = Cancelled("the engine was reset").WithReason("request_cancelled");
+  return WithThread([&](EngineThread* thread) {
+    thread->AbortAll(status);
+    thread->ResetMetrics();
+  });
+}
+
+Status ChatEngine::Pause(bool paused) {
+  return WithThread([paused](EngineThread* thread) { thread->Pause(paused); });
+}
+
+Result<std::string> ChatEngine::MetricsJson() {
+  std::string json;
+  MLC_RETURN_IF_ERROR(
+      WithThread([&](EngineThread* thread) { json = thread->metrics().ToJson().Dump(); }));
+  return json;
+}
+
+}  // namespace mlc

@@ -1,0 +1,70 @@
+// The product's engine behind the C ABI: a model, its chat layer and its threads; JSON in and out.
+//
+// Every method may be called from any thread; only the destructor and Unload must not be called
+// from within a callback.
+#ifndef MLC_CHAT_CHAT_ENGINE_H_
+#define MLC_CHAT_CHAT_ENGINE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+
+#include "chat/model_bundle.h"
+#include "chat/protocol.gen.h"
+#include "engine/engine_thread.h"
+
+namespace mlc {
+
+enum class ChatEventKind { kChunk = 0, kResult = 1, kDone = 2, kError = 3 };
+
+// In order; ends with exactly one of kResult, kDone or kError.
+using ChatCallback = std::function<void(ChatEventKind kind, const std::string& json)>;
+
+// Called with 0.0 .. 1.0 and what is being done; false cancels.
+using ChatProgress = std::function<bool(double fraction, const char* what)>;
+
+class ChatEngine {
+ public:
+  // `config_json`: an EngineConfig.
+  static Result<std::unique_ptr<ChatEngine>> Create(std::string_view config_json);
+  ~ChatEngine();
+
+  // `model_json`: {"model": folder, "model_lib": file, "device": "auto"}. Replaces a loaded model.
+  Status Load(std::string_view model_json, const ChatProgress& progress);
+  // The same with a model that is made already (tests).
+  Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name);
+  Status Unload();
+
+  // A request that is wrong is refused here, with no event.
+  Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback);
+  Status Abort(RequestId id);
+  Status Reset();
+  Status Pause(bool paused);
+  Result<std::string> MetricsJson();
+
+ private:
+  struct Loaded {
+    ModelBundle bundle;
+    std::string name;
+    std::unique_ptr<EngineThread> thread;
+  };
+  explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
+  void SubmitChat(Loaded* loaded, const protocol::ChatCompletionRequest& parsed, Request request,
+                  ChatCallback callback);
+  static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
+  Status WithThread(const std::function<void(EngineThread*)>& act);
+
+  protocol::EngineConfig config_;
+  std::mutex load_mutex_;           // one load or unload at a time
+  std::shared_mutex loaded_mutex_;  // held shortly by all who use `loaded_`
+  std::unique_ptr<Loaded> loaded_;
+  std::atomic<RequestId> next_id_{1};
+};
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_CHAT_ENGINE_H_

@@ -1,0 +1,148 @@
+#include "chat/request_builder.h"
+
+#include <algorithm>
+#include <random>
+
+namespace mlc {
+namespace {
+
+using protocol::ChatCompletionRequest;
+
+Status Refuse(const char* param, const std::string& why) {
+  return Unsupported("'" + std::string(param) + "' " + why).WithParam(param);
+}
+
+bool WantsTools(const ChatCompletionRequest& request) {
+  if (!request.tools || request.tools->empty()) return false;
+  const protocol::ToolChoiceMode* mode =
+      request.tool_choice ? request.tool_choice->mode() : nullptr;
+  return mode == nullptr || *mode != protocol::ToolChoiceMode::kNone;
+}
+
+Status CheckContent(const ChatCompletionRequest& request) {
+  for (size_t m = 0; m < request.messages.size(); ++m) {
+    const auto& content = request.messages[m].content;
+    if (!content || content->parts() == nullptr) continue;
+    for (size_t p = 0; p < content->parts()->size(); ++p) {
+      if ((*content->parts())[p].text() != nullptr) continue;
+      return Unsupported("this model reads text only; leave the image out")
+          .WithParam("messages[" + std::to_string(m) + "].content[" + std::to_string(p) + "]");
+    }
+  }
+  return Status();
+}
+
+// What the protocol knows and this engine does not do yet is said, not ignored.
+Status CheckSupported(const ChatCompletionRequest& request) {
+  if (WantsTools(request)) {
+    return Refuse("tools", "are not supported yet; leave them out or set tool_choice to 'none'");
+  }
+  if (request.response_format && request.response_format->text() == nullptr) {
+    return Refuse("response_format", "other than 'text' is not supported yet");
+  }
+  if (request.modalities &&
+      (request.modalities->size() != 1 || request.modalities->front() != "text")) {
+    return Refuse("modalities", "other than ['text'] are not supported");
+  }
+  if (request.audio) return Refuse("audio", "is not supported; the output is text");
+  if (request.prediction) return Refuse("prediction", "is not supported");
+  if (request.web_search_options) return Refuse("web_search_options", "are not supported");
+  if (request.functions) return Refuse("functions", "were replaced by 'tools'");
+  if (request.function_call) return Refuse("function_call", "was replaced by 'tool_choice'");
+  if (request.debug_config && request.debug_config->special_request) {
+    return Refuse("debug_config.special_request", "is not supported; ask the engine for metrics");
+  }
+  return CheckContent(request);
+}
+
+Json TemplateContext(const ChatCompletionRequest& request) {
+  Json context = request.chat_template_kwargs.value_or(Json::MakeObject());
+  if (request.reasoning_effort && context.Find("reasoning_effort") == nullptr) {
+    context.Set("reasoning_effort", wire::ToWord(*request.reasoning_effort));
+  }
+  return context;
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+SamplingParams BuildSampling(const ChatConfig& model, const ChatCompletionRequest& request) {
+  SamplingParams params;
+  params.temperature = request.temperature.value_or(model.temperature.value_or(1.0));
+  params.top_p = request.top_p.value_or(model.top_p.value_or(1.0));
+  params.top_k = static_cast<int>(std::clamp<int64_t>(request.top_k.value_or(0), 0, INT32_MAX));
+  params.min_p = request.min_p.value_or(0.0);
+  params.frequency_penalty =
+      request.frequency_penalty.value_or(model.frequency_penalty.value_or(0.0));
+  params.presence_penalty = request.presence_penalty.value_or(model.presence_penalty.value_or(0.0));
+  params.repetition_penalty =
+      request.repetition_penalty.value_or(model.repetition_penalty.value_or(1.0));
+  params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : RandomSeed();
+  params.logprobs = request.logprobs;
+  params.top_logprobs = static_cast<int>(request.top_logprobs.value_or(0));
+  return params;
+}
+
+Status AddLogitBias(const ChatCompletionRequest& request, int32_t vocab_size,
+                    SamplingParams* params) {
+  if (!request.logit_bias) return Status();
+  for (const auto& [token, bias] : *request.logit_bias) {
+    if (token < 0 || token >= vocab_size) {
+      return InvalidArgument("token id " + std::to_string(token) +
+                             " is not in the model's vocabulary of " + std::to_string(vocab_size))
+          .WithParam("logit_bias." + std::to_string(token));
+    }
+    params->logit_bias.emplace_back(static_cast<int32_t>(token), static_cast<float>(bias));
+  }
+  return Status();
+}
+
+std::vector<std::string> StopStrings(const ModelBundle& model,
+                                     const ChatCompletionRequest& request) {
+  std::vector<std::string> stops = model.stop_strings;
+  if (request.stop && request.stop->text() != nullptr) stops.push_back(*request.stop->text());
+  if (request.stop && request.stop->texts() != nullptr) {
+    stops.insert(stops.end(), request.stop->texts()->begin(), request.stop->texts()->end());
+  }
+  return stops;
+}
+
+}  // namespace
+
+Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionRequest& request) {
+  if (model.chat_template == nullptr) {
+    return Unsupported(
+               "the model has no chat template: neither its tokenizer files nor its "
+               "mlc-chat-config.json hold one")
+        .WithReason("no_chat_template");
+  }
+  Json messages = Json::MakeArray();
+  for (const protocol::ChatCompletionMessage& message : request.messages) {
+    messages.Append(message.ToJson());
+  }
+  return model.chat_template->Render(messages, /*tools=*/Json(), /*add_generation_prompt=*/true,
+                                     TemplateContext(request));
+}
+
+Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionRequest& request) {
+  MLC_RETURN_IF_ERROR(CheckSupported(request));
+  MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(model, request));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt));
+  Request out;
+  out.prompt_tokens = model.prompt_prefix;
+  out.prompt_tokens.insert(out.prompt_tokens.end(), ids.begin(), ids.end());
+  out.sampling = BuildSampling(model.config, request);
+  MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
+  out.n = static_cast<int>(request.n);
+  std::optional<int64_t> max_tokens =
+      request.max_completion_tokens ? request.max_completion_tokens : request.max_tokens;
+  out.max_tokens = static_cast<int>(std::min<int64_t>(max_tokens.value_or(-1), INT32_MAX));
+  out.stop_strings = StopStrings(model, request);
+  out.stop_token_ids = model.stop_token_ids;
+  out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;
+  return out;
+}
+
+}  // namespace mlc

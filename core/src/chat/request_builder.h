@@ -1,0 +1,25 @@
+// From a parsed chat completion request to what the engine runs.
+#ifndef MLC_CHAT_REQUEST_BUILDER_H_
+#define MLC_CHAT_REQUEST_BUILDER_H_
+
+#include <string>
+
+#include "chat/model_bundle.h"
+#include "chat/protocol.gen.h"
+#include "engine/request.h"
+
+namespace mlc {
+
+// The prompt's text, by the model's chat template, with the answer's opening appended. Errors:
+// kInvalidArgument, with the template's own message when it refuses the conversation.
+Result<std::string> RenderPrompt(const ModelBundle& model,
+                                 const protocol::ChatCompletionRequest& request);
+
+// Refuses what is not supported, renders, tokenizes, and fills what the request leaves open with
+// the model's defaults. Without a seed a random one is taken. The id is left to the caller.
+Result<Request> BuildRequest(const ModelBundle& model,
+                             const protocol::ChatCompletionRequest& request);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_REQUEST_BUILDER_H_
