@@ -149,7 +149,8 @@ def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
     wanted = [name for name in siblings if any(fnmatch.fnmatch(name, p) for p in patterns)]
     if not prepared and not any(name.endswith(".safetensors") for name in wanted):
         raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")
-    return info.sha, [_remote_file(model, siblings[name]) for name in wanted]
+    files = [_remote_file(model, siblings[name]) for name in wanted]
+    return info.sha, sorted(files, key=lambda file: file.size or 0)
 
 
 def _remote_file(model: HubModel, sibling: Any) -> _RemoteFile:
