@@ -1,10 +1,10 @@
 // The regular expressions of tokenizer files, over Unicode code points.
 //
 // A backtracking matcher with the semantics of Oniguruma, which the reference uses, for what split
-// patterns need: literals, classes (nested, &&, [:posix:]), \p{..}, \s \d \w \h \R, greedy, lazy and
-// possessive quantifiers, alternatives, groups, (?i:..), atomic groups, look-ahead, look-behind of
-// fixed length, anchors and \b. Back-references and recursion are refused. Case is ignored by simple
-// folding.
+// patterns need: literals, classes (nested, &&, [:posix:]), \p{..}, \s \d \w \h \R, greedy, lazy
+// and possessive quantifiers, alternatives, groups, (?i:..), atomic groups, look-ahead, look-behind
+// of fixed length, anchors and \b. Back-references and recursion are refused. Case is ignored by
+// simple folding.
 //
 // Neither the machine's stack nor time can be exhausted by a pattern or a text: loops over one
 // class take no stack, and a search stops with an error after a number of steps that grows

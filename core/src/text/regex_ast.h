@@ -16,7 +16,13 @@ struct RegexNode {
   enum class Kind { kSet, kSequence, kAlternatives, kRepeat, kLook, kAtomic, kAssert };
   enum class Mode { kGreedy, kLazy, kPossessive };
   enum class Assert {
-    kLineBegin, kLineEnd, kTextBegin, kTextEnd, kTextEndOrNewline, kWordEdge, kNoWordEdge,
+    kLineBegin,
+    kLineEnd,
+    kTextBegin,
+    kTextEnd,
+    kTextEndOrNewline,
+    kWordEdge,
+    kNoWordEdge,
   };
   static constexpr int kUnbounded = -1;
 

@@ -262,18 +262,22 @@ Result<RegexNodePtr> Parser::ParseEscape() {
   if (AtEnd()) return Bad("trailing backslash");
   char32_t c = pattern_[pos_++];
   switch (c) {
-    case 'A': return AssertNode(Assert::kTextBegin);
-    case 'z': return AssertNode(Assert::kTextEnd);
-    case 'Z': return AssertNode(Assert::kTextEndOrNewline);
-    case 'b': return AssertNode(Assert::kWordEdge);
-    case 'B': return AssertNode(Assert::kNoWordEdge);
+    case 'A':
+      return AssertNode(Assert::kTextBegin);
+    case 'z':
+      return AssertNode(Assert::kTextEnd);
+    case 'Z':
+      return AssertNode(Assert::kTextEndOrNewline);
+    case 'b':
+      return AssertNode(Assert::kWordEdge);
+    case 'B':
+      return AssertNode(Assert::kNoWordEdge);
     case 'p':
     case 'P': {
       MLC_ASSIGN_OR_RETURN(CodePointRanges set, ParseProperty(c == 'P'));
       return SetNode(std::move(set));
     }
     case 'R': {
-      Options plain;
       Parser newline(R"((?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}]))");
       return newline.Parse();
     }
@@ -289,11 +293,20 @@ Result<RegexNodePtr> Parser::ParseEscape() {
 // \d \s \w \h and their complements.
 bool Parser::ParseSetEscape(char32_t c, CodePointRanges* out) {
   switch (c | 0x20) {
-    case 'd': LookUpProperty("Nd", out); break;
-    case 's': *out = WhiteSpaceRanges(); break;
-    case 'w': *out = OnigWordRanges(); break;
-    case 'h': *out = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}; break;
-    default: return false;
+    case 'd':
+      LookUpProperty("Nd", out);
+      break;
+    case 's':
+      *out = WhiteSpaceRanges();
+      break;
+    case 'w':
+      *out = OnigWordRanges();
+      break;
+    case 'h':
+      *out = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
+      break;
+    default:
+      return false;
   }
   if (c < 'a') *out = ComplementRanges(*out);
   return true;
@@ -318,14 +331,22 @@ Result<char32_t> Parser::ParseHex(int max_digits) {
 
 Result<char32_t> Parser::ParseCharEscape(char32_t c) {
   switch (c) {
-    case 't': return U'\t';
-    case 'n': return U'\n';
-    case 'r': return U'\r';
-    case 'f': return U'\f';
-    case 'v': return U'\v';
-    case 'a': return U'\a';
-    case 'e': return U'\x1B';
-    case 'u': return ParseHex(4);
+    case 't':
+      return U'\t';
+    case 'n':
+      return U'\n';
+    case 'r':
+      return U'\r';
+    case 'f':
+      return U'\f';
+    case 'v':
+      return U'\v';
+    case 'a':
+      return U'\a';
+    case 'e':
+      return U'\x1B';
+    case 'u':
+      return ParseHex(4);
     case 'x': {
       if (!Eat('{')) return ParseHex(2);
       MLC_ASSIGN_OR_RETURN(char32_t value, ParseHex(8));

@@ -24,7 +24,7 @@
 
 namespace mlc {
 
-class Decoder;
+class DecodeChain;
 
 class Tokenizer {
  public:
@@ -52,11 +52,12 @@ class Tokenizer {
   // The raw bytes that the token adds inside a text: " the", "\n", or half a code point. Text-start
   // rules (a first space that is dropped) are left out. "" when the id names no token.
   const std::string& TokenBytes(int32_t id) const;
+  bool HasToken(int32_t id) const;
   // True for tokens that Decode leaves out when skip_special_tokens is set.
   bool IsSpecial(int32_t id) const;
 
-  // For StreamDecoder. nullptr when the file has no decoder (tokens are then joined by spaces).
-  const Decoder* decoder() const;
+  // The decoder at the start of a sequence, for StreamDecoder to copy.
+  const DecodeChain& decode_chain() const;
 
  private:
   struct Impl;

@@ -65,16 +65,26 @@ struct Script {
 const Script* FindScript(std::string_view lower_name) {
   static const Script kScripts[] = {
 #define MLC_SCRIPT(lower, name) {lower, tables::kScript##name, tables::kScript##name##Size}
-      MLC_SCRIPT("arabic", Arabic),     MLC_SCRIPT("armenian", Armenian),
-      MLC_SCRIPT("bengali", Bengali),   MLC_SCRIPT("cyrillic", Cyrillic),
-      MLC_SCRIPT("devanagari", Devanagari), MLC_SCRIPT("georgian", Georgian),
-      MLC_SCRIPT("greek", Greek),       MLC_SCRIPT("han", Han),
-      MLC_SCRIPT("hangul", Hangul),     MLC_SCRIPT("hebrew", Hebrew),
-      MLC_SCRIPT("hiragana", Hiragana), MLC_SCRIPT("katakana", Katakana),
-      MLC_SCRIPT("khmer", Khmer),       MLC_SCRIPT("lao", Lao),
-      MLC_SCRIPT("latin", Latin),       MLC_SCRIPT("myanmar", Myanmar),
-      MLC_SCRIPT("tamil", Tamil),       MLC_SCRIPT("telugu", Telugu),
-      MLC_SCRIPT("thai", Thai),         MLC_SCRIPT("tibetan", Tibetan),
+      MLC_SCRIPT("arabic", Arabic),
+      MLC_SCRIPT("armenian", Armenian),
+      MLC_SCRIPT("bengali", Bengali),
+      MLC_SCRIPT("cyrillic", Cyrillic),
+      MLC_SCRIPT("devanagari", Devanagari),
+      MLC_SCRIPT("georgian", Georgian),
+      MLC_SCRIPT("greek", Greek),
+      MLC_SCRIPT("han", Han),
+      MLC_SCRIPT("hangul", Hangul),
+      MLC_SCRIPT("hebrew", Hebrew),
+      MLC_SCRIPT("hiragana", Hiragana),
+      MLC_SCRIPT("katakana", Katakana),
+      MLC_SCRIPT("khmer", Khmer),
+      MLC_SCRIPT("lao", Lao),
+      MLC_SCRIPT("latin", Latin),
+      MLC_SCRIPT("myanmar", Myanmar),
+      MLC_SCRIPT("tamil", Tamil),
+      MLC_SCRIPT("telugu", Telugu),
+      MLC_SCRIPT("thai", Thai),
+      MLC_SCRIPT("tibetan", Tibetan),
 #undef MLC_SCRIPT
   };
   for (const Script& script : kScripts) {
@@ -94,12 +104,24 @@ std::string LooseName(std::string_view name) {
 
 std::string_view LongCategoryName(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"letter", "l"},           {"uppercaseletter", "lu"},  {"lowercaseletter", "ll"},
-      {"titlecaseletter", "lt"}, {"modifierletter", "lm"},   {"otherletter", "lo"},
-      {"mark", "m"},             {"nonspacingmark", "mn"},   {"number", "n"},
-      {"decimalnumber", "nd"},   {"punctuation", "p"},       {"symbol", "s"},
-      {"mathsymbol", "sm"},      {"currencysymbol", "sc"},   {"separator", "z"},
-      {"spaceseparator", "zs"},  {"other", "c"},             {"control", "cc"},
+      {"letter", "l"},
+      {"uppercaseletter", "lu"},
+      {"lowercaseletter", "ll"},
+      {"titlecaseletter", "lt"},
+      {"modifierletter", "lm"},
+      {"otherletter", "lo"},
+      {"mark", "m"},
+      {"nonspacingmark", "mn"},
+      {"number", "n"},
+      {"decimalnumber", "nd"},
+      {"punctuation", "p"},
+      {"symbol", "s"},
+      {"mathsymbol", "sm"},
+      {"currencysymbol", "sc"},
+      {"separator", "z"},
+      {"spaceseparator", "zs"},
+      {"other", "c"},
+      {"control", "cc"},
   };
   for (const auto& [longer, shorter] : kNames) {
     if (name == longer) return shorter;
@@ -137,7 +159,8 @@ bool IsNumeric(char32_t c) {
   return InPairs(tables::kNumeric17, tables::kNumeric17Size, c);
 }
 bool IsPunctuation(char32_t c) {
-  if (c < 0x80) return c > ' ' && c < 0x7F && !IsNumeric(c) && ((c | 0x20) < 'a' || (c | 0x20) > 'z');
+  if (c < 0x80)
+    return c > ' ' && c < 0x7F && !IsNumeric(c) && ((c | 0x20) < 'a' || (c | 0x20) > 'z');
   return InPairs(tables::kPunctuation8, tables::kPunctuation8Size, c);
 }
 bool IsOther(char32_t c) { return InPairs(tables::kOther8, tables::kOther8Size, c); }

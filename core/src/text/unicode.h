@@ -12,20 +12,48 @@ namespace mlc {
 
 // In the order of the generated table.
 enum class Category : uint8_t {
-  kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe,
-  kPi, kPf, kPo, kSm, kSc, kSk, kSo, kZs, kZl, kZp, kCc, kCf, kCs, kCo, kCn,
+  kLu,
+  kLl,
+  kLt,
+  kLm,
+  kLo,
+  kMn,
+  kMc,
+  kMe,
+  kNd,
+  kNl,
+  kNo,
+  kPc,
+  kPd,
+  kPs,
+  kPe,
+  kPi,
+  kPf,
+  kPo,
+  kSm,
+  kSc,
+  kSk,
+  kSo,
+  kZs,
+  kZl,
+  kZp,
+  kCc,
+  kCf,
+  kCs,
+  kCo,
+  kCn,
 };
 
 // Sorted, disjoint, inclusive.
 using CodePointRanges = std::vector<std::pair<char32_t, char32_t>>;
 
 bool IsWhiteSpace(char32_t c);
-bool IsRustWord(char32_t c);         // \w of the Rust regex crate
-bool IsNumeric(char32_t c);          // Unicode 17, categories Nd, Nl, No
-bool IsPunctuation(char32_t c);      // Unicode 8, category P*, and ASCII punctuation
-bool IsOther(char32_t c);            // Unicode 8, categories Cc, Cf, Co
-bool IsNonspacingMark(char32_t c);   // Unicode 8, category Mn
-bool IsCombiningMark(char32_t c);    // Unicode 9, category M*
+bool IsRustWord(char32_t c);        // \w of the Rust regex crate
+bool IsNumeric(char32_t c);         // Unicode 17, categories Nd, Nl, No
+bool IsPunctuation(char32_t c);     // Unicode 8, category P*, and ASCII punctuation
+bool IsOther(char32_t c);           // Unicode 8, categories Cc, Cf, Co
+bool IsNonspacingMark(char32_t c);  // Unicode 8, category Mn
+bool IsCombiningMark(char32_t c);   // Unicode 9, category M*
 
 // Unicode 16, for split patterns. `name` is "L", "Lu", "Han", "Alphabetic", ..., compared without
 // case, spaces, '-' and '_'. False when the name is not known.

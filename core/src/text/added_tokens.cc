@@ -1,0 +1,202 @@
+#include "text/added_tokens.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+namespace mlc {
+namespace {
+
+constexpr size_t kMaxContentBytes = 4096;  // bounds what one position of the text can cost
+
+bool EndsWithWord(std::string_view text) {
+  if (text.empty()) return false;
+  size_t pos = text.size() - 1;
+  while (pos > 0 && (text[pos] & 0xC0) == 0x80) --pos;
+  return IsRustWord(DecodeUtf8(text, &pos));
+}
+
+bool StartsWithWord(std::string_view text) {
+  size_t pos = 0;
+  return !text.empty() && IsRustWord(DecodeUtf8(text, &pos));
+}
+
+// Where the white space that ends at `pos` begins, but not before `limit`.
+size_t SpaceBegin(std::string_view text, size_t limit, size_t pos) {
+  while (pos > limit) {
+    size_t before = pos - 1;
+    while (before > 0 && (text[before] & 0xC0) == 0x80) --before;
+    size_t after = before;
+    if (!IsWhiteSpace(DecodeUtf8(text, &after))) break;
+    pos = before;
+  }
+  return std::max(pos, limit);
+}
+
+// Where the white space that begins at a place ends. Asked from left to right; every character is
+// looked at once, however many tokens stand in one run of spaces.
+class SpaceEnds {
+ public:
+  explicit SpaceEnds(std::string_view text) : text_(text) {}
+  size_t After(size_t pos) {
+    if (pos >= known_begin_ && pos <= known_end_) return known_end_;
+    known_begin_ = known_end_ = pos;
+    while (known_end_ < text_.size()) {
+      size_t next = known_end_;
+      if (!IsWhiteSpace(DecodeUtf8(text_, &next))) break;
+      known_end_ = next;
+    }
+    return known_end_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t known_begin_ = 1, known_end_ = 0;
+};
+
+Result<AddedToken> ReadToken(const JsonView& view) {
+  AddedToken token;
+  MLC_RETURN_IF_ERROR(view.Check(view.Int("id", 0, UINT32_MAX)));
+  MLC_ASSIGN_OR_RETURN(token.content, view.String("content"));
+  MLC_ASSIGN_OR_RETURN(token.single_word, view.Bool("single_word"));
+  MLC_ASSIGN_OR_RETURN(token.lstrip, view.Bool("lstrip"));
+  MLC_ASSIGN_OR_RETURN(token.rstrip, view.Bool("rstrip"));
+  MLC_ASSIGN_OR_RETURN(token.normalized, view.Bool("normalized"));
+  MLC_ASSIGN_OR_RETURN(token.special, view.Bool("special"));
+  if (token.content.size() > kMaxContentBytes) return view.Bad("content is over 4 KiB");
+  return token;
+}
+
+}  // namespace
+
+bool AddedTokens::Trie::Add(std::string_view content, int32_t id) {
+  if (content.empty()) return false;
+  first_[static_cast<unsigned char>(content[0])] = true;
+  uint32_t node = 0;
+  for (unsigned char byte : content) {
+    auto [child, is_new] = children_.emplace(uint64_t{node} << 8 | byte, num_nodes_);
+    if (is_new) ++num_nodes_;
+    node = child->second;
+  }
+  return ids_.emplace(node, id).second;
+}
+
+size_t AddedTokens::Trie::LongestAt(std::string_view text, size_t pos, int32_t* id) const {
+  if (!first_[static_cast<unsigned char>(text[pos])]) return pos;
+  size_t longest = pos;
+  uint32_t node = 0;
+  for (size_t i = pos; i < text.size(); ++i) {
+    auto child = children_.find(uint64_t{node} << 8 | static_cast<unsigned char>(text[i]));
+    if (child == children_.end()) break;
+    node = child->second;
+    auto found = ids_.find(node);
+    if (found == ids_.end()) continue;
+    longest = i + 1;
+    *id = found->second;
+  }
+  return longest;
+}
+
+Result<AddedTokens> AddedTokens::FromJson(const JsonView& file, const Vocabulary& vocabulary,
+                                          const Normalizer* normalizer) {
+  AddedTokens self;
+  self.next_id_ = vocabulary.num_tokens();
+  if (!file.Optional("added_tokens")) return self;
+  MLC_ASSIGN_OR_RETURN(std::vector<JsonView> list, file.Array("added_tokens"));
+  for (const JsonView& view : list) {
+    MLC_ASSIGN_OR_RETURN(AddedToken token, ReadToken(view));
+    if (!token.content.empty()) MLC_RETURN_IF_ERROR(self.Add(token, vocabulary, normalizer));
+  }
+  MLC_ASSIGN_OR_RETURN(JsonView place, file.Member("added_tokens"));
+  MLC_RETURN_IF_ERROR(self.BuildTries(place));
+  return self;
+}
+
+Status AddedTokens::Add(const AddedToken& token, const Vocabulary& vocabulary,
+                        const Normalizer* normalizer) {
+  std::optional<int32_t> id = TokenToId(token.content);
+  if (!id) id = vocabulary.TokenToId(token.content);
+  if (!id) id = next_id_++;
+  if (token.normalized && normalizer != nullptr) {
+    Piece piece = Piece::OfInput(token.content);
+    MLC_RETURN_IF_ERROR(normalizer->Apply(&piece));
+    if (piece.text != token.content) normalized_[*id] = piece.text;
+  }
+  ids_[token.content] = *id;
+  if (token.special) special_.insert(token.content);
+  tokens_[*id] = token;
+  return Status();
+}
+
+Status AddedTokens::BuildTries(const JsonView& list) {
+  for (const auto& [id, token] : tokens_) {
+    const std::string& content = token.normalized ? *IdToToken(id) : token.content;
+    if (!(token.normalized ? normalized_trie_ : plain_trie_).Add(content, id)) {
+      return list.Bad("\"" + token.content +
+                      "\" is empty or equal to another token once normalized");
+    }
+  }
+  return Status();
+}
+
+std::optional<int32_t> AddedTokens::TokenToId(const std::string& content) const {
+  auto found = ids_.find(content);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+const std::string* AddedTokens::IdToToken(int32_t id) const {
+  auto token = tokens_.find(id);
+  if (token == tokens_.end()) return nullptr;
+  auto normalized = normalized_.find(id);
+  return normalized == normalized_.end() ? &token->second.content : &normalized->second;
+}
+
+Status AddedTokens::Split(std::string_view text, const Normalizer* normalizer,
+                          std::vector<Piece>* out) const {
+  std::vector<Piece> parts;
+  SplitByTrie(plain_trie_, Piece::OfInput(text), &parts);
+  for (Piece& part : parts) {
+    if (part.id >= 0) {
+      out->push_back(std::move(part));
+      continue;
+    }
+    if (normalizer != nullptr) MLC_RETURN_IF_ERROR(normalizer->Apply(&part));
+    SplitByTrie(normalized_trie_, part, out);
+  }
+  return Status();
+}
+
+// Leftmost, then longest matches. A match may stretch over the white space around it; the search
+// goes on behind the match itself, as in the reference.
+void AddedTokens::SplitByTrie(const Trie& trie, const Piece& piece, std::vector<Piece>* out) const {
+  std::string_view text = piece.text;
+  auto add = [&](size_t begin, size_t end, int32_t id) {
+    if (begin >= end) return;
+    out->push_back(piece.Slice(begin, end));
+    out->back().id = id;
+  };
+  size_t done = 0;
+  SpaceEnds spaces(text);
+  for (size_t pos = 0; pos < text.size() && !trie.empty();) {
+    int32_t id = -1;
+    size_t begin = pos, end = trie.LongestAt(text, pos, &id);
+    if (end == pos) {
+      ++pos;
+      continue;
+    }
+    pos = end;
+    const AddedToken& token = tokens_.at(id);
+    bool inside_word = EndsWithWord(text.substr(0, begin)) || StartsWithWord(text.substr(end));
+    if (token.single_word && inside_word) continue;
+    if (token.lstrip) begin = SpaceBegin(text, done, begin);
+    if (token.rstrip) end = spaces.After(end);
+    add(done, begin, -1);
+    add(begin, end, id);
+    done = end;
+  }
+  add(done, text.size(), -1);
+}
+
+}  // namespace mlc

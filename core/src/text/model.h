@@ -1,0 +1,40 @@
+// The model of a tokenizer file: turns one piece of text into token ids.
+#ifndef MLC_TEXT_MODEL_H_
+#define MLC_TEXT_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "text/json_view.h"
+#include "text/vocabulary.h"
+
+namespace mlc {
+
+class TokenModel {
+ public:
+  virtual ~TokenModel() = default;
+
+  // Appends the ids of a piece, which is valid UTF-8 and not empty. Thread-safe.
+  // Errors: kInvalidArgument when a part has neither a token nor an unknown token.
+  virtual Status Tokenize(std::string_view piece, std::vector<int32_t>* ids) const = 0;
+  virtual const Vocabulary& vocabulary() const = 0;
+
+  // Reads the file's "model". Files older than the "type" member are told by their members.
+  static Result<std::unique_ptr<TokenModel>> FromJson(const JsonView& view);
+};
+
+// One function a kind of model; each in a file of its own.
+Result<std::unique_ptr<TokenModel>> MakeBpeModel(const JsonView& view);
+Result<std::unique_ptr<TokenModel>> MakeUnigramModel(const JsonView& view);
+Result<std::unique_ptr<TokenModel>> MakeWordPieceModel(const JsonView& view);
+Result<std::unique_ptr<TokenModel>> MakeWordLevelModel(const JsonView& view);
+
+// "<0x0A>", the token of a single byte in models with byte fallback.
+std::string ByteToken(unsigned char byte);
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_MODEL_H_

@@ -1,0 +1,29 @@
+// Normalizers: rewrite text before it is cut into pieces.
+#ifndef MLC_TEXT_NORMALIZER_H_
+#define MLC_TEXT_NORMALIZER_H_
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "text/json_view.h"
+#include "text/piece.h"
+
+namespace mlc {
+
+class Normalizer {
+ public:
+  virtual ~Normalizer() = default;
+  // Errors: kResourceExhausted when a pattern takes too many steps.
+  virtual Status Apply(Piece* piece) const = 0;
+
+  // Reads the object {"type": ..., ...}.
+  static Result<std::unique_ptr<Normalizer>> FromJson(const JsonView& view);
+};
+
+// SentencePiece's compiled character map; precompiled_charsmap.cc.
+Result<std::unique_ptr<Normalizer>> MakePrecompiledNormalizer(const JsonView& view);
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_NORMALIZER_H_

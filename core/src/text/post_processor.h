@@ -1,0 +1,36 @@
+// Post-processors: the special tokens around a text (BOS, EOS, [CLS], ...).
+#ifndef MLC_TEXT_POST_PROCESSOR_H_
+#define MLC_TEXT_POST_PROCESSOR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "text/json_view.h"
+
+namespace mlc {
+
+// A list of ids with holes for the text; what all kinds of post-processors come down to when one
+// text is encoded. ByteLevel only changes offsets, which we do not keep.
+class PostProcessor {
+ public:
+  // The file's "post_processor"; none at all is allowed.
+  static Result<PostProcessor> FromJson(const JsonView& file);
+
+  std::vector<int32_t> Apply(const std::vector<int32_t>& text_ids, bool add_special_tokens) const;
+
+ private:
+  struct Part {
+    bool is_text;
+    std::vector<int32_t> special_ids;
+  };
+  Status Read(const JsonView& view);
+  Status ReadTemplate(const JsonView& view);
+  Status ReadSurrounding(const JsonView& view);
+  bool is_template_ = false;
+  std::vector<Part> parts_;  // empty: the text alone
+};
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_POST_PROCESSOR_H_

@@ -1,0 +1,28 @@
+// Pre-tokenizers: from normalized text to the pieces that the model sees one by one.
+#ifndef MLC_TEXT_PRE_TOKENIZER_H_
+#define MLC_TEXT_PRE_TOKENIZER_H_
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "text/json_view.h"
+#include "text/piece.h"
+
+namespace mlc {
+
+class PreTokenizer {
+ public:
+  virtual ~PreTokenizer() = default;
+
+  // Replaces each piece that is not an added token by its parts. Empty parts are left out.
+  // Errors: kResourceExhausted when a pattern takes too many steps.
+  virtual Status Apply(std::vector<Piece>* pieces) const = 0;
+
+  // Reads the object {"type": ..., ...}.
+  static Result<std::unique_ptr<PreTokenizer>> FromJson(const JsonView& view);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_PRE_TOKENIZER_H_

@@ -1,0 +1,45 @@
+// Decode and StreamDecoder run the same chain of stages (text/decoder.h), which is why their texts
+// are equal. Text is held back only where it is not decided yet: the first bytes of a code point, a
+// run of byte tokens ("<0xE2>") until it ends, a token before which a suffix rule may still change
+// it, and, behind a Fuse decoder, everything that a Replace with a longer pattern waits for.
+#include "text/stream_decoder.h"
+
+#include <utility>
+
+#include "text/decoder.h"
+
+namespace mlc {
+
+struct StreamDecoder::State {
+  const Tokenizer* tokenizer;
+  bool skip_special_tokens;
+  DecodeChain chain;
+};
+
+StreamDecoder::StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens)
+    : state_(new State{tokenizer, skip_special_tokens, tokenizer->decode_chain()}) {}
+StreamDecoder::StreamDecoder(const StreamDecoder& other) : state_(new State(*other.state_)) {}
+StreamDecoder& StreamDecoder::operator=(const StreamDecoder& other) {
+  if (this != &other) state_ = std::make_unique<State>(*other.state_);
+  return *this;
+}
+StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
+StreamDecoder& StreamDecoder::operator=(StreamDecoder&&) noexcept = default;
+StreamDecoder::~StreamDecoder() = default;
+
+std::string StreamDecoder::Put(int32_t id) {
+  const Tokenizer& tokenizer = *state_->tokenizer;
+  bool skipped = state_->skip_special_tokens && tokenizer.IsSpecial(id);
+  if (!tokenizer.HasToken(id) || skipped) return "";
+  state_->chain.PutToken(tokenizer.IdToToken(id));
+  return state_->chain.Take();
+}
+
+std::string StreamDecoder::Finish() {
+  state_->chain.Finish();
+  std::string text = state_->chain.Take();
+  state_->chain = state_->tokenizer->decode_chain();
+  return text;
+}
+
+}  // namespace mlc
