@@ -94,15 +94,14 @@ class _Lowering:
         return found
 
     def _declaration(self, model: type) -> ir.Declaration:
-        if not inspect.getdoc(model):
-            raise SchemaError(f"{model.__name__}: has no description")
+        if not issubclass(model, (Model, OneOf, ClosedEnum, OpenEnum)):
+            raise SchemaError(f"{model.__name__}: is no Model, OneOf or enum")
+        _check_sentence(model.__doc__ or "", model.__name__)
         if issubclass(model, (ClosedEnum, OpenEnum)):
             return _enum(model)
         if issubclass(model, OneOf):
             return self._union(model)
-        if issubclass(model, Model):
-            return self._struct(model)
-        raise SchemaError(f"{model.__name__}: is no Model, OneOf or enum")
+        return self._struct(model)
 
     def _struct(self, model: type[Model]) -> ir.Struct:
         fields = tuple(self._field(model, n, info) for n, info in model.model_fields.items())
@@ -115,6 +114,7 @@ class _Lowering:
         extra = info.json_schema_extra
         if not info.description or not isinstance(extra, dict):
             raise SchemaError(f"{where}: is not written with field(...)")
+        _check_sentence(info.description, where)
         annotation, nullable = _without_none(info.annotation)
         type_ = self.type_of(annotation, info.metadata, where)
         default = _default(info, where)
@@ -214,9 +214,16 @@ class _Lowering:
 
 
 def _enum(model: type[ClosedEnum] | type[OpenEnum]) -> ir.Enum:
+    for member in model:
+        _check_sentence(member.description, f"{model.__name__}.{member.name}")
     values = tuple(ir.EnumValue(member.value, member.description) for member in model)
     is_open = issubclass(model, OpenEnum)
     return ir.Enum(ir.Names(model.__name__), _doc(model), values, is_open, ir.Usage())
+
+
+def _check_sentence(description: str, where: str) -> None:
+    if not description.rstrip().endswith("."):
+        raise SchemaError(f"{where}: needs a description that ends in a full stop")
 
 
 def _names(model: type[Model] | type[OneOf]) -> ir.Names:

@@ -61,9 +61,10 @@ def check_distinct(where: str, names: list[str]) -> None:
 
 def field_doc(field: ir.Field) -> str:
     """The field's sentence, then what is known of its values."""
-    facts = [field.description, _range(leaf_limits(field.type))]
+    leaf = leaf_limits(field.type)
+    facts = [field.description, _range(leaf), _count("Length", leaf)]
     if isinstance(field.type, ir.ListOf):
-        facts.append(_count(field.type.limits))
+        facts.append(_count("Items", field.type.limits))
     if field.required_when:
         roles = " or ".join(f"`{value}`" for value in field.required_when.values)
         facts.append(f"Required when `{field.required_when.field}` is {roles}.")
@@ -96,11 +97,11 @@ def _bound(words: str, bound: float | None) -> str:
     return "" if bound is None else f"{words} {bound:g}"
 
 
-def _count(limits: ir.Limits) -> str:
+def _count(word: str, limits: ir.Limits) -> str:
     low = "" if limits.min_length is None else f"at least {limits.min_length}"
     high = "" if limits.max_length is None else f"at most {limits.max_length}"
     parts = " and ".join(part for part in (low, high) if part)
-    return f"Items: {parts}." if parts else ""
+    return f"{word}: {parts}." if parts else ""
 
 
 def _show(default: bool | int | float | str) -> str:

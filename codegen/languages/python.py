@@ -239,7 +239,7 @@ def _doc(text: str, indent: str = "") -> str:
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     width = WIDTH - len(indent) - len('"""' * 2)
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width) or [""]]
-    if len(lines) == 1:
+    if len(lines) == 1 and not text.endswith('"'):
         return f'"""{lines[0]}"""'
     body = "\n".join(f"{indent}{line}".rstrip() for line in lines[1:])
     return f'"""{lines[0]}\n{body}\n{indent}"""'

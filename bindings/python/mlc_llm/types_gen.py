@@ -114,7 +114,7 @@ class ImageURLParam(TypedDict, total=False):
     """Where an image is."""
 
     url: Required[str]
-    """The image: a `data:` URL with its bytes in base64, or an address."""
+    """The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1."""
 
     detail: ImageDetail | None
     """How closely the model looks."""
@@ -233,7 +233,7 @@ class FunctionDefinitionParam(TypedDict, total=False):
     """A function that the model may call."""
 
     name: Required[str]
-    """The function's name, by which the model calls it."""
+    """The function's name, by which the model calls it. Length: at least 1."""
 
     description: str | None
     """What the function does; the model chooses by it when to call."""
@@ -263,7 +263,7 @@ class NamedFunctionParam(TypedDict, total=False):
     """A function by its name."""
 
     name: Required[str]
-    """The function's name."""
+    """The function's name. Length: at least 1."""
 
 
 class ChatCompletionNamedToolChoiceParam(TypedDict, total=False):
@@ -305,7 +305,7 @@ class JSONSchemaParam(TypedDict, total=False):
     """A JSON Schema with a name."""
 
     name: Required[str]
-    """The schema's name."""
+    """The schema's name. Length: at least 1 and at most 64."""
 
     description: str | None
     """What the answer is for; the model may read it."""
@@ -334,7 +334,7 @@ class ResponseFormatRegexParam(TypedDict, total=False):
     """The kind of format."""
 
     regex: Required[str]
-    """The regular expression, in ECMAScript's syntax."""
+    """The regular expression, in ECMAScript's syntax. Length: at least 1."""
 
 
 class ResponseFormatGrammarParam(TypedDict, total=False):
@@ -344,20 +344,22 @@ class ResponseFormatGrammarParam(TypedDict, total=False):
     """The kind of format."""
 
     grammar: Required[str]
-    """The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`."""
+    """The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`. Length: at
+    least 1.
+    """
 
 
 class StructuralTagParam(TypedDict, total=False):
     """A stretch of the answer, between two texts, that has a shape."""
 
     begin: Required[str]
-    """The text that opens the stretch."""
+    """The text that opens the stretch. Length: at least 1."""
 
     schema: Required[Mapping[str, object]]
     """The JSON Schema."""
 
     end: Required[str]
-    """The text that closes the stretch."""
+    """The text that closes the stretch. Length: at least 1."""
 
 
 class ResponseFormatStructuralTagParam(TypedDict, total=False):

@@ -62,7 +62,7 @@ wire::Words WireWords(ImageDetail);
 
 // Where an image is.
 struct ImageURL {
-  // The image: a `data:` URL with its bytes in base64, or an address.
+  // The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1.
   std::string url;
   // How closely the model looks.
   std::optional<ImageDetail> detail;
@@ -187,7 +187,7 @@ struct Stop {
 
 // A function that the model may call.
 struct FunctionDefinition {
-  // The function's name, by which the model calls it.
+  // The function's name, by which the model calls it. Length: at least 1.
   std::string name;
   // What the function does; the model chooses by it when to call.
   std::optional<std::string> description;
@@ -224,7 +224,7 @@ wire::Words WireWords(ToolChoiceMode);
 
 // A function by its name.
 struct NamedFunction {
-  // The function's name.
+  // The function's name. Length: at least 1.
   std::string name;
 
   static Result<NamedFunction> Parse(const Json& json, const wire::Path& path = {});
@@ -288,7 +288,7 @@ struct ResponseFormatJSONObject {
 
 // A JSON Schema with a name.
 struct JSONSchema {
-  // The schema's name.
+  // The schema's name. Length: at least 1 and at most 64.
   std::string name;
   // What the answer is for; the model may read it.
   std::optional<std::string> description;
@@ -316,7 +316,7 @@ struct ResponseFormatJSONSchema {
 struct ResponseFormatRegex {
   // The kind of format.
   static constexpr char kType[] = "regex";
-  // The regular expression, in ECMAScript's syntax.
+  // The regular expression, in ECMAScript's syntax. Length: at least 1.
   std::string regex;
 
   static Result<ResponseFormatRegex> Parse(const Json& json, const wire::Path& path = {});
@@ -327,7 +327,8 @@ struct ResponseFormatRegex {
 struct ResponseFormatGrammar {
   // The kind of format.
   static constexpr char kType[] = "grammar";
-  // The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`.
+  // The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`. Length: at
+  // least 1.
   std::string grammar;
 
   static Result<ResponseFormatGrammar> Parse(const Json& json, const wire::Path& path = {});
@@ -336,11 +337,11 @@ struct ResponseFormatGrammar {
 
 // A stretch of the answer, between two texts, that has a shape.
 struct StructuralTag {
-  // The text that opens the stretch.
+  // The text that opens the stretch. Length: at least 1.
   std::string begin;
   // The JSON Schema.
   Json schema;
-  // The text that closes the stretch.
+  // The text that closes the stretch. Length: at least 1.
   std::string end;
 
   static Result<StructuralTag> Parse(const Json& json, const wire::Path& path = {});

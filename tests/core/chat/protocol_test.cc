@@ -307,10 +307,14 @@ TEST(ProtocolParse, ErrorsNameTheFirstFaultOnly) {
   EXPECT_EQ(parsed.status().param(), "n");  // the schema's order, not the document's
 }
 
-TEST(EngineConfig, RangesOfOverrides) {
+TEST(EngineConfig, RangesAndMisspeltKeys) {
   Result<EngineConfig> parsed = EngineConfig::Parse(Text(R"({"gpu_memory_utilization": 1.5})"));
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.status().param(), "gpu_memory_utilization");
+  parsed = EngineConfig::Parse(Text(R"({"max_num_sequences": 4})"));
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.status().message(), "Unrecognized parameter: 'max_num_sequences'.");
+  EXPECT_EQ(parsed.status().reason(), "unknown_parameter");
   parsed = EngineConfig::Parse(Text(R"({"sliding_window_size": -1, "mode": "interactive"})"));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   EXPECT_EQ(parsed->mode, EngineMode::kInteractive);

@@ -1,0 +1,142 @@
+"""A schema with each feature once: what the golden files are generated from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from codegen.schema.base import (
+    AnyJson,
+    AnyObject,
+    Case,
+    ClosedEnum,
+    Model,
+    OneOf,
+    OpenEnum,
+    ProtocolRoots,
+    RouteModel,
+    field,
+)
+
+
+class Colour(ClosedEnum):
+    """A closed enum.
+
+    Its description has two paragraphs.
+    """
+
+    DEFAULT = "default", "A reserved word."
+    DARK_RED = "dark-red", "A hyphen."
+
+
+class Mood(OpenEnum):
+    """An open enum."""
+
+    FINE = "fine", "All is well."
+
+
+class Circle(Model):
+    """A tagged member."""
+
+    kind: Literal["circle"] = field(..., "A constant.")
+    radius: float = field(..., "An exclusive bound.", gt=0, lt=10)
+
+
+class Square(Model):
+    """Another tagged member."""
+
+    kind: Literal["square"] = field(..., "A constant.")
+    side: int = field(..., "Inclusive bounds and a unit.", ge=1, le=9, unit="cm")
+
+
+class Shape(OneOf):
+    """A union of tagged objects."""
+
+    root: Annotated[Circle | Square, Field(discriminator="kind")]
+
+
+class Anything(OneOf):
+    """A union by JSON type, one member of each."""
+
+    root: (
+        Annotated[bool, Case("yes")]
+        | Annotated[float, Field(ge=0), Case("number")]
+        | Annotated[str, Field(min_length=1), Case("value")]
+        | Annotated[list[Shape], Field(max_length=2), Case("shapes")]
+        | Annotated[AnyObject, Case("object")]
+    )
+
+
+class Options(Model):
+    """A closed object with another name in Python."""
+
+    names = {"python": "Settings"}
+    closed = True
+
+    size: int | None = field(None, "A size.", ge=1)
+    colour: Colour | None = field(None, "An optional enum.")
+
+
+class Keywords(Model):
+    """Names that languages reserve."""
+
+    default: bool = field(..., "Reserved in C++.")
+    in_: str = field(..., "Reserved in Python and Swift.", wire_name="in")
+    when: str = field(..., "Reserved in Kotlin.")
+    object: str = field(..., "Reserved in Kotlin.")
+    schema_: str | None = field(None, "A member of pydantic's models.", wire_name="schema")
+    writer: int = field(..., "The word for a helper.")
+
+
+class Request(Model):
+    """A request with every kind of field."""
+
+    stream: bool = field(False, "A default of false.")
+    colour: Colour = field(Colour.DARK_RED, "A default word.")
+    words: list[str] = field(..., "A list with bounds.", min_length=1, max_length=3)
+    reason: str | None = field(None, "An optional text with bounds.", min_length=2, max_length=4)
+    paint: Colour = field(..., "A required enum.")
+    why: str | None = field(
+        None, "Required at times.", required_when=("paint", ("default", "dark-red"))
+    )
+    by_id: dict[int, Annotated[float, Field(le=5)]] | None = field(None, "A map by number.")
+    by_name: dict[str, bool] | None = field(None, "A map by word.")
+    shape: Shape = field(..., "A union.")
+    anything: Anything | None = field(None, "Another union.")
+    raw: AnyJson | None = field(None, "Any JSON.")
+    raw_object: AnyObject = field(..., "Any object.")
+    title: str = field("none", "A default text.")
+    count: int = field(
+        3, "A default number, with a long description: " + "many words, " * 9 + "so."
+    )
+    options: Options | None = field(None, "A nested object.")
+    keywords: Keywords | None = field(None, "Names that languages reserve.")
+
+
+class Reply(Model):
+    """A response."""
+
+    kind: Literal["reply"] = field(..., "A constant.")
+    mood: Mood | None = field(None, "An open enum that is null when absent.", always=True)
+    moods: list[Mood] = field(..., "A list of them.")
+    shape: Shape | None = field(None, "A union that is written.")
+    keywords: Keywords | None = field(None, "Names that languages reserve.")
+    numbers: dict[str, float] | None = field(None, "A map that is written.")
+
+
+class Piece(Model):
+    """A piece of a response."""
+
+    text: str = field(..., 'A text with a \\ and """quotes""".')
+
+
+PROTOCOL = ProtocolRoots(
+    requests=(Request, Options),
+    responses=(Reply, Piece, Options),
+    routes=(
+        RouteModel(
+            name="small.talk", request=Request, response=Reply, chunk=Piece, stream_field="stream"
+        ),
+    ),
+)

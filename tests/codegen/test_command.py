@@ -1,0 +1,82 @@
+"""`python -m codegen`: the files of the repository are current, and a new field is one edit."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codegen import formatters
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = (
+    "core/src/chat/protocol.gen.h",
+    "core/src/chat/protocol.gen.cc",
+    "bindings/python/mlc_llm/types_gen.py",
+    "bindings/python/mlc_llm/completions_gen.py",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _formatters() -> None:
+    try:
+        formatters.format_text("x.cc", "")
+        formatters.format_text("x.py", "")
+    except formatters.FormatterError as error:
+        pytest.skip(str(error))
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "codegen", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+
+
+def test_the_repository_is_current() -> None:
+    done = run("--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_file_begins_with_source_command_and_hash() -> None:
+    hashes = set()
+    for path in GENERATED:
+        first, second = (ROOT / path).read_text(encoding="utf-8").splitlines()[:2]
+        assert first.lstrip("/# ").startswith("Generated from codegen/schema by `python -m codegen")
+        match = re.fullmatch(r"(?://|#) Schema hash: ([0-9a-f]{16})", second)
+        assert match, second
+        hashes.add(match[1])
+    assert len(hashes) == 1
+
+
+def test_check_shows_a_stale_file_and_writes_nothing(tmp_path: Path) -> None:
+    assert run("--root", str(tmp_path)).returncode == 0
+    assert run("--check", "--root", str(tmp_path)).returncode == 0
+    stale = tmp_path / GENERATED[0]
+    stale.write_text(stale.read_text().replace("kSchemaHash", "kOther"))
+    before = stale.read_text()
+    done = run("--check", "--root", str(tmp_path))
+    assert done.returncode == 1
+    assert "-inline constexpr char kOther[]" in done.stdout
+    assert "+inline constexpr char kSchemaHash[]" in done.stdout
+    assert "python -m codegen" in done.stderr
+    assert stale.read_text() == before
+
+
+def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
+    shutil.copy(ROOT / ".clang-format", tmp_path)
+    schema = tmp_path / "codegen/schema/chat_request.py"
+    before = "    user: str | None ="
+    text = schema.read_text()
+    assert before in text
+    mood = '    mood: int | None = field(None, "How merry the answer is.", ge=0, le=9)\n'
+    schema.write_text(text.replace(before, mood + before))
+    done = run(cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    header, source, types, _ = ((tmp_path / path).read_text() for path in GENERATED)
+    assert "  std::optional<int64_t> mood;" in header
+    assert 'reader.Optional("mood", &out.mood, wire::Limits().AtLeast(0).AtMost(9));' in source
+    assert '    mood: int | None\n    """How merry the answer is. Range: at least 0' in types

@@ -1,0 +1,111 @@
+"""The text that each template makes of a small schema, line by line.
+
+After a change that is meant: `python tests/codegen/test_golden.py` writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+GOLDEN = HERE / "golden"
+sys.path[:0] = [str(HERE), str(ROOT)]
+
+import small_schema  # noqa: E402
+
+from codegen import formatters  # noqa: E402
+from codegen.__main__ import generate  # noqa: E402
+from codegen.languages import common, cpp, python  # noqa: E402
+from codegen.lower import lower  # noqa: E402
+
+LANGUAGES = {"cpp": cpp, "python": python}
+TEMPLATES = sorted(common.TEMPLATES.glob("*/*.j2"))
+
+
+def golden_path(path: str) -> Path:
+    return GOLDEN / (Path(path).name + ".txt")
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    try:
+        return generate(lower(small_schema.PROTOCOL))
+    except formatters.FormatterError as error:
+        pytest.skip(str(error))
+
+
+def test_golden_files_are_what_is_generated(files: dict[str, str]) -> None:
+    assert {golden_path(path) for path in files} == set(GOLDEN.iterdir())
+    for path, text in files.items():
+        assert text == golden_path(path).read_text(encoding="utf-8"), path
+
+
+def test_formatters_leave_the_output_alone(files: dict[str, str]) -> None:
+    for path, text in files.items():
+        assert formatters.format_text(path, text) == text, path
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda t: f"{t.parent.name}/{t.name}")
+def test_every_template_line_matters(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any one line that is not blank, the output is another, or there is none."""
+    language = LANGUAGES[template.parent.name]
+    protocol = lower(small_schema.PROTOCOL)
+    whole = language.generate(protocol)
+    copy = tmp_path / "templates"
+    shutil.copytree(common.TEMPLATES, copy)
+    monkeypatch.setattr(common, "TEMPLATES", copy)
+    lines = template.read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        rest = "".join(lines[:number] + lines[number + 1 :])
+        (copy / template.parent.name / template.name).write_text(rest, encoding="utf-8")
+        try:
+            changed = language.generate(protocol)
+        except Exception:  # any failure shows that the line is needed
+            continue
+        assert changed != whole, f"{template.name}:{number + 1} has no effect: {line}"
+
+
+def test_generated_cpp_compiles_without_a_warning(files: dict[str, str], tmp_path: Path) -> None:
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    (tmp_path / "chat").mkdir()
+    for path, text in files.items():
+        if path.startswith("core/"):
+            (tmp_path / "chat" / Path(path).name).write_text(text, encoding="utf-8")
+    source = tmp_path / "chat" / "protocol.gen.cc"
+    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    includes = [f"-I{tmp_path}", f"-I{ROOT / 'core' / 'src'}"]
+    done = subprocess.run(
+        [compiler, *flags, *includes, str(source)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_generated_python_type_checks(files: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    package = tmp_path / "small"
+    package.mkdir()
+    (package / "__init__.py").write_text("", encoding="utf-8")
+    for path, text in files.items():
+        if path.endswith(".py"):
+            (package / Path(path).name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "small"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for _path, _text in generate(lower(small_schema.PROTOCOL)).items():
+        golden_path(_path).write_text(_text, encoding="utf-8")
