@@ -35,7 +35,8 @@ inline void BindStatus(pybind11::module_& m) {
       if (error) std::rethrow_exception(error);
     } catch (const CoreError& e) {
       const Status& s = e.status;
-      py::tuple args = py::make_tuple(static_cast<int>(s.code()), s.message(), s.param(), s.reason());
+      py::tuple args =
+          py::make_tuple(static_cast<int>(s.code()), s.message(), s.param(), s.reason());
       PyErr_SetObject(type, args.ptr());
     }
   });

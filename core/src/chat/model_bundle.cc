@@ -88,6 +88,14 @@ Status LoadTemplate(const ByteSource& source, ModelBundle* bundle) {
 
 }  // namespace
 
+GrammarCompiler& LazyGrammarCompiler::Get(const Tokenizer& tokenizer, int vocab_size,
+                                          const std::vector<int32_t>& stop_token_ids) {
+  std::call_once(once_, [&] {
+    compiler_ = std::make_unique<GrammarCompiler>(tokenizer, vocab_size, stop_token_ids);
+  });
+  return *compiler_;
+}
+
 Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
   constexpr char kConfig[] = "mlc-chat-config.json";
   constexpr char kTokenizer[] = "tokenizer.json";

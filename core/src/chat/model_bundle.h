@@ -3,16 +3,29 @@
 #define MLC_CHAT_MODEL_BUNDLE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "chat/chat_template.h"
+#include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "runtime/byte_source.h"
 #include "text/tokenizer.h"
 
 namespace mlc {
+
+// The model's grammar compiler, made when it is first needed: describing a vocabulary takes time.
+class LazyGrammarCompiler {
+ public:
+  GrammarCompiler& Get(const Tokenizer& tokenizer, int vocab_size,
+                       const std::vector<int32_t>& stop_token_ids);
+
+ private:
+  std::once_flag once_;
+  std::unique_ptr<GrammarCompiler> compiler_;
+};
 
 struct ModelBundle {
   ChatConfig config;
@@ -21,6 +34,7 @@ struct ModelBundle {
   std::vector<int32_t> prompt_prefix;                 // tokens before the rendered text
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
+  std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };
 
 // Reads mlc-chat-config.json, tokenizer.json and the chat template: chat_template.jinja, or

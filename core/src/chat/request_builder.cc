@@ -37,9 +37,6 @@ Status CheckSupported(const ChatCompletionRequest& request) {
   if (WantsTools(request)) {
     return Refuse("tools", "are not supported yet; leave them out or set tool_choice to 'none'");
   }
-  if (request.response_format && request.response_format->text() == nullptr) {
-    return Refuse("response_format", "other than 'text' is not supported yet");
-  }
   if (request.modalities &&
       (request.modalities->size() != 1 || request.modalities->front() != "text")) {
     return Refuse("modalities", "other than ['text'] are not supported");
@@ -109,6 +106,34 @@ std::vector<std::string> StopStrings(const ModelBundle& model,
   return stops;
 }
 
+// A JSON Schema as text, from either of the forms in which requests carry it.
+std::string SchemaText(const protocol::ResponseFormatJSONObject& format) {
+  if (!format.schema) return "";
+  return format.schema->text() ? *format.schema->text() : format.schema->object()->Dump();
+}
+
+Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
+                                            const ChatCompletionRequest& request) {
+  if (!request.response_format || request.response_format->text()) return std::optional<Grammar>();
+  const protocol::ResponseFormat& format = *request.response_format;
+  std::string schema;
+  if (format.json_object()) {
+    schema = SchemaText(*format.json_object());
+  } else if (format.json_schema() && format.json_schema()->json_schema.schema) {
+    schema = format.json_schema()->json_schema.schema->Dump();
+  } else if (!format.json_schema()) {
+    return Refuse("response_format.type",
+                  "supports text, json_object and json_schema so far; regex, grammar and "
+                  "structural_tag are not supported yet");
+  }
+  GrammarCompiler& compiler =
+      model.grammar_compiler->Get(*model.tokenizer, model.config.vocab_size, model.stop_token_ids);
+  Result<Grammar> grammar =
+      schema.empty() ? compiler.CompileJsonObject() : compiler.CompileJsonSchema(schema);
+  if (!grammar.ok()) return std::move(grammar).status();
+  return std::optional<Grammar>(std::move(grammar).value());
+}
+
 }  // namespace
 
 Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionRequest& request) {
@@ -141,6 +166,7 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
   out.max_tokens = static_cast<int>(std::min<int64_t>(max_tokens.value_or(-1), INT32_MAX));
   out.stop_strings = StopStrings(model, request);
   out.stop_token_ids = model.stop_token_ids;
+  MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request));
   out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;
   return out;
 }

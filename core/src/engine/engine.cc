@@ -233,6 +233,7 @@ Status Engine::SampleInto(Sequence* sequence, const float* logits) {
   const SamplingParams& params = sequence->request->request.sampling;
   std::copy_n(logits, vocab_size_, scratch_.begin());
   ApplyBiasAndPenalties(params, sequence->counts(), scratch_.data(), vocab_size_);
+  sequence->MaskByGrammar(scratch_.data(), vocab_size_);
   MLC_ASSIGN_OR_RETURN(int32_t id,
                        SampleToken(params, scratch_.data(), vocab_size_, sequence->NextUniform()));
   GeneratedToken token{id, std::nullopt};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "grammar/grammar.h"
 #include "sampling/logits.h"
 #include "sampling/sampler_cpu.h"
 
@@ -25,7 +26,8 @@ struct Request {
   int max_tokens = -1;                 // of each choice; -1: as far as the context reaches
   std::vector<std::string> stop_strings;
   std::vector<int32_t> stop_token_ids;
-  bool ignore_eos = false;  // stop tokens are tokens like others; for benchmarks
+  std::optional<Grammar> grammar;  // that the answer must follow
+  bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
 };
 
 struct GeneratedToken {

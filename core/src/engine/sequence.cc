@@ -14,7 +14,16 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
       tokens_(request->request.prompt_tokens),
       num_prompt_tokens_(static_cast<int>(tokens_.size())),
       decoder_(tokenizer, /*skip_special_tokens=*/true),
-      stops_(request->request.stop_strings) {}
+      stops_(request->request.stop_strings) {
+  if (request->request.grammar) grammar_.emplace(*request->request.grammar);
+}
+
+void Sequence::MaskByGrammar(float* logits, int vocab_size) {
+  if (!grammar_) return;
+  std::vector<int32_t> mask;
+  grammar_->FillMask(&mask);
+  ApplyMask(mask, logits, vocab_size);
+}
 
 double Sequence::NextUniform() const {
   uint64_t seed = request->request.sampling.seed + static_cast<uint64_t>(choice);
@@ -50,6 +59,7 @@ void Sequence::Accept(GeneratedToken token, int max_length) {
   Delta& delta = CurrentDelta();
   ++request->completion_tokens;
   if (IsStopToken(token.id)) return Finish(FinishReason::kStop, &delta);
+  if (grammar_) grammar_->Accept(token.id);
   tokens_.push_back(token.id);
   counts_.Add(token.id);
   StopMatcher::Out out = stops_.Put(decoder_.Put(token.id));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "grammar/grammar.h"
 #include "kv/kv_cache.h"
 #include "text/stop_matcher.h"
 #include "text/stream_decoder.h"
@@ -43,6 +44,8 @@ class Sequence {
   const TokenCounts& counts() const { return counts_; }
   int num_computed = 0;  // tokens whose keys and values are in the cache
 
+  // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
+  void MaskByGrammar(float* logits, int vocab_size);
   // The number that chooses the next token; the same after a preemption.
   double NextUniform() const;
   // Takes a sampled token: appends it, or ends the choice. `max_length` bounds prompt and answer
@@ -61,6 +64,7 @@ class Sequence {
   TokenCounts counts_;
   StreamDecoder decoder_;
   StopMatcher stops_;
+  std::optional<GrammarMatcher> grammar_;
   std::optional<FinishReason> finish_;
 };
 

@@ -1,0 +1,158 @@
+// The engine through the C ABI: JSON in, JSON out, one Python callable a request.
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+
+#include "bindings.h"
+#include "mlc_llm.h"
+#include "status.h"
+
+namespace py = pybind11;
+
+namespace mlc {
+namespace {
+
+// Takes the status over and throws what it holds, with the GIL held.
+void Check(MLCStatus* status) {
+  if (status == nullptr) return;
+  Result<Json> json = Json::Parse(mlc_status_get_error_json(status));
+  Status error(static_cast<StatusCode>(mlc_status_get_code(status)),
+               mlc_status_get_message(status));
+  mlc_status_free(status);
+  const Json* object = json.ok() ? json->Find("error") : nullptr;
+  auto text = [&](const char* key) {
+    const Json* value = object == nullptr ? nullptr : object->Find(key);
+    return value != nullptr && value->is_string() ? value->as_string() : std::string();
+  };
+  throw CoreError{std::move(error).WithParam(text("param")).WithReason(text("code"))};
+}
+
+// A Python exception inside a callback cannot go anywhere: it is printed and the stream goes on.
+template <typename Call>
+void CallPython(Call&& call) {
+  try {
+    call();
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("mlc_llm callback");
+  }
+}
+
+// Owns the callable; freed after the last event.
+void OnEvent(void* user, int32_t kind, const char* json, size_t size) {
+  py::gil_scoped_acquire gil;
+  auto* callback = static_cast<py::object*>(user);
+  CallPython([&] { (*callback)(kind, py::str(json, size)); });
+  if (kind != MLC_EVENT_CHUNK) delete callback;
+}
+
+int32_t OnProgress(void* user, double fraction, const char* what) {
+  py::gil_scoped_acquire gil;
+  bool go_on = PyErr_CheckSignals() == 0;  // Ctrl-C while loading
+  CallPython([&] {
+    if (go_on) (*static_cast<py::object*>(user))(fraction, what);
+  });
+  return go_on ? 0 : 1;
+}
+
+class PyEngine {
+ public:
+  explicit PyEngine(const std::string& config_json) {
+    Check(mlc_engine_create(config_json.c_str(), &engine_));
+  }
+  ~PyEngine() { Close(); }
+
+  void Load(const std::string& model_json, const py::object& progress) {
+    py::object callback = progress;
+    MLCStatus* status;
+    {
+      py::gil_scoped_release release;
+      status = mlc_engine_load(engine_, model_json.c_str(),
+                               callback.is_none() ? nullptr : OnProgress, &callback);
+    }
+    if (PyErr_Occurred()) {
+      mlc_status_free(status);
+      throw py::error_already_set();
+    }
+    Check(status);
+  }
+
+  uint64_t Submit(const std::string& route, const std::string& json, const py::object& callback) {
+    auto owned = std::make_unique<py::object>(callback);
+    uint64_t id = 0;
+    MLCStatus* status;
+    {
+      py::gil_scoped_release release;
+      status = mlc_engine_submit(engine_, route.c_str(), json.data(), json.size(), nullptr, 0,
+                                 OnEvent, owned.get(), &id);
+    }
+    Check(status);
+    owned.release();
+    return id;
+  }
+
+  std::string Metrics() {
+    char* json = nullptr;
+    Check(mlc_engine_metrics(engine_, &json));
+    std::string text = json;
+    mlc_string_free(json);
+    return text;
+  }
+
+  template <MLCStatus* (*function)(MLCEngine*)>
+  void Call() {
+    MLCStatus* status;
+    {
+      py::gil_scoped_release release;
+      status = function(engine_);
+    }
+    Check(status);
+  }
+
+  void Abort(uint64_t id) { Check(mlc_engine_abort(engine_, id)); }
+
+  void Close() {
+    py::gil_scoped_release release;  // the last callbacks need the GIL
+    mlc_engine_destroy(engine_);
+    engine_ = nullptr;
+  }
+
+ private:
+  MLCEngine* engine_ = nullptr;
+};
+
+std::string ListDevices() {
+  char* json = nullptr;
+  Check(mlc_list_devices(&json));
+  std::string text = json;
+  mlc_string_free(json);
+  return text;
+}
+
+}  // namespace
+
+void BindEngine(py::module_& m) {
+  m.def("abi_version", &mlc_abi_version);
+  m.def("schema_hash", &mlc_schema_hash);
+  m.def("version", &mlc_version);
+  m.def("list_devices", &ListDevices, "JSON: [{name, found, reason}] in the order of `auto`.");
+  m.attr("EVENT_CHUNK") = static_cast<int>(MLC_EVENT_CHUNK);
+  m.attr("EVENT_RESULT") = static_cast<int>(MLC_EVENT_RESULT);
+  m.attr("EVENT_DONE") = static_cast<int>(MLC_EVENT_DONE);
+  m.attr("EVENT_ERROR") = static_cast<int>(MLC_EVENT_ERROR);
+  py::class_<PyEngine>(m, "Engine")
+      .def(py::init<const std::string&>(), py::arg("config_json"))
+      .def("load", &PyEngine::Load, py::arg("model_json"), py::arg("progress") = py::none())
+      .def("unload", &PyEngine::Call<mlc_engine_unload>)
+      .def("submit", &PyEngine::Submit, py::arg("route"), py::arg("json"), py::arg("callback"))
+      .def("abort", &PyEngine::Abort, py::arg("request_id"))
+      .def("reset", &PyEngine::Call<mlc_engine_reset>)
+      .def("pause", &PyEngine::Call<mlc_engine_pause>)
+      .def("resume", &PyEngine::Call<mlc_engine_resume>)
+      .def("trim_memory", &PyEngine::Call<mlc_engine_trim_memory>)
+      .def("metrics", &PyEngine::Metrics)
+      .def("close", &PyEngine::Close);
+}
+
+}  // namespace mlc

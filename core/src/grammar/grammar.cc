@@ -1,0 +1,86 @@
+#include "grammar/grammar.h"
+
+#include <dlpack/dlpack.h>
+#include <xgrammar/xgrammar.h>
+
+#include <exception>
+#include <utility>
+
+namespace mlc {
+namespace {
+
+constexpr int kCompileThreads = 2;
+constexpr int64_t kCacheBytes = 64 << 20;
+
+xgrammar::TokenizerInfo DescribeTokenizer(const Tokenizer& tokenizer, int vocab_size,
+                                          const std::vector<int32_t>& stop_token_ids) {
+  std::vector<std::string> bytes;
+  for (int32_t id = 0; id < vocab_size; ++id) {
+    bytes.push_back(tokenizer.IsSpecial(id) ? "" : tokenizer.TokenBytes(id));
+  }
+  return xgrammar::TokenizerInfo(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
+}
+
+}  // namespace
+
+struct Grammar::Impl {
+  xgrammar::CompiledGrammar compiled;
+  int vocab_size;
+};
+
+struct GrammarCompiler::Impl {
+  xgrammar::GrammarCompiler compiler;
+  int vocab_size;
+
+  template <typename Compile>
+  Result<Grammar> Run(Compile&& compile) {
+    try {
+      return Grammar(std::make_shared<const Grammar::Impl>(Grammar::Impl{compile(), vocab_size}));
+    } catch (const std::exception& error) {
+      return InvalidArgument(std::string("the schema cannot be enforced: ") + error.what())
+          .WithParam("response_format");
+    }
+  }
+};
+
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, int vocab_size,
+                                 const std::vector<int32_t>& stop_token_ids)
+    : impl_(new Impl{
+          xgrammar::GrammarCompiler(DescribeTokenizer(tokenizer, vocab_size, stop_token_ids),
+                                    kCompileThreads, /*cache_enabled=*/true, kCacheBytes),
+          vocab_size}) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+Result<Grammar> GrammarCompiler::CompileJsonObject() {
+  return CompileJsonSchema("{\"type\":\"object\"}");
+}
+
+Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
+  return impl_->Run([&] { return impl_->compiler.CompileJSONSchema(schema); });
+}
+
+struct GrammarMatcher::Impl {
+  xgrammar::GrammarMatcher matcher;
+  int vocab_size;
+};
+
+GrammarMatcher::GrammarMatcher(const Grammar& grammar)
+    : impl_(
+          new Impl{xgrammar::GrammarMatcher(grammar.impl().compiled), grammar.impl().vocab_size}) {}
+GrammarMatcher::~GrammarMatcher() = default;
+GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
+GrammarMatcher& GrammarMatcher::operator=(GrammarMatcher&&) noexcept = default;
+
+void GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
+  mask->assign(static_cast<size_t>((impl_->vocab_size + 31) / 32), 0);
+  int64_t shape[] = {static_cast<int64_t>(mask->size())};
+  DLTensor tensor{mask->data(), {kDLCPU, 0}, 1, {kDLInt, 32, 1}, shape, nullptr, 0};
+  bool is_needed = impl_->matcher.FillNextTokenBitmask(&tensor);
+  if (!is_needed) mask->assign(mask->size(), -1);
+}
+
+bool GrammarMatcher::Accept(int32_t token) {
+  return !impl_->matcher.IsTerminated() && impl_->matcher.AcceptToken(token);
+}
+
+}  // namespace mlc
