@@ -176,6 +176,38 @@ TEST(ProtocolParse, LongTextOfTheCallerIsCutWithinAMessage) {
   EXPECT_EQ(parsed.status().message().find("\xEF\xBF\xBD"), std::string::npos);
 }
 
+// Every value of a whole request in turn becomes each kind of JSON: an error names a place that
+// begins at a known member, and what still parses is written and parsed again.
+TEST(ProtocolParse, AnyValueInAnyPlace) {
+  const std::string kWhole =
+      R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant",)"
+      R"("tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}],)"
+      R"("n":1,"temperature":0.5,"stop":["x"],"logit_bias":{"5":1},"response_format":{"type":)"
+      R"("json_schema","json_schema":{"name":"s","schema":{}}},"debug_config":{"ignore_eos":true},)"
+      R"("tools":[{"type":"function","function":{"name":"f"}}],"stream_options":{}})";
+  const char* kValues[] = {"null", "true", "-1", "1e308", R"("")", "[]", "{}", "[[{}]]"};
+  int refused = 0;
+  for (size_t at = kWhole.find(':'); at != std::string::npos; at = kWhole.find(':', at + 1)) {
+    for (const char* value : kValues) {
+      // The member's own value moves to a key that nobody knows.
+      Result<Json> json =
+          Json::Parse(kWhole.substr(0, at + 1) + value + R"(,"unknown":)" + kWhole.substr(at + 1));
+      ASSERT_TRUE(json.ok()) << json.status().message();
+      Result<ChatCompletionRequest> parsed = ChatCompletionRequest::Parse(*json);
+      if (!parsed.ok()) {
+        ++refused;
+        EXPECT_NE(kWhole.find(parsed.status().param().substr(0, 4)), std::string::npos);
+        EXPECT_FALSE(parsed.status().reason().empty());
+        continue;
+      }
+      Result<ChatCompletionRequest> again = ChatCompletionRequest::Parse(parsed->ToJson());
+      ASSERT_TRUE(again.ok()) << again.status().message();
+      EXPECT_EQ(again->ToJson().Dump(), parsed->ToJson().Dump());
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
 TEST(ProtocolParse, AbsentAndNullMeanTheDefault) {
   for (const char* members :
        {"", R"("n": null, "stream": null, "temperature": null, "stop": null, "debug_config": {},
@@ -318,13 +350,6 @@ TEST(EngineConfig, RangesAndMisspeltKeys) {
   parsed = EngineConfig::Parse(Text(R"({"sliding_window_size": -1, "mode": "interactive"})"));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   EXPECT_EQ(parsed->mode, EngineMode::kInteractive);
-}
-
-TEST(OpenEnum, ComparesWithKnownWords) {
-  wire::OpenEnum<FinishReason> reason("length");
-  EXPECT_EQ(reason, FinishReason::kLength);
-  EXPECT_NE(reason, FinishReason::kStop);
-  EXPECT_FALSE(wire::OpenEnum<FinishReason>("tired").known().has_value());
 }
 
 }  // namespace
