@@ -68,3 +68,69 @@ class DownloadError(MLCError):
 
 class InternalError(MLCError):
     """A mistake of ours."""
+
+
+class CancelledError(MLCError):
+    """The request was aborted, or its model unloaded, before it was done."""
+
+    code = "request_cancelled"
+
+
+class UnavailableError(MLCError):
+    """Not now: no model is loaded, or the engine is shutting down."""
+
+    code = "unavailable"
+
+
+class RateLimitError(ResourceError):
+    """The queue is full; try again later."""
+
+    code = "queue_full"
+    type = "rate_limit_error"
+
+
+# The core's status codes (mlc_llm.h, mlc_status_code).
+_BY_STATUS: dict[int, type[MLCError]] = {
+    1: InvalidRequestError,
+    2: NotFoundError,
+    3: CorruptFileError,
+    4: UnsupportedError,
+    5: ResourceError,
+    6: CancelledError,
+    7: UnavailableError,
+    9: InternalError,
+}
+
+# Where an error comes as JSON, its `code` or else its `type` says which class it is.
+_BY_CODE: dict[str, type[MLCError]] = {
+    cls.code: cls
+    for cls in (
+        CorruptFileError,
+        UnsupportedError,
+        ResourceError,
+        CancelledError,
+        UnavailableError,
+        RateLimitError,
+    )
+} | {"model_unloaded": UnavailableError, "model_not_loaded": UnavailableError}
+_BY_TYPE: dict[str, type[MLCError]] = {
+    "invalid_request_error": InvalidRequestError,
+    "not_found_error": NotFoundError,
+    "rate_limit_error": RateLimitError,
+    "server_error": InternalError,
+}
+
+
+def error_from_core(status: int, message: str, param: str, reason: str) -> MLCError:
+    """The error for a status of the core's; `param` and `reason` may be empty."""
+    cls = _BY_CODE.get(reason) or _BY_STATUS.get(status, InternalError)
+    return cls(message, param=param or None, code=reason or None)
+
+
+def error_from_json(answer: dict[str, dict[str, str | None]]) -> MLCError:
+    """The error for OpenAI's error object."""
+    error = answer["error"]
+    cls = _BY_CODE.get(error.get("code") or "") or _BY_TYPE.get(
+        error.get("type") or "", InternalError
+    )
+    return cls(error.get("message") or "", param=error.get("param"), code=error.get("code"))

@@ -1,0 +1,35 @@
+"""Universal on-device LLM engine: one C++ core, TVM-compiled kernels, an OpenAI-style API.
+
+from mlc_llm import MLCEngine
+engine = MLCEngine()                      # the embedded default model
+for chunk in engine.chat.completions.create(
+    messages=[{"role": "user", "content": "Hello"}], stream=True
+):
+    print(chunk.choices[0].delta.content or "", end="", flush=True)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlc_llm import errors
+from mlc_llm.errors import MLCError
+
+if TYPE_CHECKING:
+    from mlc_llm.async_engine import AsyncMLCEngine
+    from mlc_llm.engine import MLCEngine
+
+__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors"]
+
+
+def __getattr__(name: str) -> object:
+    """Loads the engines when they are first asked for: the toolchain's commands need no core."""
+    if name == "MLCEngine":
+        from mlc_llm.engine import MLCEngine
+
+        return MLCEngine
+    if name == "AsyncMLCEngine":
+        from mlc_llm.async_engine import AsyncMLCEngine
+
+        return AsyncMLCEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

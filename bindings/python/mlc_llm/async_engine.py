@@ -1,0 +1,159 @@
+"""AsyncMLCEngine: the engine for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from mlc_llm.completions_gen import AsyncChatCompletions
+from mlc_llm.core_engine import CoreEngine, Log, ends_stream, raise_if_error
+from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
+
+Event = tuple[int, str]
+
+
+def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], Callable[..., None]]:
+    """A queue of this loop's, and the callback that fills it from the core's thread."""
+    events: asyncio.Queue[Event] = asyncio.Queue()
+
+    def callback(kind: int, text: str) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(events.put_nowait, (kind, text))
+
+    return events, callback
+
+
+async def _submit(core: CoreEngine, request: Mapping[str, Any], callback: Any) -> int:
+    """Off the event loop: rendering and tokenizing a long prompt takes time."""
+    return await asyncio.to_thread(core.submit, "chat.completions", request, callback)
+
+
+class AsyncChunkStream:
+    """Chunks in order. Closing it, leaving its `async with` block or dropping it ends the request."""
+
+    def __init__(self, core: CoreEngine, request_id: int, events: asyncio.Queue[Event]) -> None:
+        self._core = core
+        self._id = request_id
+        self._events = events
+        self._open = True
+
+    def __aiter__(self) -> AsyncChunkStream:
+        return self
+
+    async def __anext__(self) -> ChatCompletionChunk:
+        if not self._open:
+            raise StopAsyncIteration
+        try:
+            kind, text = await self._events.get()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        self._open = not ends_stream(kind)
+        raise_if_error(kind, text)
+        if not text:
+            raise StopAsyncIteration
+        return ChatCompletionChunk.model_validate_json(text)
+
+    async def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._core.abort(self._id)
+
+    async def __aenter__(self) -> AsyncChunkStream:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if self._open:
+            self._open = False
+            self._core.abort(self._id)
+
+
+class _AsyncCompletions(AsyncChatCompletions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(
+        self, request: dict[str, Any], stream: bool
+    ) -> ChatCompletion | AsyncChunkStream:
+        events, callback = _events_of(asyncio.get_running_loop())
+        request_id = await _submit(self._core, request, callback)
+        if stream:
+            return AsyncChunkStream(self._core, request_id, events)
+        try:
+            kind, text = await events.get()
+        except asyncio.CancelledError:
+            self._core.abort(request_id)
+            raise
+        raise_if_error(kind, text)
+        return ChatCompletion.model_validate_json(text)
+
+
+class AsyncChat:
+    """`engine.chat`."""
+
+    def __init__(self, completions: _AsyncCompletions) -> None:
+        self.completions = completions
+
+
+class AsyncMLCEngine:
+    """The asynchronous `MLCEngine`: the same arguments, awaited calls."""
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        model_lib: str | Path | None = None,
+        device: str = "auto",
+        mode: str = "server",
+        quantization: str | None = None,
+        engine_config: Mapping[str, Any] | None = None,
+        log: Log | None = None,
+    ) -> None:
+        self._core = CoreEngine(
+            model,
+            model_lib=model_lib,
+            device=device,
+            mode=mode,
+            quantization=quantization,
+            engine_config=engine_config,
+            log=log,
+        )
+        self.chat = AsyncChat(_AsyncCompletions(self._core))
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._core.model.name
+
+    async def metrics(self) -> dict[str, Any]:
+        """Counters under MLC-LLM's names, and the timings of the last request."""
+        return self._core.metrics()
+
+    async def reset(self) -> None:
+        """Ends every request and clears the metrics; the model stays loaded."""
+        self._core.reset()
+
+    def terminate(self) -> None:
+        """Ends every request and frees the model."""
+        self._core.close()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._core.close)
+
+    async def __aenter__(self) -> AsyncMLCEngine:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,61 @@
+"""The command `mlc_llm`: one module a subcommand, each with `register(subparsers)` and `run(args)`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from mlc_llm.errors import MLCError
+
+_COMMANDS = ("chat", "convert_weight", "gen_config", "compile")
+_PLANNED = ("serve", "bench", "package", "doctor")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mlc_llm", description="Run, prepare and compile language models on this device."
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in _COMMANDS:
+        importlib.import_module(f"mlc_llm.cli.{name}").register(subparsers)
+    return parser
+
+
+def _refuse_planned(arguments: Sequence[str]) -> None:
+    command = arguments[0].replace("-", "_") if arguments else ""
+    if command in _PLANNED:
+        raise MLCError(f"'mlc_llm {command}' is not built yet; see the status table in the README")
+
+
+def _fail(message: str) -> int:
+    sys.stdout.flush()
+    print(f"Error: {message}", file=sys.stderr)
+    return 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status. Errors are one message, never a traceback."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        _refuse_planned(arguments)
+        args = _parser().parse_args(arguments)
+        args.run(args)
+        return 0
+    except MLCError as error:
+        return _fail(error.message)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # ours to fix; the traceback is for whoever does
+        if os.environ.get("MLC_LLM_DEBUG"):
+            raise
+        return _fail(
+            f"internal error: {type(error).__name__}: {error}. Please report it, with what "
+            "MLC_LLM_DEBUG=1 shows."
+        )

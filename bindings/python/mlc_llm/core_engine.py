@@ -1,0 +1,119 @@
+"""The engine handle that the sync and the async engine share: a thin hand on `_core.Engine`."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mlc_llm import _core
+from mlc_llm.errors import MLCError, NotFoundError, error_from_core, error_from_json
+from mlc_llm.model_source import ResolvedModel, resolve_model
+
+EventCallback = Callable[[int, str], None]
+Log = Callable[[str], None]
+
+# Engines that are open when the interpreter ends: their threads must stop before it does.
+_open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
+
+
+def choose_device(device: str, log: Log | None = None) -> str:
+    """`auto` becomes the first device there is; others are checked. `log` gets MLC-LLM's lines."""
+    probes = json.loads(_core.list_devices())
+    wanted = [
+        p for p in probes if device == "auto" or p["name"].split(":")[0] == device.split(":")[0]
+    ]
+    if not wanted:
+        known = ", ".join(p["name"].split(":")[0] for p in probes)
+        raise NotFoundError(f"unknown device '{device}'; use auto, {known}", param="device")
+    for probe in wanted:
+        name = probe["name"] if device == "auto" or ":" not in device else device
+        if log is not None:
+            log(f"{'Found' if probe['found'] else 'Not found'} device: {name}")
+        if probe["found"]:
+            if log is not None:
+                log(f"Using device: {name}")
+            return name
+    raise NotFoundError(f"device '{device}': {wanted[0]['reason']}", param="device")
+
+
+class CoreEngine:
+    """A loaded model in the C++ core. Errors are `MLCError`s."""
+
+    def __init__(
+        self,
+        model: str | Path | None,
+        *,
+        model_lib: str | Path | None,
+        device: str,
+        mode: str,
+        quantization: str | None,
+        engine_config: Mapping[str, Any] | None,
+        log: Log | None = None,
+    ) -> None:
+        config = {"mode": mode, **(engine_config or {})}
+        self._handle = self._call(_core.Engine, json.dumps(config))
+        _open_engines.add(self)
+        self.device = choose_device(device, log)
+        self.model: ResolvedModel = resolve_model(
+            model,
+            quantization=quantization,
+            device=self.device,
+            model_lib=model_lib,
+            progress=log,
+        )
+        paths = {
+            "model": str(self.model.folder),
+            "model_lib": str(self.model.model_lib),
+            "device": self.device,
+            "name": self.model.name,
+        }
+        self._call(self._handle.load, json.dumps(paths))
+
+    @staticmethod
+    def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except _core.CoreError as error:
+            raise error_from_core(*error.args) from None
+
+    def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
+        """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
+        try:
+            body = json.dumps(request, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise MLCError(f"the request cannot be written as JSON: {error}") from None
+        return int(self._call(self._handle.submit, route, body, callback))
+
+    def abort(self, request_id: int) -> None:
+        self._call(self._handle.abort, request_id)
+
+    def reset(self) -> None:
+        self._call(self._handle.reset)
+
+    def metrics(self) -> dict[str, Any]:
+        metrics: dict[str, Any] = json.loads(self._call(self._handle.metrics))
+        return metrics
+
+    def close(self) -> None:
+        """Ends unfinished requests with an error and frees the model."""
+        self._handle.close()
+        _open_engines.discard(self)
+
+
+def ends_stream(kind: int) -> bool:
+    return kind != _core.EVENT_CHUNK
+
+
+def raise_if_error(kind: int, text: str) -> None:
+    if kind == _core.EVENT_ERROR:
+        raise error_from_json(json.loads(text))
+
+
+@atexit.register
+def _close_all() -> None:
+    for engine in list(_open_engines):
+        engine.close()
