@@ -70,34 +70,6 @@ Result<AddedToken> ReadToken(const JsonView& view) {
 
 }  // namespace
 
-bool AddedTokens::Trie::Add(std::string_view content, int32_t id) {
-  if (content.empty()) return false;
-  first_[static_cast<unsigned char>(content[0])] = true;
-  uint32_t node = 0;
-  for (unsigned char byte : content) {
-    auto [child, is_new] = children_.emplace(uint64_t{node} << 8 | byte, num_nodes_);
-    if (is_new) ++num_nodes_;
-    node = child->second;
-  }
-  return ids_.emplace(node, id).second;
-}
-
-size_t AddedTokens::Trie::LongestAt(std::string_view text, size_t pos, int32_t* id) const {
-  if (!first_[static_cast<unsigned char>(text[pos])]) return pos;
-  size_t longest = pos;
-  uint32_t node = 0;
-  for (size_t i = pos; i < text.size(); ++i) {
-    auto child = children_.find(uint64_t{node} << 8 | static_cast<unsigned char>(text[i]));
-    if (child == children_.end()) break;
-    node = child->second;
-    auto found = ids_.find(node);
-    if (found == ids_.end()) continue;
-    longest = i + 1;
-    *id = found->second;
-  }
-  return longest;
-}
-
 Result<AddedTokens> AddedTokens::FromJson(const JsonView& file, const Vocabulary& vocabulary,
                                           const Normalizer* normalizer) {
   AddedTokens self;
@@ -130,14 +102,15 @@ Status AddedTokens::Add(const AddedToken& token, const Vocabulary& vocabulary,
 }
 
 Status AddedTokens::BuildTries(const JsonView& list) {
+  std::vector<std::pair<std::string_view, int32_t>> plain, normalized;
   for (const auto& [id, token] : tokens_) {
-    const std::string& content = token.normalized ? *IdToToken(id) : token.content;
-    if (!(token.normalized ? normalized_trie_ : plain_trie_).Add(content, id)) {
-      return list.Bad("\"" + token.content +
-                      "\" is empty or equal to another token once normalized");
-    }
+    std::string_view content = token.normalized ? *IdToToken(id) : token.content;
+    if (content.empty()) return list.Bad("\"" + token.content + "\" is empty once normalized");
+    (token.normalized ? normalized : plain).emplace_back(content, id);
   }
-  return Status();
+  bool all_different = plain_trie_.Build(std::move(plain));
+  all_different = normalized_trie_.Build(std::move(normalized)) && all_different;
+  return all_different ? Status() : list.Bad("two tokens are equal once normalized");
 }
 
 std::optional<int32_t> AddedTokens::TokenToId(const std::string& content) const {
@@ -170,7 +143,8 @@ Status AddedTokens::Split(std::string_view text, const Normalizer* normalizer,
 
 // Leftmost, then longest matches. A match may stretch over the white space around it; the search
 // goes on behind the match itself, as in the reference.
-void AddedTokens::SplitByTrie(const Trie& trie, const Piece& piece, std::vector<Piece>* out) const {
+void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece,
+                              std::vector<Piece>* out) const {
   std::string_view text = piece.text;
   auto add = [&](size_t begin, size_t end, int32_t id) {
     if (begin >= end) return;

