@@ -7,10 +7,10 @@ import json
 import pytest
 
 import tiny_models
-from mlc_llm.compiler.convert import ConfigOverrides, open_source, write_config
+from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source, write_config
 from mlc_llm.compiler.convert.chat_config import tokenizer_info
 from mlc_llm.compiler.convert.conv_template import conversation_template
-from mlc_llm.errors import CorruptFileError, InvalidRequestError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, UnsupportedError
 
 FIELDS = (
     "version model_type quantization model_config vocab_size active_vocab_size context_window_size "
@@ -103,6 +103,17 @@ def test_a_damaged_generation_config_is_named(tmp_path):
     (folder / "generation_config.json").write_text("{")
     with pytest.raises(CorruptFileError, match="generation_config.json"):
         write_config(open_source(folder), tmp_path / "out", quantization="q0f32")
+
+
+def test_a_missing_tokenizer_is_told_before_anything_is_written(tmp_path):
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(NotFoundError, match="tokenizer.json is missing; download"):
+        convert_model(open_source(folder), tmp_path / "out", quantization="q0f32")
+    (folder / "tokenizer.model").write_bytes(b"sentencepiece")
+    with pytest.raises(UnsupportedError, match="save_pretrained"):
+        convert_model(open_source(folder), tmp_path / "out", quantization="q0f32")
+    assert not (tmp_path / "out").exists()
 
 
 def test_tokenizer_info():

@@ -215,3 +215,49 @@ def test_gguf_of_an_unknown_architecture(tmp_path):
     writer.close()
     with pytest.raises(UnsupportedError, match="mamba.*known: llama"):
         open_source(path).hf_config()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("llama.expert_count", 8, "mixture of experts"),
+        ("llama.rope.dimension_count", 8, "8 of 16 dimensions"),
+        ("split.count", 3, "split file"),
+        ("llama.rope.scaling.type", "longrope", "longrope"),
+    ],
+)
+def test_gguf_variants_that_would_convert_wrongly(key, value, match, tmp_path):
+    def add(writer):
+        (writer.add_string if isinstance(value, str) else writer.add_uint32)(key, value)
+
+    weights = tiny_models.random_weights()
+    path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, add_metadata=add)
+    with pytest.raises(UnsupportedError, match=match):
+        open_source(path).hf_config()
+
+
+def test_gguf_rope_scaling(tmp_path):
+    """Llama 3's scaling is recognised by its factors; others are refused."""
+    from mlc_llm.compiler.convert.gguf.config import llama3_factors
+
+    scaling = {
+        "rope_type": "llama3",
+        "factor": 32.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    }
+    factors = llama3_factors(scaling, 10000.0, tiny_models.HEAD_DIM).astype("float32")
+    weights = tiny_models.random_weights()
+    for index, (change, expected) in enumerate(((1.0, scaling), (1.5, None))):
+        factors[3] *= change
+
+        def add(writer):
+            writer.add_tensor("rope_freqs.weight", factors)
+
+        path = tiny_models.write_gguf(tmp_path / f"{index}.gguf", weights, add_metadata=add)
+        if expected is None:
+            with pytest.raises(UnsupportedError, match="rope_freqs"):
+                open_source(path).hf_config()
+        else:
+            assert open_source(path).hf_config()["rope_scaling"] == expected

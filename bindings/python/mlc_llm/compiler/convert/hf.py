@@ -56,6 +56,8 @@ class HuggingFaceFolder:
             for name in TOKENIZER_FILES
             if (folder / name).is_file()
         }
+        if "tokenizer.json" not in files:
+            raise _no_tokenizer(folder, files)
         for name, data in files.items():
             if name.endswith(".json"):
                 parse_json(data, folder / name)
@@ -156,6 +158,18 @@ def _inside(folder: Path, name: Any, index: Path) -> Path:
             f"{path}: no such file, though {index.name} names it; download it again", param=name
         )
     return path
+
+
+def _no_tokenizer(folder: Path, files: dict[str, bytes]) -> NotFoundError | UnsupportedError:
+    if "tokenizer.model" in files or "vocab.json" in files:
+        return UnsupportedError(
+            f"{folder}: tokenizer.json is missing, and older tokenizer files are not read; make it "
+            "with transformers: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)",
+            param="tokenizer.json",
+        )
+    return NotFoundError(
+        f"{folder}: tokenizer.json is missing; download it with the model", param="tokenizer.json"
+    )
 
 
 def _no_weights(folder: Path) -> NotFoundError | UnsupportedError:

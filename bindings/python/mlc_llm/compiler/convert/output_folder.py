@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
 from mlc_llm.errors import ResourceError
@@ -49,20 +49,24 @@ def staged_folder(output: Path, *, needed_bytes: int) -> Iterator[Path]:
 
 
 def _new_stage(output: Path) -> tuple[Path, FileLock]:
+    """A fresh sibling, locked where the file system has locks."""
     while True:
         stage = Path(tempfile.mkdtemp(prefix=_prefix(output), dir=output.parent))
         lock = FileLock(stage / _LOCK)
-        with contextlib.suppress(OSError, Timeout):
+        try:
             lock.acquire(timeout=0)
-            if (stage / _LOCK).exists():  # else a cleaner was faster than our lock
-                stage.chmod(0o777 & ~_umask())
+        except (NotImplementedError, OSError):  # no locks here: leftovers will have to stay
+            if stage.exists():
                 return stage, lock
+        if (stage / _LOCK).exists():  # else a cleaner was faster than our lock
+            stage.chmod(0o777 & ~_umask())
+            return stage, lock
 
 
 def _remove_leftovers(output: Path) -> None:
     for stage in output.parent.glob(_prefix(output) + "*"):
         lock = FileLock(stage / _LOCK)
-        with contextlib.suppress(OSError, Timeout), lock.acquire(timeout=0):
+        with contextlib.suppress(NotImplementedError, OSError), lock.acquire(timeout=0):
             shutil.rmtree(stage, ignore_errors=True)
 
 

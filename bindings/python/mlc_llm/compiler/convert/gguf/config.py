@@ -61,7 +61,9 @@ def hf_config(file: GGUFFile) -> dict[str, Any]:
         "mlp_bias": "blk.0.ffn_gate.bias" in tensors,
         "torch_dtype": "float32",
     }
-    _refuse_partial_rotary(fields, config["head_dim"])
+    _refuse_what_is_missing_here(file, fields, config["head_dim"])
+    if "attention.sliding_window" in fields:
+        config["sliding_window"] = fields.size("attention.sliding_window")
     config["rope_scaling"] = _rope_scaling(file, fields, config["head_dim"])
     return config | _token_ids(file, fields)
 
@@ -105,6 +107,9 @@ class _Fields:
             raise self._bad(key, "must be a positive number", value)
         return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06: as config.json has it
 
+    def __contains__(self, key: str) -> bool:
+        return f"{self._prefix}.{key}" in self._file.metadata
+
     def text(self, key: str) -> str | None:
         value = self._file.metadata.get(f"{self._prefix}.{key}")
         return value if isinstance(value, str) else None
@@ -142,13 +147,20 @@ def _architecture(file: GGUFFile) -> _Architecture:
     return _ARCHITECTURES[name]
 
 
-def _refuse_partial_rotary(fields: _Fields, head_dim: int) -> None:
+def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields, head_dim: int) -> None:
+    """Variants of the architectures that would convert into something wrong."""
     rotary = fields.size("rope.dimension_count", head_dim)
+    problem, param = None, ""
     if rotary != head_dim:
-        raise UnsupportedError(
-            f"rotary embedding over {rotary} of {head_dim} dimensions is not supported",
-            param="rope.dimension_count",
-        )
+        problem = f"rotary embedding over {rotary} of {head_dim} dimensions"
+        param = "rope.dimension_count"
+    elif "expert_count" in fields:
+        problem, param = "a mixture of experts", "expert_count"
+    elif file.metadata.get("split.count", 1) != 1:
+        problem = "one part of a split file (merge the parts with llama-gguf-split first)"
+        param = "split.count"
+    if problem is not None:
+        raise UnsupportedError(f"{file.path}: {problem} is not supported", param=param)
 
 
 def _token_ids(file: GGUFFile, fields: _Fields) -> dict[str, int | list[int]]:
