@@ -27,9 +27,8 @@ from mlc_llm.model_source import resolve_folder, resolve_model
 
 sys.path.append(str(Path(__file__).parent / "convert"))
 sys.path.append(str(Path(__file__).parent))
-from fake_hub import COMMIT, FakeHub, serve  # noqa: E402
-
 import tiny_models  # noqa: E402
+from fake_hub import COMMIT, FakeHub, serve  # noqa: E402
 
 PACKAGE_PARENT = str(Path(mlc_llm.errors.__file__).parent.parent)
 
@@ -175,7 +174,7 @@ def compiler(monkeypatch):
             log("compiling ...")
             if self.body:
                 Path(arguments[arguments.index("--output") + 1]).write_bytes(self.body)
-            return "first line\nerror: nothing works\n"
+            return "first line\nError: nothing works\n"
 
     made = Compiler()
     made.runs = []
@@ -222,7 +221,7 @@ def test_a_damaged_library_is_compiled_again(prepared, compiler):
 
 def test_a_failed_compilation_says_why_and_leaves_nothing(prepared, compiler, tmp_path):
     compiler.body = b""
-    with pytest.raises(InternalError, match="error: nothing works"):
+    with pytest.raises(InternalError, match="failed: nothing works"):
         resolve_model(prepared, progress=Lines())
     left = [path.name for path in (tmp_path / "home" / "model_lib").iterdir()]
     assert [name for name in left if not name.endswith(".lock")] == []

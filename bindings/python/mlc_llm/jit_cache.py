@@ -31,6 +31,7 @@ Log = Callable[[str], None]
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see ARCHITECTURE.md
 _TRAILER_MAGIC = b"MLCLIB01"
+_ERROR = "Error: "  # how the command line begins its message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,9 +208,9 @@ def _compile(
         log(f"Compiling: {' '.join(command)}")
         tail = _run_module([*command, "--output", str(output)], log)
         if not output.is_file():
-            reason = tail.strip().splitlines()
+            lines = tail.strip().splitlines() or ["no message"]
             raise InternalError(
-                f"compiling {folder} failed: {reason[-1] if reason else 'no message'}",
+                f"compiling {folder} failed: {lines[-1].removeprefix(_ERROR)}",
                 param="model_lib",
                 code="compile_failed",
             )
@@ -231,7 +232,8 @@ def _run_module(arguments: list[str], log: Log) -> str:
     assert child.stderr is not None
     with _killed_on_error(child):
         for line in child.stderr:
-            log(line.rstrip("\n"))
+            if not line.startswith(_ERROR):  # that one is raised
+                log(line.rstrip("\n"))
             tail = (tail + line)[-4096:]
         child.wait()
     return tail

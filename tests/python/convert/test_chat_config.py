@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
 import tiny_models
+
 from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source, write_config
 from mlc_llm.compiler.convert.chat_config import tokenizer_info
 from mlc_llm.compiler.convert.conv_template import conversation_template

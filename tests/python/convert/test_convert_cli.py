@@ -6,8 +6,8 @@ import argparse
 import json
 
 import pytest
-
 import tiny_models
+
 from mlc_llm.cli import convert_weight, gen_config
 from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import NotFoundError, UnsupportedError

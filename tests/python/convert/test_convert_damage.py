@@ -8,8 +8,8 @@ import struct
 
 import gguf
 import pytest
-
 import tiny_models
+
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError

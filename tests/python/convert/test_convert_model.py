@@ -14,11 +14,11 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+import tiny_models
 from gguf import GGMLQuantizationType
 from gguf.quants import dequantize, quantize
 
 import mlc_llm.errors
-import tiny_models
 from mlc_llm.compiler import quantization
 from mlc_llm.compiler.convert import convert_model, open_source, write_config, write_weights
 from mlc_llm.compiler.convert.verify import verify
