@@ -35,11 +35,14 @@ class SafetensorsFile:
         self.path = path
         self._size = path.stat().st_size
         header, self._data_start = self._read_header()
+        self._end = self._data_start  # of the last tensor
         self._offsets: dict[str, tuple[int, int]] = {}
         self.tensors: dict[str, TensorInfo] = {}
         for name, entry in header.items():
             if name != "__metadata__":
                 self._add(name, entry)
+        if self._end > self._size:
+            raise cut_off(self.path, self._size, self._end)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows [start, stop) of a tensor."""
@@ -97,8 +100,7 @@ class SafetensorsFile:
                     name,
                     f"of shape {shape} in {dtype} needs {expected} bytes and has {end - begin}",
                 )
-        if self._data_start + end > self._size:
-            raise cut_off(self.path, self._size, self._data_start + end)
+        self._end = max(self._end, self._data_start + end)
         self.tensors[name] = TensorInfo(name, tuple(shape), dtype)
         self._offsets[name] = (self._data_start + begin, self._data_start + end)
 

@@ -51,6 +51,7 @@ class GGUFFile:
         self.path = path
         self.metadata: dict[str, Any] = {}
         self._stored: dict[str, _Stored] = {}
+        self._end = 0  # of the last tensor
         with path.open("rb") as file:
             self._size = path.stat().st_size
             if self._size < 24:
@@ -112,6 +113,8 @@ class GGUFFile:
         data_start = -(-cursor.offset // alignment) * alignment
         for name, shape, kind, offset in entries:
             self._add(name, shape, kind, data_start + offset)
+        if self._end > self._size:
+            raise cut_off(self.path, self._size, self._end)
 
     def _tensor_entry(self, cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
         name = cursor.string("tensor name")
@@ -136,9 +139,7 @@ class GGUFFile:
                 name, f"has shape {shape}, which is no whole number of {kind.name} blocks"
             )
         row_bytes = shape[-1] // block * block_bytes
-        end = offset + math.prod(shape[:-1]) * row_bytes
-        if end > self._size:
-            raise cut_off(self.path, self._size, end)
+        self._end = max(self._end, offset + math.prod(shape[:-1]) * row_bytes)
         self._stored[name] = _Stored(TensorInfo(name, shape, kind.name), kind, offset, row_bytes)
 
     def _bad(self, field: str, problem: str) -> CorruptFileError:
