@@ -77,7 +77,9 @@ Tokenizer::~Tokenizer() = default;
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(std::string_view tokenizer_json) {
   Result<Json> json = Json::Parse(tokenizer_json);
-  if (!json.ok()) return Status(json.status()).In("tokenizer.json");
+  if (!json.ok()) {  // the message may quote the bytes that are wrong
+    return InvalidArgument("tokenizer.json: " + RepairUtf8(json.status().message()));
+  }
   auto impl = std::make_unique<Impl>();
   MLC_RETURN_IF_ERROR(impl->Read(JsonView(*json)));
   return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(impl)));

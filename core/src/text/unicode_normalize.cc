@@ -19,7 +19,9 @@ constexpr char32_t kSCount = kLCount * kVCount * kTCount;
 struct Char {
   char32_t code_point;
   uint8_t combining_class;
-  bool leads;  // comes from the leading part of the piece
+  // How many of the old characters it stands for. The reference hands this along with a character
+  // when marks change places, and so aligns by order; 0 for what a decomposition adds.
+  uint32_t num_old;
 };
 
 uint8_t CombiningClass(char32_t c) {
@@ -48,23 +50,23 @@ const uint32_t* FindDecomposition(char32_t c, bool compatibility) {
   return (row[1] & 1) ? nullptr : row;
 }
 
-void Put(char32_t c, bool leads, std::vector<Char>* out) {
-  out->push_back({c, CombiningClass(c), leads});
+void Put(char32_t c, uint32_t num_old, std::vector<Char>* out) {
+  out->push_back({c, CombiningClass(c), num_old});
 }
 
-void Decompose(char32_t c, bool compatibility, bool leads, std::vector<Char>* out) {
-  if (c < 0xA0) return Put(c, leads, out);
+void Decompose(char32_t c, bool compatibility, std::vector<Char>* out) {
+  if (c < 0xA0) return Put(c, 1, out);
   if (c >= kSBase && c < kSBase + kSCount) {
     char32_t index = c - kSBase;
-    Put(kLBase + index / (kVCount * kTCount), leads, out);
-    Put(kVBase + index % (kVCount * kTCount) / kTCount, leads, out);
-    if (index % kTCount != 0) Put(kTBase + index % kTCount, leads, out);
+    Put(kLBase + index / (kVCount * kTCount), 1, out);
+    Put(kVBase + index % (kVCount * kTCount) / kTCount, 0, out);
+    if (index % kTCount != 0) Put(kTBase + index % kTCount, 0, out);
     return;
   }
   const uint32_t* row = FindDecomposition(c, compatibility);
-  if (row == nullptr) return Put(c, leads, out);
+  if (row == nullptr) return Put(c, 1, out);
   const uint32_t* pool = tables::kDecompositionPool + (row[1] >> 8);
-  for (uint32_t i = 0; i < (row[1] >> 1 & 0x7F); ++i) Put(pool[i], leads, out);
+  for (uint32_t i = 0; i < (row[1] >> 1 & 0x7F); ++i) Put(pool[i], i == 0, out);
 }
 
 // Canonical ordering: marks between two starters are sorted by their class.
@@ -114,6 +116,7 @@ void Compose(std::vector<Char>* chars) {
       char32_t joined = Composed((*chars)[starter].code_point, c.code_point);
       if (joined != 0) {
         (*chars)[starter].code_point = joined;
+        (*chars)[starter].num_old += c.num_old;
         continue;
       }
     }
@@ -146,19 +149,20 @@ void NormalizeUnicode(NormalizationForm form, Piece* piece) {
   std::vector<Char> chars;
   chars.reserve(piece->text.size());
   for (size_t pos = 0; pos < piece->text.size();) {
-    bool leads = pos < piece->lead;
-    Decompose(DecodeUtf8(piece->text, &pos), compatibility, leads, &chars);
+    Decompose(DecodeUtf8(piece->text, &pos), compatibility, &chars);
   }
   Reorder(&chars);
   if (composes) Compose(&chars);
-  piece->text.clear();
-  piece->lead = 0;
-  bool in_lead = true;
+  PieceRewriter rewriter(piece);
+  size_t old_pos = 0;
   for (const Char& c : chars) {
-    AppendUtf8(c.code_point, &piece->text);
-    in_lead = in_lead && c.leads;
-    if (in_lead) piece->lead = piece->text.size();
+    std::string text;
+    AppendUtf8(c.code_point, &text);
+    size_t old_begin = old_pos;
+    for (uint32_t i = 0; i < c.num_old; ++i) DecodeUtf8(piece->text, &old_pos);
+    c.num_old == 0 ? rewriter.Insert(text) : rewriter.Replace(text, old_pos - old_begin);
   }
+  rewriter.Finish();
 }
 
 }  // namespace mlc

@@ -8,10 +8,11 @@ import unicodedata
 
 WORDS = (
     "the The THE of and to in is it's I'm we'll they've don't 'S 'LL 'Re naïve café Straße Ünïcödé "
-    "ſtill KELVIN İstanbul ıssız ﬁne ǅungla hello world Hello, World! (yes) [no] {maybe} a.b e-mail "
-    "foo_bar fooBar FooBAR HTTPServer x86_64 v1.2.3 3.14 1,000,000 12345678 0x1F 2024-01-31 $9.99 "
-    'user@example.com a/b\\c #tag --flag == != <= ... "quoted" `code` ### * - 你好 世界 日本語 の テスト '
-    "한국어 русский Ελληνικά العربية עברית हिन्दी ไทย ভাষা தமிழ் ქართული Հայերեն አማርኛ"
+    "ſtill KELVIN İstanbul ıssız ﬁne ǅungla hello world Hello, World! (yes) [no] {maybe} a.b "
+    "e-mail foo_bar fooBar FooBAR HTTPServer x86_64 v1.2.3 3.14 1,000,000 12345678 0x1F 2024-01-31 "
+    '$9.99 user@example.com a/b\\c #tag --flag == != <= ... "quoted" `code` ### * - '
+    "你好 世界 日本語 の テスト 한국어 русский Ελληνικά "
+    "العربية עברית हिन्दी ไทย ভাষা தமிழ் ქართული Հայերեն አማርኛ"
 ).split()
 CODE = (
     "def f(x):\n    return x + 1\n",

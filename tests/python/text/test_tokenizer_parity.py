@@ -8,9 +8,8 @@ import random
 import pytest
 import random_text
 import tokenizer_zoo
-from tokenizers import Tokenizer as Reference
-
 from mlc_llm._core import StreamDecoder, Tokenizer
+from tokenizers import Tokenizer as Reference
 
 CHUNK = 5000
 
@@ -38,7 +37,7 @@ def random_ids(reference: Reference, seed: int, count: int) -> list[list[int]]:
 
 
 def first_difference(texts: list, ours: list, theirs: list) -> str:
-    for text, our, their in zip(texts, ours, theirs):
+    for text, our, their in zip(texts, ours, theirs, strict=True):
         if our != their:
             return f"{text!r}: {our!r} instead of {their!r}"
     return ""

@@ -117,7 +117,9 @@ def smollm2() -> Tokenizer | None:
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(special(*(t for t, k in zip(tokens, kinds) if k == 3)))
+    tokenizer.add_special_tokens(
+        special(*(t for t, k in zip(tokens, kinds, strict=True) if k == 3))
+    )
     return tokenizer
 
 
@@ -285,7 +287,7 @@ def all_flags(normalizer: normalizers.Normalizer | None) -> Callable[[], Tokeniz
         tokenizer = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True), normalizer)
         names = ("single_word", "lstrip", "rstrip", "normalized", "special")
         for i, flags in enumerate(itertools.product((False, True), repeat=5)):
-            options = dict(zip(names, flags))
+            options = dict(zip(names, flags, strict=True))
             content = ("[T%d]", "Tok%d", "tok en%d", "é%d")[i % 4] % i
             adder = tokenizer.add_special_tokens if options["special"] else tokenizer.add_tokens
             adder([AddedToken(content, **options)])
