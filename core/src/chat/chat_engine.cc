@@ -104,6 +104,7 @@ Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progres
   MLC_ASSIGN_OR_RETURN(std::string folder, GetString(json, "model"));
   MLC_ASSIGN_OR_RETURN(std::string library, GetString(json, "model_lib"));
   MLC_ASSIGN_OR_RETURN(std::string device_name, GetStringOr(json, "device", "auto"));
+  MLC_ASSIGN_OR_RETURN(std::string name, GetStringOr(json, "name", BaseName(folder)));
   MLC_ASSIGN_OR_RETURN(Device device, ParseDevice(device_name));
   MLC_RETURN_IF_ERROR(Unload());
   FolderSource source(folder);
@@ -113,7 +114,7 @@ Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progres
   };
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
                        TVMModel::Load(source, bundle.config, library, device, on_weights));
-  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), BaseName(folder)));
+  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), std::move(name)));
   if (progress) progress(1.0, "ready");
   return Status();
 }

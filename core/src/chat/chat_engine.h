@@ -33,7 +33,8 @@ class ChatEngine {
   static Result<std::unique_ptr<ChatEngine>> Create(std::string_view config_json);
   ~ChatEngine();
 
-  // `model_json`: {"model": folder, "model_lib": file, "device": "auto"}. Replaces a loaded model.
+  // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": of the model
+  // in answers (the folder's)}. Replaces a loaded model.
   Status Load(std::string_view model_json, const ChatProgress& progress);
   // The same with a model that is made already (tests).
   Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name);
