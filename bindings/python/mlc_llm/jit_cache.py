@@ -28,6 +28,10 @@ from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, NotFoun
 
 Log = Callable[[str], None]
 
+# Part of the key of converted weights. Raise it when the converter's output changes: other edits of
+# the toolchain must not make every model anew.
+CONVERTED_FORMAT = 1
+
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see ARCHITECTURE.md
 _TRAILER_MAGIC = b"MLCLIB01"
@@ -67,7 +71,7 @@ def converted_folder(
     source: Path, *, name: str, identity: Any, quantization: str, policy: str, log: Log
 ) -> Path:
     """The `-MLC` folder of a model in another format."""
-    key = _digest([identity, quantization, _toolchain("convert", "quantization", "models")])
+    key = _digest([identity, quantization, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
     with _made(folder, policy, _is_whole_folder, what=f"converted weights of {source}") as missing:
         if missing:
@@ -172,14 +176,12 @@ def _digest(parts: Any) -> str:
 
 
 @cache
-def _toolchain(*parts: str) -> list[Any]:
-    """What identifies the compiler: our sources (or those of `parts`) and TVM's version."""
+def _toolchain() -> list[Any]:
+    """What identifies the compiler: our sources and TVM's version."""
     folder = Path(__file__).parent / "compiler"
-    folders = [folder / part for part in parts] or [folder]
-    files = sorted(path for part in folders for path in part.rglob("*.py"))
-    stats = [(str(path.relative_to(folder)), path.stat()) for path in files]
-    sources = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
-    return [sources, [] if parts else [_version("apache-tvm"), _version("apache-tvm-ffi")]]
+    stats = [(str(path.relative_to(folder)), path.stat()) for path in folder.rglob("*.py")]
+    sources = sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in stats)
+    return [sources, _version("apache-tvm"), _version("apache-tvm-ffi")]
 
 
 def _version(distribution: str) -> str | None:

@@ -131,6 +131,18 @@ def test_gguf_tensor_types(kind, tmp_path, weights):
     np.testing.assert_array_equal(q, rows.swapaxes(1, 2).reshape(-1, 64))
 
 
+def test_rows_can_be_read_in_any_pieces(gguf_file, hf_folder, weights):
+    """Also those of q and k, which GGUF stores in another order."""
+    sources = open_source(gguf_file), open_source(hf_folder)
+    for name in ("self_attn.q_proj", "self_attn.k_proj", "mlp.down_proj", "input_layernorm"):
+        name = f"model.layers.1.{name}.weight"
+        rows = len(weights[name])
+        for start, stop in ((0, rows), (0, 1), (5, 21), (rows - 3, rows), (7, 7)):
+            for source in sources:
+                read = source.read(name, start, stop)
+                np.testing.assert_array_equal(read, weights[name][start:stop])
+
+
 def test_tied_embeddings_have_no_lm_head(tmp_path):
     weights = tiny_models.random_weights(tied=True)
     folder = tiny_models.write_hf_folder(tmp_path / "hf", weights, tie_word_embeddings=True)

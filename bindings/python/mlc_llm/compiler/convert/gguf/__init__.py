@@ -11,7 +11,7 @@ from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.convert.gguf.names import hf_names
 from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files
 from mlc_llm.compiler.convert.source import Array, TensorInfo
-from mlc_llm.errors import NotFoundError
+from mlc_llm.errors import CorruptFileError, NotFoundError
 
 
 class GGUFModel:
@@ -22,20 +22,32 @@ class GGUFModel:
             raise NotFoundError(f"{path}: no such file", param=str(path))
         self._file = GGUFFile(path)
         self._names = hf_names(self._file)  # Hugging Face name -> GGUF name
-
-    def tensors(self) -> Mapping[str, TensorInfo]:
         stored = self._file.tensors()
-        return {
+        self._tensors = {
             name: TensorInfo(name, stored[source].shape, stored[source].dtype)
             for name, source in self._names.items()
         }
+
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        return self._tensors
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         heads = heads_of_rows(self._file, name)
         if heads is None:
             return self._file.read(self._names[name], start, stop)
-        whole = self._file.read(self._names[name])
-        return _split_rotary_halves(whole, heads)[start:stop]
+        rows = self._tensors[name].shape[0]
+        return self._read_rotary(name, heads, start, rows if stop is None else stop)
+
+    def _read_rotary(self, name: str, heads: int, start: int, stop: int) -> Array:
+        """Rows of q or k in the order of Hugging Face: whole heads are read and put in order."""
+        rows = self._tensors[name].shape[0]
+        if rows % (2 * heads):
+            raise CorruptFileError(f"tensor {name} has {rows} rows for {heads} heads", param=name)
+        head_rows = rows // heads
+        first, last = start // head_rows, -(-stop // head_rows)
+        stored = self._file.read(self._names[name], first * head_rows, last * head_rows)
+        ordered = _split_rotary_halves(stored, last - first)
+        return ordered[start - first * head_rows : stop - first * head_rows]
 
     def hf_config(self) -> dict[str, Any]:
         return hf_config(self._file)

@@ -66,12 +66,12 @@ class GGUFFile:
         """Rows [start, stop), dequantized to float32 (float16 and float64 stay what they are)."""
         stored = self._stored[name]
         start, stop = checked_rows(stored.info, start, stop)
-        inner = stored.info.shape[1:-1]
-        rows = (stop - start) * math.prod(inner) if len(stored.info.shape) > 1 else 1
-        if len(stored.info.shape) == 1:
-            return self._read_rows(stored, 0, 1).reshape(-1)[start:stop]
-        first = start * math.prod(inner)
-        return self._read_rows(stored, first, rows).reshape((stop - start, *stored.info.shape[1:]))
+        shape = stored.info.shape
+        if len(shape) == 1:
+            return self._read_rows(stored, 0, 1)[0, start:stop]
+        each = math.prod(shape[1:-1])  # stored rows in one row of the first axis
+        rows = self._read_rows(stored, start * each, (stop - start) * each)
+        return rows.reshape((stop - start, *shape[1:]))
 
     def _read_rows(self, stored: _Stored, first: int, rows: int) -> Array:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
