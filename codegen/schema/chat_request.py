@@ -94,17 +94,17 @@ class ChatCompletionRequest(Model):
     )
     top_p: float | None = field(
         None,
-        "Keeps the likeliest tokens that together reach this probability. Absent: the model's own "
-        "default, else 1.",
-        gt=0,
+        "Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest "
+        "alone. Absent: the model's own default, else 1.",
+        ge=0,
         le=1,
     )
     top_k: int | None = field(
         None,
-        "Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own "
+        "Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own "
         "default, else 0.",
         unit="tokens",
-        ge=0,
+        ge=-1,
     )
     min_p: float | None = field(
         None,

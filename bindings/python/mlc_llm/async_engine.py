@@ -32,7 +32,7 @@ async def _submit(core: CoreEngine, request: Mapping[str, Any], callback: Any) -
 
 
 class AsyncChunkStream:
-    """Chunks in order. Closing it, leaving its `async with` block or dropping it ends the request."""
+    """Chunks in order. Closing it, or leaving its `async with` block, ends the request."""
 
     def __init__(self, core: CoreEngine, request_id: int, events: asyncio.Queue[Event]) -> None:
         self._core = core

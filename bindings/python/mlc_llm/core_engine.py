@@ -9,8 +9,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from mlc_llm import _core
-from mlc_llm.errors import MLCError, NotFoundError, error_from_core, error_from_json
+from mlc_llm.errors import (
+    InvalidRequestError,
+    NotFoundError,
+    error_from_core,
+    error_from_json,
+)
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 EventCallback = Callable[[int, str], None]
@@ -83,9 +90,10 @@ class CoreEngine:
     def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
         """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
         try:
-            body = json.dumps(request, ensure_ascii=False)
+            body = json.dumps(request, ensure_ascii=False, default=_dump_model, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise MLCError(f"the request cannot be written as JSON: {error}") from None
+            message = f"the request cannot be written as JSON: {error}"
+            raise InvalidRequestError(message) from None
         return int(self._call(self._handle.submit, route, body, callback))
 
     def abort(self, request_id: int) -> None:
@@ -102,6 +110,13 @@ class CoreEngine:
         """Ends unfinished requests with an error and frees the model."""
         self._handle.close()
         _open_engines.discard(self)
+
+
+def _dump_model(value: object) -> object:
+    """Messages may be response objects of ours, as in `messages.append(choice.message)`."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_none=True)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def ends_stream(kind: int) -> bool:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: e075a9a49a5bc4fc
+# Schema hash: 6cf42fd37ddcb93f
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -79,7 +79,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "e075a9a49a5bc4fc"
+SCHEMA_HASH = "6cf42fd37ddcb93f"
 
 
 class _Model(BaseModel):
@@ -455,13 +455,13 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     """
 
     top_p: float | None
-    """Keeps the likeliest tokens that together reach this probability. Absent: the model's own
-    default, else 1. Range: above 0 and at most 1.
+    """Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest
+    alone. Absent: the model's own default, else 1. Range: at least 0 and at most 1.
     """
 
     top_k: int | None
-    """Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own default,
-    else 0. Range: at least 0. Unit: tokens.
+    """Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own
+    default, else 0. Range: at least -1. Unit: tokens.
     """
 
     min_p: float | None

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e075a9a49a5bc4fc
+// Schema hash: 6cf42fd37ddcb93f
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -522,8 +522,8 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("max_completion_tokens", &out.max_completion_tokens, wire::Limits().AtLeast(1));
   reader.Defaulted("n", &out.n, wire::Limits().AtLeast(1).AtMost(128));
   reader.Optional("temperature", &out.temperature, wire::Limits().AtLeast(0).AtMost(2));
-  reader.Optional("top_p", &out.top_p, wire::Limits().Above(0).AtMost(1));
-  reader.Optional("top_k", &out.top_k, wire::Limits().AtLeast(0));
+  reader.Optional("top_p", &out.top_p, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("top_k", &out.top_k, wire::Limits().AtLeast(-1));
   reader.Optional("min_p", &out.min_p, wire::Limits().AtLeast(0).AtMost(1));
   reader.Optional("frequency_penalty", &out.frequency_penalty,
                   wire::Limits().AtLeast(-2).AtMost(2));

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e075a9a49a5bc4fc
+// Schema hash: 6cf42fd37ddcb93f
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "e075a9a49a5bc4fc";
+inline constexpr char kSchemaHash[] = "6cf42fd37ddcb93f";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -451,11 +451,11 @@ struct ChatCompletionRequest {
   // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
   // the model's own default, else 1. Range: at least 0 and at most 2.
   std::optional<double> temperature;
-  // Keeps the likeliest tokens that together reach this probability. Absent: the model's own
-  // default, else 1. Range: above 0 and at most 1.
+  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
+  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
   std::optional<double> top_p;
-  // Keeps this many of the likeliest tokens; 0 keeps all. Absent: the model's own default, else 0.
-  // Range: at least 0. Unit: tokens.
+  // Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
+  // else 0. Range: at least -1. Unit: tokens.
   std::optional<int64_t> top_k;
   // Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least 0
   // and at most 1.

@@ -9,7 +9,9 @@ namespace {
 using protocol::ChatCompletionRequest;
 
 Status Refuse(const char* param, const std::string& why) {
-  return Unsupported("'" + std::string(param) + "' " + why).WithParam(param);
+  return Unsupported("'" + std::string(param) + "' " + why)
+      .WithParam(param)
+      .WithReason("unsupported_parameter");
 }
 
 bool WantsTools(const ChatCompletionRequest& request) {
@@ -27,6 +29,23 @@ Status CheckContent(const ChatCompletionRequest& request) {
       if ((*content->parts())[p].text() != nullptr) continue;
       return Unsupported("this model reads text only; leave the image out")
           .WithParam("messages[" + std::to_string(m) + "].content[" + std::to_string(p) + "]");
+    }
+  }
+  return Status();
+}
+
+// The rules between fields, which a schema of single fields cannot hold.
+Status CheckConsistent(const ChatCompletionRequest& request) {
+  if (request.top_logprobs.value_or(0) > 0 && !request.logprobs) {
+    return InvalidArgument("'top_logprobs' needs 'logprobs' to be true").WithParam("top_logprobs");
+  }
+  for (size_t m = 0; m < request.messages.size(); ++m) {
+    const protocol::ChatCompletionMessage& message = request.messages[m];
+    bool has_calls = message.tool_calls && !message.tool_calls->empty();
+    if (message.role == protocol::ChatCompletionRole::kAssistant && !message.content &&
+        !has_calls) {
+      return InvalidArgument("an assistant message needs 'content' or 'tool_calls'")
+          .WithParam("messages[" + std::to_string(m) + "].content");
     }
   }
   return Status();
@@ -152,6 +171,7 @@ Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionR
 }
 
 Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionRequest& request) {
+  MLC_RETURN_IF_ERROR(CheckConsistent(request));
   MLC_RETURN_IF_ERROR(CheckSupported(request));
   MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(model, request));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt));

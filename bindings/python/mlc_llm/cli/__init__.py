@@ -1,4 +1,4 @@
-"""The command `mlc_llm`: one module a subcommand, each with `register(subparsers)` and `run(args)`."""
+"""The command `mlc_llm`: a module a subcommand, with `register(subparsers)` and `run(args)`."""
 
 from __future__ import annotations
 
