@@ -20,6 +20,7 @@ from mlc_llm.errors import (
     InvalidRequestError,
     MLCError,
     NotFoundError,
+    ResourceError,
     UnsupportedError,
 )
 from mlc_llm.jit_cache import Policies
@@ -146,6 +147,14 @@ def test_the_default_model(monkeypatch, tmp_path):
     monkeypatch.setattr(model_source, "_DEFAULT_PACKAGE", "no_such_package_of_models")
     with pytest.raises(NotFoundError, match=r'pip install "mlc-llm\[demo\]"'):
         resolve_folder(None, progress=Lines())
+
+
+def test_a_home_that_cannot_be_written_is_named(hf_folder, hub, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "file" / "home"))
+    for model in (hf_folder, "HF://org/repo"):
+        with pytest.raises(ResourceError, match="set MLC_LLM_HOME"):
+            resolve_folder(model, progress=Lines())
 
 
 def test_an_unknown_policy_is_refused(monkeypatch, prepared):

@@ -29,6 +29,7 @@ from mlc_llm.errors import (
     ResourceError,
     UnsupportedError,
 )
+from mlc_llm.jit_cache import home_errors_named, locked
 
 PREFIX = "HF://"
 _MARK = ".mlc-downloaded.json"
@@ -108,10 +109,7 @@ def commit_of(folder: Path) -> str | None:
 
 
 def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, log: Log) -> None:
-    from filelock import FileLock
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f".{folder.name}.lock")):
+    with home_errors_named(folder), locked(folder):
         if redo:
             shutil.rmtree(folder, ignore_errors=True)
         if not (folder / _MARK).is_file():  # else another process was faster
@@ -150,6 +148,7 @@ def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
     if not prepared and not any(name.endswith(".safetensors") for name in wanted):
         raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")
     files = [_remote_file(model, siblings[name]) for name in wanted]
+    assert info.sha is not None, "the hub names the commit where files are asked for"
     return info.sha, sorted(files, key=lambda file: file.size or 0)
 
 

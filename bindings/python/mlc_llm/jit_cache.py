@@ -24,7 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm import errors
-from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, NotFoundError
+from mlc_llm.errors import (
+    InternalError,
+    InvalidRequestError,
+    MLCError,
+    NotFoundError,
+    ResourceError,
+)
 
 Log = Callable[[str], None]
 
@@ -131,14 +137,33 @@ def _made(
             f"{what}: not in the cache ({path}), and MLC_JIT_POLICY=READONLY forbids making it",
             param="model_lib",
         )
-    from filelock import FileLock
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    with home_errors_named(path), locked(path):
         missing = policy == "REDO" or not is_whole(path)
         if missing and path.is_dir():
             shutil.rmtree(path)
         yield missing
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a cache entry."""
+    from filelock import FileLock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        yield
+
+
+@contextlib.contextmanager
+def home_errors_named(path: Path) -> Iterator[None]:
+    """Turns failures of the file system into an error that names the setting."""
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:
+        raise ResourceError(
+            f"{path}: {error}; set MLC_LLM_HOME to a folder that can be written",
+            param="MLC_LLM_HOME",
+        ) from None
 
 
 def _is_whole_folder(folder: Path) -> bool:
@@ -165,9 +190,9 @@ def _is_whole_library(path: Path) -> bool:
 
 def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """The part of mlc-chat-config.json that a library depends on."""
-    names = ("model_type", "quantization", "model_config", "vocab_size", "context_window_size")
-    names += ("sliding_window_size", "prefill_chunk_size", "attention_sink_size")
-    names += ("tensor_parallel_shards", "pipeline_parallel_stages", "max_batch_size")
+    names = ["model_type", "quantization", "model_config", "vocab_size", "context_window_size"]
+    names += ["sliding_window_size", "prefill_chunk_size", "attention_sink_size"]
+    names += ["tensor_parallel_shards", "pipeline_parallel_stages", "max_batch_size"]
     return {name: config[name] for name in names if name in config}
 
 

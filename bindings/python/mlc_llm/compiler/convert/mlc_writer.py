@@ -103,7 +103,7 @@ class _Shard:
         dtype = numpy_dtype(param.dtype)
         for chunk in chunks:
             assert chunk.dtype == dtype, (param, chunk.dtype)
-            self._append(memoryview(np.ascontiguousarray(chunk).reshape(-1).view("uint8")))
+            self._append(np.ascontiguousarray(chunk).reshape(-1).view(np.uint8).data)
         assert self._size - begin == nbytes, (param, self._size - begin)
         record = {"name": param.name, "shape": list(param.shape), "dtype": param.dtype}
         self._records.append(record | {"format": "raw", "nbytes": nbytes, "byteOffset": begin})

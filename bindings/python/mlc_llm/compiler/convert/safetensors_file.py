@@ -61,7 +61,7 @@ class SafetensorsFile:
         array = np.empty((stop - start) * row, dtype)
         with self.path.open("rb", buffering=0) as file:
             file.seek(begin)
-            read_exactly(file, memoryview(array.view(np.uint8)), self.path)
+            read_exactly(file, array.view(np.uint8).data, self.path)
         return array.reshape((stop - start, *info.shape[1:]) if info.shape else ())
 
     def _read_header(self) -> tuple[dict[str, Any], int]:

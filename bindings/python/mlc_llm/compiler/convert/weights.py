@@ -108,7 +108,7 @@ def _quantized(
     assert weight.quantizable is not None
     return quantize_chunks(
         _cast(weight.name, chunks, numpy_dtype(scheme.model_dtype)),
-        weight.shape,
+        (weight.shape[0], weight.shape[1]),
         bits=scheme.bits,
         group_size=scheme.group_size,
         dtype=scheme.model_dtype,

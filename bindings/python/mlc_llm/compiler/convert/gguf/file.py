@@ -77,7 +77,7 @@ class GGUFFile:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
         with self.path.open("rb", buffering=0) as file:
             file.seek(stored.offset + first * stored.row_bytes)
-            read_exactly(file, memoryview(raw.reshape(-1)), self.path)
+            read_exactly(file, raw.reshape(-1).data, self.path)
         plain = _PLAIN.get(stored.kind.name)
         if plain is not None:
             return raw.view(plain)

@@ -135,9 +135,9 @@ class _Fields:
 
     def scores(self) -> list[float]:
         scores = self.metadata.get(_PREFIX + "scores")
-        if not self._is_list_of(scores, float):
+        if scores is None or not self._is_list_of(scores, float):
             raise self.bad("scores", f"must hold {len(self._tokens)} numbers")
-        return scores
+        return list(scores)
 
     def token(self, key: str) -> str | None:
         """The text of the token whose id stands under `key`."""
