@@ -40,6 +40,7 @@ class PieceRewriter {
   // Copies bytes of the old text.
   void Copy(size_t old_bytes);
   void Finish();
+  bool empty() const { return out_.empty(); }  // nothing has been put yet
 
  private:
   void Append(std::string_view text, bool leads) {

@@ -1,0 +1,15 @@
+// Extended grapheme clusters (Unicode 16, Annex 29): what a reader takes for one character.
+#ifndef MLC_TEXT_GRAPHEME_H_
+#define MLC_TEXT_GRAPHEME_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace mlc {
+
+// The end of the cluster that begins at `pos`. Requires valid UTF-8 and pos < text.size().
+size_t GraphemeEnd(std::string_view text, size_t pos);
+
+}  // namespace mlc
+
+#endif  // MLC_TEXT_GRAPHEME_H_
