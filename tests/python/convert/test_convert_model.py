@@ -361,9 +361,10 @@ def test_a_living_conversion_is_not_cleaned_away(tmp_path):
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["a", "b"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 @pytest.mark.parametrize("scheme", ["q0f32", "q4f16_0"])
 def test_memory_stays_below_twice_the_largest_tensor(scheme, tmp_path, request):
-    """The peak over what the imports need, for an embedding far larger than a chunk."""
+    """The peak for an embedding far larger than a chunk."""
     megabytes = 400 if request.config.getoption("--long", default=False) else 160
     vocab = megabytes * (1 << 20) // (2 * tiny_models.HIDDEN)
     weights = tiny_models.random_weights(tied=True)
@@ -377,15 +378,17 @@ def test_memory_stays_below_twice_the_largest_tensor(scheme, tmp_path, request):
     del table, cast
     child = run_child(
         f"""
-from resource import RUSAGE_SELF, getrusage
-before = getrusage(RUSAGE_SELF).ru_maxrss
+def peak():  # not ru_maxrss: that begins with the parent's peak
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM"))
 convert({str(folder)!r}, {str(tmp_path / "out")!r}, {scheme!r})
-print((getrusage(RUSAGE_SELF).ru_maxrss - before) >> 10)
+print(peak())
 """
     )
-    grown = int(child.stdout)
-    # Far below the promise (twice the tensor and 500 MB): chunks of 16 MB, and one packed tensor.
-    assert grown < 150 + megabytes, child.stderr
+    # Far below the promise (twice the tensor and 500 MB): imports, chunks of 16 MB, and one packed
+    # tensor, twice while it is transposed.
+    packed = megabytes * 2 * 4.5 / 16 if scheme == "q4f16_0" else 0
+    assert int(child.stdout) < 150 + packed, child.stderr
 
 
 def test_progress_and_time_do_not_depend_on_a_terminal(tmp_path, hf_folder):
