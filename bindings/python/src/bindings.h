@@ -9,6 +9,7 @@
 namespace mlc {
 
 void BindEngine(pybind11::module_& m);
+void BindModel(pybind11::module_& m);
 void BindText(pybind11::module_& m);
 void BindTemplate(pybind11::module_& m);
 

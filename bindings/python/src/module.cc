@@ -5,6 +5,7 @@
 PYBIND11_MODULE(_core, m) {
   mlc::BindStatus(m);
   mlc::BindEngine(m);
+  mlc::BindModel(m);
   mlc::BindText(m);
   mlc::BindTemplate(m);
 }
