@@ -14,7 +14,7 @@ from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn import Builder
+    from mlc_llm.compiler.nn import Batch, Builder
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,23 @@ class ModelConfig(Protocol):
         """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""
 
 
+class Model(Protocol):
+    """What the library's functions call. Tensors are Relax expressions."""
+
+    @property
+    def page_shape(self) -> tuple[int, ...]:
+        """Of one page of the key/value cache, in one layer."""
+
+    def embed(self, ids: Any) -> Any:
+        """(rows) -> (rows, hidden)."""
+
+    def forward(self, x: Any, batch: Batch, logit_rows: Any, pages: list[Any]) -> Any:
+        """(rows, hidden) -> float32 logits (logit_rows, vocabulary); appends to `pages`."""
+
+    def copy_pages(self, source: Any, destination: Any, pages: list[Any]) -> list[Any]:
+        """Copies whole pages in every layer."""
+
+
 class ModelFamily(Protocol):
     """An entry of the registry."""
 
@@ -65,8 +82,8 @@ class ModelFamily(Protocol):
     def weight_map(self, config: Any) -> list[WeightSource]:
         """All tensors of the model, in the order of the library's parameter list."""
 
-    def build(self, config: Any, builder: Builder) -> Any:
-        """The model as a graph; imports TVM."""
+    def build(self, config: Any, nn: Builder) -> Model:
+        """The model's layers, ready to be called inside the functions that `nn` builds."""
 
 
 @dataclass(frozen=True)

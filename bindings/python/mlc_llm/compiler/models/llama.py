@@ -16,7 +16,7 @@ from mlc_llm.compiler.models.rope import RopeScaling
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn import Builder
+    from mlc_llm.compiler.nn import Batch, Builder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,93 @@ def _sliding_window(config: Mapping[str, Any]) -> int:
     return ConfigReader(named).integer("sliding_window_size", "sliding_window")
 
 
-# GRAPH
+class Attention:
+    """Self-attention over the paged cache; adds its output to `residual`."""
+
+    def __init__(self, nn: Builder, config: LlamaConfig, name: str) -> None:
+        heads, kv_heads, dim = (
+            config.num_attention_heads,
+            config.num_key_value_heads,
+            config.head_dim,
+        )
+        hidden, bias = config.hidden_size, config.attention_bias
+        self.qkv = nn.linear(f"{name}.qkv_proj", (heads + 2 * kv_heads) * dim, hidden, bias=bias)
+        self.output = nn.linear(f"{name}.o_proj", hidden, heads * dim, bias=bias)
+        self.attend = nn.paged_attention(
+            heads=heads,
+            kv_heads=kv_heads,
+            dim=dim,
+            context=config.context_window_size,
+            rope_theta=config.rope_theta,
+            rope_scaling=config.rope_scaling,
+            sliding_window=config.sliding_window_size,
+            sinks=config.attention_sink_size,
+        )
+
+    def __call__(self, x: Any, batch: Batch, pages: Any, residual: Any) -> Any:
+        qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
+        attended = self.attend(qkv, batch, pages)  # (rows, heads * dim)
+        return self.output(attended, residual)  # (rows, hidden)
+
+
+class MLP:
+    """down(silu(gate(x)) * up(x)) + residual."""
+
+    def __init__(self, nn: Builder, config: LlamaConfig, name: str) -> None:
+        hidden, wide, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
+        self.gate_up = nn.linear(f"{name}.gate_up_proj", 2 * wide, hidden, bias=bias)
+        self.activation = nn.gated_silu(wide)
+        self.down = nn.linear(f"{name}.down_proj", hidden, wide, bias=bias)
+
+    def __call__(self, x: Any, residual: Any) -> Any:
+        return self.down(self.activation(self.gate_up(x)), residual)
+
+
+class Block:
+    def __init__(self, nn: Builder, config: LlamaConfig, name: str) -> None:
+        size, eps = config.hidden_size, config.rms_norm_eps
+        self.input_norm = nn.rms_norm(f"{name}.input_layernorm", size, eps=eps)
+        self.attention = Attention(nn, config, f"{name}.self_attn")
+        self.mlp_norm = nn.rms_norm(f"{name}.post_attention_layernorm", size, eps=eps)
+        self.mlp = MLP(nn, config, f"{name}.mlp")
+
+    def __call__(self, x: Any, batch: Batch, pages: Any) -> Any:
+        x = self.attention(self.input_norm(x), batch, pages, residual=x)
+        return self.mlp(self.mlp_norm(x), residual=x)
+
+
+class Llama:
+    """The whole model: what the library's functions call."""
+
+    def __init__(self, nn: Builder, config: LlamaConfig) -> None:
+        vocabulary, hidden = config.vocab_size, config.hidden_size
+        self.table = nn.embedding("model.embed_tokens", vocabulary, hidden)
+        self.blocks = [
+            Block(nn, config, f"model.layers.{i}") for i in range(config.num_hidden_layers)
+        ]
+        self.norm = nn.rms_norm("model.norm", hidden, eps=config.rms_norm_eps)
+        tied = config.tie_word_embeddings
+        self.head = self.table.logits if tied else nn.linear("lm_head", vocabulary, hidden)
+
+    @property
+    def page_shape(self) -> tuple[int, ...]:
+        return self.blocks[0].attention.attend.shape.page_shape
+
+    def embed(self, ids: Any) -> Any:
+        return self.table(ids)
+
+    def forward(self, x: Any, batch: Batch, logit_rows: Any, pages: list[Any]) -> Any:
+        """float32 logits (logit_rows, vocabulary) of those rows of x."""
+        for block, layer_pages in zip(self.blocks, pages, strict=True):
+            x = block(x, batch, layer_pages)
+        return self.head(self.norm(x, logit_rows))
+
+    def copy_pages(self, source: Any, destination: Any, pages: list[Any]) -> list[Any]:
+        return [
+            block.attention.attend.copy_pages(source, destination, layer_pages)
+            for block, layer_pages in zip(self.blocks, pages, strict=True)
+        ]
+
 
 # Ours <- Hugging Face's, stacked along the output dimension in this order; and how it is used.
 _BLOCK_LINEARS = (
@@ -175,8 +261,8 @@ class LlamaFamily:
     def weight_map(self, config: LlamaConfig) -> list[WeightSource]:
         return weight_map(config)
 
-    def build(self, config: LlamaConfig, builder: Builder) -> Any:
-        raise NotImplementedError
+    def build(self, config: LlamaConfig, nn: Builder) -> Llama:
+        return Llama(nn, config)
 
 
 FAMILY = LlamaFamily()

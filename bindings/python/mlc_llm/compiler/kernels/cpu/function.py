@@ -1,0 +1,45 @@
+"""Builds a kernel: named tensor arguments in, a TIR function out.
+
+    def body(x, y):
+        emit_rows(x.shape[0], lambda row: ...)
+
+    kernel([Arg("x", ("rows", 576)), Arg("y", ("rows", 576))], body)
+
+A string in a shape is a size known when the kernel runs; the same string is the same size. The last
+argument, or the arguments that the caller says, are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.script.ir_builder import IRBuilder
+from tvm.tirx.script import builder as T
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A tensor argument."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str = "float32"
+
+
+def kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
+    """`body` gets one buffer for each argument and emits the kernel's statements.
+
+    The attributes say that pointers do not alias and that no schedule is to be applied any more.
+    """
+    with IRBuilder() as builder, T.prim_func(s_tir=True):
+        T.func_attr({"tirx.noalias": True, "tirx.is_scheduled": True})
+        sizes = {s: T.int64() for arg in args for s in arg.shape if isinstance(s, str)}
+        handles = [T.arg(arg.name, T.handle()) for arg in args]
+        buffers = [
+            T.match_buffer(handle, [sizes.get(s, s) for s in arg.shape], arg.dtype)
+            for handle, arg in zip(handles, args, strict=True)
+        ]
+        body(*buffers)
+    return builder.get()

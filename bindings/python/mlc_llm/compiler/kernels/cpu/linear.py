@@ -1,0 +1,231 @@
+"""y = x W^T (+ bias) (+ residual), for weights stored by rows, (out, in).
+
+Many rows of x: a strip of weight rows is made float32 once and serves all of them, in register
+tiles. Few rows: weights are made float32 in registers. Either way y[m, n] is the same chain of
+fused multiply-adds in 16 partial sums over ascending inputs, so both give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.cpu.vector import (
+    LANES,
+    at,
+    emit_floats,
+    emit_sum,
+    emit_value,
+    emit_zero,
+    fma,
+    splat,
+    to_float,
+)
+from mlc_llm.compiler.kernels.cpu.weights import Rows
+from mlc_llm.compiler.quantization import StoredParam
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows of x and rows of W whose products are summed in registers at a time."""
+
+    x_rows: int
+    w_rows: int
+
+
+def linear(
+    weights: Rows,
+    shape: tuple[int, int],
+    *,
+    tile: Tile,
+    bias: str | None = None,
+    residual: bool = False,
+) -> tirx.PrimFunc:
+    """f(x [m, in], *stored weights, bias [out] if a dtype is given, residual [m, out], y [m, out])."""
+    outs, ins = shape
+    strip = _Strip(weights, outs, ins, tile)
+
+    def body(x, *rest) -> None:
+        buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
+        epilogue = Epilogue(
+            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
+        )
+
+        def store(row, column, vector) -> None:
+            T.buffer_store(y, epilogue.apply(emit_sum(vector), row, column, 1), [row, column])
+
+        with T.parallel(-(-outs // tile.w_rows)) as index, T.sblock("strip"):
+            T.reads()
+            T.writes()
+            strip.emit(index * tile.w_rows, x.shape[0], x, buffers, store)
+
+    return kernel(linear_args(weights.stored, shape, bias, residual), body)
+
+
+def linear_args(
+    stored: Sequence[StoredParam], shape: tuple[int, int], bias: str | None, residual: bool
+) -> list[Arg]:
+    """The arguments that `linear` documents."""
+    outs, ins = shape
+    args = [Arg("x", ("rows", ins))]
+    args += [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(stored)]
+    args += [Arg("bias", (outs,), bias)] if bias else []
+    args += [Arg("residual", ("rows", outs))] if residual else []
+    return [*args, Arg("y", ("rows", outs))]
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """What is added to the product before it is stored."""
+
+    bias: Any
+    residual: Any
+
+    def apply(self, value, row, column, lanes: int):
+        if self.bias is not None:
+            value = value + to_float(self.bias[at(column, lanes)], lanes)
+        if self.residual is not None:
+            value = value + self.residual[row, at(column, lanes)]
+        return value
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """`tile.w_rows` rows of W against all rows of x."""
+
+    weights: Rows
+    outs: int
+    ins: int
+    tile: Tile
+
+    def emit(self, first, rows, x, buffers, store: Callable) -> None:
+        many = self.tile.x_rows
+        with T.If(rows >= many):
+            with T.Then():
+                floats = self._emit_floats(first, buffers)
+                read = self._float_reader(floats)
+                with T.serial(rows // many) as block:
+                    self._emit_tile(x, block * many, many, first, read, store)
+                with T.serial(rows % many) as row:
+                    self._emit_tile(x, rows // many * many + row, 1, first, read, store)
+            with T.Else():
+                read = self._stored_reader(first, buffers)
+                with T.serial(rows) as row:
+                    self._emit_tile(x, row, 1, first, read, store)
+
+    @property
+    def _padded_ins(self) -> int:
+        return -(-self.ins // LANES) * LANES
+
+    def _weight_row(self, first, i: int):
+        """Past the last row it is the last one again; its result is not stored."""
+        if self.outs % self.tile.w_rows == 0:
+            return first + i
+        return T.min(first + i, self.outs - 1)
+
+    def _emit_floats(self, first, buffers):
+        """The strip's weights as float32, each row padded with zeros to whole vectors."""
+        shape = (self.tile.w_rows * self._padded_ins,)
+        floats = T.sblock_alloc_buffer(shape, "float32")
+        for i in range(self.tile.w_rows):
+            row, base = self._weight_row(first, i), i * self._padded_ins
+
+            def copy(block, vector: int, row=row, base=base) -> None:
+                value = self.weights.emit_vector(buffers, row, block, vector)
+                offset = (block * self.weights.block_vectors + vector) * LANES
+                T.buffer_store(floats, value, [at(base + offset)])
+
+            emit_blocks(self.ins, self.weights.block_vectors, copy)
+            if self.ins % LANES:
+                tail = self._emit_weight_tail(row, buffers)
+                T.buffer_store(floats, tail, [at(base + self._padded_ins - LANES)])
+        return floats
+
+    def _float_reader(self, floats) -> _Reader:
+        def read(i: int, block, vector: int):
+            offset = (block * self.weights.block_vectors + vector) * LANES
+            return floats[at(i * self._padded_ins + offset)]
+
+        def tail(i: int):
+            return floats[at((i + 1) * self._padded_ins - LANES)]
+
+        return _Reader(read, tail)
+
+    def _stored_reader(self, first, buffers) -> _Reader:
+        def read(i: int, block, vector: int):
+            row = self._weight_row(first, i)
+            return self.weights.emit_vector(buffers, row, block, vector)
+
+        def tail(i: int):
+            return self._emit_weight_tail(self._weight_row(first, i), buffers)
+
+        return _Reader(read, tail)
+
+    def _emit_weight_tail(self, row, buffers):
+        return emit_tail(self.ins, lambda k: self.weights.element(buffers, row, k))
+
+    def _emit_tile(self, x, row, x_rows: int, first, read: _Reader, store: Callable) -> None:
+        """x rows [row, row + x_rows) against the strip."""
+        columns = range(self.tile.w_rows)
+        sums = emit_floats(x_rows * len(columns))
+        emit_zero(sums, x_rows * len(columns))
+
+        def accumulate(xs: list, ws: list) -> None:
+            for i, xi in enumerate(xs):
+                for j, wj in enumerate(ws):
+                    place = [at((i * len(columns) + j) * LANES)]
+                    T.buffer_store(sums, fma(xi, wj, sums[place[0]]), place)
+
+        def step(block, vector: int) -> None:
+            offset = (block * self.weights.block_vectors + vector) * LANES
+            ws = [emit_value(read.vector(j, block, vector)) for j in columns]
+            accumulate([emit_value(x[row + i, at(offset)]) for i in range(x_rows)], ws)
+
+        emit_blocks(self.ins, self.weights.block_vectors, step)
+        if self.ins % LANES:
+            xs = [emit_tail(self.ins, lambda k, i=i: x[row + i, k]) for i in range(x_rows)]
+            accumulate(xs, [emit_value(read.tail(j)) for j in columns])
+        for i in range(x_rows):
+            for j in columns:
+                self._emit_store(row + i, first, j, sums, i * len(columns) + j, store)
+
+    def _emit_store(self, row, first, j: int, sums, place: int, store: Callable) -> None:
+        if self.outs % self.tile.w_rows == 0:
+            store(row, first + j, sums[at(place * LANES)])
+            return
+        with T.If(first + j < self.outs), T.Then():
+            store(row, first + j, sums[at(place * LANES)])
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Where a tile takes weights from: whole vectors of its row i, and the padded last one."""
+
+    vector: Callable
+    tail: Callable
+
+
+def emit_blocks(size: int, block_vectors: int, body: Callable) -> None:
+    """`body(block, vector)` over the whole vectors in [0, size), ascending."""
+    vectors = size // LANES
+    blocks, rest = divmod(vectors, block_vectors)
+    if blocks:
+        with T.serial(blocks) as block:
+            for vector in range(block_vectors):
+                body(block, vector)
+    for vector in range(rest):
+        body(blocks, vector)
+
+
+def emit_tail(size: int, load: Callable):
+    """The last `size % 16` elements of [0, size) and zeros, as a vector."""
+    tail = T.sblock_alloc_buffer((LANES,), "float32", scope="local")
+    T.buffer_store(tail, splat(0.0), [at(0)])
+    for lane in range(size % LANES):
+        T.buffer_store(tail, load(size // LANES * LANES + lane), [lane])
+    return emit_value(tail[at(0)])

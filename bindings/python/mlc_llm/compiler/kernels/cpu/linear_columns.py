@@ -1,0 +1,120 @@
+"""y = x W^T (+ bias) (+ residual), for quantized weights stored by columns, (in, out): `_0` schemes.
+
+Lanes run over outputs, so a word of codes serves 16 outputs for 8 (or 10) inputs in turn and no
+sum across lanes is needed: y[m, n] is one chain of fused multiply-adds over ascending inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.function import kernel
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue, Tile, linear_args
+from mlc_llm.compiler.kernels.cpu.vector import (
+    LANES,
+    at,
+    emit_floats,
+    emit_value,
+    emit_zero,
+    fma,
+    splat,
+    to_float,
+)
+from mlc_llm.compiler.kernels.cpu.weights import dequantized
+from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.errors import UnsupportedError
+
+
+def linear_columns(
+    scheme: Scheme,
+    stored: tuple[StoredParam, ...],
+    shape: tuple[int, int],
+    *,
+    tile: Tile,
+    bias: str | None = None,
+    residual: bool = False,
+) -> tirx.PrimFunc:
+    """The same function as `linear.linear`, over (in, out) tensors; `tile.w_rows` counts vectors."""
+    outs, ins = shape
+    if outs < LANES:
+        raise UnsupportedError(f"{scheme.name}: a layer with fewer than {LANES} outputs")
+    panel = _Panel(scheme, outs, ins, tile.w_rows)
+
+    def body(x, words, scales, *rest) -> None:
+        *extras, y = rest
+        epilogue = Epilogue(
+            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
+        )
+
+        def tiles(first, row, x_rows: int) -> None:
+            sums = panel.emit_sums(first, x, row, x_rows, words, scales)
+            for i in range(x_rows):
+                for j in range(tile.w_rows):
+                    column = panel.column(first, j)
+                    total = sums[at((i * tile.w_rows + j) * LANES)]
+                    total = epilogue.apply(total, row + i, column, LANES)
+                    T.buffer_store(y, total, [row + i, at(column)])
+
+        rows, many = x.shape[0], tile.x_rows
+        with T.parallel(-(-outs // panel.width)) as index, T.sblock("panel"):
+            T.reads()
+            T.writes()
+            with T.serial(rows // many) as block:
+                tiles(index * panel.width, block * many, many)
+            with T.serial(rows % many) as row:
+                tiles(index * panel.width, rows // many * many + row, 1)
+
+    return kernel(linear_args(stored, shape, bias, residual), body)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A few vectors of outputs, over all inputs."""
+
+    scheme: Scheme
+    outs: int
+    ins: int
+    vectors: int
+
+    @property
+    def width(self) -> int:
+        return self.vectors * LANES
+
+    def column(self, first, j: int):
+        """The first output of vector j. Vectors past the end repeat the last 16 outputs."""
+        if self.outs % self.width == 0:
+            return first + j * LANES
+        return T.min(first + j * LANES, self.outs - LANES)
+
+    def emit_sums(self, first, x, row, x_rows: int, words, scales):
+        """x rows [row, row + x_rows) against the panel, one vector of sums for each pair."""
+        sums = emit_floats(x_rows * self.vectors)
+        emit_zero(sums, x_rows * self.vectors)
+        whole, rest = divmod(self.ins, self.scheme.group_size)
+
+        def group(g, size: int) -> None:
+            for j in range(self.vectors):
+                self._emit_group(g, size, first, j, x, row, x_rows, words, scales, sums)
+
+        if whole:
+            with T.serial(whole) as g:
+                group(g, self.scheme.group_size)
+        if rest:
+            group(whole, rest)
+        return sums
+
+    def _emit_group(self, g, size, first, j, x, row, x_rows, words, scales, sums) -> None:
+        per_word = self.scheme.codes_per_word
+        column = at(self.column(first, j))
+        scale = emit_value(to_float(scales[g, column]))
+        for k in range(size):
+            word = g * self.scheme.words_per_group + k // per_word
+            shift = splat(T.uint32(k % per_word * self.scheme.bits))
+            weight = dequantized(self.scheme, words[word, column], shift, scale)
+            for i in range(x_rows):
+                place = at((i * self.vectors + j) * LANES)
+                value = splat(x[row + i, g * self.scheme.group_size + k])
+                T.buffer_store(sums, fma(value, weight, sums[place]), [place])

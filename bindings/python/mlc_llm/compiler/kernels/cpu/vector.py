@@ -1,0 +1,140 @@
+"""Words for vector code in TIR: lanes, fused multiply-add, reductions, exp2.
+
+Everything is written for vectors of 16 floats; LLVM splits them for narrower machines (AVX2, NEON,
+SSE). A sum is always kept in the same 16 partial sums and folded by the same tree, so that a
+result does not depend on how rows are tiled, batched or spread over threads.
+
+Helpers that take `lanes` also work for one lane, for the tails of odd sizes. Functions named
+`emit_*` add statements to the kernel being built; the others return expressions. Loops over a
+Python `range` inside them are unrolled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+LANES = 16
+_EXP2_DEGREE = 7  # of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
+NEVER = -3.0e38  # a score that loses to every real one, and is finite
+
+
+def vector_type(dtype: str, lanes: int = LANES) -> str:
+    return f"{dtype}x{lanes}" if lanes > 1 else dtype
+
+
+def at(base, lanes: int = LANES):
+    """The index of `lanes` neighbours from `base` on."""
+    return T.ramp(base, 1, lanes) if lanes > 1 else base
+
+
+def splat(value, lanes: int = LANES):
+    """One scalar in every lane; a Python float is a float32."""
+    value = T.float32(value) if isinstance(value, float) else value
+    return T.Broadcast(value, lanes) if lanes > 1 else value
+
+
+def to_float(value, lanes: int = LANES):
+    """As float32. A bfloat16 is its upper half; TVM's own cast of it is wrong in vectors."""
+    if not str(value.ty.dtype).startswith("bfloat16"):
+        return T.Cast(vector_type("float32", lanes), value)
+    bits = T.Cast(vector_type("uint32", lanes), T.reinterpret(vector_type("uint16", lanes), value))
+    high = T.shift_left(bits, splat(T.uint32(16), lanes))
+    return T.reinterpret(vector_type("float32", lanes), high)
+
+
+def shuffle(vectors: Sequence, picks: Sequence[int]):
+    """The picked lanes of the vectors laid end to end."""
+    return tirx.Shuffle(list(vectors), [tirx.const(int(i), "int32") for i in picks])
+
+
+def constant(values: Sequence[int], dtype: str):
+    return shuffle([tirx.const(v, dtype) for v in values], range(len(values)))
+
+
+def fma(a, b, c, lanes: int = LANES):
+    """a * b + c. Always spelled out: LLVM may fuse a separate product and sum here and not there."""
+    return T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.fmuladd", a, b, c)
+
+
+def emit_value(expression):
+    """Computes it once and gives it a name."""
+    return T.Bind(expression)
+
+
+def emit_sum(vector):
+    """The sum of the 16 lanes, by halves."""
+    return _emit_fold(vector, lambda a, b: a + b)
+
+
+def emit_max(vector):
+    return _emit_fold(vector, T.max)
+
+
+def _emit_fold(vector, combine: Callable):
+    width = LANES
+    while width > 1:
+        width //= 2
+        low, high = range(width), range(width, 2 * width)
+        vector = emit_value(combine(shuffle([vector], low), shuffle([vector], high)))
+    return vector
+
+
+def exp2(x, lanes: int = LANES):
+    """2 ** x, between 2 ** -126 and 2 ** 126 whatever x is."""
+    x = T.max(T.min(x, splat(126.0, lanes)), splat(-126.0, lanes))
+    x = emit_value(x)
+    whole = emit_value(T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.rint", x))
+    fraction = emit_value(x - whole)
+    polynomial = splat(math.log(2) ** _EXP2_DEGREE / math.factorial(_EXP2_DEGREE), lanes)
+    for power in reversed(range(_EXP2_DEGREE)):
+        coefficient = math.log(2) ** power / math.factorial(power)
+        polynomial = fma(polynomial, fraction, splat(coefficient, lanes), lanes)
+    exponent = T.Cast(vector_type("int32", lanes), whole) + splat(T.int32(127), lanes)
+    power_of_two = T.shift_left(exponent, splat(T.int32(23), lanes))
+    return emit_value(polynomial * T.reinterpret(vector_type("float32", lanes), power_of_two))
+
+
+def sigmoid(x, lanes: int = LANES):
+    return splat(1.0, lanes) / (
+        splat(1.0, lanes) + exp2(x * splat(-math.log2(math.e), lanes), lanes)
+    )
+
+
+def emit_over(size: int, body: Callable[[object, int], None]) -> None:
+    """`body(base, lanes)` over [0, size): whole vectors in a loop, then the tail lane by lane."""
+    whole = size // LANES
+    if whole:
+        with T.serial(whole) as block:
+            body(block * LANES, LANES)
+    for base in range(whole * LANES, size):
+        body(base, 1)
+
+
+def emit_rows(rows, body: Callable[[object], None], *, parallel_from: int = 16) -> None:
+    """`body(row)` for each row; few rows are not worth waking the other threads for."""
+
+    def loop(kind) -> None:
+        with kind(rows) as row, T.sblock("row"):
+            T.reads()
+            T.writes()
+            body(row)
+
+    with T.If(rows >= parallel_from):
+        with T.Then():
+            loop(T.parallel)
+        with T.Else():
+            loop(T.serial)
+
+
+def emit_floats(vectors: int):
+    """Room for that many vectors, in registers when its indices are constants."""
+    return T.sblock_alloc_buffer((vectors * LANES,), "float32", scope="local")
+
+
+def emit_zero(buffer, vectors: int) -> None:
+    for i in range(vectors):
+        T.buffer_store(buffer, splat(0.0), [at(i * LANES)])

@@ -1,0 +1,104 @@
+"""The functions of a model library (ARCHITECTURE.md), for any model family, and its metadata."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+
+from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
+from mlc_llm.compiler.nn.builder import Batch, Builder, Input
+from mlc_llm.compiler.quantization import Scheme
+from mlc_llm.compiler.targets import Device
+
+SCHEMA_VERSION = 1
+PAGE_SIZE = 16
+_INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibrarySpec:
+    """Everything that decides a library's contents."""
+
+    model_type: str
+    config: ModelConfig
+    scheme: Scheme
+    device: Device
+    prefill_chunk_size: int
+    max_batch_size: int
+
+
+def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
+    nn = Builder(spec.scheme, spec.device, family.weight_map(spec.config))
+    model = family.build(spec.config, nn)
+    _build_embed(nn, model, spec)
+    _build_prefill(nn, model, spec)
+    _build_copy(nn, model, spec)
+    nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
+    return nn.finish()
+
+
+def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
+    config = spec.config
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "model_type": spec.model_type,
+        "quantization": spec.scheme.name,
+        "context_window_size": config.context_window_size,
+        "sliding_window_size": config.sliding_window_size,
+        "prefill_chunk_size": spec.prefill_chunk_size,
+        "max_batch_size": spec.max_batch_size,
+        "vocab_size": config.vocab_size,
+        "hidden_size": config.hidden_size,
+        "activation_dtype": "float32",
+        "kv_cache": {
+            "page_size": PAGE_SIZE,
+            "num_layers": config.num_hidden_layers,
+            "page_shape": list(model.page_shape),
+            "dtype": "float32",
+        },
+        "params": [
+            {"name": param.name, "shape": list(param.shape), "dtype": param.dtype}
+            for param in nn.params
+        ],
+        "target": spec.device.describe(),
+        "weight_layout": "mlc",
+    }
+
+
+def _build_embed(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+    inputs = {"input_ids": Input(("n",), "int32")}
+    with nn.function("embed", inputs, bounds={"n": spec.prefill_chunk_size}) as f:
+        f.result = model.embed(f["input_ids"])
+
+
+def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+    """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
+    sizes = ("n", "n", "n", "b_plus_1", "p")
+    inputs = {
+        "embeddings": Input(("n", spec.config.hidden_size)),
+        **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
+        "logit_rows": Input(("m",), "int32"),
+        "kv_pages": _pages(model, spec),
+    }
+    bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
+    with nn.function("batch_prefill", inputs, bounds=bounds) as f:
+        batch = Batch(*(f[name] for name in _INDICES))
+        pages = f.items("kv_pages", spec.config.num_hidden_layers)
+        f.result = model.forward(f["embeddings"], batch, f["logit_rows"], pages)
+
+
+def _build_copy(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+    """Returns the pages, so that the copies count as used; callers ignore it."""
+    inputs = {name: Input(("k",), "int32") for name in ("source", "destination")}
+    inputs["kv_pages"] = _pages(model, spec)
+    with nn.function("copy_kv_pages", inputs, bounds={}, params=False) as f:
+        pages = f.items("kv_pages", spec.config.num_hidden_layers)
+        f.result = model.copy_pages(f["source"], f["destination"], pages)
+
+
+def _pages(model: Model, spec: LibrarySpec) -> Input:
+    shape = ("num_pages", *model.page_shape)
+    return Input(shape, count=spec.config.num_hidden_layers)

@@ -1,0 +1,114 @@
+"""The devices that models are compiled for, as a table.
+
+    device = resolve("auto")     # the machine this runs on
+    device.target()              # tvm.target.Target
+
+A device is a TVM target and the register tiles that suit its vectors. Names that MLC-LLM knows and
+that have no kernels here yet are refused with the list of those that have.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorUnit:
+    """How many 16-float sums fit in registers beside their operands.
+
+    A (rows of x, rows of W) tile of dot products, and one of (rows of x, vectors of outputs).
+    """
+
+    dot_tile: tuple[int, int]
+    column_tile: tuple[int, int]
+
+
+AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2))
+AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1))
+NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1))
+SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """A processor to compile for. Fields are those of TVM's `llvm` target."""
+
+    name: str
+    vectors: VectorUnit
+    mcpu: str = ""
+    mtriple: str = ""
+    mattr: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """The library's `target` metadata, and TVM's target."""
+        fields: dict[str, Any] = {"kind": "llvm"}
+        if self.mcpu:
+            fields["mcpu"] = self.mcpu
+        if self.mtriple:
+            fields["mtriple"] = self.mtriple
+        if self.mattr:
+            fields["mattr"] = list(self.mattr)
+        return fields
+
+    def target(self) -> Any:
+        import tvm
+
+        return tvm.target.Target(self.describe())
+
+
+_X86 = "x86_64-unknown-linux-gnu"
+PRESETS: dict[str, Device] = {
+    device.name: device
+    for device in (
+        Device(name="x86-64-v2", mcpu="x86-64-v2", mtriple=_X86, vectors=SSE),
+        Device(name="x86-64-v3", mcpu="x86-64-v3", mtriple=_X86, vectors=AVX2),
+        Device(name="x86-64-v4", mcpu="x86-64-v4", mtriple=_X86, vectors=AVX512),
+        Device(name="aarch64", mtriple="aarch64-unknown-linux-gnu", vectors=NEON),
+    )
+}
+
+# Devices of MLC-LLM that this version has no kernels for.
+NOT_YET = (
+    *("cuda", "rocm", "metal", "vulkan", "opencl", "webgpu"),
+    *("iphone", "android", "android:adreno", "macabi", "windows:vulkan"),
+)
+
+
+def resolve(device: str) -> Device:
+    """`auto`, `cpu` and `cpu:0` are this machine; a preset's name is that machine."""
+    kind = device.split(":")[0]
+    if device in ("auto", "cpu", "cpu:0"):
+        return host()
+    if device in PRESETS:
+        return PRESETS[device]
+    offered = ", ".join(["auto", "cpu", *PRESETS])
+    if device in NOT_YET or kind in NOT_YET:
+        raise UnsupportedError(
+            f'device "{device}" is not built yet: see the status table in README.md; '
+            f"available: {offered}",
+            param="device",
+        )
+    raise InvalidRequestError(f'unknown device "{device}"; available: {offered}', param="device")
+
+
+def host() -> Device:
+    """This machine's processor, as LLVM names it."""
+    import tvm
+    from tvm.target import codegen
+
+    cpu = codegen.llvm_get_system_cpu()
+    target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
+    features = {str(name) for name in codegen.llvm_get_cpu_features(target)}
+    return Device(name="cpu", mcpu=cpu, vectors=_vector_unit(platform.machine(), features))
+
+
+def _vector_unit(machine: str, features: set[str]) -> VectorUnit:
+    if machine in ("aarch64", "arm64"):
+        return NEON
+    if "avx512f" in features:
+        return AVX512
+    return AVX2 if "avx2" in features else SSE

@@ -1,0 +1,123 @@
+"""Runs a model library through TVM's own virtual machine, for tests and measurements.
+
+    runner = Runner.open(library, folder_of_weights)
+    with_history = runner.forward([("a", [1, 2, 3])])     # logits (3, vocabulary)
+    runner.fork("a", "b")
+
+The product runs libraries in the C++ core; this is the short way to look at one from Python. Pages
+are handed out in an odd order on purpose, and are never cleared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+
+Array = np.ndarray[Any, Any]
+
+
+def read_weights(folder: Path) -> dict[str, Array]:
+    """All tensors of an -MLC folder, by name."""
+    index = json.loads((folder / "tensor-cache.json").read_text(encoding="utf-8"))
+    weights = {}
+    for shard in index["records"]:
+        data = (folder / shard["dataPath"]).read_bytes()
+        for record in shard["records"]:
+            raw = data[record["byteOffset"] : record["byteOffset"] + record["nbytes"]]
+            weights[record["name"]] = _array(raw, record)
+    return weights
+
+
+def _array(raw: bytes, record: Mapping[str, Any]) -> Array:
+    from mlc_llm.compiler.quantization.pack import numpy_dtype
+
+    dtype = numpy_dtype(record["dtype"])
+    if dtype == np.float32 and len(raw) == 2 * math.prod(record["shape"]):  # f32-to-bf16
+        halves = np.frombuffer(raw, np.uint16).astype(np.uint32) << 16
+        return halves.view(np.float32).reshape(record["shape"])
+    return np.frombuffer(raw, dtype).reshape(record["shape"])
+
+
+class Runner:
+    def __init__(self, module: Any, weights: Mapping[str, Array], *, num_pages: int = 64) -> None:
+        self.vm = tvm.relax.VirtualMachine(module, tvm.cpu())
+        self.metadata = json.loads(str(self.vm["_metadata"]()))
+        self._params = [self._param(spec, weights) for spec in self.metadata["params"]]
+        cache = self.metadata["kv_cache"]
+        self.page_size = cache["page_size"]
+        shape = (num_pages, *cache["page_shape"])
+        garbage = np.full(shape, np.nan, cache["dtype"])
+        self.pages = [tvm.runtime.tensor(garbage) for _ in range(cache["num_layers"])]
+        self._free = [*range(0, num_pages, 2), *range(1, num_pages, 2)]
+        self._tables: dict[str, list[int]] = {}
+        self._lengths: dict[str, int] = {}
+
+    @classmethod
+    def open(cls, library: Path, weights: Path | Mapping[str, Array], **options: Any) -> Runner:
+        found = read_weights(weights) if isinstance(weights, Path) else weights
+        return cls(tvm.runtime.load_module(str(library)), found, **options)
+
+    def _param(self, spec: Mapping[str, Any], weights: Mapping[str, Array]) -> Any:
+        value = weights[spec["name"]]
+        found = (tuple(spec["shape"]), spec["dtype"])
+        assert (value.shape, str(value.dtype)) == found, f"{spec['name']}: {value.shape}"
+        return tvm.runtime.tensor(np.ascontiguousarray(value))
+
+    def forward(
+        self, work: Sequence[tuple[str, Sequence[int]]], *, last_only: bool = False
+    ) -> Array:
+        """Appends tokens to sequences, in one batch; logits of all rows, or of each one's last."""
+        rows: list[tuple[int, int, int]] = []  # position, slot, sequence
+        indptr, indices, ends = [0], [], []
+        for number, (name, tokens) in enumerate(work):
+            start = self._lengths.get(name, 0)
+            table = self._grow(name, start + len(tokens))
+            positions = range(start, start + len(tokens))
+            rows += [(p, self._slot(table, p), number) for p in positions]
+            indices += table
+            indptr.append(len(indices))
+            ends.append(len(rows) - 1)
+        ids = [token for _, tokens in work for token in tokens]
+        wanted = ends if last_only else range(len(rows))
+        embedded = self.vm["embed"](_int32(ids), self._params)
+        columns = [[row[i] for row in rows] for i in range(3)]
+        where = [_int32(c) for c in [*columns, indptr, indices, wanted]]
+        return self.vm["batch_prefill"](embedded, *where, self.pages, self._params).numpy()
+
+    def fork(self, source: str, target: str) -> None:
+        """The target shares full pages and gets a copy of the last, unfinished one."""
+        length = self._lengths[source]
+        shared = length // self.page_size
+        self._tables[target] = self._tables[source][:shared]
+        self._lengths[target] = shared * self.page_size
+        if length % self.page_size:
+            self._grow(target, length)
+            pair = self._tables[source][shared], self._tables[target][shared]
+            self.vm["copy_kv_pages"](*(_int32([page]) for page in pair), self.pages)
+        self._lengths[target] = length
+
+    def drop(self, name: str) -> None:
+        """Forgets a sequence that shares no pages."""
+        self._free += self._tables.pop(name, [])
+        self._lengths.pop(name, None)
+
+    def _grow(self, name: str, length: int) -> list[int]:
+        table = self._tables.setdefault(name, [])
+        while len(table) * self.page_size < length:
+            table.append(self._free.pop())
+        self._lengths[name] = length
+        return table
+
+    def _slot(self, table: list[int], position: int) -> int:
+        page, offset = divmod(position, self.page_size)
+        return table[page] * self.page_size + offset
+
+
+def _int32(values: Sequence[int]) -> Any:
+    return tvm.runtime.tensor(np.asarray(list(values), np.int32))
