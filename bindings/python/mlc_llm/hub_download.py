@@ -183,6 +183,7 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     with partial.open("ab") as stream:
+        resumed = stream.tell() > 0
         if file.size is not None and stream.tell() > file.size:
             stream.truncate(0)
         if stream.tell() != file.size:
@@ -196,6 +197,8 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
             )
     if not _is_right(partial, file):
         partial.unlink()
+        if resumed:  # the part may be that of another version
+            return _transfer(model, commit, file, path)
         raise DownloadError(
             f"{model}: {file.name} is not what the hub announced (wrong size or hash); it was "
             "removed, try again",

@@ -125,6 +125,9 @@ BY_HAND = {
         CorruptFileError,
         "'k' claims a length",
     ),
+    "long string": (
+        header(keys=1) + struct.pack("<Q", 10**6) + bytes(64), CorruptFileError, "claims a length",
+    ),
     "nested arrays": (
         header(keys=1) + text("k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 500,
         CorruptFileError,

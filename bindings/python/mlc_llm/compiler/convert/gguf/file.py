@@ -9,12 +9,11 @@ The `gguf` package supplies dequantizers and block sizes; its own reader trusts 
 from __future__ import annotations
 
 import math
-import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
@@ -28,6 +27,8 @@ MAX_KEYS = 65_536
 MAX_TENSORS = 1_000_000
 MAX_DIMENSIONS = 4
 MAX_ARRAY_DEPTH = 2
+MAX_ELEMENTS = 1 << 23  # of all arrays together; the largest vocabularies need a tenth of it
+MAX_STRING_BYTES = 1 << 26
 
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
@@ -52,12 +53,11 @@ class GGUFFile:
         self.metadata: dict[str, Any] = {}
         self._stored: dict[str, _Stored] = {}
         self._end = 0  # of the last tensor
-        with path.open("rb") as file:
+        with path.open("rb", buffering=1 << 20) as file:
             self._size = path.stat().st_size
             if self._size < 24:
                 raise cut_off(path, self._size, 24) if self._size else self._bad("file", "is empty")
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                self._parse(_Cursor(path, view, self._size))
+            self._parse(_Cursor(path, file, self._size))
 
     def tensors(self) -> dict[str, TensorInfo]:
         return {name: stored.info for name, stored in self._stored.items()}
@@ -149,15 +149,18 @@ class GGUFFile:
 class _Cursor:
     """A position in the header that cannot pass the file's end."""
 
-    def __init__(self, path: Path, view: mmap.mmap, size: int) -> None:
+    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
         self.offset = 0
-        self._path, self._view, self._size = path, view, size
+        self._path, self._file, self._size = path, file, size
+        self._elements_left = MAX_ELEMENTS
 
     def take(self, length: int, field: str) -> bytes:
         end = self.offset + length
         if end > self._size:
             raise self._too_short(field, end)
-        data = self._view[self.offset : end]
+        data = self._file.read(length)
+        if len(data) < length:  # it shrank while we read
+            raise self._too_short(field, end)
         self.offset = end
         return data
 
@@ -172,9 +175,7 @@ class _Cursor:
         return count
 
     def string(self, field: str) -> str:
-        length = self.scalar("Q", field)
-        if length > self._size - self.offset:
-            raise self._too_many(field, length)
+        length = self.count(MAX_STRING_BYTES, 1, field)
         try:
             return self.take(length, field).decode("utf-8")
         except UnicodeDecodeError:
@@ -195,7 +196,8 @@ class _Cursor:
         kind = self.scalar("I", field)
         code = _SCALARS.get(kind)
         size = struct.calcsize("<" + code) if code else 8
-        count = self.count(self._size, size, field)
+        count = self.count(self._elements_left, size, field)
+        self._elements_left -= count
         if code:
             return list(struct.unpack(f"<{count}{code}", self.take(count * size, field)))
         return list(self._values(kind, count, field, depth + 1))
@@ -213,7 +215,7 @@ class _Cursor:
 
     def _too_many(self, field: str, count: int) -> CorruptFileError:
         return CorruptFileError(
-            f"{self._path}: {field!r} claims a length of {count}, more than the file holds "
-            f"({self._size} bytes); it is damaged or was cut off",
+            f"{self._path}: {field!r} claims a length of {count}, more than can be in this "
+            f"file of {self._size} bytes; it is damaged or was cut off",
             param=field,
         )
