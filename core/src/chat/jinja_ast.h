@@ -24,24 +24,24 @@ struct CallSyntax {
 
 struct Expr {
   enum class Kind {
-    kConstant,    // constant
-    kName,        // name
-    kList,        // children
-    kTuple,       // children
-    kDict,        // children: key, value, key, value, ...
-    kUnary,       // op "-", "+", "not"; children[0]
-    kBinary,      // op; children[0], children[1]
-    kAnd,         // children[0], children[1]
+    kConstant,  // constant
+    kName,      // name
+    kList,      // children
+    kTuple,     // children
+    kDict,      // children: key, value, key, value, ...
+    kUnary,     // op "-", "+", "not"; children[0]
+    kBinary,    // op; children[0], children[1]
+    kAnd,       // children[0], children[1]
     kOr,
-    kConcat,      // children joined as strings
-    kCompare,     // children[0] op[0] children[1] op[1] children[2] ...; in `ops`
-    kCondition,   // children: test, then, otherwise (may be null)
-    kAttribute,   // children[0].name
-    kItem,        // children[0][children[1]]
-    kSlice,       // only as children[1] of kItem: children start, stop, step, each may be null
-    kCall,        // children[0](call)
-    kFilter,      // children[0] (null in a filter block) | name(call)
-    kTest,        // children[0] is name(call)
+    kConcat,     // children joined as strings
+    kCompare,    // children[0] op[0] children[1] op[1] children[2] ...; in `ops`
+    kCondition,  // children: test, then, otherwise (may be null)
+    kAttribute,  // children[0].name
+    kItem,       // children[0][children[1]]
+    kSlice,      // only as children[1] of kItem: children start, stop, step, each may be null
+    kCall,       // children[0](call)
+    kFilter,     // children[0] (null in a filter block) | name(call)
+    kTest,       // children[0] is name(call)
     kNamespaceAttribute,  // assignment target: name "ns", attribute in ops[0]
   };
   Kind kind;
@@ -68,19 +68,19 @@ struct MacroSyntax {
 
 struct Stmt {
   enum class Kind {
-    kText,        // text
-    kOutput,      // exprs, printed one after the other
-    kIf,          // exprs[i] guards bodies[i]; one more body is the else
-    kFor,         // target, exprs[0] iterable, exprs[1] filter or null; bodies[0], bodies[1] else
+    kText,    // text
+    kOutput,  // exprs, printed one after the other
+    kIf,      // exprs[i] guards bodies[i]; one more body is the else
+    kFor,     // target, exprs[0] iterable, exprs[1] filter or null; bodies[0], bodies[1] else
     kBreak,
     kContinue,
-    kSet,         // target = exprs[0]
-    kSetBlock,    // target = bodies[0], through the filters of exprs[0] if not null
-    kWith,        // targets[i] = exprs[i]; bodies[0]
-    kMacro,       // macro, bodies[0]
-    kCallBlock,   // macro (the caller), exprs[0] the call, bodies[0]
-    kFilterBlock, // exprs[0] the filters, bodies[0]
-    kScope,       // bodies[0] in a scope of its own: {% generation %}
+    kSet,          // target = exprs[0]
+    kSetBlock,     // target = bodies[0], through the filters of exprs[0] if not null
+    kWith,         // targets[i] = exprs[i]; bodies[0]
+    kMacro,        // macro, bodies[0]
+    kCallBlock,    // macro (the caller), exprs[0] the call, bodies[0]
+    kFilterBlock,  // exprs[0] the filters, bodies[0]
+    kScope,        // bodies[0] in a scope of its own: {% generation %}
   };
   Kind kind;
   int line;

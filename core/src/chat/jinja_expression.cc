@@ -100,7 +100,8 @@ Result<ExprPtr> ExpressionParser::Or() {
   MLC_ASSIGN_OR_RETURN(ExprPtr left, And());
   while (tokens_.SkipName("or")) {
     MLC_ASSIGN_OR_RETURN(ExprPtr right, And());
-    MLC_ASSIGN_OR_RETURN(left, Binary(Expr::Kind::kOr, "or", std::move(left), std::move(right), line));
+    MLC_ASSIGN_OR_RETURN(left,
+                         Binary(Expr::Kind::kOr, "or", std::move(left), std::move(right), line));
   }
   return left;
 }
@@ -189,8 +190,8 @@ Result<ExprPtr> ExpressionParser::Power() {
   MLC_ASSIGN_OR_RETURN(ExprPtr left, Unary());
   while (tokens_.SkipOperator("**")) {
     MLC_ASSIGN_OR_RETURN(ExprPtr right, Unary());
-    MLC_ASSIGN_OR_RETURN(left,
-                         Binary(Expr::Kind::kBinary, "**", std::move(left), std::move(right), line));
+    MLC_ASSIGN_OR_RETURN(
+        left, Binary(Expr::Kind::kBinary, "**", std::move(left), std::move(right), line));
   }
   return left;
 }
@@ -217,15 +218,19 @@ Result<ExprPtr> ExpressionParser::Unary(bool with_filter) {
 Result<ExprPtr> ExpressionParser::Primary(Names names) {
   const Token& token = tokens_.Current();
   switch (token.type) {
-    case TokenType::kName: return NameOrConstant(names);
+    case TokenType::kName:
+      return NameOrConstant(names);
     case TokenType::kString: {
       std::string text;
       while (tokens_.Current().type == TokenType::kString) text += tokens_.Next().text;
       return Constant(Value::String(std::move(text)), token.line);
     }
-    case TokenType::kInteger: return Constant(Value(tokens_.Next().integer), token.line);
-    case TokenType::kFloat: return Constant(Value(tokens_.Next().number), token.line);
-    default: break;
+    case TokenType::kInteger:
+      return Constant(Value(tokens_.Next().integer), token.line);
+    case TokenType::kFloat:
+      return Constant(Value(tokens_.Next().number), token.line);
+    default:
+      break;
   }
   if (token.IsOperator("[")) return List();
   if (token.IsOperator("{")) return DictDisplay();
@@ -321,10 +326,7 @@ Result<ExprPtr> ExpressionParser::Target(bool with_namespace) {
 }
 
 Status ExpressionParser::CheckTarget(const Expr& target) const {
-  static constexpr std::string_view kReserved[] = {"true", "false", "none", "True", "False", "None"};
-  bool reserved =
-      std::find(std::begin(kReserved), std::end(kReserved), target.name) != std::end(kReserved);
-  if (target.kind == Expr::Kind::kName && !reserved) return {};
+  if (target.kind == Expr::Kind::kName) return {};
   if (target.kind == Expr::Kind::kNamespaceAttribute) return {};
   if (target.kind != Expr::Kind::kTuple)
     return TemplateError(target.line, "cannot assign to this expression");
@@ -335,8 +337,10 @@ Status ExpressionParser::CheckTarget(const Expr& target) const {
 Result<std::string> ExpressionParser::TargetName() {
   std::string name = tokens_.Current().text;
   MLC_RETURN_IF_ERROR(tokens_.Expect(TokenType::kName, "a name"));
-  Expr target{Expr::Kind::kName, tokens_.Current().line, 1, name};
-  MLC_RETURN_IF_ERROR(CheckTarget(target));
+  static constexpr std::string_view kReserved[] = {"true", "false", "none",
+                                                   "True", "False", "None"};
+  if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved))
+    return tokens_.Fail("cannot assign to '" + name + "'");
   return name;
 }
 

@@ -246,9 +246,9 @@ class Lexer {
 
   size_t Digits(size_t i) const {  // end of (\d+_)*\d+ at i, or i
     size_t end = i;
-    while (end < text_.size() && (IsDigit(text_[end]) || (text_[end] == '_' && end > i &&
-                                                          end + 1 < text_.size() &&
-                                                          IsDigit(text_[end + 1]))))
+    while (end < text_.size() &&
+           (IsDigit(text_[end]) ||
+            (text_[end] == '_' && end > i && end + 1 < text_.size() && IsDigit(text_[end + 1]))))
       ++end;
     return end;
   }
@@ -271,7 +271,9 @@ class Lexer {
     static constexpr std::string_view kPrefixes = "bBoOxX";
     if (text_[pos_] == '0' && pos_ + 1 < text_.size() &&
         kPrefixes.find(text_[pos_ + 1]) != std::string_view::npos) {
-      int base = std::tolower(text_[pos_ + 1]) == 'b' ? 2 : std::tolower(text_[pos_ + 1]) == 'o' ? 8 : 16;
+      int base = std::tolower(text_[pos_ + 1]) == 'b'   ? 2
+                 : std::tolower(text_[pos_ + 1]) == 'o' ? 8
+                                                        : 16;
       size_t end = pos_ + 2;
       auto is_digit = [&](size_t i) {
         if (i >= text_.size()) return false;
@@ -284,8 +286,9 @@ class Lexer {
     }
     if (text_[pos_] != '0') return Digits(pos_);
     size_t end = pos_ + 1;
-    while (end < text_.size() && (text_[end] == '0' || (text_[end] == '_' && end + 1 < text_.size() &&
-                                                        text_[end + 1] == '0')))
+    while (end < text_.size() &&
+           (text_[end] == '0' ||
+            (text_[end] == '_' && end + 1 < text_.size() && text_[end + 1] == '0')))
       ++end;
     return end;
   }
@@ -353,11 +356,10 @@ class Lexer {
     if (c == '{' || c == '(' || c == '[') {
       brackets_.push_back(c == '{' ? '}' : c == '(' ? ')' : ']');
     } else if (c == '}' || c == ')' || c == ']') {
-      if (brackets_.empty())
-        return TemplateError(line_, std::string("unexpected '") + c + "'");
+      if (brackets_.empty()) return TemplateError(line_, std::string("unexpected '") + c + "'");
       if (brackets_.back() != c)
-        return TemplateError(line_, std::string("unexpected '") + c + "', expected '" +
-                                        brackets_.back() + "'");
+        return TemplateError(
+            line_, std::string("unexpected '") + c + "', expected '" + brackets_.back() + "'");
       brackets_.pop_back();
     }
     return {};
@@ -384,14 +386,22 @@ class Lexer {
 
 std::string Token::Describe() const {
   switch (type) {
-    case TokenType::kData: return "template text";
-    case TokenType::kVariableBegin: return "'{{'";
-    case TokenType::kVariableEnd: return "'}}'";
-    case TokenType::kBlockBegin: return "'{%'";
-    case TokenType::kBlockEnd: return "'%}'";
-    case TokenType::kString: return "a string";
-    case TokenType::kEof: return "the end of the template";
-    default: return "'" + text + "'";
+    case TokenType::kData:
+      return "template text";
+    case TokenType::kVariableBegin:
+      return "'{{'";
+    case TokenType::kVariableEnd:
+      return "'}}'";
+    case TokenType::kBlockBegin:
+      return "'{%'";
+    case TokenType::kBlockEnd:
+      return "'%}'";
+    case TokenType::kString:
+      return "a string";
+    case TokenType::kEof:
+      return "the end of the template";
+    default:
+      return "'" + text + "'";
   }
 }
 

@@ -20,8 +20,10 @@ bool StartsTestArgument(const Token& token) {
       return !token.IsName("else") && !token.IsName("or") && !token.IsName("and");
     case TokenType::kString:
     case TokenType::kInteger:
-    case TokenType::kFloat: return true;
-    default: return token.IsOperator("(") || token.IsOperator("[") || token.IsOperator("{");
+    case TokenType::kFloat:
+      return true;
+    default:
+      return token.IsOperator("(") || token.IsOperator("[") || token.IsOperator("{");
   }
 }
 

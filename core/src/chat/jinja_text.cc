@@ -86,7 +86,8 @@ bool IsDigit(char32_t c) { return In(c, '0', '9'); }
 
 bool IsAlpha(char32_t c) {
   if (c < 0x80) return In(c, 'a', 'z') || In(c, 'A', 'Z');
-  if (c < 0x100) return c == 0xAA || c == 0xB5 || c == 0xBA || (c >= 0xC0 && c != 0xD7 && c != 0xF7);
+  if (c < 0x100)
+    return c == 0xAA || c == 0xB5 || c == 0xBA || (c >= 0xC0 && c != 0xD7 && c != 0xF7);
   if (!IsPrintable(c) || In(c, 0x2000, 0x2BFF) || In(c, 0x3000, 0x3004)) return false;
   if (In(c, 0x3007, 0x3030) || In(c, 0xFE00, 0xFE6F) || In(c, 0xFF00, 0xFF20)) return false;
   return !In(c, 0x1F000, 0x1FAFF) && !In(c, 0x300, 0x36F);
@@ -257,8 +258,9 @@ std::string ReprFloat(double value) {
   if (exponent < -4 || exponent >= 16) return text;
   std::string digits = text.substr(0, e);
   std::string sign = digits[0] == '-' ? "-" : "";
-  digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !std::isdigit(c); }),
-               digits.end());
+  digits.erase(
+      std::remove_if(digits.begin(), digits.end(), [](char c) { return !std::isdigit(c); }),
+      digits.end());
   if (exponent < 0) return sign + "0." + std::string(-exponent - 1, '0') + digits;
   size_t whole = static_cast<size_t>(exponent) + 1;
   if (digits.size() <= whole) return sign + digits + std::string(whole - digits.size(), '0') + ".0";
@@ -280,8 +282,10 @@ std::optional<double> ParseFloat(std::string_view text) {
     if (body.empty() || !(IsDigit(body[0]) || body[0] == '.')) return std::nullopt;
     auto end = std::from_chars(body.data(), body.data() + body.size(), value);
     if (end.ptr != body.data() + body.size()) return std::nullopt;
-    if (end.ec == std::errc::result_out_of_range) value = std::strtod(body.c_str(), nullptr);
-    else if (end.ec != std::errc()) return std::nullopt;
+    if (end.ec == std::errc::result_out_of_range)
+      value = std::strtod(body.c_str(), nullptr);
+    else if (end.ec != std::errc())
+      return std::nullopt;
   }
   return negative ? -value : value;
 }
@@ -315,12 +319,23 @@ std::string EscapeHtml(std::string_view text) {
   std::string out;
   for (char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&#34;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out.push_back(c);
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out.push_back(c);
     }
   }
   return out;

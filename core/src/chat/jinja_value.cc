@@ -76,8 +76,8 @@ std::string Value::hint() const {
 bool Value::is_list() const { return is_sequence() && sequence().kind == Sequence::Kind::kList; }
 
 bool Value::is_tuple() const {
-  return is_sequence() && (sequence().kind == Sequence::Kind::kTuple ||
-                           sequence().kind == Sequence::Kind::kGroup);
+  return is_sequence() &&
+         (sequence().kind == Sequence::Kind::kTuple || sequence().kind == Sequence::Kind::kGroup);
 }
 
 int Value::depth() const {
@@ -99,11 +99,14 @@ bool Value::hashable() const {
 bool Value::Same(const Value& other) const {
   if (kind() != other.kind()) return false;
   switch (kind()) {
-    case Kind::kSequence: return &sequence() == &other.sequence();
-    case Kind::kDict: return &dict() == &other.dict();
+    case Kind::kSequence:
+      return &sequence() == &other.sequence();
+    case Kind::kDict:
+      return &dict() == &other.dict();
     case Kind::kUndefined:
       return std::get<UndefinedData>(data_).hint == std::get<UndefinedData>(other.data_).hint;
-    default: return Equals(*this, other);
+    default:
+      return Equals(*this, other);
   }
 }
 
@@ -164,12 +167,18 @@ namespace {
 Result<Value> ConvertJson(const Json& json, int depth) {
   if (depth > kMaxValueDepth) return InvalidArgument("a value is nested too deeply");
   switch (json.type()) {
-    case Json::Type::kNull: return Value::None();
-    case Json::Type::kBool: return Value(json.as_bool());
-    case Json::Type::kInt: return Value(json.as_int());
-    case Json::Type::kDouble: return Value(json.as_double());
-    case Json::Type::kString: return Value::String(RepairUtf8(json.as_string()));
-    case Json::Type::kArray: break;
+    case Json::Type::kNull:
+      return Value::None();
+    case Json::Type::kBool:
+      return Value(json.as_bool());
+    case Json::Type::kInt:
+      return Value(json.as_int());
+    case Json::Type::kDouble:
+      return Value(json.as_double());
+    case Json::Type::kString:
+      return Value::String(RepairUtf8(json.as_string()));
+    case Json::Type::kArray:
+      break;
     case Json::Type::kObject: {
       Dict dict;
       for (const auto& [key, member] : json.as_object()) {
@@ -189,27 +198,42 @@ Result<Value> ConvertJson(const Json& json, int depth) {
 
 const char* SequenceTypeName(Sequence::Kind kind) {
   switch (kind) {
-    case Sequence::Kind::kList: return "list";
-    case Sequence::Kind::kTuple: return "tuple";
-    case Sequence::Kind::kGroup: return "_GroupTuple";
-    case Sequence::Kind::kRange: return "range";
-    case Sequence::Kind::kKeys: return "dict_keys";
-    case Sequence::Kind::kValues: return "dict_values";
-    case Sequence::Kind::kItems: return "dict_items";
-    case Sequence::Kind::kIterator: return "generator";
+    case Sequence::Kind::kList:
+      return "list";
+    case Sequence::Kind::kTuple:
+      return "tuple";
+    case Sequence::Kind::kGroup:
+      return "_GroupTuple";
+    case Sequence::Kind::kRange:
+      return "range";
+    case Sequence::Kind::kKeys:
+      return "dict_keys";
+    case Sequence::Kind::kValues:
+      return "dict_values";
+    case Sequence::Kind::kItems:
+      return "dict_items";
+    case Sequence::Kind::kIterator:
+      return "generator";
   }
   return "";
 }
 
 const char* ObjectTypeName(Object::Type type) {
   switch (type) {
-    case Object::Type::kNamespace: return "Namespace";
-    case Object::Type::kMacro: return "Macro";
-    case Object::Type::kLoop: return "LoopContext";
-    case Object::Type::kCycler: return "Cycler";
-    case Object::Type::kJoiner: return "Joiner";
-    case Object::Type::kFunction: return "function";
-    case Object::Type::kMethod: return "method";
+    case Object::Type::kNamespace:
+      return "Namespace";
+    case Object::Type::kMacro:
+      return "Macro";
+    case Object::Type::kLoop:
+      return "LoopContext";
+    case Object::Type::kCycler:
+      return "Cycler";
+    case Object::Type::kJoiner:
+      return "Joiner";
+    case Object::Type::kFunction:
+      return "function";
+    case Object::Type::kMethod:
+      return "method";
   }
   return "";
 }
@@ -220,15 +244,24 @@ Result<Value> FromJson(const Json& json) { return ConvertJson(json, 0); }
 
 const char* TypeName(const Value& value) {
   switch (value.kind()) {
-    case Value::Kind::kUndefined: return "Undefined";
-    case Value::Kind::kNone: return "NoneType";
-    case Value::Kind::kBool: return "bool";
-    case Value::Kind::kInt: return "int";
-    case Value::Kind::kFloat: return "float";
-    case Value::Kind::kString: return "str";
-    case Value::Kind::kSequence: return SequenceTypeName(value.sequence().kind);
-    case Value::Kind::kDict: return "dict";
-    case Value::Kind::kObject: return ObjectTypeName(value.object()->type);
+    case Value::Kind::kUndefined:
+      return "Undefined";
+    case Value::Kind::kNone:
+      return "NoneType";
+    case Value::Kind::kBool:
+      return "bool";
+    case Value::Kind::kInt:
+      return "int";
+    case Value::Kind::kFloat:
+      return "float";
+    case Value::Kind::kString:
+      return "str";
+    case Value::Kind::kSequence:
+      return SequenceTypeName(value.sequence().kind);
+    case Value::Kind::kDict:
+      return "dict";
+    case Value::Kind::kObject:
+      return ObjectTypeName(value.object()->type);
   }
   return "";
 }
@@ -236,15 +269,22 @@ const char* TypeName(const Value& value) {
 bool IsTrue(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kUndefined:
-    case Value::Kind::kNone: return false;
-    case Value::Kind::kBool: return value.as_bool();
-    case Value::Kind::kInt: return value.as_int() != 0;
-    case Value::Kind::kFloat: return value.as_double() != 0;
-    case Value::Kind::kString: return !value.as_string().empty();
+    case Value::Kind::kNone:
+      return false;
+    case Value::Kind::kBool:
+      return value.as_bool();
+    case Value::Kind::kInt:
+      return value.as_int() != 0;
+    case Value::Kind::kFloat:
+      return value.as_double() != 0;
+    case Value::Kind::kString:
+      return !value.as_string().empty();
     case Value::Kind::kSequence:
       return !value.sequence().sized() || !value.sequence().items.empty();
-    case Value::Kind::kDict: return value.dict().size() > 0;
-    case Value::Kind::kObject: return true;
+    case Value::Kind::kDict:
+      return value.dict().size() > 0;
+    case Value::Kind::kObject:
+      return true;
   }
   return false;
 }
@@ -256,11 +296,16 @@ bool Equals(const Value& a, const Value& b) {
   }
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
-    case Value::Kind::kString: return a.as_string() == b.as_string();
-    case Value::Kind::kSequence: return EqualSequences(a.sequence(), b.sequence());
-    case Value::Kind::kDict: return EqualDicts(a.dict(), b.dict());
-    case Value::Kind::kObject: return a.object() == b.object();
-    default: return true;  // None and None, undefined and undefined
+    case Value::Kind::kString:
+      return a.as_string() == b.as_string();
+    case Value::Kind::kSequence:
+      return EqualSequences(a.sequence(), b.sequence());
+    case Value::Kind::kDict:
+      return EqualDicts(a.dict(), b.dict());
+    case Value::Kind::kObject:
+      return a.object() == b.object();
+    default:
+      return true;  // None and None, undefined and undefined
   }
 }
 

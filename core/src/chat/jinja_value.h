@@ -1,10 +1,10 @@
 // The values of a template: Python's, as far as chat templates can see them.
 //
 // Strings and containers are immutable and shared, so that a copy of a Value is cheap; that is also
-// the law of jinja2's immutable sandbox. A container knows its depth and its weight when it is made:
-// the depth is bounded (recursion over values is safe) and the weight lets a caller charge for a
-// comparison before making it. Things with identity (namespaces, macros, loops) are Objects: they
-// belong to one render, which destroys them at its end, and values only point to them.
+// the law of jinja2's immutable sandbox. A container knows its depth and its weight when it is
+// made: the depth is bounded (recursion over values is safe) and the weight lets a caller charge
+// for a comparison before making it. Things with identity (namespaces, macros, loops) are Objects:
+// they belong to one render, which destroys them at its end, and values only point to them.
 #ifndef MLC_CHAT_JINJA_VALUE_H_
 #define MLC_CHAT_JINJA_VALUE_H_
 
@@ -29,8 +29,8 @@ class Value;
 using Items = std::vector<Value>;
 
 struct Text {
-  std::string bytes;  // UTF-8
-  size_t length = 0;  // in code points
+  std::string bytes;    // UTF-8
+  size_t length = 0;    // in code points
   bool markup = false;  // came from `|safe` or `|escape`; adding to it escapes what is added
 };
 
@@ -49,11 +49,11 @@ class Value {
  public:
   enum class Kind { kUndefined, kNone, kBool, kInt, kFloat, kString, kSequence, kDict, kObject };
 
-  Value() = default;  // undefined, without a hint
-  Value(bool value) : data_(value) {}                      // NOLINT: implicit on purpose
+  Value() = default;                                        // undefined, without a hint
+  Value(bool value) : data_(value) {}                       // NOLINT: implicit on purpose
   Value(int value) : data_(static_cast<int64_t>(value)) {}  // NOLINT
-  Value(int64_t value) : data_(value) {}                   // NOLINT
-  Value(double value) : data_(value) {}                    // NOLINT
+  Value(int64_t value) : data_(value) {}                    // NOLINT
+  Value(double value) : data_(value) {}                     // NOLINT
   Value(std::shared_ptr<const Sequence> value) : data_(std::move(value)) {}  // NOLINT
   Value(std::shared_ptr<const Dict> value) : data_(std::move(value)) {}      // NOLINT
   explicit Value(Object* value) : data_(value) {}
@@ -113,9 +113,9 @@ struct Sequence {
   enum class Kind {
     kList,
     kTuple,
-    kGroup,     // of groupby: a tuple whose parts are also .grouper and .list
+    kGroup,  // of groupby: a tuple whose parts are also .grouper and .list
     kRange,
-    kKeys,      // views of a dict
+    kKeys,  // views of a dict
     kValues,
     kItems,
     kIterator,  // can be read once: generators of map(), select(), ...
@@ -124,7 +124,7 @@ struct Sequence {
   Items items;
   int depth = 1;
   size_t weight = 1;
-  bool hashable = true;  // a tuple of hashable items
+  bool hashable = true;                   // a tuple of hashable items
   int64_t start = 0, stop = 0, step = 1;  // of a range
   // An iterator is computed at once; where computing failed, reading on past the items fails.
   Status failure;
