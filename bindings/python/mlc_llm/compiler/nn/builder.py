@@ -30,7 +30,7 @@ from mlc_llm.compiler.targets import Device
 
 @dataclass(frozen=True)
 class Input:
-    """A function's argument: a tensor, or a tuple of tensors. Strings in shapes are run-time sizes."""
+    """A function's argument: a tensor, or a tuple of them. Strings in shapes are run-time sizes."""
 
     shape: tuple[int | str, ...]
     dtype: str = "float32"

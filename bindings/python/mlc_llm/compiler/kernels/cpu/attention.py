@@ -145,7 +145,7 @@ def _emit_rotated(x, row, base, half: int, rotation, lanes: int):
 
 
 def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
-    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y [n, heads * dim]).
+    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y).
 
     Causal softmax attention of each row over its own sequence, by an online softmax over pages.
     One kernel serves prompts and single steps.
@@ -185,7 +185,7 @@ def _in_reach(shape: AttentionShape, position, index):
 
 
 class _Softmax:
-    """The running state of one row and key head: maxima, sums and weighted values, per query head."""
+    """The running state of a row and key head: maxima, sums, weighted values by query head."""
 
     def __init__(self, shape: AttentionShape, q, pages, row, head, scale: float) -> None:
         self.shape, self.q, self.pages = shape, q, pages

@@ -46,7 +46,7 @@ def linear(
     bias: str | None = None,
     residual: bool = False,
 ) -> tirx.PrimFunc:
-    """f(x [m, in], *stored weights, bias [out] if a dtype is given, residual [m, out], y [m, out])."""
+    """f(x [m, in], *stored weights, bias [out] or none, residual [m, out] or none, y [m, out])."""
     outs, ins = shape
     strip = _Strip(weights, outs, ins, tile)
 

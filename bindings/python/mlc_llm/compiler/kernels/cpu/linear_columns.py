@@ -1,4 +1,4 @@
-"""y = x W^T (+ bias) (+ residual), for quantized weights stored by columns, (in, out): `_0` schemes.
+"""y = x W^T (+ bias) (+ residual), for quantized weights stored (in, out): `_0` schemes.
 
 Lanes run over outputs, so a word of codes serves 16 outputs for 8 (or 10) inputs in turn and no
 sum across lanes is needed: y[m, n] is one chain of fused multiply-adds over ascending inputs.
@@ -37,7 +37,7 @@ def linear_columns(
     bias: str | None = None,
     residual: bool = False,
 ) -> tirx.PrimFunc:
-    """The same function as `linear.linear`, over (in, out) tensors; `tile.w_rows` counts vectors."""
+    """The function of `linear.linear`, over (in, out) tensors; `tile.w_rows` counts vectors."""
     outs, ins = shape
     if outs < LANES:
         raise UnsupportedError(f"{scheme.name}: a layer with fewer than {LANES} outputs")

@@ -56,7 +56,7 @@ def constant(values: Sequence[int], dtype: str):
 
 
 def fma(a, b, c, lanes: int = LANES):
-    """a * b + c. Always spelled out: LLVM may fuse a separate product and sum here and not there."""
+    """a * b + c. Always spelled out: LLVM may fuse separate ones here and not there."""
     return T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.fmuladd", a, b, c)
 
 

@@ -1,0 +1,173 @@
+"""From a model's configuration to a model library on disk.
+
+    compile_model(json.load(open("mlc-chat-config.json")), output=Path("model.so"))
+
+No weights are read: the library takes them as arguments. The output appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlc_llm.compiler import models, targets
+from mlc_llm.compiler import quantization as schemes
+from mlc_llm.compiler.models.family import ConfigReader
+from mlc_llm.compiler.options import OptimizationFlags, merged_config, parse_overrides
+from mlc_llm.compiler.trailer import trailer
+from mlc_llm.errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    MLCError,
+    NotFoundError,
+    ResourceError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.library import LibrarySpec
+
+CONFIG_NAME = "mlc-chat-config.json"
+_SHARED = (".so", ".dylib", ".dll")
+_MAX_CHUNK = 8192
+
+Progress = Callable[[str], None]
+
+
+def read_chat_config(model: Path) -> dict[str, Any]:
+    """The mlc-chat-config.json of a folder, or that file itself."""
+    path = model / CONFIG_NAME if model.is_dir() else model
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{path} does not exist: give an -MLC folder or its {CONFIG_NAME}", param="model"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: {error}", param="model") from None
+    if not isinstance(config, dict):
+        raise CorruptFileError(f"{path}: not a JSON object", param="model")
+    return config
+
+
+def compile_model(
+    config: Mapping[str, Any],
+    *,
+    output: Path,
+    quantization: str | None = None,
+    model_type: str | None = None,
+    device: str = "auto",
+    host: str | None = None,
+    opt: str = "O2",
+    system_lib_prefix: str | None = None,
+    overrides: str | None = None,
+    debug_dump: Path | None = None,
+    progress: Progress = lambda phase: None,
+) -> None:
+    """Compiles the library of a model; `config` is the content of its mlc-chat-config.json."""
+    OptimizationFlags.parse(opt)  # a CPU library has no choice to make; mistakes are still told
+    _check_output(output, system_lib_prefix, host)
+    spec = library_spec(
+        config,
+        quantization=quantization,
+        model_type=model_type,
+        device=device,
+        overrides=overrides,
+    )
+    from mlc_llm.compiler import library, pipeline
+
+    progress("model")
+    module = library.build_module(spec, models.get(spec.model_type))
+    executable = pipeline.build(module, spec.device, debug_dump=debug_dump, progress=progress)
+    progress("link")
+    _export(executable, output)
+
+
+def library_spec(
+    config: Mapping[str, Any],
+    *,
+    quantization: str | None = None,
+    model_type: str | None = None,
+    device: str = "auto",
+    overrides: str | None = None,
+) -> LibrarySpec:
+    """What the options and the configuration say together."""
+    from mlc_llm.compiler.library import LibrarySpec
+
+    name = model_type or _text(config, "model_type")
+    merged = merged_config(config, parse_overrides(overrides))
+    typed = models.get(name).config_class.from_dict(merged)
+    read = ConfigReader(merged)
+    chunk = min(2048, typed.context_window_size)
+    return LibrarySpec(
+        model_type=name,
+        config=typed,
+        scheme=schemes.get(quantization or _text(config, "quantization")),
+        device=targets.resolve(device),
+        prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
+        max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
+    )
+
+
+def _text(config: Mapping[str, Any], name: str) -> str:
+    value = config.get(name)
+    if not isinstance(value, str):
+        raise CorruptFileError(f"config: {name} is missing", param=name)
+    return value
+
+
+def _check_output(output: Path, system_lib_prefix: str | None, host: str | None) -> None:
+    if system_lib_prefix or output.suffix in (".tar", ".a"):
+        raise UnsupportedError(
+            "static libraries (.tar, .a, --system-lib-prefix) are not built yet; give an output "
+            "that ends in .so",
+            param="output",
+        )
+    if host and host != "auto":
+        raise UnsupportedError("--host: only this machine is supported yet", param="host")
+    if output.suffix not in _SHARED:
+        raise InvalidRequestError(
+            f"{output}: a model library ends in {', '.join(_SHARED)}", param="output"
+        )
+    if output.is_dir():
+        raise InvalidRequestError(f"{output} is a folder", param="output")
+
+
+def _export(executable: Any, output: Path) -> None:
+    """Links beside the output, adds the trailer and renames."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".mlc-link-", dir=output.parent) as folder:
+            linked = Path(folder) / output.name
+            _link(executable, linked)
+            data = linked.read_bytes()
+            with linked.open("ab") as file:
+                file.write(trailer(data))
+                file.flush()
+                os.fsync(file.fileno())
+            linked.replace(output)
+    except OSError as error:
+        raise ResourceError(f"{output}: {error.strerror or error}", param="output") from None
+
+
+def _link(executable: Any, linked: Path) -> None:
+    try:
+        executable.export_library(str(linked))
+    except OSError:
+        raise
+    except Exception as error:  # the linker's words, whatever class they come in
+        raise MLCError(
+            "linking the model library failed; a C++ compiler (g++ or clang++) must be on PATH: "
+            f"{str(error).strip().splitlines()[-1]}",
+            code="link_failed",
+        ) from error
+
+
+def report(phase: str) -> None:
+    """A progress callback that writes to standard error."""
+    print(f"compile: {phase}", file=sys.stderr, flush=True)

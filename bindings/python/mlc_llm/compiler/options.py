@@ -1,0 +1,89 @@
+"""What a user may say about a compilation: `--opt` and `--overrides`, in MLC-LLM's notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+OVERRIDABLE = (
+    "context_window_size",
+    "sliding_window_size",
+    "prefill_chunk_size",
+    "attention_sink_size",
+    "max_batch_size",
+)
+_PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
+_ALIASES = {"max_num_sequence": "max_batch_size"}
+
+
+@dataclass(frozen=True)
+class OptimizationFlags:
+    """Library calls a GPU build may use in place of compiled kernels. A CPU build has none."""
+
+    flashinfer: bool = False
+    cublas_gemm: bool = False
+    faster_transformer: bool = False
+    cudagraph: bool = False
+    cutlass: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> OptimizationFlags:
+        """`O0` to `O3`, or `flashinfer=0;cudagraph=1;...`."""
+        if text in _LEVELS:
+            return _LEVELS[text]
+        flags = cls()
+        for name, value in parse_assignments(text, what="--opt").items():
+            if name not in cls.__dataclass_fields__:
+                known = ", ".join(cls.__dataclass_fields__)
+                raise InvalidRequestError(f"--opt: unknown flag {name}; available: {known}")
+            if value not in (0, 1):
+                raise InvalidRequestError(f"--opt: {name} must be 0 or 1, not {value}")
+            flags = replace(flags, **{name: bool(value)})
+        return flags
+
+
+_FAST = OptimizationFlags(cublas_gemm=True, faster_transformer=True, cutlass=True)
+_LEVELS = {
+    "O0": OptimizationFlags(),
+    "O1": replace(_FAST, cublas_gemm=False),
+    "O2": replace(_FAST, flashinfer=True),
+    "O3": replace(_FAST, flashinfer=True, cudagraph=True),
+}
+
+
+def parse_assignments(text: str, *, what: str) -> dict[str, int]:
+    """`name=1;other=2` as a mapping."""
+    values = {}
+    for part in filter(None, (piece.strip() for piece in text.split(";"))):
+        name, sign, value = (field.strip() for field in part.partition("="))
+        if not sign or not value.removeprefix("-").isdecimal():
+            raise InvalidRequestError(f'{what}: "{part}" is not of the form name=integer')
+        values[name] = int(value)
+    return values
+
+
+def parse_overrides(text: str | None) -> dict[str, int]:
+    """The overrides that change a library; others belong to the engine and are refused here."""
+    values = {}
+    for name, value in parse_assignments(text or "", what="--overrides").items():
+        name = _ALIASES.get(name, name)
+        if name in _PARALLEL and value != 1:
+            raise UnsupportedError(f"--overrides: {name}={value}: one device is supported")
+        if name not in (*OVERRIDABLE, *_PARALLEL):
+            offered = ", ".join((*OVERRIDABLE, *_PARALLEL))
+            raise InvalidRequestError(f"--overrides: unknown name {name}; available: {offered}")
+        values[name] = value
+    return values
+
+
+def merged_config(chat_config: Mapping[str, Any], overrides: Mapping[str, int]) -> dict[str, Any]:
+    """`model_config` of an mlc-chat-config.json, with its outer sizes and the overrides applied."""
+    inner = chat_config.get("model_config")
+    merged = dict(inner if isinstance(inner, Mapping) else chat_config)
+    for name in OVERRIDABLE:
+        if chat_config.get(name) is not None:
+            merged[name] = chat_config[name]
+    return {**merged, **overrides}
