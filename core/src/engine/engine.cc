@@ -117,6 +117,13 @@ void Engine::AbortAll(const Status& status) {
   while (!requests_.empty()) Abort(requests_.begin()->first, status);
 }
 
+Metrics Engine::metrics() const {
+  Metrics metrics = metrics_;
+  metrics.num_pages = cache_.num_pages();
+  metrics.num_free_pages = cache_.num_free_pages();
+  return metrics;
+}
+
 void Engine::Preempt(SequenceId id) {
   auto found = std::find_if(running_.begin(), running_.end(),
                             [id](const auto& sequence) { return sequence->id == id; });

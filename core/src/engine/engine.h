@@ -52,7 +52,7 @@ class Engine {
   // What happened since the last call, in order.
   std::vector<RequestEvent> TakeEvents() { return std::exchange(events_, {}); }
 
-  const Metrics& metrics() const { return metrics_; }
+  Metrics metrics() const;
   void ResetMetrics() { metrics_ = Metrics(); }
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }

@@ -35,6 +35,8 @@ Json Metrics::ToJson() const {
       .Set("completion_tokens_sum", completion_tokens)
       .Set("prefill_tokens_per_s", Rate(static_cast<double>(prefill_tokens), prefill_s))
       .Set("decode_tokens_per_s", Rate(static_cast<double>(decode_tokens), decode_s))
+      .Set("kv_pages_total", num_pages)
+      .Set("kv_pages_free", num_free_pages)
       .Set("num_steps", num_steps)
       .Set("num_preemptions", num_preemptions)
       .Set("num_finished_requests", num_finished)
