@@ -179,16 +179,7 @@ def grapheme_break(code_point: int) -> int:
         return BREAKS.index("Control")
     if hangul(code_point):
         return BREAKS.index("LVT")  # the code tells LV from LVT by arithmetic
-    value = ucd.grapheme_cluster_break(chr(code_point)).replace(" ", "_")
-    names = {
-        "XX": "Other",
-        "CN": "Control",
-        "EX": "Extend",
-        "RI": "Regional_Indicator",
-        "PP": "Prepend",
-        "SM": "SpacingMark",
-    }
-    index = BREAKS.index(names.get(value, value))
+    index = BREAKS.index(ucd.grapheme_cluster_break(chr(code_point)))
     return index | (16 if ucd.is_extended_pictographic(chr(code_point)) else 0)
 
 
@@ -232,7 +223,7 @@ def tables() -> list[tuple[str, str, list[int], str]]:
             "CategoryStarts",
             "uint32_t",
             category_starts(),
-            "Unicode 16: code point << 5 | category, the first code point of each run.",
+            "Unicode 16: code point << 5 | category, of each run.",
         )
     ]
     for name, members in properties().items():
@@ -290,11 +281,11 @@ def combining_starts() -> list[tuple[int, int]]:
 def main() -> None:
     if ucd.unidata_version != PINNED:
         sys.exit(f"needs unicodedataplus for Unicode {PINNED}, found {ucd.unidata_version}")
-    head = f"// Generated from the Unicode Character Database by: {COMMAND}\n// Never edit.\n"
+    head = f"// Generated from the Unicode Character Database. Never edit.\n// By: {COMMAND}\n"
     declarations, definitions = [], []
     for name, kind, values, comment in tables():
         declarations.append(
-            f"extern const {kind} k{name}[];  // {comment}\nextern const size_t k{name}Size;\n"
+            f"// {comment}\nextern const {kind} k{name}[];\nextern const size_t k{name}Size;\n"
         )
         definitions.append(array(name, kind, values))
     guard = "MLC_TEXT_UNICODE_TABLES_GEN_H_"

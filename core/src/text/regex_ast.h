@@ -42,6 +42,7 @@ Result<RegexNodePtr> ParseRegex(std::string_view pattern);
 
 RegexNodePtr MakeRegexNode(RegexNode::Kind kind);
 RegexNodePtr MakeRegexSet(CodePointRanges set);
+RegexNodePtr MakeRegexAssert(RegexNode::Assert assertion);
 
 }  // namespace mlc
 

@@ -1,8 +1,5 @@
-// Recursive descent over the pattern's code points. The depth of recursion is bounded.
-#include <string>
-
-#include "base/utf8.h"
-#include "text/regex_ast.h"
+// Alternatives, sequences, quantifiers and groups; regex_parser_class.cc has the rest.
+#include "text/regex_parser.h"
 
 namespace mlc {
 namespace {
@@ -13,81 +10,11 @@ using Assert = RegexNode::Assert;
 constexpr size_t kMaxPatternBytes = 1 << 16;
 constexpr int kMaxRepeat = 1000;
 
-struct Options {
-  bool ignore_case = false, dot_all = false, extended = false;
-};
+}  // namespace
 
-class Parser {
- public:
-  explicit Parser(std::string_view pattern) : pattern_(ToCodePoints(pattern)) {}
-
-  Result<RegexNodePtr> Parse() {
-    MLC_ASSIGN_OR_RETURN(RegexNodePtr node, ParseAlternatives(0));
-    if (!AtEnd()) return Bad("unmatched ')'");
-    return node;
-  }
-
- private:
-  bool AtEnd() const { return pos_ >= pattern_.size(); }
-  char32_t Peek(size_t ahead = 0) const {
-    return pos_ + ahead < pattern_.size() ? pattern_[pos_ + ahead] : 0;
-  }
-  bool Eat(char32_t c) {
-    if (AtEnd() || Peek() != c) return false;
-    ++pos_;
-    return true;
-  }
-  bool EatText(std::string_view text) {
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (pos_ + i >= pattern_.size() || Peek(i) != static_cast<char32_t>(text[i])) return false;
-    }
-    pos_ += text.size();
-    return true;
-  }
-  Status Bad(const std::string& what) const {
-    return InvalidArgument("regular expression, character " + std::to_string(pos_) + ": " + what);
-  }
-  Status NotOffered(const std::string& what) const {
-    return Unsupported("regular expression, character " + std::to_string(pos_) + ": " + what +
-                       " is not supported");
-  }
-
-  Result<RegexNodePtr> ParseAlternatives(int depth);
-  Result<RegexNodePtr> ParseSequence(int depth);
-  Result<RegexNodePtr> ParseAtom(int depth);
-  Result<RegexNodePtr> ParseQuantifiers(RegexNodePtr atom);
-  Result<RegexNodePtr> ParseGroup(int depth);
-  Result<RegexNodePtr> ParseOptionGroup(int depth);
-  Result<RegexNodePtr> ParseEscape();
-  Result<RegexNodePtr> FinishGroup(RegexNodePtr outer, int depth);
-  Result<CodePointRanges> ParseClass(int depth);
-  Status ParseClassItem(int depth, CodePointRanges* out);
-  Result<CodePointRanges> ParsePosixClass();
-  Result<CodePointRanges> ParseProperty(bool negated);
-  bool ParseSetEscape(char32_t c, CodePointRanges* out);
-  Result<char32_t> ParseCharEscape(char32_t c);
-  Result<char32_t> ParseHex(int max_digits);
-  bool ParseInterval(int* min, int* max);
-  void SkipExtendedSpace();
-  RegexNodePtr SetNode(CodePointRanges set) const {
-    if (options_.ignore_case) CloseUnderCase(&set);
-    return MakeRegexSet(std::move(set));
-  }
-
-  std::u32string pattern_;
-  size_t pos_ = 0;
-  Options options_;
-};
-
-RegexNodePtr AssertNode(Assert assertion) {
-  RegexNodePtr node = MakeRegexNode(Kind::kAssert);
-  node->assertion = assertion;
-  return node;
-}
-
-Result<RegexNodePtr> Parser::ParseAlternatives(int depth) {
+Result<RegexNodePtr> RegexParser::ParseAlternatives(int depth) {
   if (depth > kMaxRegexDepth) return Bad("nested too deeply");
-  Options outer = options_;  // an inline (?i) ends with its group
+  RegexOptions outer = options_;  // an inline (?i) ends with its group
   RegexNodePtr node = MakeRegexNode(Kind::kAlternatives);
   do {
     MLC_ASSIGN_OR_RETURN(RegexNodePtr sequence, ParseSequence(depth));
@@ -98,7 +25,7 @@ Result<RegexNodePtr> Parser::ParseAlternatives(int depth) {
   return node;
 }
 
-Result<RegexNodePtr> Parser::ParseSequence(int depth) {
+Result<RegexNodePtr> RegexParser::ParseSequence(int depth) {
   RegexNodePtr node = MakeRegexNode(Kind::kSequence);
   for (;;) {
     SkipExtendedSpace();
@@ -110,7 +37,7 @@ Result<RegexNodePtr> Parser::ParseSequence(int depth) {
   }
 }
 
-void Parser::SkipExtendedSpace() {
+void RegexParser::SkipExtendedSpace() {
   if (!options_.extended) return;
   while (!AtEnd() && (IsWhiteSpace(Peek()) || Peek() == '#')) {
     if (pattern_[pos_++] != '#') continue;
@@ -118,7 +45,7 @@ void Parser::SkipExtendedSpace() {
   }
 }
 
-Result<RegexNodePtr> Parser::ParseAtom(int depth) {
+Result<RegexNodePtr> RegexParser::ParseAtom(int depth) {
   char32_t c = pattern_[pos_++];
   switch (c) {
     case '(':
@@ -131,9 +58,9 @@ Result<RegexNodePtr> Parser::ParseAtom(int depth) {
       return MakeRegexSet(options_.dot_all ? CodePointRanges{{0, 0x10FFFF}}
                                            : CodePointRanges{{0, 9}, {11, 0x10FFFF}});
     case '^':
-      return AssertNode(Assert::kLineBegin);
+      return MakeRegexAssert(Assert::kLineBegin);
     case '$':
-      return AssertNode(Assert::kLineEnd);
+      return MakeRegexAssert(Assert::kLineEnd);
     case '\\':
       return ParseEscape();
     case '*':
@@ -146,7 +73,7 @@ Result<RegexNodePtr> Parser::ParseAtom(int depth) {
 }
 
 // Reads "{2}", "{2,}", "{,3}" or "{2,3}"; anything else leaves '{' a literal.
-bool Parser::ParseInterval(int* min, int* max) {
+bool RegexParser::ParseInterval(int* min, int* max) {
   size_t start = pos_;
   auto number = [this](int* value) {
     size_t begin = pos_;
@@ -169,7 +96,7 @@ bool Parser::ParseInterval(int* min, int* max) {
   return false;
 }
 
-Result<RegexNodePtr> Parser::ParseQuantifiers(RegexNodePtr atom) {
+Result<RegexNodePtr> RegexParser::ParseQuantifiers(RegexNodePtr atom) {
   for (int stacked = 0;; ++stacked) {
     SkipExtendedSpace();
     int min = 0, max = RegexNode::kUnbounded;
@@ -202,7 +129,7 @@ Result<RegexNodePtr> Parser::ParseQuantifiers(RegexNodePtr atom) {
 }
 
 // Parses the rest of a group into `outer`, whose opening has been read.
-Result<RegexNodePtr> Parser::FinishGroup(RegexNodePtr outer, int depth) {
+Result<RegexNodePtr> RegexParser::FinishGroup(RegexNodePtr outer, int depth) {
   MLC_ASSIGN_OR_RETURN(RegexNodePtr inner, ParseAlternatives(depth + 1));
   if (!Eat(')')) return Bad("missing ')'");
   if (outer == nullptr) return inner;
@@ -210,7 +137,7 @@ Result<RegexNodePtr> Parser::FinishGroup(RegexNodePtr outer, int depth) {
   return outer;
 }
 
-Result<RegexNodePtr> Parser::ParseGroup(int depth) {
+Result<RegexNodePtr> RegexParser::ParseGroup(int depth) {
   if (!Eat('?')) return FinishGroup(nullptr, depth);
   if (Eat(':')) return FinishGroup(nullptr, depth);
   if (Eat('>')) return FinishGroup(MakeRegexNode(Kind::kAtomic), depth);
@@ -231,8 +158,8 @@ Result<RegexNodePtr> Parser::ParseGroup(int depth) {
   return ParseOptionGroup(depth);
 }
 
-Result<RegexNodePtr> Parser::ParseOptionGroup(int depth) {
-  Options outer = options_;
+Result<RegexNodePtr> RegexParser::ParseOptionGroup(int depth) {
+  RegexOptions outer = options_;
   bool value = true;
   for (;; ++pos_) {
     if (Peek() == '-') {
@@ -258,217 +185,6 @@ Result<RegexNodePtr> Parser::ParseOptionGroup(int depth) {
   return group;
 }
 
-Result<RegexNodePtr> Parser::ParseEscape() {
-  if (AtEnd()) return Bad("trailing backslash");
-  char32_t c = pattern_[pos_++];
-  switch (c) {
-    case 'A':
-      return AssertNode(Assert::kTextBegin);
-    case 'z':
-      return AssertNode(Assert::kTextEnd);
-    case 'Z':
-      return AssertNode(Assert::kTextEndOrNewline);
-    case 'b':
-      return AssertNode(Assert::kWordEdge);
-    case 'B':
-      return AssertNode(Assert::kNoWordEdge);
-    case 'p':
-    case 'P': {
-      MLC_ASSIGN_OR_RETURN(CodePointRanges set, ParseProperty(c == 'P'));
-      return SetNode(std::move(set));
-    }
-    case 'R': {
-      Parser newline(R"((?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}]))");
-      return newline.Parse();
-    }
-    default:
-      break;
-  }
-  CodePointRanges set;
-  if (ParseSetEscape(c, &set)) return SetNode(std::move(set));
-  MLC_ASSIGN_OR_RETURN(char32_t literal, ParseCharEscape(c));
-  return SetNode({{literal, literal}});
-}
-
-// \d \s \w \h and their complements.
-bool Parser::ParseSetEscape(char32_t c, CodePointRanges* out) {
-  switch (c | 0x20) {
-    case 'd':
-      LookUpProperty("Nd", out);
-      break;
-    case 's':
-      *out = WhiteSpaceRanges();
-      break;
-    case 'w':
-      *out = OnigWordRanges();
-      break;
-    case 'h':
-      *out = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
-      break;
-    default:
-      return false;
-  }
-  if (c < 'a') *out = ComplementRanges(*out);
-  return true;
-}
-
-Result<char32_t> Parser::ParseHex(int max_digits) {
-  char32_t value = 0;
-  int digits = 0;
-  for (; digits < max_digits; ++digits, ++pos_) {
-    char32_t c = Peek(), lower = c | 0x20;
-    if (c >= '0' && c <= '9') {
-      value = value * 16 + (c - '0');
-    } else if (lower >= 'a' && lower <= 'f') {
-      value = value * 16 + (lower - 'a' + 10);
-    } else {
-      break;
-    }
-  }
-  if (digits == 0 || value > 0x10FFFF) return Bad("bad hexadecimal code point");
-  return value;
-}
-
-Result<char32_t> Parser::ParseCharEscape(char32_t c) {
-  switch (c) {
-    case 't':
-      return U'\t';
-    case 'n':
-      return U'\n';
-    case 'r':
-      return U'\r';
-    case 'f':
-      return U'\f';
-    case 'v':
-      return U'\v';
-    case 'a':
-      return U'\a';
-    case 'e':
-      return U'\x1B';
-    case 'u':
-      return ParseHex(4);
-    case 'x': {
-      if (!Eat('{')) return ParseHex(2);
-      MLC_ASSIGN_OR_RETURN(char32_t value, ParseHex(8));
-      if (!Eat('}')) return Bad("missing '}'");
-      return value;
-    }
-    default:
-      break;
-  }
-  bool is_name = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  if (is_name) return NotOffered(std::string("\\") + static_cast<char>(c));
-  return c;
-}
-
-Result<CodePointRanges> Parser::ParseProperty(bool negated) {
-  std::string name;
-  if (!Eat('{')) return Bad("\\p needs a name in braces");
-  if (Eat('^')) negated = !negated;
-  while (!AtEnd() && Peek() != '}' && Peek() < 0x80) name += static_cast<char>(pattern_[pos_++]);
-  if (!Eat('}')) return Bad("missing '}'");
-  CodePointRanges set;
-  if (!LookUpProperty(name, &set)) return NotOffered("the character property \"" + name + "\"");
-  return negated ? ComplementRanges(set) : set;
-}
-
-Result<CodePointRanges> Parser::ParsePosixClass() {
-  static constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
-      {"digit", "Nd"}, {"upper", "Lu"}, {"lower", "Ll"}, {"cntrl", "Cc"}, {"punct", "P"}};
-  bool negated = Eat('^');
-  CodePointRanges set;
-  for (const auto& [name, property] : kClasses) {
-    if (!EatText(name)) continue;
-    LookUpProperty(property, &set);
-    if (name == "punct") {
-      CodePointRanges symbols;
-      LookUpProperty("S", &symbols);
-      set.insert(set.end(), symbols.begin(), symbols.end());
-      NormalizeRanges(&set);
-    }
-    break;
-  }
-  if (set.empty() && EatText("space")) set = WhiteSpaceRanges();
-  if (set.empty() && EatText("word")) set = OnigWordRanges();
-  if (set.empty() && EatText("xdigit")) ParseSetEscape('h', &set);
-  if (set.empty() || !EatText(":]")) return NotOffered("this POSIX class");
-  return negated ? ComplementRanges(set) : set;
-}
-
-// After '['. Closes the class under case before negating it.
-Result<CodePointRanges> Parser::ParseClass(int depth) {
-  if (depth > kMaxRegexDepth) return Bad("nested too deeply");
-  bool negated = Eat('^');
-  CodePointRanges set, left;
-  bool has_left = false;
-  auto join = [&] {
-    NormalizeRanges(&set);
-    if (options_.ignore_case) CloseUnderCase(&set);
-    left = has_left ? IntersectRanges(left, set) : set;
-    has_left = true;
-    set.clear();
-  };
-  for (bool first = true; first || Peek() != ']'; first = false) {
-    if (AtEnd()) return Bad("missing ']'");
-    if (EatText("&&")) {
-      join();
-      if (Peek() == ']') break;
-      continue;
-    }
-    MLC_RETURN_IF_ERROR(ParseClassItem(depth, &set));
-  }
-  ++pos_;
-  join();
-  return negated ? ComplementRanges(left) : left;
-}
-
-// One character, range, escape, nested or POSIX class.
-Status Parser::ParseClassItem(int depth, CodePointRanges* out) {
-  auto add = [out](const CodePointRanges& more) {
-    out->insert(out->end(), more.begin(), more.end());
-    return Status();
-  };
-  auto one_char = [this]() -> Result<char32_t> {
-    char32_t c = pattern_[pos_++];
-    if (c != '\\') return c;
-    if (AtEnd()) return Bad("trailing backslash");
-    c = pattern_[pos_++];
-    if (c == 'b') return U'\b';
-    return ParseCharEscape(c);
-  };
-  if (Peek() == '[') {
-    bool posix = Peek(1) == ':';
-    pos_ += posix ? 2 : 1;
-    MLC_ASSIGN_OR_RETURN(CodePointRanges set, posix ? ParsePosixClass() : ParseClass(depth + 1));
-    return add(set);
-  }
-  if (Peek() == '\\') {
-    char32_t c = Peek(1);
-    CodePointRanges set;
-    if (c == 'p' || c == 'P') {
-      pos_ += 2;
-      MLC_ASSIGN_OR_RETURN(set, ParseProperty(c == 'P'));
-      return add(set);
-    }
-    if (ParseSetEscape(c, &set)) {
-      pos_ += 2;
-      return add(set);
-    }
-  }
-  MLC_ASSIGN_OR_RETURN(char32_t first, one_char());
-  char32_t last = first;
-  bool is_range = Peek() == '-' && Peek(1) != ']' && Peek(1) != 0 && Peek(1) != '[';
-  if (is_range) {
-    ++pos_;
-    MLC_ASSIGN_OR_RETURN(last, one_char());
-    if (last < first) return Bad("range out of order");
-  }
-  out->emplace_back(first, last);
-  return Status();
-}
-
-}  // namespace
-
 RegexNodePtr MakeRegexNode(RegexNode::Kind kind) {
   RegexNodePtr node = std::make_unique<RegexNode>();
   node->kind = kind;
@@ -481,9 +197,15 @@ RegexNodePtr MakeRegexSet(CodePointRanges set) {
   return node;
 }
 
+RegexNodePtr MakeRegexAssert(RegexNode::Assert assertion) {
+  RegexNodePtr node = MakeRegexNode(Kind::kAssert);
+  node->assertion = assertion;
+  return node;
+}
+
 Result<RegexNodePtr> ParseRegex(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes) return InvalidArgument("regular expression over 64 KiB");
-  return Parser(pattern).Parse();
+  return RegexParser(pattern).Parse();
 }
 
 }  // namespace mlc

@@ -1,5 +1,5 @@
-// Generated from the Unicode Character Database by: python codegen/unicode.py (unicodedataplus 16.0.0.post1)
-// Never edit.
+// Generated from the Unicode Character Database. Never edit.
+// By: python codegen/unicode.py (unicodedataplus 16.0.0.post1)
 #include "text/unicode_tables.gen.h"
 
 // clang-format off

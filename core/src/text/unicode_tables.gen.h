@@ -1,5 +1,5 @@
-// Generated from the Unicode Character Database by: python codegen/unicode.py (unicodedataplus 16.0.0.post1)
-// Never edit.
+// Generated from the Unicode Character Database. Never edit.
+// By: python codegen/unicode.py (unicodedataplus 16.0.0.post1)
 #ifndef MLC_TEXT_UNICODE_TABLES_GEN_H_
 #define MLC_TEXT_UNICODE_TABLES_GEN_H_
 
@@ -9,79 +9,116 @@
 namespace mlc {
 namespace unicode_tables {
 
-extern const uint32_t kCategoryStarts[];  // Unicode 16: code point << 5 | category, the first code point of each run.
+// Unicode 16: code point << 5 | category, of each run.
+extern const uint32_t kCategoryStarts[];
 extern const size_t kCategoryStartsSize;
-extern const uint32_t kWhiteSpace[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kWhiteSpace[];
 extern const size_t kWhiteSpaceSize;
-extern const uint32_t kOnigWord[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kOnigWord[];
 extern const size_t kOnigWordSize;
-extern const uint32_t kRustWord[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kRustWord[];
 extern const size_t kRustWordSize;
-extern const uint32_t kNumeric17[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kNumeric17[];
 extern const size_t kNumeric17Size;
-extern const uint32_t kPunctuation8[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kPunctuation8[];
 extern const size_t kPunctuation8Size;
-extern const uint32_t kOther8[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kOther8[];
 extern const size_t kOther8Size;
-extern const uint32_t kNonspacingMark8[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kNonspacingMark8[];
 extern const size_t kNonspacingMark8Size;
-extern const uint32_t kCombiningMark9[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kCombiningMark9[];
 extern const size_t kCombiningMark9Size;
-extern const uint32_t kScriptArabic[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptArabic[];
 extern const size_t kScriptArabicSize;
-extern const uint32_t kScriptArmenian[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptArmenian[];
 extern const size_t kScriptArmenianSize;
-extern const uint32_t kScriptBengali[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptBengali[];
 extern const size_t kScriptBengaliSize;
-extern const uint32_t kScriptCyrillic[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptCyrillic[];
 extern const size_t kScriptCyrillicSize;
-extern const uint32_t kScriptDevanagari[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptDevanagari[];
 extern const size_t kScriptDevanagariSize;
-extern const uint32_t kScriptGeorgian[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptGeorgian[];
 extern const size_t kScriptGeorgianSize;
-extern const uint32_t kScriptGreek[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptGreek[];
 extern const size_t kScriptGreekSize;
-extern const uint32_t kScriptHan[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptHan[];
 extern const size_t kScriptHanSize;
-extern const uint32_t kScriptHangul[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptHangul[];
 extern const size_t kScriptHangulSize;
-extern const uint32_t kScriptHebrew[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptHebrew[];
 extern const size_t kScriptHebrewSize;
-extern const uint32_t kScriptHiragana[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptHiragana[];
 extern const size_t kScriptHiraganaSize;
-extern const uint32_t kScriptKatakana[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptKatakana[];
 extern const size_t kScriptKatakanaSize;
-extern const uint32_t kScriptKhmer[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptKhmer[];
 extern const size_t kScriptKhmerSize;
-extern const uint32_t kScriptLao[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptLao[];
 extern const size_t kScriptLaoSize;
-extern const uint32_t kScriptLatin[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptLatin[];
 extern const size_t kScriptLatinSize;
-extern const uint32_t kScriptMyanmar[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptMyanmar[];
 extern const size_t kScriptMyanmarSize;
-extern const uint32_t kScriptTamil[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptTamil[];
 extern const size_t kScriptTamilSize;
-extern const uint32_t kScriptTelugu[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptTelugu[];
 extern const size_t kScriptTeluguSize;
-extern const uint32_t kScriptThai[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptThai[];
 extern const size_t kScriptThaiSize;
-extern const uint32_t kScriptTibetan[];  // Pairs first, last.
+// Pairs first, last.
+extern const uint32_t kScriptTibetan[];
 extern const size_t kScriptTibetanSize;
-extern const int32_t kLowerRuns[];  // Rows first, last, step, delta.
+// Rows first, last, step, delta.
+extern const int32_t kLowerRuns[];
 extern const size_t kLowerRunsSize;
-extern const int32_t kFoldRuns[];  // Rows first, last, step, delta.
+// Rows first, last, step, delta.
+extern const int32_t kFoldRuns[];
 extern const size_t kFoldRunsSize;
-extern const uint32_t kCombiningClassStarts[];  // Code point << 8 | class, of each run.
+// Code point << 8 | class, of each run.
+extern const uint32_t kCombiningClassStarts[];
 extern const size_t kCombiningClassStartsSize;
-extern const uint32_t kDecompositions[];  // Rows code point, offset << 8 | length << 1 | compatibility.
+// Rows code point, offset << 8 | length << 1 | compatibility.
+extern const uint32_t kDecompositions[];
 extern const size_t kDecompositionsSize;
-extern const uint32_t kDecompositionPool[];  // Code points.
+// Code points.
+extern const uint32_t kDecompositionPool[];
 extern const size_t kDecompositionPoolSize;
-extern const uint32_t kCompositions[];  // Rows first, second, composed.
+// Rows first, second, composed.
+extern const uint32_t kCompositions[];
 extern const size_t kCompositionsSize;
-extern const uint32_t kGraphemeBreakStarts[];  // Code point << 5 | pictographic << 4 | break, of each run.
+// Code point << 5 | pictographic << 4 | break, of each run.
+extern const uint32_t kGraphemeBreakStarts[];
 extern const size_t kGraphemeBreakStartsSize;
-extern const uint32_t kConjunctBreakStarts[];  // Code point << 5 | Indic_Conjunct_Break, of each run.
+// Code point << 5 | Indic_Conjunct_Break, of each run.
+extern const uint32_t kConjunctBreakStarts[];
 extern const size_t kConjunctBreakStartsSize;
 
 }  // namespace unicode_tables
