@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from codegen.schema.base import (
     AnyJson,
     AnyObject,
@@ -18,6 +16,7 @@ from codegen.schema.base import (
     RouteModel,
     field,
 )
+from pydantic import Field
 
 
 class Colour(ClosedEnum):

@@ -18,7 +18,6 @@ GOLDEN = HERE / "golden"
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 import small_schema  # noqa: E402
-
 from codegen import formatters  # noqa: E402
 from codegen.__main__ import generate  # noqa: E402
 from codegen.languages import common, cpp, python  # noqa: E402

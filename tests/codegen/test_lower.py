@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal
 
 import pytest
 import small_schema
-from pydantic import Field
-
 from codegen import ir
 from codegen.lower import SchemaError, lower
 from codegen.schema import PROTOCOL
 from codegen.schema.base import Case, ClosedEnum, Model, OneOf, ProtocolRoots, field
+from pydantic import Field
 
 
 def lower_one(model: type[Model]) -> ir.Declaration:

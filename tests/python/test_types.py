@@ -7,6 +7,7 @@ import json
 from typing import Any, get_type_hints
 
 import pytest
+
 from mlc_llm import completions_gen, types_gen
 
 CHUNK = {
