@@ -17,6 +17,9 @@ Status OpenError(const std::string& path) {
   return NotFound(path + ": cannot be read: " + std::strerror(errno));
 }
 
+// Does not wait for a writer when the path is a pipe, which RegularFileSize then refuses.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
 // Closes the descriptor at the end of the scope.
 struct Descriptor {
   int fd;
@@ -55,7 +58,7 @@ bool FileExists(const std::string& path) {
 }
 
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  Descriptor file{::open(path.c_str(), kOpenFlags)};
   if (file.fd < 0) return OpenError(path);
   MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.fd, path));
   if (size > max_bytes) {
@@ -76,7 +79,7 @@ Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
 }
 
 Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  Descriptor file{::open(path.c_str(), kOpenFlags)};
   if (file.fd < 0) return OpenError(path);
   MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.fd, path));
   if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(nullptr, 0));
