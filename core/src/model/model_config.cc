@@ -18,10 +18,18 @@ Result<int> GetBounded(const Json& object, std::string_view key, int64_t low, in
   return static_cast<int>(value);
 }
 
-Result<std::optional<double>> GetOptionalDouble(const Json& object, std::string_view key) {
+// A number in [low, high], or nothing when the field is absent or null.
+Result<std::optional<double>> GetOptionalBounded(const Json& object, std::string_view key,
+                                                 double low, double high) {
   const Json* value = object.Find(key);
   if (value == nullptr || value->is_null()) return std::optional<double>();
   MLC_ASSIGN_OR_RETURN(double number, GetDouble(object, key));
+  if (!(number >= low && number <= high)) {
+    return InvalidArgument("field '" + std::string(key) + "' is " + value->Dump() +
+                           ", which is not between " + Json(low).Dump() + " and " +
+                           Json(high).Dump())
+        .WithParam(std::string(key));
+  }
   return std::optional<double>(number);
 }
 
@@ -42,12 +50,16 @@ Result<std::vector<int32_t>> GetTokenIds(const Json& object, std::string_view ke
   return ids;
 }
 
+// Bounds as wide as any model's defaults; outside of them no distribution is left to sample from.
 Status ReadSamplingDefaults(const Json& json, ChatConfig* config) {
-  MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalDouble(json, "temperature"));
-  MLC_ASSIGN_OR_RETURN(config->top_p, GetOptionalDouble(json, "top_p"));
-  MLC_ASSIGN_OR_RETURN(config->presence_penalty, GetOptionalDouble(json, "presence_penalty"));
-  MLC_ASSIGN_OR_RETURN(config->frequency_penalty, GetOptionalDouble(json, "frequency_penalty"));
-  MLC_ASSIGN_OR_RETURN(config->repetition_penalty, GetOptionalDouble(json, "repetition_penalty"));
+  MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalBounded(json, "temperature", 0, 100));
+  MLC_ASSIGN_OR_RETURN(config->top_p, GetOptionalBounded(json, "top_p", 0, 1));
+  MLC_ASSIGN_OR_RETURN(config->presence_penalty,
+                       GetOptionalBounded(json, "presence_penalty", -100, 100));
+  MLC_ASSIGN_OR_RETURN(config->frequency_penalty,
+                       GetOptionalBounded(json, "frequency_penalty", -100, 100));
+  MLC_ASSIGN_OR_RETURN(config->repetition_penalty,
+                       GetOptionalBounded(json, "repetition_penalty", 0.01, 100));
   return Status();
 }
 
@@ -100,7 +112,9 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
   MLC_ASSIGN_OR_RETURN(out->page_shape, ReadShape(*pages, "page_shape"));
   MLC_ASSIGN_OR_RETURN(out->page_dtype, ReadDType(*pages, "dtype"));
   std::optional<int64_t> bytes = TensorBytes(out->page_shape, out->page_dtype);
-  if (!bytes || *bytes > (int64_t{1} << 32)) return InvalidArgument("'page_shape' is too large");
+  if (!bytes || *bytes > (int64_t{1} << 32)) {
+    return InvalidArgument("field 'page_shape' is too large").WithParam("page_shape");
+  }
   out->info.page_bytes = *bytes * out->num_layers;
   return Status();
 }
@@ -116,8 +130,9 @@ Status ReadParams(const Json& json, LibraryMetadata* out) {
     MLC_ASSIGN_OR_RETURN(spec.shape, ReadShape(param, "shape"));
     MLC_ASSIGN_OR_RETURN(spec.dtype, ReadDType(param, "dtype"));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
-    if (!bytes) return InvalidArgument("parameter '" + spec.name + "' is too large");
-    out->info.weight_bytes += *bytes;
+    if (!bytes || __builtin_add_overflow(out->info.weight_bytes, *bytes, &out->info.weight_bytes)) {
+      return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
+    }
     out->params.push_back(std::move(spec));
   }
   return Status();

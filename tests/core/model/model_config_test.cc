@@ -1,0 +1,214 @@
+#include "model/model_config.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+Json GoodConfig() {
+  return Json()
+      .Set("model_type", "llama")
+      .Set("quantization", "q4f32_1")
+      .Set("context_window_size", 2048)
+      .Set("vocab_size", 49152)
+      .Set("temperature", 0.6)
+      .Set("eos_token_id", 2)
+      .Set("bos_token_id", 1);
+}
+
+Json GoodMetadata() {
+  Json param =
+      Json().Set("name", "w").Set("shape", Json(Json::Array{2, 3})).Set("dtype", "float32");
+  Json pages = Json()
+                   .Set("page_size", 16)
+                   .Set("num_layers", 30)
+                   .Set("page_shape", Json(Json::Array{2, 3, 16, 64}))
+                   .Set("dtype", "float32");
+  return Json()
+      .Set("schema_version", 1)
+      .Set("model_type", "llama")
+      .Set("quantization", "q4f32_1")
+      .Set("context_window_size", 2048)
+      .Set("sliding_window_size", -1)
+      .Set("prefill_chunk_size", 512)
+      .Set("max_batch_size", 8)
+      .Set("vocab_size", 49152)
+      .Set("kv_cache", pages)
+      .Set("params", Json(Json::Array{param}));
+}
+
+// One member replaced; `value` is JSON text, "absent" removes it.
+Json With(Json json, const std::string& key, const std::string& value) {
+  if (value != "absent") return json.Set(key, *Json::Parse(value));
+  Json out = Json::MakeObject();
+  for (const auto& [name, member] : json.as_object()) {
+    if (name != key) out.Set(name, member);
+  }
+  return out;
+}
+
+struct Fault {
+  const char* key;
+  const char* value;
+};
+
+TEST(ParseChatConfig, ReadsTheFieldsOfTheFolder) {
+  Result<ChatConfig> config = ParseChatConfig(GoodConfig().Dump(), "c.json");
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->model_type, "llama");
+  EXPECT_EQ(config->quantization, "q4f32_1");
+  EXPECT_EQ(config->context_window_size, 2048);
+  EXPECT_EQ(config->sliding_window_size, -1);
+  EXPECT_EQ(config->vocab_size, 49152);
+  EXPECT_EQ(config->eos_token_ids, std::vector<int32_t>{2});
+  EXPECT_EQ(config->bos_token_id, 1);
+  EXPECT_EQ(config->temperature, 0.6);
+  EXPECT_EQ(config->top_p, std::nullopt);
+  EXPECT_TRUE(config->conv_template.is_null());
+}
+
+TEST(ParseChatConfig, TokenIdsAreOneOrAList) {
+  auto ids = [](const char* value) {
+    return ParseChatConfig(With(GoodConfig(), "eos_token_id", value).Dump(), "c")->eos_token_ids;
+  };
+  EXPECT_EQ(ids("[2, 32000]"), (std::vector<int32_t>{2, 32000}));
+  EXPECT_EQ(ids("[]"), std::vector<int32_t>());
+  EXPECT_EQ(ids("null"), std::vector<int32_t>());
+  EXPECT_EQ(ids("absent"), std::vector<int32_t>());
+}
+
+TEST(ParseChatConfig, EveryFaultNamesItsFieldAndFile) {
+  const Fault faults[] = {{"model_type", "absent"},
+                          {"model_type", "3"},
+                          {"quantization", "null"},
+                          {"context_window_size", "absent"},
+                          {"context_window_size", "-2"},
+                          {"context_window_size", "1e3"},
+                          {"context_window_size", "99999999999"},
+                          {"vocab_size", "0"},
+                          {"vocab_size", "-5"},
+                          {"vocab_size", "\"many\""},
+                          {"vocab_size", "9223372036854775807"},
+                          {"eos_token_id", "-1"},
+                          {"eos_token_id", "[1, \"x\"]"},
+                          {"eos_token_id", "4294967296"},
+                          {"bos_token_id", "{}"},
+                          {"temperature", "\"hot\""},
+                          {"temperature", "-0.1"},
+                          {"top_p", "[]"},
+                          {"top_p", "-0.5"},
+                          {"top_p", "1.5"},
+                          {"repetition_penalty", "0"},
+                          {"repetition_penalty", "-1"},
+                          {"frequency_penalty", "true"},
+                          {"frequency_penalty", "1e300"},
+                          {"presence_penalty", "-1e300"}};
+  for (const Fault& fault : faults) {
+    Status status =
+        ParseChatConfig(With(GoodConfig(), fault.key, fault.value).Dump(), "m/c.json").status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.key << " = " << fault.value;
+    EXPECT_EQ(status.param(), fault.key) << status.message();
+    EXPECT_EQ(status.message().rfind("m/c.json: ", 0), 0u) << status.message();
+    EXPECT_NE(status.message().find(fault.key), std::string::npos) << status.message();
+  }
+}
+
+TEST(ParseChatConfig, WhatIsNoObjectIsCorrupt) {
+  for (const char* text : {"", "[]", "null", "{", "\"x\""}) {
+    EXPECT_EQ(ParseChatConfig(text, "c.json").status().code(), StatusCode::kCorrupt) << text;
+  }
+}
+
+TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
+  Result<LibraryMetadata> metadata = ParseLibraryMetadata(GoodMetadata().Dump(), "lib.so");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->info.page_size, 16);
+  EXPECT_EQ(metadata->info.page_bytes, int64_t{30} * 2 * 3 * 16 * 64 * 4);
+  EXPECT_EQ(metadata->info.weight_bytes, 24);
+  EXPECT_EQ(metadata->num_layers, 30);
+  EXPECT_EQ(metadata->page_shape, (Shape{2, 3, 16, 64}));
+  ASSERT_EQ(metadata->params.size(), 1u);
+  EXPECT_EQ(metadata->params[0].name, "w");
+  EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
+}
+
+TEST(ParseLibraryMetadata, EveryFaultNamesItsField) {
+  const Fault faults[] = {{"schema_version", "absent"},
+                          {"model_type", "absent"},
+                          {"quantization", "1"},
+                          {"context_window_size", "0"},
+                          {"context_window_size", "1e99"},
+                          {"sliding_window_size", "-2"},
+                          {"prefill_chunk_size", "0"},
+                          {"prefill_chunk_size", "17179869184"},
+                          {"max_batch_size", "0"},
+                          {"max_batch_size", "65537"},
+                          {"vocab_size", "16777217"},
+                          {"vocab_size", "absent"},
+                          {"kv_cache", "absent"},
+                          {"params", "absent"},
+                          {"params", "{}"}};
+  for (const Fault& fault : faults) {
+    Status status =
+        ParseLibraryMetadata(With(GoodMetadata(), fault.key, fault.value).Dump(), "lib.so")
+            .status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.key << " = " << fault.value;
+    EXPECT_EQ(status.param(), fault.key) << status.message();
+    EXPECT_EQ(status.message().rfind("lib.so: ", 0), 0u) << status.message();
+  }
+}
+
+TEST(ParseLibraryMetadata, EveryFaultOfThePagesNamesItsField) {
+  const Fault faults[] = {{"page_size", "0"},
+                          {"page_size", "1025"},
+                          {"num_layers", "0"},
+                          {"num_layers", "5000"},
+                          {"page_shape", "7"},
+                          {"page_shape", "absent"},
+                          {"page_shape", "[2, 0]"},
+                          {"page_shape", "[2, 1.5]"},
+                          {"page_shape", "[4294967296, 4294967296]"},
+                          {"dtype", "\"float7\""},
+                          {"dtype", "absent"}};
+  for (const Fault& fault : faults) {
+    Json pages = With(*GoodMetadata().Find("kv_cache"), fault.key, fault.value);
+    Status status =
+        ParseLibraryMetadata(GoodMetadata().Set("kv_cache", pages).Dump(), "l").status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.key << " = " << fault.value;
+    EXPECT_EQ(status.param(), fault.key) << status.message();
+  }
+  EXPECT_FALSE(ParseLibraryMetadata(With(GoodMetadata(), "kv_cache", "7").Dump(), "l").ok());
+}
+
+TEST(ParseLibraryMetadata, SizesThatOverflowAreRefused) {
+  const char* huge = R"({"name": "w", "shape": [9223372036854775807], "dtype": "int8"})";
+  for (int count : {1, 2, 3}) {
+    Json params = Json::MakeArray();
+    for (int i = 0; i < count; ++i) params.Append(*Json::Parse(huge));
+    bool fits = count == 1;
+    EXPECT_EQ(ParseLibraryMetadata(GoodMetadata().Set("params", params).Dump(), "l").ok(), fits);
+  }
+}
+
+TEST(ParseLibraryMetadata, AnotherSchemaVersionAsksToCompileAgain) {
+  Status status =
+      ParseLibraryMetadata(GoodMetadata().Set("schema_version", 2).Dump(), "l").status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("compile the model again"), std::string::npos);
+}
+
+TEST(CheckLibraryFitsModel, NamesTheFieldThatDiffers) {
+  LibraryMetadata library = *ParseLibraryMetadata(GoodMetadata().Dump(), "l");
+  EXPECT_TRUE(CheckLibraryFitsModel(library, *ParseChatConfig(GoodConfig().Dump(), "c")).ok());
+  for (const Fault& fault : {Fault{"model_type", "\"qwen2\""}, Fault{"quantization", "\"q0f16\""},
+                             Fault{"vocab_size", "49153"}}) {
+    ChatConfig config = *ParseChatConfig(With(GoodConfig(), fault.key, fault.value).Dump(), "c");
+    Status status = CheckLibraryFitsModel(library, config);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.param(), "model_lib");
+    EXPECT_NE(status.message().find(fault.key), std::string::npos) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace mlc
