@@ -99,9 +99,9 @@ TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token
   double max = *std::max_element(logits, logits + vocab_size);
   double sum = 0;
   for (int i = 0; i < vocab_size; ++i) sum += std::exp(logits[i] - max);
-  double log_total = max + std::log(sum);
+  double log_sum = std::log(sum);
   TokenLogprobs out;
-  out.chosen = static_cast<float>(logits[token] - log_total);
+  out.chosen = static_cast<float>(logits[token] - max - log_sum);
   std::vector<int32_t> ids(static_cast<size_t>(vocab_size));
   std::iota(ids.begin(), ids.end(), 0);
   size_t count = static_cast<size_t>(std::min(num_top, vocab_size));
@@ -109,7 +109,7 @@ TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token
     return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
   });
   for (size_t i = 0; i < count; ++i) {
-    out.top.emplace_back(ids[i], static_cast<float>(logits[ids[i]] - log_total));
+    out.top.emplace_back(ids[i], static_cast<float>(logits[ids[i]] - max - log_sum));
   }
   return out;
 }

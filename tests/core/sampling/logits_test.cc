@@ -1,0 +1,89 @@
+#include "sampling/logits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace mlc {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::vector<float> Applied(const SamplingParams& params, const TokenCounts& counts,
+                           std::vector<float> logits) {
+  ApplyBiasAndPenalties(params, counts, logits.data(), static_cast<int>(logits.size()));
+  return logits;
+}
+
+TokenCounts CountsOf(const std::vector<int32_t>& tokens) {
+  TokenCounts counts;
+  for (int32_t token : tokens) counts.Add(token);
+  return counts;
+}
+
+TEST(ApplyBiasAndPenalties, TheDefaultsChangeNothing) {
+  std::vector<float> logits = {1, -2, 0, kInf, -kInf};
+  EXPECT_EQ(Applied(SamplingParams(), CountsOf({0, 1, 1, 3}), logits), logits);
+}
+
+TEST(ApplyBiasAndPenalties, BiasIsAddedAndUnknownTokensAreIgnored) {
+  SamplingParams params;
+  params.logit_bias = {{0, 2.5f}, {2, -100.0f}, {-1, 9.0f}, {4, 9.0f}, {INT32_MAX, 9.0f}};
+  EXPECT_EQ(Applied(params, TokenCounts(), {1, 1, 1, 1}), (std::vector<float>{3.5, 1, -99, 1}));
+}
+
+TEST(ApplyBiasAndPenalties, FrequencyCountsAndPresenceDoesNot) {
+  SamplingParams params;
+  params.frequency_penalty = 0.5;
+  EXPECT_EQ(Applied(params, CountsOf({1, 2, 2, 2}), {1, 1, 1}), (std::vector<float>{1, 0.5, -0.5}));
+  params.frequency_penalty = 0;
+  params.presence_penalty = 0.25;
+  EXPECT_EQ(Applied(params, CountsOf({1, 2, 2, 2}), {1, 1, 1}),
+            (std::vector<float>{1, 0.75, 0.75}));
+  params.presence_penalty = -0.25;
+  EXPECT_EQ(Applied(params, CountsOf({1}), {1, 1}), (std::vector<float>{1, 1.25}));
+}
+
+TEST(ApplyBiasAndPenalties, RepetitionMakesBothSignsLessLikely) {
+  SamplingParams params;
+  params.repetition_penalty = 2;
+  EXPECT_EQ(Applied(params, CountsOf({0, 1, 2, 3}), {4, -4, 0, -kInf, 4}),
+            (std::vector<float>{2, -8, 0, -kInf, 4}));
+}
+
+TEST(ApplyBiasAndPenalties, TheBiasIsPenalizedToo) {
+  SamplingParams params;
+  params.logit_bias = {{0, 4.0f}};
+  params.repetition_penalty = 2;
+  params.frequency_penalty = 1;
+  EXPECT_EQ(Applied(params, CountsOf({0, 0}), {2}), (std::vector<float>{1}));  // (2 + 4) / 2 - 2
+}
+
+TEST(ApplyBiasAndPenalties, TokensBeyondTheLogitsAreIgnored) {
+  SamplingParams params;
+  params.frequency_penalty = 1;
+  EXPECT_EQ(Applied(params, CountsOf({0, 7}), {1, 1}), (std::vector<float>{0, 1}));
+}
+
+TEST(ApplyMask, KeepsExactlyTheTokensWithABit) {
+  constexpr int kVocab = 70;
+  std::vector<int32_t> mask(3, 0);
+  for (int token : {0, 31, 32, 63, 69}) mask[token / 32] |= static_cast<int32_t>(1u << token % 32);
+  std::vector<float> logits(kVocab, 1.0f);
+  ApplyMask(mask, logits.data(), kVocab);
+  for (int token = 0; token < kVocab; ++token) {
+    bool kept = token == 0 || token == 31 || token == 32 || token == 63 || token == 69;
+    EXPECT_EQ(logits[token], kept ? 1.0f : -kInf) << token;
+  }
+}
+
+TEST(ApplyMask, TokensBeyondTheMaskAreImpossible) {
+  std::vector<float> logits(40, 1.0f);
+  ApplyMask({-1}, logits.data(), 40);
+  EXPECT_EQ(logits[31], 1.0f);
+  EXPECT_EQ(logits[32], -kInf);
+}
+
+}  // namespace
+}  // namespace mlc
