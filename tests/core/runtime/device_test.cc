@@ -1,0 +1,57 @@
+#include "runtime/device.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace mlc {
+namespace {
+
+TEST(ParseDevice, TheCpuIsAlwaysThere) {
+  for (const char* name : {"cpu", "cpu:0"}) {
+    Result<Device> device = ParseDevice(name);
+    ASSERT_TRUE(device.ok()) << name;
+    EXPECT_EQ(device->name(), "cpu:0");
+  }
+  EXPECT_TRUE(ParseDevice("auto").ok());
+}
+
+TEST(ParseDevice, RefusesWhatIsNoDevice) {
+  for (const char* name : {"", "gpu", "cpu:", "cpu:1", "cpu:-1", "cpu:0x0", "cpu:0:0", "CPU",
+                           "cpu :0", "auto:1", "cpu:99999999999999999999"}) {
+    Result<Device> device = ParseDevice(name);
+    ASSERT_FALSE(device.ok()) << name;
+    EXPECT_EQ(device.status().code(), StatusCode::kInvalidArgument) << name;
+    EXPECT_EQ(device.status().param(), "device");
+  }
+}
+
+// On a machine without it, a known kind is told apart from a wrong name.
+TEST(ParseDevice, AKnownDeviceThatIsNotHereIsNotFound) {
+  for (const DeviceProbe& probe : ProbeDevices()) {
+    Result<Device> device = ParseDevice(probe.name);
+    EXPECT_EQ(device.ok(), probe.found) << probe.name;
+    if (probe.found) continue;
+    EXPECT_EQ(device.status().code(), StatusCode::kNotFound);
+    EXPECT_NE(device.status().message().find(probe.reason), std::string::npos);
+  }
+}
+
+TEST(ProbeDevices, ListsEveryKindOnceWithTheCpuLast) {
+  std::vector<DeviceProbe> probes = ProbeDevices();
+  ASSERT_EQ(probes.size(), 6u);
+  EXPECT_EQ(probes.front().name, "cuda:0");
+  EXPECT_EQ(probes.back().name, "cpu:0");
+  EXPECT_TRUE(probes.back().found);
+  for (const DeviceProbe& probe : probes) EXPECT_EQ(probe.found, probe.reason.empty());
+}
+
+TEST(Device, AnUnknownTypeHasANameToo) { EXPECT_EQ((Device{99, 2}).name(), "device99:2"); }
+
+TEST(Machine, FiguresAreSane) {
+  EXPECT_GE(NumAvailableCores(), 1);
+  EXPECT_GT(AvailableMemoryBytes(), int64_t{1} << 20);
+}
+
+}  // namespace
+}  // namespace mlc

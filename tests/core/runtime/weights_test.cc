@@ -1,0 +1,298 @@
+#include "runtime/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "support/temp_folder.h"
+
+namespace mlc {
+namespace {
+
+using testing::TempFolder;
+
+Json Record(const std::string& name, const std::string& dtype, const std::string& format,
+            const std::vector<int64_t>& shape, int64_t offset, int64_t bytes) {
+  Json extents = Json::MakeArray();
+  for (int64_t extent : shape) extents.Append(extent);
+  return Json()
+      .Set("name", name)
+      .Set("shape", extents)
+      .Set("dtype", dtype)
+      .Set("format", format)
+      .Set("nbytes", bytes)
+      .Set("byteOffset", offset);
+}
+
+Json Shard(const std::string& path, const std::vector<Json>& records) {
+  return Json()
+      .Set("dataPath", path)
+      .Set("format", "raw-shard")
+      .Set("nbytes", 0)
+      .Set("records", Json(Json::Array(records)));
+}
+
+std::string Index(const std::vector<Json>& shards) {
+  return Json()
+      .Set("metadata", Json::MakeObject())
+      .Set("records", Json(Json::Array(shards)))
+      .Dump();
+}
+
+template <typename T>
+std::string BytesOf(const std::vector<T>& values) {
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+template <typename T>
+std::vector<T> ValuesOf(const Tensor& tensor) {
+  std::vector<T> values(static_cast<size_t>(tensor.bytes()) / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), tensor.data(), values.size() * sizeof(T));
+  return values;
+}
+
+Result<std::vector<Tensor>> Load(const TempFolder& folder, const std::vector<ParamSpec>& wanted,
+                                 const LoadProgress& progress = nullptr) {
+  return LoadWeights(FolderSource(folder.path()), wanted, Device{}, progress);
+}
+
+Status StatusOf(const Result<std::vector<Tensor>>& result) {
+  return result.ok() ? Status() : result.status();
+}
+
+// One float32 tensor "w" of two elements, described by `record` in shard "s.bin".
+Status LoadOne(const Json& record, const std::string& path = "s.bin") {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<float>({1, 2}));
+  folder.Write("tensor-cache.json", Index({Shard(path, {record})}));
+  return StatusOf(Load(folder, {{"w", {2}, DType::kFloat32}}));
+}
+
+// Files that are strings.
+class MemorySource : public ByteSource {
+ public:
+  std::unordered_map<std::string, std::string> files;
+
+  Result<Bytes> Open(std::string_view name) const override {
+    auto found = files.find(std::string(name));
+    if (found == files.end()) return NotFound("no file " + std::string(name));
+    auto copy = std::make_shared<std::string>(found->second);
+    return Bytes{reinterpret_cast<const uint8_t*>(copy->data()), static_cast<int64_t>(copy->size()),
+                 copy};
+  }
+  bool Has(std::string_view name) const override { return files.count(std::string(name)) > 0; }
+  std::string Describe(std::string_view name) const override { return std::string(name); }
+};
+
+TEST(LoadWeights, RawTensorsInTheOrderAsked) {
+  TempFolder folder;
+  folder.Write("params_shard_0.bin", BytesOf<float>({1, 2, 3, 4}) + BytesOf<uint32_t>({7}));
+  folder.Write("params_shard_1.bin", BytesOf<uint16_t>({0x3c00, 0x4000}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("params_shard_0.bin", {Record("a", "float32", "raw", {2, 2}, 0, 16),
+                                                   Record("b", "uint32", "raw", {1}, 16, 4)}),
+                      Shard("params_shard_1.bin", {Record("c", "float16", "raw", {2}, 0, 4)})}));
+  Result<std::vector<Tensor>> loaded = Load(
+      folder,
+      {{"c", {2}, DType::kFloat16}, {"a", {2, 2}, DType::kFloat32}, {"b", {1}, DType::kUInt32}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[0]), (std::vector<uint16_t>{0x3c00, 0x4000}));
+  EXPECT_EQ(ValuesOf<float>((*loaded)[1]), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ((*loaded)[1].shape(), (Shape{2, 2}));
+  EXPECT_EQ(ValuesOf<uint32_t>((*loaded)[2]), (std::vector<uint32_t>{7}));
+}
+
+TEST(LoadWeights, Bfloat16StorageWidensExactly) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<uint16_t>({0x3f80, 0xc000, 0x7f80, 0x0000}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "float32", "f32-to-bf16", {4}, 0, 8)})}));
+  Result<std::vector<Tensor>> loaded = Load(folder, {{"w", {4}, DType::kFloat32}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<float>(loaded->front()),
+            (std::vector<float>{1, -2, std::numeric_limits<float>::infinity(), 0}));
+}
+
+// The format speaks of float32 alone; MLC-LLM writes it on every record.
+TEST(LoadWeights, OtherDtypesAreRawWhateverTheFormat) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<uint32_t>({1, 2}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "uint32", "f32-to-bf16", {2}, 0, 8)})}));
+  Result<std::vector<Tensor>> loaded = Load(folder, {{"w", {2}, DType::kUInt32}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<uint32_t>(loaded->front()), (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(LoadWeights, TheOlderIndexNameIsReadToo) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<float>({5, 6}));
+  folder.Write("ndarray-cache.json",
+               Index({Shard("s.bin", {Record("w", "float32", "raw", {2}, 0, 8)})}));
+  Result<std::vector<Tensor>> loaded = Load(folder, {{"w", {2}, DType::kFloat32}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<float>(loaded->front()), (std::vector<float>{5, 6}));
+}
+
+TEST(LoadWeights, AnyOffsetWorksAndTheTensorIsAligned) {
+  TempFolder folder;
+  std::string content(200, '\0');
+  std::vector<Json> records;
+  std::vector<ParamSpec> wanted;
+  for (int i = 0; i < 12; ++i) {  // aligned ones and odd ones
+    int64_t offset = i % 3 == 0 ? 64 * (i / 6) : 7 * i + 1;
+    records.push_back(Record("w" + std::to_string(i), "uint8", "raw", {5}, offset, 5));
+    wanted.push_back({"w" + std::to_string(i), {5}, DType::kUInt8});
+  }
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i);
+  folder.Write("s.bin", content);
+  folder.Write("tensor-cache.json", Index({Shard("s.bin", records)}));
+  Result<std::vector<Tensor>> loaded = Load(folder, wanted);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  for (size_t i = 0; i < loaded->size(); ++i) {
+    uint8_t first = static_cast<uint8_t>(records[i].Find("byteOffset")->as_int());
+    EXPECT_EQ(ValuesOf<uint8_t>((*loaded)[i]).front(), first) << i;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>((*loaded)[i].data()) % 64, 0u);
+  }
+}
+
+TEST(LoadWeights, TensorsOutliveTheirFiles) {
+  Tensor tensor;
+  {
+    TempFolder folder;
+    folder.Write("s.bin", BytesOf<float>({3, 4}));
+    folder.Write("tensor-cache.json",
+                 Index({Shard("s.bin", {Record("w", "float32", "raw", {2}, 0, 8)})}));
+    tensor = (*Load(folder, {{"w", {2}, DType::kFloat32}})).front();
+  }
+  EXPECT_EQ(ValuesOf<float>(tensor), (std::vector<float>{3, 4}));
+}
+
+TEST(LoadWeights, AFolderWithoutAnIndexSaysHowToMakeOne) {
+  TempFolder folder;
+  Status status = Load(folder, {}).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.reason(), "file_not_found");
+  EXPECT_NE(status.message().find("convert_weight"), std::string::npos);
+}
+
+struct Fault {
+  const char* name;
+  Json record;
+  const char* path;
+  StatusCode code;
+  const char* message_part;
+};
+
+TEST(LoadWeights, EveryFaultOfARecordIsNamed) {
+  auto record = [](std::vector<int64_t> shape, int64_t offset, int64_t bytes,
+                   const char* dtype = "float32", const char* format = "raw") {
+    return Record("w", dtype, format, shape, offset, bytes);
+  };
+  constexpr int64_t kHuge = INT64_MAX;
+  const StatusCode corrupt = StatusCode::kCorrupt, wrong = StatusCode::kInvalidArgument;
+  const Fault faults[] = {
+      {"missing shard", record({2}, 0, 8), "other.bin", StatusCode::kNotFound, "other.bin"},
+      {"parent path", record({2}, 0, 8), "../s.bin", corrupt, "../s.bin"},
+      {"absolute path", record({2}, 0, 8), "/s.bin", corrupt, "/s.bin"},
+      {"empty path", record({2}, 0, 8), "", corrupt, "folder"},
+      {"truncated", record({2}, 4, 8), "s.bin", corrupt, "cut off"},
+      {"begins behind the end", record({2}, 9, 8), "s.bin", corrupt, "cut off"},
+      {"negative offset", record({2}, -8, 8), "s.bin", corrupt, "byteOffset"},
+      {"huge offset", record({2}, kHuge, 8), "s.bin", corrupt, "cut off"},
+      {"huge nbytes", record({2}, 0, kHuge), "s.bin", corrupt, "nbytes"},
+      {"negative nbytes", record({2}, 0, -8), "s.bin", corrupt, "nbytes"},
+      {"huge shape", record({kHuge, kHuge}, 0, 8), "s.bin", corrupt, "'w'"},
+      {"negative extent", record({-2}, 0, 8), "s.bin", corrupt, "'w'"},
+      {"nine extents", record({1, 1, 1, 1, 1, 1, 1, 1, 2}, 0, 8), "s.bin", corrupt, "'w'"},
+      {"unknown dtype", record({2}, 0, 8, "float8"), "s.bin", corrupt, "float8"},
+      {"unknown format", record({2}, 0, 8, "float32", "zip"), "s.bin", corrupt, "zip"},
+      {"bf16 of raw size", record({2}, 0, 8, "float32", "f32-to-bf16"), "s.bin", corrupt, "nbytes"},
+      {"another shape", record({1, 2}, 0, 8), "s.bin", wrong, "[1, 2]"},
+      {"another dtype", record({2}, 0, 8, "int32"), "s.bin", wrong, "int32"},
+      {"another name", record({2}, 0, 8).Set("name", "v"), "s.bin", wrong, "'w'"},
+      {"no name", record({2}, 0, 8).Set("name", Json()), "s.bin", corrupt, "name"},
+      {"shape is no list", record({2}, 0, 8).Set("shape", 2), "s.bin", corrupt, "shape"},
+      {"offset is text", record({2}, 0, 8).Set("byteOffset", "0"), "s.bin", corrupt, "byteOffset"},
+  };
+  Status good = LoadOne(record({2}, 0, 8));
+  ASSERT_TRUE(good.ok()) << good.message();
+  for (const Fault& fault : faults) {
+    Status status = LoadOne(fault.record, fault.path);
+    ASSERT_FALSE(status.ok()) << fault.name;
+    EXPECT_EQ(status.code(), fault.code) << fault.name << ": " << status.message();
+    EXPECT_NE(status.message().find(fault.message_part), std::string::npos)
+        << fault.name << ": " << status.message();
+  }
+}
+
+TEST(LoadWeights, AnIndexThatIsNoIndexIsCorruptAndNamed) {
+  for (const char* text : {"", "[]", "{}", "3", "{\"records\": {}}", "{\"records\": [3]}",
+                           "{\"records\": [{\"dataPath\": \"s\"}]}", "{\"records\": [",
+                           "{\"records\": [{\"dataPath\": \"s\", \"records\": [[]]}]}"}) {
+    TempFolder folder;
+    std::string path = folder.Write("tensor-cache.json", text);
+    Status status = Load(folder, {{"w", {2}, DType::kFloat32}}).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << text;
+    EXPECT_NE(status.message().find(path), std::string::npos) << status.message();
+  }
+}
+
+TEST(LoadWeights, ProgressRisesAndCancels) {
+  TempFolder folder;
+  folder.Write("s.bin", std::string(64, 'x'));
+  std::vector<Json> records;
+  std::vector<ParamSpec> wanted;
+  for (int i = 0; i < 8; ++i) {
+    records.push_back(Record("w" + std::to_string(i), "int8", "raw", {8}, 8 * i, 8));
+    wanted.push_back({"w" + std::to_string(i), {8}, DType::kInt8});
+  }
+  folder.Write("tensor-cache.json", Index({Shard("s.bin", records)}));
+  std::vector<double> seen;
+  EXPECT_TRUE(Load(folder, wanted, [&](double f) { return seen.push_back(f), true; }).ok());
+  ASSERT_EQ(seen.size(), 8u);
+  EXPECT_EQ(seen.front(), 0.0);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_LE(seen.back(), 1.0);
+  Status status = Load(folder, wanted, [](double f) { return f < 0.5; }).status();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+}
+
+// Damage anywhere in the index: an error or, where it does not matter, the right tensors.
+TEST(LoadWeights, RandomDamageOfTheIndexNeverCrashes) {
+  MemorySource source;
+  source.files["s.bin"] = BytesOf<float>({1, 2, 3, 4});
+  const std::string index =
+      Index({Shard("s.bin", {Record("a", "float32", "raw", {2}, 0, 8),
+                             Record("b", "float32", "f32-to-bf16", {4}, 8, 8)})});
+  const std::string likely = "0123456789-\"[]{},.eE/\\";
+  std::mt19937 random(7);
+  int failures = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string damaged = index;
+    for (uint32_t flips = 1 + random() % 4; flips > 0; --flips) {
+      char& byte = damaged[random() % damaged.size()];
+      byte = random() % 2 ? static_cast<char>(byte ^ (1 << random() % 8))
+                          : likely[random() % likely.size()];
+    }
+    source.files["tensor-cache.json"] = damaged;
+    Result<std::vector<Tensor>> loaded =
+        LoadWeights(source, {{"a", {2}, DType::kFloat32}, {"b", {4}, DType::kFloat32}}, Device{},
+                    /*progress=*/nullptr);
+    if (loaded.ok()) {
+      ASSERT_EQ((*loaded)[1].bytes(), 16);
+    } else {
+      ++failures;
+      ASSERT_FALSE(loaded.status().message().empty());
+    }
+  }
+  EXPECT_GT(failures, 500);
+}
+
+}  // namespace
+}  // namespace mlc
