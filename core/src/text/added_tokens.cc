@@ -146,10 +146,14 @@ Status AddedTokens::Split(std::string_view text, const Normalizer* normalizer,
 void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece,
                               std::vector<Piece>* out) const {
   std::string_view text = piece.text;
-  auto add = [&](size_t begin, size_t end, int32_t id) {
+  // A token keeps no text: many of them may stretch over one run of spaces.
+  auto add_token = [&](size_t begin, size_t end, int32_t id) {
     if (begin >= end) return;
-    out->push_back(piece.Slice(begin, end));
+    out->emplace_back();
     out->back().id = id;
+  };
+  auto add_text = [&](size_t begin, size_t end) {
+    if (begin < end) out->push_back(piece.Slice(begin, end));
   };
   size_t done = 0;
   SpaceEnds spaces(text);
@@ -166,11 +170,11 @@ void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece,
     if (token.single_word && inside_word) continue;
     if (token.lstrip) begin = SpaceBegin(text, done, begin);
     if (token.rstrip) end = spaces.After(end);
-    add(done, begin, -1);
-    add(begin, end, id);
+    add_text(done, begin);
+    add_token(begin, end, id);
     done = end;
   }
-  add(done, text.size(), -1);
+  add_text(done, text.size());
 }
 
 }  // namespace mlc

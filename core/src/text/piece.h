@@ -16,7 +16,7 @@ struct Piece {
   std::string text;
   bool at_start = false;  // the slice begins where the input begins
   size_t lead = 0;        // then: how many bytes at the start come from the input's first character
-  int32_t id = -1;        // an added token that was found here; the text is then done with
+  int32_t id = -1;        // an added token that was found here; `text` is then empty
 
   static Piece OfInput(std::string_view text);
   Piece Slice(size_t begin, size_t end) const;
