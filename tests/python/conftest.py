@@ -1,0 +1,57 @@
+"""Models for the tests: a random two-layer one, made in seconds, and the embedded default model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "convert"))
+
+import tiny_models  # noqa: E402
+
+from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def tiny_hf_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ordinary Hugging Face folder of a random two-layer Llama."""
+    folder = tmp_path_factory.mktemp("tiny") / "tiny-llama"
+    return tiny_models.write_hf_folder(folder, tiny_models.random_weights())
+
+
+@pytest.fixture(scope="session")
+def tiny_model(
+    tiny_hf_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ResolvedModel]:
+    """The same, converted to q4f32_1 and compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLC_LLM_HOME", str(tmp_path_factory.mktemp("home")))
+        yield resolve_model(tiny_hf_folder, quantization="q4f32_1", progress=lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def default_model() -> ResolvedModel:
+    """The embedded default model in q4f32_1, kept under MLC_LLM_HOME between runs."""
+    return resolve_model(None, progress=lambda _: None)
+
+
+@pytest.fixture
+def mlc_llm() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command `mlc_llm` as a user would, in a process of its own."""
+
+    def run(*arguments: object, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "mlc_llm", *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, **env},
+        )
+
+    return run
