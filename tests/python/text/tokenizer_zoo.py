@@ -8,6 +8,7 @@ import itertools
 import json
 import pathlib
 import random
+import struct
 from collections.abc import Callable
 
 import random_text
@@ -280,6 +281,35 @@ def unigram(byte_fallback: bool) -> Callable[[], Tokenizer]:
     return make
 
 
+def charsmap(rules: dict[str, str]) -> bytes:
+    """SentencePiece's compiled form of normalization rules, with a block of units for each node."""
+    keys = {k.encode(): v.encode() for k, v in rules.items()}
+    pool, units, places = b"", [0] * 256, {}
+    for key, value in keys.items():
+        places[key] = len(pool)
+        pool += value + b"\0"
+
+    def place(position: int, prefix: bytes, label: int) -> None:
+        base = len(units)
+        units.extend([0] * 256)
+        units[position] = label | (prefix in keys) << 8 | (position ^ base) << 10
+        if prefix in keys:
+            units[base] = 1 << 31 | places[prefix]
+        following = {k[: len(prefix) + 1] for k in keys if k.startswith(prefix) and k != prefix}
+        for longer in sorted(following):
+            place(base ^ longer[-1], longer, longer[-1])
+
+    place(0, b"", 0)
+    return struct.pack(f"<{len(units) + 1}I", 4 * len(units), *units) + pool
+
+
+def precompiled() -> Tokenizer:
+    rules = {"ﬁ": "fi", "\t": " ", "\u00a0": " ", "é": "e", "e\u0301": "E", "の": "no!", "\x07": ""}
+    tokenizer = unigram(True)()
+    tokenizer.normalizer = normalizers.Precompiled(charsmap(rules | {"①": "1", "👍": "+1"}))
+    return tokenizer
+
+
 def all_flags(normalizer: normalizers.Normalizer | None) -> Callable[[], Tokenizer]:
     """One added token for each combination of flags; some share their beginnings."""
 
@@ -389,6 +419,7 @@ MAKERS: dict[str, Callable[[], Tokenizer | None]] = {
     "unknown_single": unknown_tokens(False),
     "unigram": unigram(False),
     "unigram_bytes": unigram(True),
+    "precompiled": precompiled,
     "flags": all_flags(None),
     "flags_lowercase": all_flags(normalizers.Lowercase()),
     "bert": bert,
