@@ -1,0 +1,157 @@
+"""Rotary embedding, append and paged attention against NumPy float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from kernel_tools import compiled, frozen  # noqa: E402
+
+from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape  # noqa: E402
+from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies  # noqa: E402
+
+SHAPES = [
+    AttentionShape(heads=9, kv_heads=3, dim=64),
+    AttentionShape(heads=2, kv_heads=2, dim=16),
+    AttentionShape(heads=16, kv_heads=1, dim=48),
+    AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
+    AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20, sinks=3),
+    AttentionShape(heads=4, kv_heads=4, dim=32, sliding_window=1),
+]
+
+
+class Cache:
+    """Pages full of NaN, two sequences with interleaved page numbers, and plain copies of both."""
+
+    def __init__(self, shape: AttentionShape, lengths: list[int], seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.shape, self.lengths = shape, lengths
+        counts = [-(-n // PAGE_SIZE) for n in lengths]
+        numbers = list(rng.permutation(sum(counts) + 2).astype(np.int32))
+        self.tables = [[numbers.pop() for _ in range(n)] for n in counts]
+        self.pages = np.full((sum(counts) + 2, *shape.page_shape), np.nan, np.float32)
+        size = (shape.kv_heads, shape.dim)
+        self.keys = [rng.standard_normal((n, *size)).astype(np.float32) for n in lengths]
+        self.values = [rng.standard_normal((n, *size)).astype(np.float32) for n in lengths]
+        for table, keys, values in zip(self.tables, self.keys, self.values, strict=True):
+            for position, (key, value) in enumerate(zip(keys, values, strict=True)):
+                key_view, value_view = self.views(table[position // PAGE_SIZE])
+                key_view[:, :, position % PAGE_SIZE] = key
+                value_view[:, position % PAGE_SIZE] = value
+
+    def views(self, page: int):
+        """Keys (kv_heads, dim, position) and values (kv_heads, position, dim) of a page."""
+        key, value = self.pages[page]
+        heads, dim = self.shape.kv_heads, self.shape.dim
+        return key.reshape(heads, dim, PAGE_SIZE), value.reshape(heads, PAGE_SIZE, dim)
+
+    def indices(self):
+        indptr = np.cumsum([0, *(len(t) for t in self.tables)]).astype(np.int32)
+        return frozen(indptr), frozen(np.concatenate(self.tables).astype(np.int32))
+
+
+def attend(kernel, cache, q, positions, sequences):
+    y = np.zeros((len(q), q.shape[1] * q.shape[2]), np.float32)
+    where = [frozen(np.asarray(a, np.int32)) for a in (positions, sequences)]
+    kernel(frozen(q), *where, *cache.indices(), frozen(cache.pages), y)
+    return y
+
+
+def expected_row(cache, q, position, sequence):
+    s = cache.shape
+    places = np.arange(position + 1)
+    if s.sliding_window >= 0:
+        places = places[(places > position - s.sliding_window) | (places < s.sinks)]
+    keys = np.repeat(cache.keys[sequence][places], s.group, axis=1).astype(np.float64)
+    values = np.repeat(cache.values[sequence][places], s.group, axis=1).astype(np.float64)
+    scores = np.einsum("hd,mhd->hm", q.astype(np.float64), keys) / np.sqrt(s.dim)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    weights /= weights.sum(1, keepdims=True)
+    return np.einsum("hm,mhd->hd", weights, values).reshape(-1)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_row_attends_to_its_own_history_and_nothing_else(shape):
+    cache = Cache(shape, [83, 33])
+    rng = np.random.default_rng(1)
+    rows = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
+    q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
+    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    positions, sequences = zip(*rows, strict=True)
+    y = attend(kernel, cache, q, positions, sequences)
+    for i, (position, sequence) in enumerate(rows):
+        expected = expected_row(cache, q[i], position, sequence)
+        np.testing.assert_allclose(y[i], expected, rtol=0, atol=2e-6)
+    for i in (0, 15, 16, 82, 83, 115):  # alone: the same bits
+        alone = attend(kernel, cache, q[i : i + 1], positions[i : i + 1], sequences[i : i + 1])
+        assert np.array_equal(alone[0], y[i])
+
+
+def test_pages_outside_a_sliding_window_are_not_read():
+    shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
+    cache = Cache(shape, [80])
+    q = np.ones((1, 2, 32), np.float32)
+    kernel = compiled(attention.paged_attention(shape, 1.0))
+    before = attend(kernel, cache, q, [79], [0])
+    cache.tables[0][:3] = [2**30] * 3  # would crash
+    assert np.array_equal(attend(kernel, cache, q, [79], [0]), before)
+
+
+@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
+@pytest.mark.parametrize("count", [1, 40])
+def test_append_rotates_and_writes_its_slots_only(shape, count):
+    scaling = RopeScaling(kind="linear", factor=2.0)
+    frequencies = inverse_frequencies(shape.dim, 1e4, scaling)
+    table = attention.rope_table(frequencies, 5000)
+    rng = np.random.default_rng(2)
+    heads = shape.heads + 2 * shape.kv_heads
+    qkv = rng.standard_normal((count, heads, shape.dim)).astype(np.float32)
+    positions = rng.integers(0, 5000, count).astype(np.int32)
+    slots = rng.permutation(6 * PAGE_SIZE)[:count].astype(np.int32)
+    cache = Cache(shape, [4 * PAGE_SIZE])
+    cache.pages[...] = 7.0
+    q = np.zeros((count, shape.heads, shape.dim), np.float32)
+    kernel = compiled(attention.rope_and_append(shape, len(table)))
+    flat = frozen(qkv.reshape(count, -1))
+    kernel(flat, frozen(positions), frozen(slots), frozen(table), cache.pages, q)
+
+    angles = positions[:, None] * np.array(frequencies)
+    rotated = rotate(qkv.astype(np.float64), angles)
+    np.testing.assert_allclose(q, rotated[:, : shape.heads], atol=1e-6)
+    written = np.full_like(cache.pages, 7.0)
+    expected = Cache(shape, [4 * PAGE_SIZE])
+    expected.pages = written
+    for i, slot in enumerate(slots):
+        keys, values = expected.views(slot // PAGE_SIZE)
+        keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+        values[:, slot % PAGE_SIZE] = qkv[i, shape.heads + shape.kv_heads :]
+    np.testing.assert_allclose(cache.pages, written, atol=1e-6)
+
+
+def rotate(x, angles):
+    half = x.shape[-1] // 2
+    cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    low, high = x[..., :half], x[..., half:]
+    return np.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
+
+
+def test_rope_table_is_exact_far_into_a_long_context():
+    frequencies = inverse_frequencies(64, 5e5, RopeScaling())
+    table = attention.rope_table(frequencies, 131072).astype(np.float64)
+    for position in (0, 255, 256, 100_003, 131_071):
+        fine, coarse = table[position % 256], table[256 + position // 256]
+        cos = coarse[0] * fine[0] - coarse[1] * fine[1]
+        np.testing.assert_allclose(cos, np.cos(position * np.array(frequencies)), atol=2e-7)
+
+
+def test_copy_pages_copies_whole_pages():
+    shape = SHAPES[0]
+    pages = np.random.default_rng(0).standard_normal((5, *shape.page_shape)).astype(np.float32)
+    expected = pages.copy()
+    expected[[4, 1]] = pages[[0, 3]]
+    source, destination = (frozen(np.array(a, np.int32)) for a in ([0, 3], [4, 1]))
+    compiled(attention.copy_pages(shape))(source, destination, pages)
+    assert np.array_equal(pages, expected)
