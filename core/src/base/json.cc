@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
+
 namespace mlc {
 namespace {
 
@@ -164,7 +166,7 @@ const Json* FindGiven(const Json& object, std::string_view key) {
 Result<Json> Json::Parse(std::string_view text, int max_depth) {
   Builder builder(max_depth);
   if (Library::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
-  return InvalidArgument("invalid JSON: " + Shorten(builder.error));
+  return InvalidArgument("invalid JSON: " + RepairUtf8(Shorten(builder.error)));
 }
 
 std::string Json::Dump(int indent) const {

@@ -82,8 +82,10 @@ inline Status Internal(std::string m) { return {StatusCode::kInternal, std::move
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
+    if (status_.ok()) status_ = Status(StatusCode::kInternal, "result without a value");
+  }
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const& { return status_; }
@@ -99,7 +101,7 @@ class [[nodiscard]] Result {
 
  private:
   std::optional<T> value_;
-  Status status_{StatusCode::kInternal, "result without a value"};
+  Status status_;  // ok when there is a value
 };
 
 }  // namespace mlc

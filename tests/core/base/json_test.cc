@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace mlc {
 namespace {
 
@@ -13,8 +15,8 @@ TEST(Json, RoundTripKeepsOrderAndExactIntegers) {
 }
 
 TEST(Json, RefusesWhatIsNotJson) {
-  for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "NaN", "[1] 2", "\"\xff\"",
-                           "'a'", "// c\n1", "\"\\ud800\""}) {
+  for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "NaN", "[1] 2", "\"\xff\"", "'a'",
+                           "// c\n1", "\"\\ud800\""}) {
     Result<Json> json = Json::Parse(text);
     EXPECT_FALSE(json.ok()) << text;
     EXPECT_EQ(json.status().code(), StatusCode::kInvalidArgument);
@@ -24,6 +26,17 @@ TEST(Json, RefusesWhatIsNotJson) {
 TEST(Json, ErrorNamesLineAndColumn) {
   Status status = Json::Parse("{\n  \"a\": x\n}").status();
   EXPECT_NE(status.message().find("line 2"), std::string::npos) << status.message();
+}
+
+TEST(Json, ErrorsAreValidUtf8) {
+  Status status = Json::Parse("{\"a\": \xff\xfe}").status();
+  EXPECT_TRUE(IsValidUtf8(status.message())) << status.message();
+}
+
+TEST(Json, AResultWithAValueHasAnOkStatus) {
+  EXPECT_TRUE(Json::Parse("1").status().ok());
+  EXPECT_FALSE(Result<int>(Status()).ok());
+  EXPECT_FALSE(Result<int>(Status()).status().ok());
 }
 
 TEST(Json, DepthIsBounded) {

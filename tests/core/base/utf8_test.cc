@@ -26,9 +26,9 @@ TEST(Utf8, InvalidBytesBecomeOneReplacementPerMaximalSubpart) {
     std::string bytes;
     size_t replacements;
   };
-  for (const Case& c : {Case{"\xff", 1}, Case{"\xe2\x82", 1}, Case{"\xe2\x28\xa1", 2},
-                        Case{"\xed\xa0\x80", 3}, Case{"\xf0\x9f\x98", 1}, Case{"\xc0\xaf", 2},
-                        Case{"\xf4\x90\x80\x80", 4}}) {
+  for (const Case& c :
+       {Case{"\xff", 1}, Case{"\xe2\x82", 1}, Case{"\xe2\x28\xa1", 2}, Case{"\xed\xa0\x80", 3},
+        Case{"\xf0\x9f\x98", 1}, Case{"\xc0\xaf", 2}, Case{"\xf4\x90\x80\x80", 4}}) {
     size_t count = 0;
     for (char32_t cp : ToCodePoints(c.bytes)) count += cp == kReplacementChar;
     EXPECT_EQ(count, c.replacements);

@@ -47,7 +47,8 @@ TEST(ProtocolParse, FaultsInOneParameter) {
        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 "
        "instead."},
       {R"("top_p": -0.5)", "top_p", "decimal_below_min_value",
-       "Invalid 'top_p': decimal below minimum value. Expected a value >= 0, but got -0.5 instead."},
+       "Invalid 'top_p': decimal below minimum value. Expected a value >= 0, but got -0.5 "
+       "instead."},
       {R"("n": 129)", "n", "integer_above_max_value",
        "Invalid 'n': integer above maximum value. Expected a value <= 128, but got 129 instead."},
       {R"("n": 1.5)", "n", "invalid_type",
