@@ -110,11 +110,21 @@ class _Panel:
         per_word = self.scheme.codes_per_word
         column = at(self.column(first, j))
         scale = emit_value(to_float(scales[g, column]))
-        for k in range(size):
-            word = g * self.scheme.words_per_group + k // per_word
-            shift = splat(T.uint32(k % per_word * self.scheme.bits))
-            weight = dequantized(self.scheme, words[word, column], shift, scale)
-            for i in range(x_rows):
-                place = at((i * self.vectors + j) * LANES)
-                value = splat(x[row + i, g * self.scheme.group_size + k])
-                T.buffer_store(sums, fma(value, weight, sums[place]), [place])
+
+        def word(index, codes: int) -> None:
+            packed = emit_value(words[g * self.scheme.words_per_group + index, column])
+            first_input = g * self.scheme.group_size + index * per_word
+            for k in range(codes):
+                shift = splat(T.uint32(k * self.scheme.bits))
+                weight = dequantized(self.scheme, packed, shift, scale)
+                for i in range(x_rows):
+                    place = at((i * self.vectors + j) * LANES)
+                    value = splat(x[row + i, first_input + k])
+                    T.buffer_store(sums, fma(value, weight, sums[place]), [place])
+
+        whole, rest = divmod(size, per_word)
+        if whole:
+            with T.serial(whole) as index:
+                word(index, per_word)
+        if rest:
+            word(whole, rest)

@@ -1,0 +1,125 @@
+"""`mlc_llm compile`: the file it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+pytest.importorskip("tvm")
+
+from tiny_llama import chat_config  # noqa: E402
+
+from mlc_llm.cli import compile as command  # noqa: E402
+from mlc_llm.compiler import targets  # noqa: E402
+from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
+from mlc_llm.compiler.options import OptimizationFlags  # noqa: E402
+from mlc_llm.compiler.trailer import fnv1a, trailer  # noqa: E402
+from mlc_llm.compiler.vm_runner import Runner  # noqa: E402
+from mlc_llm.errors import (  # noqa: E402
+    CorruptFileError,
+    InvalidRequestError,
+    NotFoundError,
+    UnsupportedError,
+)
+
+CONFIG = chat_config("q4f32_1")
+
+
+def run_command(*arguments: str) -> None:
+    parser = argparse.ArgumentParser()
+    command.register(parser.add_subparsers())
+    args = parser.parse_args(["compile", *arguments])
+    args.run(args)
+
+
+def test_the_command_writes_a_library_that_ends_in_its_trailer(tmp_path):
+    (tmp_path / "mlc-chat-config.json").write_text(json.dumps(CONFIG))
+    output, dump = tmp_path / "out" / "tiny.so", tmp_path / "dump"
+    run_command(str(tmp_path), "-o", str(output), "--debug-dump", str(dump))
+    data = output.read_bytes()
+    assert data[-24:] == trailer(data[:-24])
+    assert [p.name for p in output.parent.iterdir()] == ["tiny.so"]  # no leftovers
+    phases = sorted(p.name for p in dump.iterdir())
+    assert phases[0] == "0-model.py" and phases[-1] == "5-machine.py"
+    assert (dump / "5-machine.py").read_text().count("def paged_attention") == 1
+
+
+def test_fnv1a_of_known_strings():
+    assert fnv1a(b"") == 0xCBF29CE484222325
+    assert fnv1a(b"foobar") == 0x85944171F73967E8
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"output": "x.tar"}, UnsupportedError, "not built yet"),
+        ({"output": "x.txt"}, InvalidRequestError, ".so"),
+        ({"system_lib_prefix": "abc"}, UnsupportedError, "system-lib-prefix"),
+        ({"host": "aarch64-linux-android"}, UnsupportedError, "--host"),
+        ({"device": "cuda"}, UnsupportedError, "not built yet"),
+        ({"device": "cuda:0"}, UnsupportedError, "not built yet"),
+        ({"device": "abacus"}, InvalidRequestError, "unknown device"),
+        ({"opt": "O9"}, InvalidRequestError, "--opt"),
+        ({"opt": "cudagraph=2"}, InvalidRequestError, "0 or 1"),
+        ({"overrides": "context=1"}, InvalidRequestError, "unknown name"),
+        ({"overrides": "prefill_chunk_size=x"}, InvalidRequestError, "name=integer"),
+        ({"overrides": "prefill_chunk_size=0"}, CorruptFileError, "prefill_chunk_size"),
+        ({"overrides": "tensor_parallel_shards=2"}, UnsupportedError, "one device"),
+        ({"quantization": "q9"}, UnsupportedError, "q4f32_1"),
+        ({"model_type": "bert"}, UnsupportedError, "llama"),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_written(tmp_path, change, error, words):
+    options = {"output": "x.so", **change}
+    options["output"] = tmp_path / options["output"]
+    with pytest.raises(error, match=words):
+        compile_model(CONFIG, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [(None, NotFoundError), ("[1]", CorruptFileError), ("{", CorruptFileError),
+     ("\x80", CorruptFileError), ("[" * 100_000, CorruptFileError), ("{}", CorruptFileError)],
+)  # fmt: skip
+def test_a_bad_config_is_one_clear_error(tmp_path, content, error):
+    if content is not None:
+        (tmp_path / "mlc-chat-config.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(error):
+        run_command(str(tmp_path), "-o", str(tmp_path / "x.so"))
+
+
+def test_overrides_and_outer_sizes_win_over_the_model_config():
+    outer = {"model_config": CONFIG, "model_type": "llama", "quantization": "q0f32"}
+    spec = library_spec({**outer, "context_window_size": 512}, overrides="prefill_chunk_size=64")
+    assert (spec.config.context_window_size, spec.prefill_chunk_size) == (512, 64)
+    assert spec.config.rope_theta == CONFIG["rope_theta"]
+
+
+def test_opt_levels_and_flags():
+    assert OptimizationFlags.parse("O0") == OptimizationFlags()
+    assert OptimizationFlags.parse("O3").cudagraph
+    assert OptimizationFlags.parse("cudagraph=1;cutlass=0") == OptimizationFlags(cudagraph=True)
+
+
+@pytest.mark.parametrize("preset", list(targets.PRESETS))
+def test_every_preset_generates_code(preset):
+    from mlc_llm.compiler import models, pipeline
+    from mlc_llm.compiler.library import build_module
+
+    spec = library_spec({**CONFIG, "num_hidden_layers": 1}, device=preset)
+    executable = pipeline.build(build_module(spec, models.get("llama")), spec.device)
+    assert executable is not None
+
+
+def test_a_library_opens_with_its_trailer(tmp_path):
+    from tiny_llama import random_weights
+
+    from mlc_llm.compiler import quantization
+
+    compile_model(CONFIG, output=tmp_path / "tiny.so")
+    weights, _ = random_weights(library_spec(CONFIG).config, quantization.get("q4f32_1"))
+    runner = Runner.open(tmp_path / "tiny.so", weights)
+    assert runner.forward([("a", [1, 2])]).shape == (2, 99)

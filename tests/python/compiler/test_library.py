@@ -1,0 +1,113 @@
+"""A whole tiny library through TVM's virtual machine: numbers, bits, forks, and thread counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from tiny_llama import VARIANTS, chat_config, random_weights, tiny  # noqa: E402
+
+from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
+from mlc_llm.compiler.vm_runner import Runner  # noqa: E402
+
+IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
+OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
+
+
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("scheme", list(quantization.SCHEMES))
+def test_prefill_equals_numpy_in_every_scheme(scheme):
+    model = tiny(scheme)
+    close(model.runner().forward([("a", IDS)]), model.expected(IDS))
+
+
+@pytest.mark.parametrize(
+    ("variant", "scheme"), [*((v, "q0f32") for v in VARIANTS), ("untied, biases", "q4f16_0")]
+)
+def test_every_variant_equals_numpy(variant, scheme):
+    model = tiny(scheme, variant)
+    close(model.runner().forward([("a", IDS)]), model.expected(IDS))
+
+
+@pytest.mark.parametrize("scheme", ["q0f32", "q4f32_1", "q3f16_0", "q3f16_1"])
+def test_a_row_has_the_same_bits_in_any_chunk_and_company(scheme):
+    model = tiny(scheme)
+    whole = model.runner().forward([("a", IDS)])
+    chunked = model.runner()
+    parts = [IDS[:1], IDS[1:20], IDS[20:33], *([i] for i in IDS[33:38]), IDS[38:]]
+    assert np.array_equal(np.concatenate([chunked.forward([("a", p)]) for p in parts]), whole)
+    company = model.runner()
+    company.forward([("b", OTHER[:3])])
+    first = company.forward([("b", OTHER[3:9]), ("a", IDS[:40]), ("c", OTHER)])[6:46]
+    second = company.forward([("a", IDS[40:]), ("b", OTHER[9:10])])[:35]
+    assert np.array_equal(np.concatenate([first, second]), whole)
+
+
+def test_only_the_rows_that_are_asked_for_have_logits():
+    model = tiny("q4f32_1")
+    work = [("a", IDS[:9]), ("b", OTHER)]
+    every, last = model.runner().forward(work), model.runner().forward(work, last_only=True)
+    assert np.array_equal(last, every[[8, 28]])
+
+
+@pytest.mark.parametrize("length", [32, 37])
+def test_a_fork_shares_pages_and_goes_its_own_way(length):
+    model = tiny("q4f32_1")
+    runner = model.runner()
+    runner.forward([("a", IDS[:length])])
+    runner.fork("a", "b")
+    both = runner.forward([("a", OTHER[:5]), ("b", OTHER[5:10])])
+    alone = [model.runner().forward([("x", IDS[:length] + OTHER[i : i + 5])])[-5:] for i in (0, 5)]
+    assert np.array_equal(both, np.concatenate(alone))
+
+
+def test_metadata_lists_what_the_library_takes():
+    metadata = tiny("q4f16_1").runner().metadata
+    assert metadata["quantization"] == "q4f16_1"
+    assert metadata["kv_cache"] == {
+        "page_size": 16,
+        "num_layers": 2,
+        "page_shape": [2, 2, 256],
+        "dtype": "float32",
+    }
+    first = {"name": "model.embed_tokens.q_weight", "shape": [99, 8], "dtype": "uint32"}
+    assert metadata["params"][0] == first
+    assert metadata["target"]["kind"] == "llvm"
+
+
+def digest(library: str) -> str:
+    """Of all logits of a prompt and a step, in whatever process this runs."""
+    scheme = quantization.get("q4f32_1")
+    config = library_spec(chat_config("q4f32_1")).config
+    runner = Runner.open(Path(library), random_weights(config, scheme)[0])
+    logits = [runner.forward([("a", IDS)]), runner.forward([("a", [3])])]
+    return hashlib.sha256(np.concatenate(logits).tobytes()).hexdigest()
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(tmp_path):
+    library = tmp_path / "tiny.so"
+    compile_model(chat_config("q4f32_1"), output=library)
+    folder = Path(__file__).parent
+    code = (
+        f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+        f"import test_library; print(test_library.digest({str(library)!r}))"
+    )
+    found = set()
+    for threads in ("1", "2", "3"):
+        environment = {**os.environ, "TVM_NUM_THREADS": threads}
+        run = [sys.executable, "-c", code]
+        output = subprocess.run(run, env=environment, check=True, capture_output=True, text=True)
+        found.add(output.stdout.split()[-1])
+    assert len(found) == 1

@@ -1,0 +1,107 @@
+"""Configurations and weight maps: what is read, and what is refused. Needs no TVM."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from mlc_llm.compiler import models, quantization
+from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+TINY = {
+    "model_type": "llama",
+    "hidden_size": 48,
+    "intermediate_size": 80,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": 99,
+    "max_position_embeddings": 4096,
+    "rope_theta": 5000.0,
+    "tie_word_embeddings": True,
+}
+
+
+def test_a_config_survives_the_way_through_mlc_chat_config():
+    scaling = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 1024}
+    for change in ({}, {"rope_scaling": scaling}, {"sliding_window": 512}, {"head_dim": None}):
+        config = models.config_from_hf({**TINY, **change})
+        assert models.config_from_hf(config.to_dict(), "llama") == config
+
+
+def test_transformers_5_rope_parameters_are_read():
+    fields = {k: v for k, v in TINY.items() if k != "rope_theta"}
+    rope = {"rope_type": "linear", "factor": 4.0, "rope_theta": 123.0}
+    config = models.config_from_hf({**fields, "rope_parameters": rope})
+    assert (config.rope_theta, config.rope_scaling.kind) == (123.0, "linear")
+
+
+def test_the_weight_map_names_fused_tensors_and_their_sources():
+    config = models.config_from_hf({**TINY, "tie_word_embeddings": False, "attention_bias": True})
+    weights = {w.name: w for w in models.weight_map(config)}
+    qkv = weights["model.layers.1.self_attn.qkv_proj.weight"]
+    assert qkv.shape == (10 * 16, 48)
+    assert [s.rsplit(".", 2)[1] for s in qkv.sources] == ["q_proj", "k_proj", "v_proj"]
+    assert weights["model.layers.0.self_attn.qkv_proj.bias"].shape == (160,)
+    assert "model.layers.0.mlp.gate_up_proj.bias" not in weights
+    assert weights["lm_head.weight"].quantizable == "lm_head"
+    assert len(weights) == 2 * 8 + 3
+
+
+def test_stored_shapes_follow_layout_and_padding():
+    shapes = {
+        name: [(p.shape, p.dtype) for p in scheme.stored_params("w.weight", (6, 45), use="linear")]
+        for name, scheme in quantization.SCHEMES.items()
+    }
+    assert shapes["q4f32_1"] == [((6, 8), "uint32"), ((6, 2), "float32")]
+    assert shapes["q4f16_0"] == [((8, 6), "uint32"), ((2, 6), "float16")]
+    assert shapes["q3f16_1"] == [((6, 8), "uint32"), ((6, 2), "float16")]
+    assert shapes["q0bf16"] == [((6, 45), "bfloat16")]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "field"),
+    [
+        ({"hidden_size": None}, CorruptFileError, "hidden_size"),
+        ({"hidden_size": "48"}, CorruptFileError, "hidden_size"),
+        ({"num_hidden_layers": 10**9}, CorruptFileError, "num_hidden_layers"),
+        ({"num_attention_heads": True}, CorruptFileError, "num_attention_heads"),
+        ({"num_key_value_heads": 4}, CorruptFileError, "num_key_value_heads"),
+        ({"rms_norm_eps": -1}, CorruptFileError, "rms_norm_eps"),
+        ({"rope_scaling": [1]}, CorruptFileError, "rope_scaling"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2}}, UnsupportedError, "rope_scaling"),
+        ({"rope_scaling": {"type": "longrope"}}, UnsupportedError, "rope_scaling"),
+        ({"hidden_act": "gelu"}, UnsupportedError, "hidden_act"),
+        ({"model_type": "gemma"}, UnsupportedError, "model_type"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_field(change, error, field):
+    with pytest.raises(error) as caught:
+        models.config_from_hf({**TINY, **change})
+    assert caught.value.param.startswith(field)
+
+
+def test_an_unknown_type_or_scheme_is_told_what_there_is():
+    with pytest.raises(UnsupportedError, match="llama, mistral"):
+        models.get("bert")
+    with pytest.raises(UnsupportedError, match="q4f32_1"):
+        quantization.get("q5")
+
+
+def test_llama3_scaling_keeps_short_waves_and_stretches_long_ones():
+    scaling = RopeScaling(kind="llama3", factor=8.0, original_context=8192)
+    plain = inverse_frequencies(128, 5e5, RopeScaling())
+    scaled = inverse_frequencies(128, 5e5, scaling)
+    assert scaled[0] == plain[0]
+    assert math.isclose(scaled[-1], plain[-1] / 8)
+    assert all(p / 8 <= s <= p for s, p in zip(scaled, plain, strict=True))
+
+
+def test_configurations_and_weight_maps_do_not_import_tvm():
+    code = "import sys, mlc_llm.compiler.models; sys.exit('tvm' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
