@@ -31,6 +31,22 @@ std::string Printf(const char* format, int64_t precision, double value) {
   return std::string(buffer, std::min<size_t>(size, sizeof(buffer) - 1));
 }
 
+// As 'g', but with at least one digit after the point, for which the exponent form begins earlier.
+std::string GeneralDigits(double size, int64_t precision) {
+  std::string text = Printf("%.*e", precision - 1, size);
+  int exponent = std::atoi(text.c_str() + text.find('e') + 1);
+  if (exponent < -4 || exponent >= precision - 1) {
+    size_t e = text.find('e'), end = e;
+    if (text.find('.') != std::string::npos) {
+      while (text[end - 1] == '0') --end;
+      if (text[end - 1] == '.') --end;
+    }
+    return text.erase(end, e - end);
+  }
+  text = Printf("%.*g", precision, size);
+  return text.find('.') == std::string::npos ? text + ".0" : text;
+}
+
 std::string FloatDigits(double value, const Spec& spec) {
   int64_t precision = spec.precision < 0 ? 6 : spec.precision;
   double size = std::fabs(value);
@@ -57,9 +73,7 @@ std::string FloatDigits(double value, const Spec& spec) {
       break;
     default:
       if (spec.precision < 0) return ReprFloat(size);
-      // As 'g', with one digit after the point at least.
-      text = Printf("%.*g", std::max<int64_t>(precision, 1), size);
-      if (text.find_first_of(".e") == std::string::npos) text += ".0";
+      text = GeneralDigits(size, std::max<int64_t>(precision, 1));
   }
   return upper ? Upper(text) : text;
 }
@@ -154,9 +168,11 @@ Result<Spec> ParseSpec(const std::string& text) {
   size_t pos = 0;
   auto at = [&](size_t i) { return i < text.size() ? text[i] : '\0'; };
   size_t after_fill = 0;
+  bool has_fill = false;
   if (!text.empty()) DecodeUtf8(text, &after_fill);
   if (after_fill > 0 && Is(at(after_fill), "<>^=")) {
     spec.fill = text.substr(0, after_fill);
+    has_fill = true;
     spec.align = text[after_fill];
     pos = after_fill + 1;
   } else if (Is(at(0), "<>^=")) {
@@ -165,7 +181,8 @@ Result<Spec> ParseSpec(const std::string& text) {
   if (Is(at(pos), "+- ")) spec.sign = text[pos++];
   if (at(pos) == '#') spec.alternate = text[pos++] == '#';
   if (at(pos) == '0') {
-    if (spec.align == '\0') spec.align = '=', spec.fill = "0";
+    if (spec.align == '\0') spec.align = '=';
+    if (!has_fill) spec.fill = "0";
     ++pos;
   }
   spec.width = ReadNumber(text, &pos).value_or(0);
@@ -185,6 +202,17 @@ Result<Spec> ParseSpec(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+Result<std::string> FormatCodePoint(int64_t value, const Spec& spec) {
+  if (value < 0 || value > 0x10FFFF) return InvalidArgument("%c arg not in range(0x110000)");
+  std::string text;
+  AppendUtf8(static_cast<char32_t>(value), &text);
+  return Align("", text, spec, '<');
+}
+
+}  // namespace
+
 Result<std::string> FormatSpec(const Value& value, const std::string& text) {
   if (text.empty()) return ToText(value);
   MLC_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
@@ -198,7 +226,7 @@ Result<std::string> FormatSpec(const Value& value, const std::string& text) {
   }
   if (!value.is_number())
     return InvalidArgument(std::string("unsupported format string for ") + TypeName(value));
-  if (value.is_bool() && spec.type == '\0') return InvalidArgument("a format specifier for a bool");
+  if (value.is_int() && spec.type == 'c') return FormatCodePoint(value.as_int(), spec);
   if (value.is_int() && (spec.type == '\0' || Is(spec.type, "dxXobn"))) {
     if (spec.precision >= 0) return InvalidArgument("precision not allowed in an integer format");
     return FormatInteger(value.as_int(), spec);

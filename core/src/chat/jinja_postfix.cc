@@ -196,7 +196,8 @@ Result<ExprPtr> ExpressionParser::Test(ExprPtr node) {
   }
   MLC_ASSIGN_OR_RETURN(test, Finish(std::move(test)));
   if (!negated) return test;
-  ExprPtr negation = New(Expr::Kind::kUnary, test->line, std::move(test));
+  int line = test->line;
+  ExprPtr negation = New(Expr::Kind::kUnary, line, std::move(test));
   negation->ops.push_back("not");
   return Finish(std::move(negation));
 }

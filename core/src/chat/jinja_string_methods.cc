@@ -175,7 +175,7 @@ std::vector<std::string_view> SplitAtSpace(std::string_view text, int64_t limit)
   std::vector<std::string_view> parts;
   for (text = StripLeft(text); !text.empty(); text = StripLeft(text)) {
     if (limit-- == 0) {
-      parts.push_back(StripRight(text));
+      parts.push_back(text);
       break;
     }
     size_t end = 0;
@@ -190,7 +190,7 @@ std::vector<std::string_view> SplitAtSpaceFromRight(std::string_view text, int64
   std::vector<std::string_view> parts;
   for (text = StripRight(text); !text.empty(); text = StripRight(text)) {
     if (limit-- == 0) {
-      parts.push_back(StripLeft(text));
+      parts.push_back(text);
       break;
     }
     size_t begin = text.size();
