@@ -191,7 +191,7 @@ Status Engine::Run(const std::vector<StepItem>& items) {
     item.sequence->num_computed += item.num_rows;
     decode_rows += item.sequence->num_generated() > 0 && item.num_rows == 1;
   }
-  MLC_RETURN_IF_ERROR(Commit(items, logits));
+  Commit(items, logits);
   metrics_.AddStep(batch.num_rows() - decode_rows, decode_rows,
                    SecondsBetween(begin, Clock::now()));
   EmitDeltas(items);
@@ -199,13 +199,15 @@ Status Engine::Run(const std::vector<StepItem>& items) {
   return Status();
 }
 
-Status Engine::Commit(const std::vector<StepItem>& items, const float* logits) {
+void Engine::Commit(const std::vector<StepItem>& items, const float* logits) {
+  std::vector<std::pair<RequestId, Status>> failed;
   for (const StepItem& item : items) {
     if (!item.wants_logits) continue;
-    MLC_RETURN_IF_ERROR(CommitLogits(item.sequence, logits));
+    Status status = CommitLogits(item.sequence, logits);
+    if (!status.ok()) failed.emplace_back(item.sequence->request->request.id, status);
     logits += info().vocab_size;
   }
-  return Status();
+  for (const auto& [id, status] : failed) Abort(id, status);
 }
 
 Status Engine::CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits) {
@@ -240,7 +242,7 @@ Status Engine::SampleInto(Sequence* sequence, const float* logits) {
   const SamplingParams& params = sequence->request->request.sampling;
   std::copy_n(logits, vocab_size_, scratch_.begin());
   ApplyBiasAndPenalties(params, sequence->counts(), scratch_.data(), vocab_size_);
-  sequence->MaskByGrammar(scratch_.data(), vocab_size_);
+  MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(scratch_.data(), vocab_size_));
   MLC_ASSIGN_OR_RETURN(int32_t id,
                        SampleToken(params, scratch_.data(), vocab_size_, sequence->NextUniform()));
   GeneratedToken token{id, std::nullopt};

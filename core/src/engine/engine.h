@@ -2,7 +2,8 @@
 // it.
 //
 // A step plans (scheduler), runs (batch, model) and commits (sample, accept, free). A failed step
-// ends the requests in it and leaves the engine usable.
+// ends the requests in it, a row that no token can be chosen from ends its own; the engine stays
+// usable.
 #ifndef MLC_ENGINE_ENGINE_H_
 #define MLC_ENGINE_ENGINE_H_
 
@@ -66,7 +67,7 @@ class Engine {
   void Preempt(SequenceId id);
   Status Run(const std::vector<StepItem>& items);
   Status CopyPendingPages();
-  Status Commit(const std::vector<StepItem>& items, const float* logits);
+  void Commit(const std::vector<StepItem>& items, const float* logits);
   Status CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits);
   Status SampleInto(Sequence* sequence, const float* logits);
   // The other choices of a request begin where the prompt of the first one ends.

@@ -18,11 +18,12 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
   if (request->request.grammar) grammar_.emplace(*request->request.grammar);
 }
 
-void Sequence::MaskByGrammar(float* logits, int vocab_size) {
-  if (!grammar_) return;
+Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
+  if (!grammar_) return Status();
   std::vector<int32_t> mask;
-  grammar_->FillMask(&mask);
+  MLC_RETURN_IF_ERROR(grammar_->FillMask(&mask));
   ApplyMask(mask, logits, vocab_size);
+  return Status();
 }
 
 double Sequence::NextUniform() const {
@@ -51,7 +52,9 @@ Delta& Sequence::CurrentDelta() {
 }
 
 void Sequence::Finish(FinishReason reason, Delta* delta) {
-  delta->text += stops_.Put(decoder_.Finish()).text + stops_.Finish();
+  StopMatcher::Out last = stops_.Put(decoder_.Finish());
+  if (last.stopped) reason = FinishReason::kStop;  // by text that the decoder had held back
+  delta->text += last.text + stops_.Finish();
   delta->finish = finish_ = reason;
 }
 
@@ -67,6 +70,8 @@ void Sequence::Accept(GeneratedToken token, int max_length) {
   delta.tokens.push_back(std::move(token));
   if (out.stopped) {
     delta.finish = finish_ = FinishReason::kStop;
+  } else if (grammar_ && grammar_->finished()) {
+    Finish(FinishReason::kStop, &delta);
   } else if (AtLimit(max_length)) {
     Finish(FinishReason::kLength, &delta);
   }

@@ -45,7 +45,7 @@ class Sequence {
   int num_computed = 0;  // tokens whose keys and values are in the cache
 
   // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
-  void MaskByGrammar(float* logits, int vocab_size);
+  Status MaskByGrammar(float* logits, int vocab_size);
   // The number that chooses the next token; the same after a preemption.
   double NextUniform() const;
   // Takes a sampled token: appends it, or ends the choice. `max_length` bounds prompt and answer

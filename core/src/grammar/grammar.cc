@@ -4,6 +4,7 @@
 #include <xgrammar/xgrammar.h>
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace mlc {
@@ -64,23 +65,35 @@ struct GrammarMatcher::Impl {
   int vocab_size;
 };
 
-GrammarMatcher::GrammarMatcher(const Grammar& grammar)
-    : impl_(
-          new Impl{xgrammar::GrammarMatcher(grammar.impl().compiled), grammar.impl().vocab_size}) {}
+GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
+  const xgrammar::CompiledGrammar& compiled = grammar.impl().compiled;
+  // Without a stop token nothing could follow a complete text, and nothing would end it.
+  bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
+  impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
+                       grammar.impl().vocab_size});
+}
 GrammarMatcher::~GrammarMatcher() = default;
 GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
 GrammarMatcher& GrammarMatcher::operator=(GrammarMatcher&&) noexcept = default;
 
-void GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
+Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
   mask->assign(static_cast<size_t>((impl_->vocab_size + 31) / 32), 0);
   int64_t shape[] = {static_cast<int64_t>(mask->size())};
   DLTensor tensor{mask->data(), {kDLCPU, 0}, 1, {kDLInt, 32, 1}, shape, nullptr, 0};
-  bool is_needed = impl_->matcher.FillNextTokenBitmask(&tensor);
-  if (!is_needed) mask->assign(mask->size(), -1);
+  try {
+    bool is_needed = impl_->matcher.FillNextTokenBitmask(&tensor);
+    if (!is_needed) mask->assign(mask->size(), -1);
+  } catch (const std::exception& error) {
+    return Internal(std::string("the grammar failed: ") + error.what());
+  }
+  return Status();
 }
 
 bool GrammarMatcher::Accept(int32_t token) {
-  return !impl_->matcher.IsTerminated() && impl_->matcher.AcceptToken(token);
+  if (token < 0 || token >= impl_->vocab_size || finished()) return false;
+  return impl_->matcher.AcceptToken(token);
 }
+
+bool GrammarMatcher::finished() const { return impl_->matcher.IsTerminated(); }
 
 }  // namespace mlc

@@ -57,10 +57,12 @@ class GrammarMatcher {
   GrammarMatcher(GrammarMatcher&&) noexcept;
   GrammarMatcher& operator=(GrammarMatcher&&) noexcept;
 
-  // One bit a token, low bits first, resized to the vocabulary.
-  void FillMask(std::vector<int32_t>* mask);
+  // One bit a token, low bits first, resized to the vocabulary. Not once finished().
+  Status FillMask(std::vector<int32_t>* mask);
   // False (and nothing changed) for a token that the grammar does not allow.
   bool Accept(int32_t token);
+  // Nothing can follow: a stop token was accepted or, where there are none, the text is complete.
+  bool finished() const;
 
  private:
   struct Impl;
