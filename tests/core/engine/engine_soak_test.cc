@@ -1,0 +1,156 @@
+// Hundreds of random requests in a pool far too small for them: whatever the company, the chunks
+// and the preemptions, a request gets what it gets alone.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/engine_driver.h"
+
+namespace mlc {
+namespace {
+
+using testing::Driver;
+using testing::kByteVocab;
+using testing::kEnd;
+using testing::MakeEngine;
+using testing::Outcome;
+
+class RandomRequests {
+ public:
+  explicit RandomRequests(uint32_t seed) : random_(seed) {}
+  int Below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
+
+  Request Next(RequestId id) {
+    Request request;
+    request.id = id;
+    request.prompt_tokens.resize(static_cast<size_t>(1 + Below(40)));
+    for (int32_t& token : request.prompt_tokens) token = Below(256);
+    request.n = Below(3) == 0 ? 1 + Below(4) : 1;
+    request.max_tokens = Below(4) == 0 ? -1 : 1 + Below(30);
+    request.ignore_eos = Below(5) == 0;
+    request.stop_token_ids = {kEnd, Below(256)};
+    for (int i = Below(3); i > 0; --i) {
+      request.stop_strings.push_back(std::string(1, static_cast<char>('a' + Below(26))));
+    }
+    request.sampling = Sampling();
+    return request;
+  }
+
+ private:
+  SamplingParams Sampling() {
+    SamplingParams sampling;
+    sampling.seed = random_();
+    sampling.temperature = Below(3) == 0 ? 0.0 : 0.3 + Below(20) / 10.0;
+    if (Below(3) == 0) sampling.top_p = 0.1 + Below(9) / 10.0;
+    if (Below(3) == 0) sampling.top_k = 1 + Below(50);
+    if (Below(3) == 0) sampling.frequency_penalty = Below(20) / 10.0;
+    if (Below(3) == 0) sampling.repetition_penalty = 0.5 + Below(15) / 10.0;
+    if (Below(4) == 0) sampling.logit_bias = {{Below(kByteVocab), 3.0f}};
+    return sampling;
+  }
+  std::mt19937 random_;
+};
+
+Outcome Alone(const Request& request) {
+  EngineOptions roomy;
+  roomy.max_sequences = 8;
+  roomy.max_total_tokens = 4096;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), roomy));
+  EXPECT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  return driver.Take(request.id);
+}
+
+// Text and tokens that came before the end of a request are the beginning of what it gets alone.
+void ExpectBeginning(const Outcome& part, const Outcome& whole) {
+  for (const auto& [index, choice] : part.choices) {
+    const testing::ChoiceOutcome& full = whole.choices.at(index);
+    EXPECT_EQ(full.text.substr(0, choice.text.size()), choice.text);
+  }
+}
+
+void Check(const Driver& driver, const std::vector<Request>& requests) {
+  for (const Request& request : requests) {
+    auto found = driver.outcomes().find(request.id);
+    ASSERT_NE(found, driver.outcomes().end()) << "request " << request.id << " has no events";
+    const Outcome& outcome = found->second;
+    EXPECT_EQ(outcome.num_ends, 1) << request.id;
+    Outcome alone = Alone(request);
+    if (!outcome.status.ok()) {
+      ExpectBeginning(outcome, alone);
+      continue;
+    }
+    EXPECT_EQ(outcome.choices, alone.choices) << "request " << request.id;
+    EXPECT_EQ(outcome.usage.completion_tokens, alone.usage.completion_tokens);
+  }
+}
+
+// Adds, steps and aborts (about `abort_percent` of the requests) in random order.
+void Soak(RandomRequests* random, Driver* driver, int num_requests, int abort_percent) {
+  std::vector<Request> requests;
+  std::vector<RequestId> to_abort;
+  while (static_cast<int>(requests.size()) < num_requests || driver->engine().has_work()) {
+    bool add = static_cast<int>(requests.size()) < num_requests && random->Below(3) == 0;
+    if (add) {
+      requests.push_back(random->Next(requests.size() + 1));
+      ASSERT_TRUE(driver->Add(requests.back()).ok());
+      if (random->Below(100) < abort_percent) to_abort.push_back(requests.back().id);
+    }
+    if (!to_abort.empty() && random->Below(6) == 0) {
+      driver->engine().Abort(to_abort.front(), Cancelled("by the test"));
+      to_abort.erase(to_abort.begin());
+    }
+    if (driver->engine().has_work()) driver->Step();
+    ASSERT_LE(driver->engine().num_free_pages(), driver->engine().num_pages());
+  }
+  driver->Collect();
+  EXPECT_TRUE(driver->AllPagesFree());
+  Check(*driver, requests);
+}
+
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAlone) {
+  EngineOptions tight;
+  tight.max_sequences = 6;
+  tight.max_total_tokens = 88;  // 22 pages; six sequences of 64 tokens would take 96
+  tight.prefill_chunk_size = 13;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), tight));
+  RandomRequests random(20240601);
+  Soak(&random, &driver, /*num_requests=*/300, /*abort_percent=*/30);
+  const Metrics& metrics = driver.engine().metrics();
+  EXPECT_GT(metrics.num_preemptions, 20);
+  EXPECT_GT(metrics.num_failed, 10);
+  EXPECT_GT(metrics.num_finished, 180);
+  EXPECT_EQ(metrics.num_finished + metrics.num_failed, 300);
+}
+
+TEST(EngineSoak, TheSmallestPoolStillServesEveryone) {
+  EngineOptions tiny;
+  tiny.max_sequences = 8;
+  tiny.max_total_tokens = 64;  // one sequence of full length
+  tiny.prefill_chunk_size = 8;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), tiny));
+  RandomRequests random(7);
+  Soak(&random, &driver, /*num_requests=*/100, /*abort_percent=*/0);
+  EXPECT_EQ(driver.engine().metrics().num_finished, 100);
+}
+
+TEST(EngineSoak, AnyChunkSizeGivesTheSameAnswers) {
+  std::vector<Request> requests;
+  RandomRequests random(3);
+  for (RequestId id = 1; id <= 6; ++id) requests.push_back(random.Next(id));
+  for (int chunk = 1; chunk <= 64; ++chunk) {
+    EngineOptions options;
+    options.max_sequences = 4;
+    options.max_total_tokens = 96;
+    options.prefill_chunk_size = chunk;
+    Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
+    for (const Request& request : requests) ASSERT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    Check(driver, requests);
+    ASSERT_FALSE(HasFailure()) << "chunks of " << chunk;
+    EXPECT_TRUE(driver.AllPagesFree());
+  }
+}
+
+}  // namespace
+}  // namespace mlc

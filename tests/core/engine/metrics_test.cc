@@ -1,0 +1,61 @@
+#include "engine/metrics.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+Usage SomeUsage() {
+  Usage usage;
+  usage.prompt_tokens = 10;
+  usage.completion_tokens = 5;
+  usage.cached_tokens = 2;
+  usage.ttft_s = 0.5;
+  usage.prefill_s = 0.25;
+  usage.decode_s = 2;
+  usage.end_to_end_s = 2.5;
+  return usage;
+}
+
+TEST(Metrics, AStepsTimeIsSharedOutByRows) {
+  Metrics metrics;
+  metrics.AddStep(/*prefill_rows=*/6, /*decode_rows=*/2, 4.0);
+  metrics.AddStep(0, 1, 1.0);
+  EXPECT_DOUBLE_EQ(metrics.prefill_s, 3.0);
+  EXPECT_DOUBLE_EQ(metrics.decode_s, 2.0);
+  Json json = metrics.ToJson();
+  EXPECT_EQ(json.Find("prefill_tokens_sum")->as_int(), 6);
+  EXPECT_EQ(json.Find("decode_tokens_sum")->as_int(), 3);
+  EXPECT_DOUBLE_EQ(json.Find("prefill_tokens_per_s")->as_double(), 2.0);
+  EXPECT_DOUBLE_EQ(json.Find("decode_tokens_per_s")->as_double(), 1.5);
+  EXPECT_EQ(json.Find("num_steps")->as_int(), 2);
+  EXPECT_EQ(json.Find("last_finished_request"), nullptr);
+}
+
+TEST(Metrics, NothingYetIsZerosAndNotNan) {
+  std::string text = Metrics().ToJson().Dump();
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
+  EXPECT_EQ(UsageExtra(Usage()).Dump().find("null"), std::string::npos);
+}
+
+TEST(Metrics, FinishedRequestsAddUp) {
+  Metrics metrics;
+  metrics.AddFinished(SomeUsage());
+  metrics.AddFinished(SomeUsage());
+  EXPECT_EQ(metrics.num_finished, 2);
+  EXPECT_EQ(metrics.prompt_tokens, 20);
+  EXPECT_EQ(metrics.completion_tokens, 10);
+  EXPECT_EQ(metrics.ToJson().Find("last_finished_request")->Find("prompt_tokens")->as_int(), 10);
+}
+
+TEST(UsageExtra, RatesCountWhatWasComputed) {
+  Json extra = UsageExtra(SomeUsage());
+  EXPECT_EQ(extra.Find("prefill_tokens")->as_int(), 8);
+  EXPECT_EQ(extra.Find("decode_tokens")->as_int(), 4);
+  EXPECT_DOUBLE_EQ(extra.Find("prefill_tokens_per_s")->as_double(), 32);
+  EXPECT_DOUBLE_EQ(extra.Find("decode_tokens_per_s")->as_double(), 2);
+  EXPECT_DOUBLE_EQ(extra.Find("inter_token_latency_s")->as_double(), 0.5);
+}
+
+}  // namespace
+}  // namespace mlc

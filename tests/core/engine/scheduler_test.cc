@@ -1,0 +1,256 @@
+#include "engine/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "support/byte_tokenizer.h"
+
+namespace mlc {
+namespace {
+
+// Sequences by number, with a cache that holds what they have computed.
+class World {
+ public:
+  World(int num_pages, int page_size) : cache_(num_pages, page_size) {}
+
+  // A running sequence with `computed` of its `tokens`.
+  void Run(SequenceId id, int tokens, int computed) {
+    running_.push_back(Make(id, tokens));
+    running_.back()->num_computed = computed;
+    cache_.Add(id);
+    EXPECT_TRUE(cache_.Append(id, computed).ok());
+  }
+  // A running sequence that shares all that `parent` has computed.
+  void RunFork(SequenceId parent, SequenceId id, int tokens) {
+    int computed = cache_.Length(parent);
+    running_.push_back(Make(id, tokens));
+    running_.back()->num_computed = computed;
+    cache_.Fork(parent, id, computed);
+  }
+  void Wait(SequenceId id, int tokens) { waiting_.push_back(Make(id, tokens)); }
+
+  Plan Next(int max_sequences, int max_rows) {
+    return PlanStep(running_, waiting_, cache_, {max_sequences, max_rows});
+  }
+
+  SequenceList& running() { return running_; }
+  SequenceList& waiting() { return waiting_; }
+  KVCache& cache() { return cache_; }
+
+ private:
+  static std::shared_ptr<Sequence> Make(SequenceId id, int tokens) {
+    Request request;
+    request.prompt_tokens.assign(static_cast<size_t>(tokens), 'x');
+    return std::make_shared<Sequence>(id, 0, std::make_shared<RequestState>(std::move(request)),
+                                      testing::ByteTokenizer().get());
+  }
+
+  KVCache cache_;
+  SequenceList running_, waiting_;
+};
+
+// "3:2 1:1L preempt 4 admit 1": rows by sequence, L where logits are wanted.
+std::string Text(const Plan& plan) {
+  std::string text;
+  for (const WorkItem& item : plan.items) {
+    text += std::to_string(item.sequence) + ":" + std::to_string(item.num_rows) +
+            (item.wants_logits ? "L " : " ");
+  }
+  for (SequenceId id : plan.preempt) text += "preempt " + std::to_string(id) + " ";
+  if (plan.num_admitted > 0) text += "admit " + std::to_string(plan.num_admitted) + " ";
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+TEST(PlanStep, NothingToDoIsAnEmptyPlan) { EXPECT_EQ(Text(World(4, 4).Next(4, 16)), ""); }
+
+TEST(PlanStep, AdmitsInOrderWithinTheRows) {
+  World world(/*num_pages=*/20, /*page_size=*/4);
+  world.Wait(1, 5);
+  world.Wait(2, 8);
+  world.Wait(3, 2);
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:5L 2:8L 3:2L admit 3");
+  EXPECT_EQ(Text(world.Next(4, 7)), "1:5L 2:2 admit 2");
+  EXPECT_EQ(Text(world.Next(4, 5)), "1:5L admit 1");
+  EXPECT_EQ(Text(world.Next(2, 16)), "1:5L 2:8L admit 2");
+}
+
+TEST(PlanStep, DecodesComeFirstAndAPromptFillsTheRest) {
+  World world(20, 4);
+  world.Run(1, 30, 10);
+  world.Run(2, 6, 5);
+  world.Run(3, 9, 8);
+  EXPECT_EQ(Text(world.Next(4, 16)), "2:1L 3:1L 1:14");
+  EXPECT_EQ(Text(world.Next(4, 32)), "2:1L 3:1L 1:20L");
+  EXPECT_EQ(Text(world.Next(4, 3)), "2:1L 3:1L 1:1");
+}
+
+TEST(PlanStep, AdmissionNeedsPagesForAllTokensAndOneMore) {
+  for (int free_pages : {1, 2, 3}) {
+    World world(free_pages, 4);
+    world.Wait(1, 8);  // two pages, and a third for its first answer token
+    EXPECT_EQ(Text(world.Next(4, 16)), free_pages == 3 ? "1:8L admit 1" : "") << free_pages;
+  }
+}
+
+TEST(PlanStep, AShortRequestDoesNotOvertakeALongOne) {
+  World world(3, 4);
+  world.Run(1, 5, 4);
+  world.Wait(2, 9);
+  world.Wait(3, 1);
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L");
+}
+
+TEST(PlanStep, TheYoungestGivesItsPagesToTheOldest) {
+  World world(3, 4);
+  world.Run(1, 5, 4);  // needs its second page
+  world.Run(2, 4, 3);
+  world.Run(3, 4, 3);
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L 2:1L preempt 3");
+}
+
+TEST(PlanStep, WhatWasPlannedForTheYoungestIsTakenBack) {
+  World world(3, 4);
+  world.Run(1, 9, 4);  // a prompt, planned after the decode of 2
+  world.Run(2, 5, 4);
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:4 preempt 2");
+  world.Wait(3, 1);  // nobody is admitted while somebody is preempted
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:4 preempt 2");
+}
+
+TEST(PlanStep, TheYoungestStepsBackWhenOnlyOlderOnesHoldPages) {
+  World world(2, 4);
+  world.Run(1, 4, 3);
+  world.Run(2, 5, 4);
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L preempt 2");
+}
+
+TEST(PlanStep, APromptTakesTheRowsThatItsPagesHold) {
+  World world(4, 4);
+  world.Run(1, 40, 8);
+  EXPECT_EQ(Text(world.Next(4, 32)), "1:8");
+}
+
+TEST(PlanStep, ForkedSequencesNeedPagesForTheirCopies) {
+  World world(3, 4);
+  world.Run(1, 6, 5);
+  world.RunFork(1, 2, 6);  // both write into the shared last page
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L preempt 2");
+  World roomy(4, 4);
+  roomy.Run(1, 6, 5);
+  roomy.RunFork(1, 2, 6);
+  EXPECT_EQ(Text(roomy.Next(4, 16)), "1:1L 2:1L");
+}
+
+TEST(PlanStep, APlanChangesNothing) {
+  World world(3, 4);
+  world.Run(1, 5, 4);
+  world.Run(2, 4, 3);
+  world.Run(3, 4, 3);
+  std::string first = Text(world.Next(4, 16));
+  EXPECT_EQ(Text(world.Next(4, 16)), first);
+  EXPECT_EQ(world.running().size(), 3u);
+  EXPECT_EQ(world.cache().num_free_pages(), 0);
+}
+
+// ---- Random states -----------------------------------------------------------------------------
+
+World RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
+  auto below = [random](int n) { return static_cast<int>((*random)() % static_cast<uint32_t>(n)); };
+  int num_pages = 2 + below(20), page_size = 1 + below(5);
+  World world(num_pages, page_size);
+  *max_rows = 1 + below(24);
+  *max_sequences = 1 + below(std::min(6, *max_rows));
+  SequenceId id = 1;
+  int capacity = num_pages * page_size;  // a sequence of this length would be finished
+  for (int i = below(*max_sequences + 1); i > 0; --i) {
+    KVCache& cache = world.cache();
+    if (id > 1 && below(3) == 0) {
+      SequenceId parent = 1 + below(static_cast<int>(id) - 1);
+      int computed = cache.Length(parent);
+      if (computed < capacity - 1) world.RunFork(parent, id++, computed + 1);
+      continue;
+    }
+    int computed = below(std::min(capacity - 1, cache.num_free_pages() * page_size + 1));
+    int extra = 1 + below(capacity - 1 - computed);
+    world.Run(id++, computed + (below(2) ? 1 : extra), computed);
+  }
+  for (int i = below(4); i > 0; --i) world.Wait(100 + i, 1 + below(capacity - 1));
+  return world;
+}
+
+// Does to the world what the engine does with a plan; checks that the plan was possible.
+void Apply(const Plan& plan, World* world, int max_rows, int max_sequences) {
+  KVCache& cache = world->cache();
+  for (SequenceId id : plan.preempt) {
+    ASSERT_GT(world->running().size(), 1u) << "the oldest was preempted";
+    ASSERT_EQ(world->running().back()->id, id) << "not the youngest";
+    world->running().back()->num_computed = 0;
+    cache.Remove(id);
+    world->waiting().push_front(world->running().back());
+    world->running().pop_back();
+  }
+  for (int i = 0; i < plan.num_admitted; ++i) {
+    cache.Add(world->waiting().front()->id);
+    world->running().push_back(world->waiting().front());
+    world->waiting().pop_front();
+  }
+  ASSERT_LE(static_cast<int>(world->running().size()), max_sequences);
+  std::map<SequenceId, std::shared_ptr<Sequence>> by_id;
+  for (const auto& sequence : world->running()) by_id[sequence->id] = sequence;
+  int rows = 0;
+  for (const WorkItem& item : plan.items) {
+    auto found = by_id.find(item.sequence);
+    ASSERT_NE(found, by_id.end()) << "planned twice, or not running";
+    Sequence& sequence = *found->second;
+    ASSERT_GT(item.num_rows, 0);
+    ASSERT_LE(sequence.num_computed + item.num_rows, sequence.num_tokens());
+    ASSERT_TRUE(cache.Append(item.sequence, item.num_rows).ok()) << "more pages than there are";
+    sequence.num_computed += item.num_rows;
+    ASSERT_EQ(item.wants_logits, sequence.num_computed == sequence.num_tokens());
+    rows += item.num_rows;
+    by_id.erase(found);
+  }
+  ASSERT_LE(rows, max_rows);
+}
+
+// Steps until every sequence is computed whole; those that are leave, as if they had finished.
+int StepsUntilDone(World* world, int max_rows, int max_sequences) {
+  for (int step = 0; step < 2000; ++step) {
+    SequenceList& running = world->running();
+    for (auto at = running.begin(); at != running.end();) {
+      bool done = (*at)->num_computed == (*at)->num_tokens();
+      if (done) world->cache().Remove((*at)->id);
+      at = done ? running.erase(at) : at + 1;
+    }
+    if (running.empty() && world->waiting().empty()) return step;
+    SequenceId oldest = running.empty() ? 0 : running.front()->id;
+    Plan plan = world->Next(max_sequences, max_rows);
+    EXPECT_FALSE(plan.items.empty() && plan.preempt.empty()) << "no progress";
+    Apply(plan, world, max_rows, max_sequences);
+    if (::testing::Test::HasFatalFailure() || ::testing::Test::HasFailure()) return -1;
+    if (oldest != 0 && plan.preempt.empty()) {
+      bool goes_on = false;
+      for (const WorkItem& item : plan.items) goes_on |= item.sequence == oldest;
+      EXPECT_TRUE(goes_on) << "the oldest stands still";
+    }
+  }
+  ADD_FAILURE() << "never done";
+  return -1;
+}
+
+TEST(PlanStep, RandomStatesAlwaysComeToTheirEnd) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 3000; ++round) {
+    int max_rows, max_sequences;
+    World world = RandomWorld(&random, &max_rows, &max_sequences);
+    StepsUntilDone(&world, max_rows, max_sequences);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    ASSERT_EQ(world.cache().num_free_pages(), world.cache().num_pages());
+  }
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,49 @@
+#include "engine/step.h"
+
+#include <gtest/gtest.h>
+
+#include "support/byte_tokenizer.h"
+
+namespace mlc {
+namespace {
+
+std::shared_ptr<Sequence> MakeSequence(SequenceId id, const std::string& prompt, int num_computed,
+                                       KVCache* cache) {
+  Request request;
+  request.prompt_tokens = testing::Bytes(prompt);
+  auto sequence = std::make_shared<Sequence>(
+      id, 0, std::make_shared<RequestState>(std::move(request)), testing::ByteTokenizer().get());
+  sequence->num_computed = num_computed;
+  cache->Add(id);
+  EXPECT_TRUE(cache->Append(id, num_computed).ok());
+  return sequence;
+}
+
+TEST(BuildBatch, LaysOutRowsPagesAndLogitRows) {
+  KVCache cache(/*num_pages=*/8, /*page_size=*/4);
+  auto decode = MakeSequence(1, "abcde", 4, &cache);  // page 0
+  auto prompt = MakeSequence(2, "vwxyz!", 0, &cache);
+  Result<Batch> batch = BuildBatch({{decode, 1, true}, {prompt, 5, false}}, &cache);
+  ASSERT_TRUE(batch.ok()) << batch.status().message();
+  using Ints = std::vector<int32_t>;
+  EXPECT_EQ(batch->tokens, (Ints{'e', 'v', 'w', 'x', 'y', 'z'}));
+  EXPECT_EQ(batch->positions, (Ints{4, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(batch->row_sequence, (Ints{0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(batch->logit_rows, (Ints{0}));
+  EXPECT_EQ(batch->page_indptr, (Ints{0, 2, 4}));
+  const Ints &first = cache.Pages(1), &second = cache.Pages(2);
+  EXPECT_EQ(batch->page_indices, (Ints{first[0], first[1], second[0], second[1]}));
+  EXPECT_EQ(batch->slots, (Ints{first[1] * 4, second[0] * 4, second[0] * 4 + 1, second[0] * 4 + 2,
+                                second[0] * 4 + 3, second[1] * 4}));
+  EXPECT_EQ(decode->num_computed, 4) << "the commit counts them";
+}
+
+TEST(BuildBatch, APlanThatDoesNotFitIsAnError) {
+  KVCache cache(1, 4);
+  auto sequence = MakeSequence(1, "abcdefgh", 0, &cache);
+  EXPECT_EQ(BuildBatch({{sequence, 5, false}}, &cache).status().code(),
+            StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace mlc
