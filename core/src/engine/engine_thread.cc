@@ -5,7 +5,7 @@
 namespace mlc {
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
-    : engine_(std::move(engine)) {
+    : engine_(std::move(engine)), metrics_(engine_->metrics()) {
   compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
   callback_thread_ = std::thread([this] { CallbackLoop(); });
 }
@@ -75,7 +75,6 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
     bool paused;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      metrics_ = engine_->metrics();
       changed_.wait(lock, [this] {
         return stopping_ || !commands_.empty() || (engine_->has_work() && !paused_);
       });
@@ -87,8 +86,14 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
     if (stopping)
       engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
     if (!paused && engine_->has_work()) engine_->Step();
+    PublishMetrics();  // before the events: who sees a request end finds it counted
     for (RequestEvent& event : engine_->TakeEvents()) Deliver(std::move(event));
   }
+}
+
+void EngineThread::PublishMetrics() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  metrics_ = engine_->metrics();
 }
 
 void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }

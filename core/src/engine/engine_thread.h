@@ -47,6 +47,7 @@ class EngineThread {
   void Do(Command command);
   void ComputeLoop(const std::function<void()>& on_start);
   void CallbackLoop();
+  void PublishMetrics();
   void Deliver(RequestEvent event);
 
   std::unique_ptr<Engine> engine_;  // the compute thread's alone, but for its const limits

@@ -1,0 +1,212 @@
+#include "engine/engine_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "engine/engine_driver.h"
+
+namespace mlc {
+namespace {
+
+using testing::Driver;
+using testing::kByteVocab;
+using testing::MakeEngine;
+using testing::Outcome;
+
+constexpr auto kPatience = std::chrono::seconds(60);  // only ever waited for by a bug
+
+// Outcomes of requests, filled by the callback thread.
+class Inbox {
+ public:
+  EventSink Sink() {
+    return [this](RequestEvent event) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      outcomes_[event.id].Add(event);
+      num_ended_ += event.finished;
+      changed_.notify_all();
+    };
+  }
+  bool WaitForEnds(int count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return num_ended_ >= count; });
+  }
+  bool WaitForEvent(RequestId id) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return outcomes_.count(id) > 0; });
+  }
+  int num_ended() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return num_ended_;
+  }
+  std::map<RequestId, Outcome> Take() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return outcomes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<RequestId, Outcome> outcomes_;
+  int num_ended_ = 0;
+};
+
+std::unique_ptr<EngineThread> Start(
+    FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab)) {
+  EngineOptions options;
+  options.max_sequences = 4;
+  options.max_total_tokens = 128;
+  return std::make_unique<EngineThread>(MakeEngine(std::move(script), options), nullptr);
+}
+
+Request Ask(RequestId id, int max_tokens) {
+  Request request;
+  request.id = id;
+  request.prompt_tokens = testing::Bytes("prompt " + std::to_string(id));
+  request.max_tokens = max_tokens;
+  return request;
+}
+
+TEST(EngineThread, AnswersAndCountsBeforeTheLastEvent) {
+  Inbox inbox;
+  std::atomic<bool> started{false};
+  EngineThread thread(MakeEngine(FakeModel::HashOfHistory(kByteVocab)), [&] { started = true; });
+  for (RequestId id = 1; id <= 20; ++id) {
+    thread.Submit(Ask(id, 3), inbox.Sink());
+    ASSERT_TRUE(inbox.WaitForEnds(static_cast<int>(id)));
+    EXPECT_EQ(thread.metrics().num_finished, static_cast<int64_t>(id));
+  }
+  EXPECT_TRUE(started);
+  for (const auto& [id, outcome] : inbox.Take()) EXPECT_TRUE(outcome.status.ok()) << id;
+}
+
+TEST(EngineThread, ARefusedRequestEndsWithAnEventToo) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  Request request = Ask(1, 3);
+  request.prompt_tokens.clear();
+  thread->Submit(request, inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  EXPECT_EQ(inbox.Take()[1].status.code(), StatusCode::kInvalidArgument);
+}
+
+TEST(EngineThread, ManyThreadsSubmitAndAbort) {
+  constexpr int kThreads = 8, kRequests = 30;
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  std::vector<std::thread> callers;
+  for (int t = 0; t < kThreads; ++t) {
+    callers.emplace_back([&, t] {
+      for (int i = 0; i < kRequests; ++i) {
+        RequestId id = static_cast<RequestId>(t * kRequests + i + 1);
+        thread->Submit(Ask(id, 1 + i % 9), inbox.Sink());
+        if (i % 3 == 0) thread->Abort(id - static_cast<RequestId>(i % 2), Cancelled("by the test"));
+        if (i % 7 == 0) (void)thread->metrics();
+        if (i % 11 == 0) thread->Pause(i % 2 == 1);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  thread->Pause(false);
+  ASSERT_TRUE(inbox.WaitForEnds(kThreads * kRequests));
+  thread.reset();
+  std::map<RequestId, Outcome> outcomes = inbox.Take();
+  EXPECT_EQ(outcomes.size(), static_cast<size_t>(kThreads * kRequests));
+  for (const auto& [id, outcome] : outcomes) {
+    EXPECT_EQ(outcome.num_ends, 1) << id;
+    if (!outcome.status.ok()) {
+      EXPECT_EQ(outcome.status.message(), "by the test");
+    }
+  }
+}
+
+TEST(EngineThread, DestructionEndsEveryRequestOnce) {
+  for (int round = 0; round < 20; ++round) {
+    Inbox inbox;
+    std::unique_ptr<EngineThread> thread = Start();
+    for (RequestId id = 1; id <= 10; ++id) thread->Submit(Ask(id, 30), inbox.Sink());
+    if (round % 2) inbox.WaitForEvent(1);
+    if (round % 4 == 3) thread->Pause(true);
+    thread.reset();
+    std::map<RequestId, Outcome> outcomes = inbox.Take();
+    ASSERT_EQ(outcomes.size(), 10u);
+    for (const auto& [id, outcome] : outcomes) {
+      ASSERT_EQ(outcome.num_ends, 1) << id;
+      if (!outcome.status.ok()) {
+        EXPECT_EQ(outcome.status.code(), StatusCode::kUnavailable);
+        EXPECT_EQ(outcome.status.reason(), "model_unloaded");
+      }
+    }
+  }
+}
+
+TEST(EngineThread, NoStepIsBegunWhilePaused) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  thread->Pause(true);
+  thread->Submit(Ask(1, 3), inbox.Sink());
+  thread->Submit(Ask(2, 3), inbox.Sink());
+  thread->Abort(2, Cancelled("while paused"));
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  EXPECT_EQ(inbox.Take()[2].status.message(), "while paused");
+  EXPECT_EQ(thread->metrics().num_steps, 0);
+  EXPECT_EQ(inbox.num_ended(), 1);
+  thread->Pause(false);
+  ASSERT_TRUE(inbox.WaitForEnds(2));
+  EXPECT_TRUE(inbox.Take()[1].status.ok());
+}
+
+TEST(EngineThread, ACallbackThatThrowsHarmsNobody) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  std::atomic<int> thrown{0};
+  thread->Submit(Ask(1, 5), [&](const RequestEvent&) {
+    ++thrown;
+    throw std::runtime_error("from the caller");
+  });
+  thread->Submit(Ask(2, 5), inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  EXPECT_TRUE(inbox.Take()[2].status.ok());
+  thread.reset();
+  EXPECT_GE(thrown, 2);  // the later events were delivered all the same
+}
+
+TEST(EngineThread, CallbacksMaySubmitAndAbort) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  EventSink sink = inbox.Sink();
+  thread->Submit(Ask(1, 3), [&, sink](const RequestEvent& event) {
+    if (event.finished) thread->Submit(Ask(2, 3), sink);
+    sink(event);
+  });
+  thread->Submit(Ask(3, -1), [&, sink](const RequestEvent& event) {
+    thread->Abort(3, Cancelled("enough"));
+    sink(event);
+  });
+  ASSERT_TRUE(inbox.WaitForEnds(3));
+  EXPECT_TRUE(inbox.Take()[2].status.ok());
+}
+
+TEST(EngineThread, PostRunsInOrderWithTheEvents) {
+  std::vector<int> order;  // the callback thread's until it is joined
+  std::unique_ptr<EngineThread> thread = Start();
+  for (int i = 0; i < 5; ++i) thread->Post([&order, i] { order.push_back(i); });
+  thread.reset();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+TEST(EngineThread, MetricsCanBeReset) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  thread->Submit(Ask(1, 3), inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  thread->ResetMetrics();
+  thread->Submit(Ask(2, 3), inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEnds(2));
+  EXPECT_EQ(thread->metrics().num_finished, 1);
+}
+
+}  // namespace
+}  // namespace mlc
