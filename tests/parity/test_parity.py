@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from record import tokenizer
 
 STEPS = 16
 TOLERANCE = 1e-3  # relative; what is measured is about 1e-6
@@ -15,11 +16,16 @@ TOLERANCE = 1e-3  # relative; what is measured is about 1e-6
 
 @pytest.fixture(scope="module")
 def model(prepared):
-    """The compiled library; `forward([(name, ids)])` appends to a sequence and gives logits."""
-    from mlc_llm.compiler.vm_runner import Runner
+    """The compiled library in the C++ core; `forward(ids)` appends to a sequence."""
+    from mlc_llm import _core
 
     folder, library = prepared("q0f32")
-    return Runner.open(library, folder)
+    return _core.ModelRunner(str(folder), str(library), num_pages=32)
+
+
+def logits_of(model, ids, *, all_logits=False) -> np.ndarray:
+    raw = model.forward(ids, all_logits)
+    return np.frombuffer(raw, np.float32).reshape(-1, model.vocab_size)
 
 
 def distance(actual, expected) -> float:
@@ -29,12 +35,12 @@ def distance(actual, expected) -> float:
 def test_logits_of_a_prompt_and_16_steps_agree(model, reference, recorded):
     case = recorded["cases"][0]
     text = reference.start()
-    model.drop("logits")
+    model.reset()
     ids = case["prompt"]
-    assert distance(model.forward([("logits", ids)]), text.append(ids)) < TOLERANCE
+    assert distance(logits_of(model, ids, all_logits=True), text.append(ids)) < TOLERANCE
     for token in case["greedy"][:STEPS]:
         expected = text.append([token])
-        actual = model.forward([("logits", [token])])
+        actual = logits_of(model, [token])
         assert distance(actual, expected) < TOLERANCE
         assert int(actual[-1].argmax()) == int(expected[-1].argmax())
 
@@ -42,13 +48,32 @@ def test_logits_of_a_prompt_and_16_steps_agree(model, reference, recorded):
 @pytest.mark.parametrize("number", range(3))
 def test_greedy_continuations_are_those_of_the_reference(model, recorded, number):
     case = recorded["cases"][number]
-    model.drop("greedy")
-    logits = model.forward([("greedy", case["prompt"])], last_only=True)
+    model.reset()
+    logits = logits_of(model, case["prompt"])
     found = []
     while len(found) < len(case["greedy"]):
         found.append(int(logits[-1].argmax()))
-        logits = model.forward([("greedy", found[-1:])])
+        logits = logits_of(model, found[-1:])
     assert found == case["greedy"]
+
+
+def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded, gguf):
+    """Through chat template, tokenizer, scheduler, sampler and stream decoder, three at once."""
+    from mlc_llm import MLCEngine
+
+    folder, library = prepared("q0f32")
+    decode = tokenizer(gguf).decode
+    with MLCEngine(folder, model_lib=library) as engine:
+        streams = [
+            engine.chat.completions.create(
+                messages=[{"role": "user", "content": case["question"]}],
+                temperature=0, max_tokens=64, stream=True,
+            )
+            for case in recorded["cases"]
+        ]  # fmt: skip
+        for case, stream in zip(recorded["cases"], streams, strict=True):
+            text = "".join(c.delta.content or "" for chunk in stream for c in chunk.choices)
+            assert text == decode(case["greedy"])
 
 
 def test_the_recorded_answers_are_whole(recorded):
