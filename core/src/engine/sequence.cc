@@ -14,7 +14,7 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
       tokens_(request->request.prompt_tokens),
       num_prompt_tokens_(static_cast<int>(tokens_.size())),
       decoder_(tokenizer, /*skip_special_tokens=*/true),
-      stops_(request->request.stop_strings) {
+      stops_(request->stops) {
   if (request->request.grammar) grammar_.emplace(*request->request.grammar);
 }
 

@@ -19,8 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // What the choices of a request share.
 struct RequestState {
-  explicit RequestState(Request r) : request(std::move(r)) {}
+  explicit RequestState(Request r) : request(std::move(r)), stops(request.stop_strings) {}
   Request request;
+  StopMatcher stops;          // as new; each choice has a copy, which shares its tables
   int num_unfinished = 0;     // choices
   std::vector<Delta> deltas;  // of the step at hand
   int completion_tokens = 0;
