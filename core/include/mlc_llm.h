@@ -82,7 +82,9 @@ typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char
 MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
                                        mlc_progress_callback progress, void* user);
 
-/* Ends every request with an error of code "model_unloaded" and frees the model's memory. */
+/* Ends every request with an error of code "model_unloaded" and frees the model's memory. Like
+ * mlc_engine_load it waits for running callbacks, and within one it is refused
+ * (MLC_INVALID_ARGUMENT). */
 MLC_LLM_API MLCStatus* mlc_engine_unload(MLCEngine* engine);
 
 /* Unloads and frees. Accepts NULL. Returns after the last callback has returned; must not be called

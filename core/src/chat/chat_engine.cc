@@ -138,6 +138,9 @@ Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, s
 }
 
 Status ChatEngine::Unload() {
+  if (EngineThread::InCallback()) {  // which Unload would wait for
+    return InvalidArgument("a model cannot be loaded or unloaded from within a callback");
+  }
   std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
   std::unique_ptr<Loaded> gone;
   {

@@ -1,7 +1,7 @@
 // The product's engine behind the C ABI: a model, its chat layer and its threads; JSON in and out.
 //
-// Every method may be called from any thread; only the destructor and Unload must not be called
-// from within a callback.
+// Every method may be called from any thread; Load and Unload refuse to run within a callback, and
+// the destructor must not.
 #ifndef MLC_CHAT_CHAT_ENGINE_H_
 #define MLC_CHAT_CHAT_ENGINE_H_
 

@@ -3,6 +3,11 @@
 #include <cstdio>
 
 namespace mlc {
+namespace {
+
+thread_local bool is_callback_thread = false;
+
+}  // namespace
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
     : engine_(std::move(engine)), metrics_(engine_->metrics()) {
@@ -106,7 +111,10 @@ void EngineThread::Deliver(RequestEvent event) {
   Post([keep = std::move(keep), event = std::move(event)]() mutable { (*keep)(std::move(event)); });
 }
 
+bool EngineThread::InCallback() { return is_callback_thread; }
+
 void EngineThread::CallbackLoop() {
+  is_callback_thread = true;
   while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
     try {
       (*callback)();

@@ -36,6 +36,8 @@ class EngineThread {
   void Submit(Request request, EventSink sink);
   void Abort(RequestId id, Status status);
   void AbortAll(Status status);
+  // Whether the calling thread is the callback thread of any engine.
+  static bool InCallback();
   // Runs `callback` on the callback thread, after what was queued before.
   void Post(std::function<void()> callback);
   void Pause(bool paused);
