@@ -71,8 +71,8 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
         .WithParam("max_total_seq_length");
   }
   EngineOptions options;
-  options.max_sequences =
-      static_cast<int>(config.max_num_sequence.value_or(defaults.max_sequences));
+  options.max_sequences = static_cast<int>(std::min<int64_t>(
+      config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   options.context_window_size = static_cast<int>(context);
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
