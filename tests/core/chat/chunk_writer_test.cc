@@ -1,0 +1,137 @@
+#include "chat/chunk_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "chat/test_model.h"
+
+namespace mlc {
+namespace {
+
+using protocol::ChatCompletionChunk;
+using testing::HiJson;
+using testing::ParseRequest;
+
+ChunkWriter Writer(const std::string& members = "", RequestId id = 1) {
+  return ChunkWriter(ParseRequest(HiJson(members)), id, "the-model", testing::ByteTokenizer());
+}
+
+Delta Text(int choice, const std::string& text, std::optional<FinishReason> finish = std::nullopt) {
+  Delta delta;
+  delta.choice = choice;
+  delta.text = text;
+  for (int32_t token : testing::Bytes(text)) delta.tokens.push_back({token, std::nullopt});
+  delta.finish = finish;
+  return delta;
+}
+
+RequestEvent Event(std::vector<Delta> deltas) {
+  RequestEvent event;
+  event.deltas = std::move(deltas);
+  return event;
+}
+
+RequestEvent Last(std::vector<Delta> deltas) {
+  RequestEvent event = Event(std::move(deltas));
+  event.finished = true;
+  event.usage.prompt_tokens = 5;
+  event.usage.completion_tokens = 7;
+  return event;
+}
+
+Json ToJson(const ChatCompletionChunk& chunk) { return chunk.ToJson(); }
+const Json& FirstChoice(const Json& chunk) { return chunk.Find("choices")->as_array().at(0); }
+
+TEST(WriteChunks, TheRoleComesFirstAndOnce) {
+  ChunkWriter writer = Writer();
+  Json first = ToJson(writer.WriteChunks(Event({Text(0, "a")})).at(0));
+  Json second = ToJson(writer.WriteChunks(Event({Text(0, "b")})).at(0));
+  EXPECT_EQ(FirstChoice(first).Find("delta")->Dump(), R"({"role":"assistant","content":"a"})");
+  EXPECT_EQ(FirstChoice(second).Find("delta")->Dump(), R"({"content":"b"})");
+  EXPECT_TRUE(FirstChoice(second).Find("finish_reason")->is_null());
+  EXPECT_EQ(first.Find("object")->as_string(), "chat.completion.chunk");
+  EXPECT_EQ(first.Find("model")->as_string(), "the-model");
+  EXPECT_EQ(first.Find("id")->as_string(), second.Find("id")->as_string());
+  EXPECT_EQ(first.Find("id")->as_string().rfind("chatcmpl-", 0), 0u);
+}
+
+TEST(WriteChunks, NothingWhileTextIsHeldBack) {
+  ChunkWriter writer = Writer();
+  Delta held = Text(0, "");
+  held.tokens.push_back({0xc3, std::nullopt});
+  EXPECT_TRUE(writer.WriteChunks(Event({held})).empty());
+}
+
+TEST(WriteChunks, AnEmptyAnswerHasARoleAndAnEnd) {
+  ChunkWriter writer = Writer();
+  std::vector<ChatCompletionChunk> chunks =
+      writer.WriteChunks(Last({Text(0, "", FinishReason::kStop)}));
+  ASSERT_EQ(chunks.size(), 1u);
+  Json json = ToJson(chunks[0]);
+  EXPECT_EQ(FirstChoice(json).Find("delta")->Dump(), R"({"role":"assistant","content":""})");
+  EXPECT_EQ(FirstChoice(json).Find("finish_reason")->as_string(), "stop");
+}
+
+TEST(WriteChunks, ChoicesAreToldApart) {
+  ChunkWriter writer = Writer(R"("n": 2)");
+  std::vector<ChatCompletionChunk> chunks = writer.WriteChunks(
+      Last({Text(1, "b", FinishReason::kLength), Text(0, "a", FinishReason::kStop)}));
+  ASSERT_EQ(chunks.size(), 2u);
+  Json first = ToJson(chunks[0]);
+  EXPECT_EQ(FirstChoice(first).Find("index")->as_int(), 1);
+  EXPECT_EQ(FirstChoice(first).Find("finish_reason")->as_string(), "length");
+}
+
+TEST(WriteChunks, UsageIsALastChunkWithoutChoicesWhenAsked) {
+  RequestEvent last = Last({Text(0, "a", FinishReason::kStop)});
+  EXPECT_EQ(Writer().WriteChunks(last).size(), 1u);
+  ChunkWriter writer = Writer(R"("stream": true, "stream_options": {"include_usage": true})");
+  std::vector<ChatCompletionChunk> chunks = writer.WriteChunks(last);
+  ASSERT_EQ(chunks.size(), 2u);
+  Json usage = ToJson(chunks[1]);
+  EXPECT_TRUE(usage.Find("choices")->as_array().empty());
+  EXPECT_EQ(usage.Find("usage")->Find("prompt_tokens")->as_int(), 5);
+  EXPECT_EQ(usage.Find("usage")->Find("completion_tokens")->as_int(), 7);
+  EXPECT_EQ(usage.Find("usage")->Find("total_tokens")->as_int(), 12);
+}
+
+TEST(WriteChunks, LogprobsCarryTokensAsTextAndBytes) {
+  ChunkWriter writer = Writer(R"("logprobs": true, "top_logprobs": 1)");
+  Delta delta = Text(0, "");
+  delta.tokens.push_back({0xc3, TokenLogprobs{-0.5f, {{'A', -0.25f}}}});
+  std::vector<ChatCompletionChunk> chunks = writer.WriteChunks(Event({delta}));
+  ASSERT_EQ(chunks.size(), 1u) << "a token without text yet has logprobs";
+  Json json = ToJson(chunks[0]);
+  const Json& entry = FirstChoice(json).Find("logprobs")->Find("content")->as_array().at(0);
+  EXPECT_EQ(entry.Find("token")->as_string(), "\xef\xbf\xbd");
+  EXPECT_EQ(entry.Find("bytes")->Dump(), "[195]");
+  EXPECT_EQ(entry.Find("logprob")->as_double(), -0.5);
+  const Json& top = entry.Find("top_logprobs")->as_array().at(0);
+  EXPECT_EQ(top.Find("token")->as_string(), "A");
+  EXPECT_EQ(top.Find("logprob")->as_double(), -0.25);
+}
+
+TEST(Completion, IsWhatWasCollected) {
+  ChunkWriter writer = Writer(R"("n": 2)");
+  writer.Collect(Event({Text(0, "Hel"), Text(1, "x")}));
+  writer.Collect(Event({Text(1, "y", FinishReason::kLength)}));
+  writer.Collect(Last({Text(0, "lo", FinishReason::kStop)}));
+  Json json = writer.Completion().ToJson();
+  EXPECT_EQ(json.Find("object")->as_string(), "chat.completion");
+  const Json::Array& choices = json.Find("choices")->as_array();
+  ASSERT_EQ(choices.size(), 2u);
+  EXPECT_EQ(choices[0].Find("message")->Find("content")->as_string(), "Hello");
+  EXPECT_EQ(choices[0].Find("message")->Find("role")->as_string(), "assistant");
+  EXPECT_EQ(choices[0].Find("finish_reason")->as_string(), "stop");
+  EXPECT_EQ(choices[1].Find("message")->Find("content")->as_string(), "xy");
+  EXPECT_EQ(choices[1].Find("finish_reason")->as_string(), "length");
+  EXPECT_EQ(json.Find("usage")->Find("total_tokens")->as_int(), 12);
+}
+
+TEST(ChunkWriter, AnswersHaveIdsOfTheirOwn) {
+  Delta a = Text(0, "a");
+  ChunkWriter first = Writer("", 1), second = Writer("", 2);
+  EXPECT_NE(first.WriteChunks(Event({a})).at(0).id, second.WriteChunks(Event({a})).at(0).id);
+}
+
+}  // namespace
+}  // namespace mlc
