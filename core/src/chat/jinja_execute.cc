@@ -168,14 +168,21 @@ Result<Items> Renderer::LoopItems(const Stmt& statement) {
 
 Result<Renderer::Flow> Renderer::For(const Stmt& statement) {
   MLC_ASSIGN_OR_RETURN(Items items, LoopItems(statement));
-  if (items.empty()) return Scoped(statement.bodies[1]);
-  MLC_ASSIGN_OR_RETURN(Value loop, NewObject<Loop>());
-  static_cast<Loop*>(loop.object())->items = std::move(items);
-  return LoopTurns(statement, loop);
+  bool completed = false;
+  if (!items.empty()) {
+    MLC_ASSIGN_OR_RETURN(Value loop, NewObject<Loop>());
+    static_cast<Loop*>(loop.object())->items = std::move(items);
+    MLC_ASSIGN_OR_RETURN(completed, LoopTurns(statement, loop));
+  }
+  if (completed) return Flow::kNormal;
+  return Scoped(statement.bodies[1]);
 }
 
-Result<Renderer::Flow> Renderer::LoopTurns(const Stmt& statement, Value loop) {
+// True when a turn ran to the end of the body: as in jinja2, a loop whose every turn was left by
+// `continue` or `break` runs its `else`.
+Result<bool> Renderer::LoopTurns(const Stmt& statement, Value loop) {
   Loop& state = *static_cast<Loop*>(loop.object());
+  bool completed = false;
   for (state.index = 0; state.index < state.items.size(); ++state.index) {
     MLC_RETURN_IF_ERROR(Charge(1));
     ScopeGuard scope(this, scope_);
@@ -183,8 +190,9 @@ Result<Renderer::Flow> Renderer::LoopTurns(const Stmt& statement, Value loop) {
     MLC_RETURN_IF_ERROR(Assign(*statement.targets[0], state.items[state.index]));
     MLC_ASSIGN_OR_RETURN(Flow flow, Execute(statement.bodies[0]));
     if (flow == Flow::kBreak) break;
+    completed = completed || flow == Flow::kNormal;
   }
-  return Flow::kNormal;
+  return completed;
 }
 
 Result<Renderer::Flow> Renderer::With(const Stmt& statement) {

@@ -62,6 +62,7 @@ Result<Value> Replace(Runtime& runtime, const Value& value, const Bound& argumen
   if (arguments.given(2)) {
     MLC_ASSIGN_OR_RETURN(count, arguments.Int(2, -1));
   }
+  MLC_RETURN_IF_ERROR(runtime.ChargeSearch(text, from));
   std::optional<std::string> out = ReplaceText(text, from, to, count, kMaxTextBytes);
   if (!out) return InvalidArgument("a string is too long");
   return runtime.Text(std::move(*out));

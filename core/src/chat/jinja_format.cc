@@ -257,8 +257,10 @@ class PercentFormatter {
       MLC_RETURN_IF_ERROR(Conversion());
       if (out_.size() > kMaxTextBytes) return InvalidArgument("a string is too long");
     }
-    bool unused = single_ ? !mapping_ && !values_.is_sequence() && next_ == 0
-                          : next_ < values_.sequence().items.size();
+    // Python does not miss the use of an argument that could be a mapping: one with subscripts.
+    bool subscripted = mapping_ || values_.is_undefined() ||
+                       (values_.is_sequence() && values_.sequence().indexable());
+    bool unused = single_ ? !subscripted && next_ == 0 : next_ < values_.sequence().items.size();
     if (unused) return InvalidArgument("not all arguments converted during string formatting");
     return std::move(out_);
   }

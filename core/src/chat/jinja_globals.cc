@@ -8,7 +8,7 @@ namespace mlc::jinja {
 
 namespace {
 
-constexpr int64_t kMaxRange = 100'000;  // jinja2's sandbox has the same bound
+constexpr uint64_t kMaxRange = 100'000;  // jinja2's sandbox has the same bound
 
 Result<Value> RaiseException(Runtime&, Arguments arguments) {
   MLC_ASSIGN_OR_RETURN(BoundArguments bound,
@@ -25,6 +25,15 @@ Result<Value> StrftimeNow(Runtime& runtime, Arguments arguments) {
   return runtime.Text(FormatTime(format, runtime.clock()()));
 }
 
+// In unsigned numbers, where the span of any two integers fits.
+uint64_t RangeLength(int64_t start, int64_t stop, int64_t step) {
+  bool up = step > 0;
+  if (up ? start >= stop : start <= stop) return 0;
+  uint64_t low = static_cast<uint64_t>(up ? start : stop), high = up ? stop : start;
+  uint64_t stride = up ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  return (high - low - 1) / stride + 1;
+}
+
 Result<Value> Range(Runtime& runtime, Arguments arguments) {
   const char* signature = arguments.positional.size() == 1 ? "stop" : "start stop step?";
   if (!arguments.named.empty()) return InvalidArgument("range() takes no keyword arguments");
@@ -39,19 +48,12 @@ Result<Value> Range(Runtime& runtime, Arguments arguments) {
   range->start = single ? 0 : first;
   range->stop = single ? first : second;
   if (range->step == 0) return InvalidArgument("range() arg 3 must not be zero");
-  // In doubles, since the span and the step of a hostile range may overflow.
-  double span = (static_cast<double>(range->stop) - static_cast<double>(range->start)) /
-                static_cast<double>(range->step);
-  if (span > kMaxRange) return InvalidArgument("range too big: more than 100000 items");
-  MLC_RETURN_IF_ERROR(runtime.Charge(span > 0 ? static_cast<size_t>(span) / 4 : 0));
-  MLC_RETURN_IF_ERROR(
-      runtime.ChargeBytes(span > 0 ? static_cast<size_t>(span) * sizeof(Value) : 0));
-  int64_t value = range->start;
-  bool up = range->step > 0;
-  while (span > 0 && (up ? value < range->stop : value > range->stop)) {
-    range->items.emplace_back(value);
-    if (__builtin_add_overflow(value, range->step, &value)) break;
-  }
+  uint64_t count = RangeLength(range->start, range->stop, range->step);
+  if (count > kMaxRange) return InvalidArgument("range too big: more than 100000 items");
+  MLC_RETURN_IF_ERROR(runtime.Charge(count / 4));
+  MLC_RETURN_IF_ERROR(runtime.ChargeBytes(count * sizeof(Value)));
+  for (uint64_t i = 0; i < count; ++i)
+    range->items.emplace_back(range->start + static_cast<int64_t>(i) * range->step);
   range->weight = range->items.size() + 1;
   return Value(std::shared_ptr<const Sequence>(std::move(range)));
 }

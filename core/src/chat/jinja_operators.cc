@@ -244,7 +244,7 @@ Result<bool> Contains(Runtime& runtime, const Value& container, const Value& ite
     if (!item.is_string())
       return InvalidArgument(std::string("'in <string>' requires string as left operand, not ") +
                              TypeName(item));
-    MLC_RETURN_IF_ERROR(runtime.Charge(container.as_string().size() / 32));
+    MLC_RETURN_IF_ERROR(runtime.ChargeSearch(container.as_string(), item.as_string()));
     return container.as_string().find(item.as_string()) != std::string::npos;
   }
   if (container.is_dict()) {

@@ -58,7 +58,7 @@ class Renderer : public Runtime {
   Result<Flow> If(const Stmt& statement);
   Result<Flow> For(const Stmt& statement);
   Result<Items> LoopItems(const Stmt& statement);
-  Result<Flow> LoopTurns(const Stmt& statement, Value loop);
+  Result<bool> LoopTurns(const Stmt& statement, Value loop);
   Result<Flow> With(const Stmt& statement);
   Result<Flow> SetBlock(const Stmt& statement);
   Result<Flow> FilterBlock(const Stmt& statement);

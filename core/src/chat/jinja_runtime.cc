@@ -21,6 +21,10 @@ Status Runtime::ChargeBytes(size_t bytes) {
   return {};
 }
 
+Status Runtime::ChargeSearch(std::string_view text, std::string_view needle) {
+  return Charge((text.size() / 64 + 1) * (needle.size() / 64 + 1));
+}
+
 Result<Value> Runtime::Text(std::string text, bool markup) {
   if (text.size() > kMaxTextBytes) return InvalidArgument("a string is too long");
   MLC_RETURN_IF_ERROR(Charge(text.size() / 64));
@@ -359,13 +363,9 @@ Result<Value> GetSlice(Runtime& runtime, const Value& value, const Value& start,
   if (value.is_undefined()) return UndefinedError(value);
   bool sequence = value.is_sequence() && value.sequence().indexable();
   if (!value.is_string() && !sequence) {
-    return Value::Undefined(std::string("'") + TypeName(value) + "' object is not subscriptable");
+    return InvalidArgument(std::string("'") + TypeName(value) + "' object cannot be sliced");
   }
   MLC_ASSIGN_OR_RETURN(int64_t length, Length(value));
-  // A slice with bounds that are no integers is a TypeError, which jinja2 turns into undefined.
-  for (const Value* bound : {&start, &stop, &step}) {
-    if (!bound->is_none() && !bound->is_int()) return Value::Undefined("the slice is undefined");
-  }
   MLC_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(length, start, stop, step));
   if (value.is_string()) return SliceText(runtime, value.text(), bounds);
   MLC_RETURN_IF_ERROR(runtime.Charge(bounds.count));

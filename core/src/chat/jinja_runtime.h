@@ -62,6 +62,8 @@ class Runtime {
 
   Status Charge(size_t steps);
   Status ChargeBytes(size_t bytes);
+  // For looking for `needle` in `text`, which may compare all of it at each place.
+  Status ChargeSearch(std::string_view text, std::string_view needle);
   const Clock& clock() const { return clock_; }
 
   // Values made during the render, charged for.

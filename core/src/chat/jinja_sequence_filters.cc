@@ -33,7 +33,6 @@ Result<Value> First(Runtime& runtime, const Value& value, const Bound&) {
 Result<Value> Last(Runtime& runtime, const Value& value, const Bound&) {
   if (value.is_sequence() && !value.sequence().sized())
     return InvalidArgument("'generator' object is not reversible");
-  if (value.is_undefined()) return InvalidArgument("'Undefined' object is not reversible");
   if (value.is_sequence() && !value.sequence().items.empty()) return value.sequence().items.back();
   MLC_ASSIGN_OR_RETURN(Items items, Iterate(runtime, value));
   if (items.empty()) return Value::Undefined("No last item, sequence was empty.");
@@ -83,13 +82,14 @@ Result<Value> Reverse(Runtime& runtime, const Value& value, const Bound&) {
 }
 
 Result<Value> Batch(Runtime& runtime, const Value& value, const Bound& arguments) {
-  MLC_ASSIGN_OR_RETURN(Items items, Iterate(runtime, value));
+  Result<Items> items = Iterate(runtime, value);
+  if (!items.ok()) return runtime.Iterator({}, items.status());
   // jinja2 compares the batch's length with the count, so that 0 and less give one batch.
   int64_t size = 0;
   if (arguments.at(0).is_number()) size = static_cast<int64_t>(arguments.at(0).as_double());
   if (size > 1'000'000) return InvalidArgument("a batch is too large");
   Items batches, batch;
-  for (Value& item : items) {
+  for (Value& item : *items) {
     if (!batch.empty() && static_cast<int64_t>(batch.size()) == size) {
       MLC_ASSIGN_OR_RETURN(Value full, runtime.List(std::move(batch)));
       batches.push_back(std::move(full));
@@ -107,18 +107,19 @@ Result<Value> Batch(Runtime& runtime, const Value& value, const Bound& arguments
 }
 
 Result<Value> Slice(Runtime& runtime, const Value& value, const Bound& arguments) {
-  MLC_ASSIGN_OR_RETURN(Items items, Iterate(runtime, value));
+  Result<Items> items = Iterate(runtime, value);
+  if (!items.ok()) return runtime.Iterator({}, items.status());
   MLC_ASSIGN_OR_RETURN(int64_t slices, arguments.Int(0, 1));
   if (slices == 0) return runtime.Iterator({}, InvalidArgument("division by zero"));
   if (slices > 100'000) return InvalidArgument("too many slices");
-  int64_t length = static_cast<int64_t>(items.size()), offset = 0;
+  int64_t length = static_cast<int64_t>(items->size()), offset = 0;
   int64_t per_slice = slices > 0 ? length / slices : 0, extra = slices > 0 ? length % slices : 0;
   Items parts;
   for (int64_t i = 0; i < slices; ++i) {
     int64_t start = offset + i * per_slice;
     if (i < extra) ++offset;
     int64_t end = offset + (i + 1) * per_slice;
-    Items part(items.begin() + start, items.begin() + end);
+    Items part(items->begin() + start, items->begin() + end);
     if (arguments.given(1) && i >= extra) part.push_back(arguments.at(1));
     MLC_ASSIGN_OR_RETURN(Value made, runtime.List(std::move(part)));
     parts.push_back(std::move(made));
@@ -234,9 +235,10 @@ Result<Value> Extreme(Runtime& runtime, const Value& value, const Bound& argumen
 }
 
 Result<Value> Unique(Runtime& runtime, const Value& value, const Bound& arguments) {
-  MLC_ASSIGN_OR_RETURN(Items items, Iterate(runtime, value));
+  Result<Items> items = Iterate(runtime, value);
+  if (!items.ok()) return runtime.Iterator({}, items.status());
   MLC_ASSIGN_OR_RETURN(std::vector<Keyed> keyed,
-                       WithKeys(runtime, items, OrNone(arguments, 1), arguments.truth(0)));
+                       WithKeys(runtime, *items, OrNone(arguments, 1), arguments.truth(0)));
   Items unique;
   Dict seen;
   for (Keyed& entry : keyed) {

@@ -24,6 +24,13 @@ struct Call {
 
 using Handler = Result<Value> (*)(const Call&);
 
+// The string to look for, charged for.
+Result<std::string> Needle(const Call& call) {
+  MLC_ASSIGN_OR_RETURN(std::string needle, call.arguments.String(0, ""));
+  MLC_RETURN_IF_ERROR(call.runtime.ChargeSearch(call.text(), needle));
+  return needle;
+}
+
 // Case.
 
 std::string SwapCase(std::string_view text) {
@@ -83,15 +90,16 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 
 struct Window {
   std::string_view text;
-  int64_t start;       // in code points
-  size_t byte_offset;  // of the window in the whole string
-  bool valid;          // start lies inside the string; otherwise nothing is found
+  int64_t start;  // in code points
+  bool valid;     // start lies inside the string; otherwise nothing is found
 };
 
 // The part text[start:stop] that find, count, startswith, ... look at.
 Result<Window> GetWindow(const Call& call, size_t first) {
   const BoundArguments& arguments = call.arguments;
   const std::string& text = call.text();
+  if (!arguments.given(first) && !arguments.given(first + 1)) return Window{text, 0, true};
+  MLC_RETURN_IF_ERROR(call.runtime.Charge(text.size() / 8));
   int64_t length = static_cast<int64_t>(call.self.text().length);
   auto clip = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + length : i, 0, length); };
   MLC_ASSIGN_OR_RETURN(int64_t start,
@@ -106,7 +114,7 @@ Result<Window> GetWindow(const Call& call, size_t first) {
     DecodeUtf8(text, &end);
     if (i + 1 == start) begin = end;
   }
-  return Window{std::string_view(text).substr(begin, end - begin), start, begin, valid};
+  return Window{std::string_view(text).substr(begin, end - begin), start, valid};
 }
 
 Result<Value> Affix(const Call& call) {
@@ -135,7 +143,7 @@ Result<Value> RemoveAffix(const Call& call) {
 // Searches.
 
 Result<Value> Find(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(std::string needle, call.arguments.String(0, ""));
+  MLC_ASSIGN_OR_RETURN(std::string needle, Needle(call));
   MLC_ASSIGN_OR_RETURN(Window window, GetWindow(call, 1));
   bool backwards = call.name[0] == 'r';
   size_t at = !window.valid ? std::string_view::npos
@@ -148,7 +156,7 @@ Result<Value> Find(const Call& call) {
 }
 
 Result<Value> Count(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(std::string needle, call.arguments.String(0, ""));
+  MLC_ASSIGN_OR_RETURN(std::string needle, Needle(call));
   MLC_ASSIGN_OR_RETURN(Window window, GetWindow(call, 1));
   if (!window.valid) return Value(0);
   if (needle.empty()) return Value(static_cast<int64_t>(CountCodePoints(window.text)) + 1);
@@ -240,7 +248,7 @@ Result<Value> Split(const Call& call) {
     return MakeParts(
         call, right ? SplitAtSpaceFromRight(call.text(), limit) : SplitAtSpace(call.text(), limit));
   }
-  MLC_ASSIGN_OR_RETURN(std::string separator, call.arguments.String(0, ""));
+  MLC_ASSIGN_OR_RETURN(std::string separator, Needle(call));
   if (separator.empty()) return InvalidArgument("empty separator");
   return MakeParts(call, right ? SplitAtFromRight(call.text(), separator, limit)
                                : SplitAt(call.text(), separator, limit));
@@ -251,7 +259,7 @@ Result<Value> Lines(const Call& call) {
 }
 
 Result<Value> Partition(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(std::string separator, call.arguments.String(0, ""));
+  MLC_ASSIGN_OR_RETURN(std::string separator, Needle(call));
   if (separator.empty()) return InvalidArgument("empty separator");
   std::string_view text = call.text();
   bool right = call.name == "rpartition";
@@ -284,7 +292,7 @@ Result<Value> Join(const Call& call) {
 }
 
 Result<Value> Replace(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(std::string from, call.arguments.String(0, ""));
+  MLC_ASSIGN_OR_RETURN(std::string from, Needle(call));
   MLC_ASSIGN_OR_RETURN(std::string to, call.arguments.String(1, ""));
   MLC_ASSIGN_OR_RETURN(int64_t count, call.arguments.Int(2, -1));
   std::optional<std::string> out = ReplaceText(call.text(), from, to, count, kMaxTextBytes);
