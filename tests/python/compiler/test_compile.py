@@ -123,3 +123,15 @@ def test_a_library_opens_with_its_trailer(tmp_path):
     weights, _ = random_weights(library_spec(CONFIG).config, quantization.get("q4f32_1"))
     runner = Runner.open(tmp_path / "tiny.so", weights)
     assert runner.forward([("a", [1, 2])]).shape == (2, 99)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "expected"), [("avx512f", "x86-64-v3"), ("avx512f avx2", "x86-64-v2"), ("", None)]
+)
+def test_features_that_a_virtual_machine_hides_are_not_used(monkeypatch, hidden, expected):
+    usable = targets._usable_features()
+    if "avx512f" not in usable:
+        pytest.skip("needs a processor with AVX-512")
+    monkeypatch.setattr(targets, "_usable_features", lambda: usable - set(hidden.split()))
+    device = targets.host()
+    assert expected is None or device.mcpu == expected

@@ -8,13 +8,13 @@ from typing import Any
 
 import tvm
 
+from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
 from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.targets import Device
 
 SCHEMA_VERSION = 1
-PAGE_SIZE = 16
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 
 

@@ -10,7 +10,7 @@ that have no kernels here yet are refused with the list of those that have.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
@@ -103,7 +103,25 @@ def host() -> Device:
     cpu = codegen.llvm_get_system_cpu()
     target = tvm.target.Target({"kind": "llvm", "mcpu": cpu})
     features = {str(name) for name in codegen.llvm_get_cpu_features(target)}
+    usable = _usable_features()
+    if usable and not {"avx2", "avx512f"} & features <= usable:
+        return replace(PRESETS[_x86_level(usable)], name="cpu")
     return Device(name="cpu", mcpu=cpu, vectors=_vector_unit(platform.machine(), features))
+
+
+def _usable_features() -> set[str]:
+    """What the system lets programs use; a virtual machine may hide what its processor has."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((set(line.split()) for line in file if line.startswith("flags")), set())
+    except OSError:
+        return set()
+
+
+def _x86_level(usable: set[str]) -> str:
+    if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= usable:
+        return "x86-64-v4"
+    return "x86-64-v3" if {"avx2", "fma", "f16c", "bmi2"} <= usable else "x86-64-v2"
 
 
 def _vector_unit(machine: str, features: set[str]) -> VectorUnit:

@@ -4,11 +4,11 @@ A model asks for layers once and calls them on Relax expressions inside `functio
 
     nn = Builder(scheme, device, family.weight_map(config))
     norm = nn.rms_norm("model.norm", 576, eps=1e-5)
-    with nn.function("final", {"x": tensor(("n", 576))}) as f:
+    with nn.function("final", {"x": Input(("n", 576))}, bounds={"n": 2048}) as f:
         f.result = norm(f["x"])
 
-Each kernel is emitted once, however many layers call it. A layer that the model builds twice is the
-same layer; a name that the weight map does not hold is a mistake of the model's file.
+Each kernel is emitted once, however many layers call it. A weight that the weight map does not hold
+is a mistake in the model's file (KeyError).
 """
 
 from __future__ import annotations
