@@ -1,0 +1,429 @@
+#include "chat/chat_engine.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <thread>
+
+#include "base/utf8.h"
+#include "chat/test_model.h"
+
+namespace mlc {
+namespace {
+
+using testing::Bytes;
+using testing::ChatBundle;
+using testing::ChatInfo;
+using testing::HiJson;
+using testing::kByteVocab;
+using testing::kEnd;
+
+// What one request got, from the callback thread.
+class Answer {
+ public:
+  ChatCallback Callback() {
+    return [this](ChatEventKind kind, const std::string& json) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      EXPECT_FALSE(ended_) << "an event after the last";
+      if (kind == ChatEventKind::kChunk) chunks_.push_back(*Json::Parse(json));
+      if (kind != ChatEventKind::kChunk) {
+        ended_ = true;
+        last_kind_ = kind;
+        if (!json.empty()) last_ = *Json::Parse(json);
+      }
+      changed_.notify_all();
+    };
+  }
+  bool WaitForEnd() {
+    return Wait([this] { return ended_; });
+  }
+  bool WaitForChunk() {
+    return Wait([this] { return ended_ || !chunks_.empty(); });
+  }
+
+  // Once it has ended:
+  const std::vector<Json>& chunks() const { return chunks_; }
+  ChatEventKind last_kind() const { return last_kind_; }
+  const Json& last() const { return last_; }
+  std::string Code() const { return last_.Find("error")->Find("code")->as_string(); }
+  const Json& Choice(size_t index = 0) const { return last_.Find("choices")->as_array()[index]; }
+  std::string Content(size_t index = 0) const {
+    return Choice(index).Find("message")->Find("content")->as_string();
+  }
+  std::string Streamed() const {
+    std::string text;
+    for (const Json& chunk : chunks_) {
+      for (const Json& choice : chunk.Find("choices")->as_array()) {
+        const Json* content = choice.Find("delta")->Find("content");
+        if (content != nullptr && content->is_string()) text += content->as_string();
+      }
+    }
+    return text;
+  }
+
+ private:
+  template <typename Condition>
+  bool Wait(Condition condition) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), condition);
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Json> chunks_;
+  bool ended_ = false;
+  ChatEventKind last_kind_ = ChatEventKind::kChunk;
+  Json last_;
+};
+
+class ChatEngineTest : public ::testing::Test {
+ protected:
+  ChatEngineTest() : engine_(*ChatEngine::Create(R"({"num_threads": 1})")) {}
+
+  // A model that answers "Hi" with `reply`, at any temperature.
+  void LoadReply(const std::string& reply) {
+    LoadScript(
+        [script = FakeModel::Reply(2, Bytes(reply), kEnd)](const auto& history, float* logits) {
+          script(history, logits);
+          for (int token = 0; token < kByteVocab; ++token) logits[token] *= 10;
+        });
+  }
+  void LoadScript(FakeModel::Script script) {
+    Status status = engine_->LoadModel(std::make_unique<FakeModel>(ChatInfo(), std::move(script)),
+                                       ChatBundle(), "fake");
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  // A model whose answers only end by max_tokens or by abort.
+  void LoadEndless() {
+    LoadScript([](const auto& history, float* logits) { logits['a' + history.size() % 26] = 20; });
+  }
+  RequestId Submit(const std::string& members, Answer* answer,
+                   const char* route = "chat.completions") {
+    Result<RequestId> id = engine_->Submit(route, HiJson(members), answer->Callback());
+    EXPECT_TRUE(id.ok()) << members << ": " << id.status().message();
+    return id.ok() ? *id : 0;
+  }
+  // Submits and waits for the end.
+  void Ask(const std::string& members, Answer* answer) {
+    Submit(members, answer);
+    ASSERT_TRUE(answer->WaitForEnd());
+  }
+  Status Refusal(const std::string& json, const char* route = "chat.completions") {
+    Result<RequestId> id = engine_->Submit(route, json, [](ChatEventKind, const std::string&) {
+      ADD_FAILURE() << "an event of a refused request";
+    });
+    EXPECT_FALSE(id.ok()) << json;
+    return id.ok() ? Status() : id.status();
+  }
+
+  std::unique_ptr<ChatEngine> engine_;
+};
+
+TEST_F(ChatEngineTest, AWholeAnswer) {
+  LoadReply("hello");
+  Answer answer;
+  Ask("", &answer);
+  EXPECT_EQ(answer.last_kind(), ChatEventKind::kResult);
+  EXPECT_TRUE(answer.chunks().empty());
+  EXPECT_EQ(answer.Content(), "hello");
+  EXPECT_EQ(answer.Choice().Find("finish_reason")->as_string(), "stop");
+  EXPECT_EQ(answer.last().Find("model")->as_string(), "fake");
+  EXPECT_EQ(answer.last().Find("usage")->Find("total_tokens")->as_int(), 8);
+  EXPECT_TRUE(protocol::ChatCompletion::Parse(answer.last()).ok());
+}
+
+TEST_F(ChatEngineTest, AStreamedAnswer) {
+  LoadReply("hello");
+  Answer answer;
+  Ask(R"("stream": true, "stream_options": {"include_usage": true})", &answer);
+  EXPECT_EQ(answer.last_kind(), ChatEventKind::kDone);
+  EXPECT_EQ(answer.Streamed(), "hello");
+  ASSERT_GE(answer.chunks().size(), 3u);
+  for (const Json& chunk : answer.chunks()) {
+    EXPECT_TRUE(protocol::ChatCompletionChunk::Parse(chunk).ok()) << chunk.Dump();
+    EXPECT_EQ(*chunk.Find("id"), *answer.chunks()[0].Find("id"));
+  }
+  const Json& usage = answer.chunks().back();
+  EXPECT_TRUE(usage.Find("choices")->as_array().empty());
+  EXPECT_EQ(usage.Find("usage")->Find("completion_tokens")->as_int(), 6);
+}
+
+TEST_F(ChatEngineTest, CodePointsAreNeverCut) {
+  const std::string reply = "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+  LoadReply(reply);
+  Answer answer;
+  Ask(R"("stream": true)", &answer);
+  EXPECT_EQ(answer.Streamed(), reply);
+  for (const Json& chunk : answer.chunks()) EXPECT_TRUE(IsValidUtf8(chunk.Dump()));
+}
+
+TEST_F(ChatEngineTest, LogprobsOfEveryToken) {
+  LoadScript(FakeModel::Reply(2, Bytes("ab"), kEnd));
+  Answer answer;
+  Ask(R"("logprobs": true, "top_logprobs": 2, "temperature": 0)", &answer);
+  const Json::Array& content = answer.Choice().Find("logprobs")->Find("content")->as_array();
+  ASSERT_EQ(content.size(), 2u);
+  EXPECT_EQ(content[0].Find("token")->as_string(), "a");
+  EXPECT_EQ(content[0].Find("top_logprobs")->as_array().size(), 2u);
+  EXPECT_NEAR(content[0].Find("logprob")->as_double(), -std::log(1 + 257 * std::exp(-10.0)), 1e-5);
+}
+
+TEST_F(ChatEngineTest, StopStringsAndLimits) {
+  LoadReply("one two three");
+  Answer stopped, cut;
+  Ask(R"("stop": [" three", "wo"])", &stopped);
+  EXPECT_EQ(stopped.Content(), "one t");
+  EXPECT_EQ(stopped.Choice().Find("finish_reason")->as_string(), "stop");
+  Ask(R"("max_tokens": 3)", &cut);
+  EXPECT_EQ(cut.Content(), "one");
+  EXPECT_EQ(cut.Choice().Find("finish_reason")->as_string(), "length");
+}
+
+// A model that says anything, hot: the grammar alone makes it JSON.
+TEST_F(ChatEngineTest, JsonModeIsJson) {
+  LoadScript([](const std::vector<int32_t>& history, float* logits) {
+    FakeModel::HashOfHistory(kByteVocab)(history, logits);
+    for (char c : {'"', '}', ']', ':'}) logits[static_cast<int>(c)] = 5;  // so that it ends
+    logits['\\'] = -50;  // half of a surrogate pair may be escaped, which JSON leaves open
+  });
+  int complete = 0;
+  for (int seed = 0; seed < 20; ++seed) {
+    Answer answer;
+    Ask(R"("temperature": 1.5, "response_format": {"type": "json_object"}, "max_tokens": 400,
+           "seed": )" +
+            std::to_string(seed),
+        &answer);
+    ASSERT_EQ(answer.last_kind(), ChatEventKind::kResult) << answer.last().Dump();
+    if (answer.Choice().Find("finish_reason")->as_string() == "length") continue;
+    ++complete;
+    Result<Json> json = Json::Parse(answer.Content());
+    ASSERT_TRUE(json.ok()) << json.status().message() << ": " << answer.Content();
+    EXPECT_TRUE(json->is_object());
+  }
+  EXPECT_GE(complete, 15);
+}
+
+TEST_F(ChatEngineTest, ASchemaIsFollowed) {
+  LoadScript([](const auto&, float* logits) { logits['7'] = 3; });
+  Answer answer;
+  Ask(R"("max_tokens": 100, "temperature": 1, "seed": 4, "response_format": {"type": "json_schema",
+         "json_schema": {"name": "n", "schema": {"type": "object", "properties":
+         {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": false}}})",
+      &answer);
+  Result<Json> json = Json::Parse(answer.Content());
+  ASSERT_TRUE(json.ok()) << answer.Content();
+  EXPECT_TRUE(json->Find("ok")->is_bool());
+}
+
+TEST_F(ChatEngineTest, WithoutAModelEverythingSaysSo) {
+  EXPECT_EQ(Refusal(HiJson()).reason(), "model_not_loaded");
+  EXPECT_EQ(Refusal(R"({"text": "x"})", "tokenize").reason(), "model_not_loaded");
+  EXPECT_EQ(engine_->MetricsJson().status().reason(), "model_not_loaded");
+  EXPECT_EQ(engine_->Pause(true).reason(), "model_not_loaded");
+  EXPECT_EQ(engine_->Reset().reason(), "model_not_loaded");
+  EXPECT_TRUE(engine_->Abort(1).ok());
+  EXPECT_TRUE(engine_->Unload().ok());
+}
+
+TEST_F(ChatEngineTest, WrongRequestsAreRefusedWithoutAnEvent) {
+  LoadReply("hello");
+  EXPECT_EQ(Refusal("{").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Refusal("[]").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Refusal("{}").param(), "messages");
+  EXPECT_EQ(Refusal(HiJson(R"("temperature": 3)")).param(), "temperature");
+  EXPECT_EQ(Refusal(HiJson(R"("n": 0)")).param(), "n");
+  EXPECT_EQ(Refusal(HiJson(), "embeddings").param(), "route");
+  EXPECT_EQ(Refusal(HiJson(), "").code(), StatusCode::kNotFound);
+  std::string long_text(600, 'x');
+  Status too_long = Refusal(R"({"messages": [{"role": "user", "content": ")" + long_text + "\"}]}");
+  EXPECT_EQ(too_long.reason(), "context_length_exceeded");
+}
+
+TEST_F(ChatEngineTest, TheSmallRoutes) {
+  LoadReply("hello");
+  auto ask = [this](const char* route, const std::string& json) {
+    Answer answer;
+    Result<RequestId> id = engine_->Submit(route, json, answer.Callback());
+    EXPECT_TRUE(id.ok()) << route << ": " << id.status().message();
+    EXPECT_TRUE(answer.WaitForEnd());
+    EXPECT_EQ(answer.last_kind(), ChatEventKind::kResult);
+    return answer.last().Dump();
+  };
+  EXPECT_EQ(ask("tokenize", R"({"text": "ab<end>"})"), R"({"tokens":[97,98,256],"count":3})");
+  EXPECT_EQ(ask("detokenize", R"({"tokens": [97, 256, 98]})"), R"({"text":"ab"})");
+  EXPECT_EQ(ask("detokenize", R"({"tokens": [97, 256], "skip_special_tokens": false})"),
+            R"({"text":"a<end>"})");
+  EXPECT_EQ(ask("render", HiJson()), R"({"prompt":"Hi"})");
+  for (const char* bad : {R"({"tokens": "x"})", R"({"tokens": [-1]})", R"({"tokens": [258]})",
+                          R"({"tokens": [1.5]})", "{}"}) {
+    EXPECT_EQ(Refusal(bad, "detokenize").param(), "tokens") << bad;
+  }
+  EXPECT_EQ(Refusal("{}", "tokenize").param(), "text");
+}
+
+TEST_F(ChatEngineTest, AbortInMidStream) {
+  LoadEndless();
+  Answer answer;
+  RequestId id = Submit(R"("stream": true, "n": 3)", &answer);
+  ASSERT_TRUE(answer.WaitForChunk());
+  EXPECT_TRUE(engine_->Abort(id).ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  // It may have come to its end first.
+  if (answer.last_kind() == ChatEventKind::kError) {
+    EXPECT_EQ(answer.Code(), "request_cancelled");
+  }
+  Answer next;
+  Ask(R"("max_tokens": 2)", &next);
+  EXPECT_EQ(next.Content(), "cd");
+}
+
+TEST_F(ChatEngineTest, AbortOfWhatWaitsWhilePaused) {
+  LoadEndless();
+  ASSERT_TRUE(engine_->Pause(true).ok());
+  Answer answer;
+  RequestId id = Submit(R"("stream": true)", &answer);
+  ASSERT_TRUE(engine_->Abort(id).ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  EXPECT_EQ(answer.last_kind(), ChatEventKind::kError);
+  EXPECT_EQ(answer.Code(), "request_cancelled");
+  EXPECT_TRUE(engine_->Pause(false).ok());
+}
+
+TEST_F(ChatEngineTest, UnloadInMidStreamEndsEveryRequest) {
+  LoadEndless();
+  Answer answers[6];
+  ASSERT_TRUE(engine_->Pause(true).ok());
+  for (Answer& answer : answers) Submit(R"("stream": true)", &answer);
+  ASSERT_TRUE(engine_->Unload().ok());
+  for (Answer& answer : answers) {
+    ASSERT_TRUE(answer.WaitForEnd());  // before Unload returned
+    EXPECT_EQ(answer.Code(), "model_unloaded");
+  }
+  EXPECT_EQ(Refusal(HiJson()).reason(), "model_not_loaded");
+  LoadReply("again");
+  Answer answer;
+  Ask("", &answer);
+  EXPECT_EQ(answer.Content(), "again");
+}
+
+TEST_F(ChatEngineTest, LoadingReplacesAModelInMidStream) {
+  LoadEndless();
+  Answer running;
+  Submit(R"("stream": true)", &running);
+  LoadReply("new");
+  ASSERT_TRUE(running.WaitForEnd());
+  Answer answer;
+  Ask("", &answer);
+  EXPECT_EQ(answer.Content(), "new");
+}
+
+TEST_F(ChatEngineTest, ResetAbortsAndClearsTheMetrics) {
+  LoadEndless();
+  ASSERT_TRUE(engine_->Pause(true).ok());
+  Answer answer;
+  Submit("", &answer);
+  ASSERT_TRUE(engine_->Reset().ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  EXPECT_EQ(answer.Code(), "request_cancelled");
+  ASSERT_TRUE(engine_->Pause(false).ok());
+  Answer next;
+  Ask(R"("max_tokens": 2)", &next);
+  Json metrics = *Json::Parse(*engine_->MetricsJson());
+  EXPECT_EQ(metrics.Find("num_failed_requests")->as_int(), 0);
+  EXPECT_EQ(metrics.Find("num_finished_requests")->as_int(), 1);
+}
+
+TEST_F(ChatEngineTest, UnloadingWithinACallbackIsRefused) {
+  LoadReply("hello");
+  Answer answer;
+  ChatCallback sink = answer.Callback();
+  Status unload, load;
+  ASSERT_TRUE(engine_
+                  ->Submit("chat.completions", HiJson(),
+                           [&](ChatEventKind kind, const std::string& json) {
+                             unload = engine_->Unload();
+                             load = engine_->Load(R"({"model": "m", "model_lib": "l"})", nullptr);
+                             sink(kind, json);
+                           })
+                  .ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  EXPECT_EQ(unload.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(load.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(answer.Content(), "hello");
+}
+
+TEST_F(ChatEngineTest, CallbacksMaySubmit) {
+  LoadReply("hello");
+  Answer second;
+  ASSERT_TRUE(engine_
+                  ->Submit("chat.completions", HiJson(),
+                           [&](ChatEventKind, const std::string&) { Submit("", &second); })
+                  .ok());
+  ASSERT_TRUE(second.WaitForEnd());
+  EXPECT_EQ(second.Content(), "hello");
+}
+
+// Loads, unloads, requests and everything else at once; a race shows under a sanitizer.
+TEST_F(ChatEngineTest, EverythingFromManyThreads) {
+  LoadEndless();
+  std::vector<std::thread> threads;
+  std::deque<Answer> answers(4 * 12);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t, &answers] {
+      for (int i = 0; i < 12; ++i) {
+        Answer& answer = answers[static_cast<size_t>(t * 12 + i)];
+        Result<RequestId> id = engine_->Submit(
+            "chat.completions", HiJson(R"("max_tokens": 20, "stream": true)"), answer.Callback());
+        if (!id.ok()) {
+          EXPECT_EQ(id.status().reason(), "model_not_loaded");
+          continue;
+        }
+        if (i % 3 == 0) (void)engine_->Abort(*id);
+        EXPECT_TRUE(answer.WaitForEnd());
+      }
+    });
+  }
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(engine_->Unload().ok());
+    LoadEndless();
+    (void)engine_->MetricsJson();
+    (void)engine_->Reset();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(ChatEngineTest, LoadNamesWhatIsWrong) {
+  for (const char* json :
+       {"", "[]", "{}", R"({"model": 3, "model_lib": "x"})", R"({"model": "m"})"}) {
+    EXPECT_EQ(engine_->Load(json, nullptr).code(), StatusCode::kInvalidArgument) << json;
+  }
+  Status device = engine_->Load(R"({"model": "m", "model_lib": "l", "device": "tpu"})", nullptr);
+  EXPECT_EQ(device.param(), "device");
+  Status folder = engine_->Load(R"({"model": "/nowhere/m", "model_lib": "l"})", nullptr);
+  EXPECT_EQ(folder.code(), StatusCode::kNotFound);
+  EXPECT_NE(folder.message().find("/nowhere/m"), std::string::npos);
+}
+
+TEST(ChatEngineCreate, ChecksItsConfig) {
+  EXPECT_TRUE(ChatEngine::Create("{}").ok());
+  for (const char* json : {"", "[]", "null", R"({"max_num_sequence": 0})", R"({"mode": "fast"})",
+                           R"({"num_threads": 2000})"}) {
+    Result<std::unique_ptr<ChatEngine>> engine = ChatEngine::Create(json);
+    ASSERT_FALSE(engine.ok()) << json;
+    EXPECT_EQ(engine.status().code(), StatusCode::kInvalidArgument) << json;
+  }
+}
+
+TEST(ChatEngineCreate, ASettingThatCannotBeIsSaidAtLoad) {
+  auto engine = *ChatEngine::Create(R"({"speculative_mode": "eagle"})");
+  Status status = engine->LoadModel(
+      std::make_unique<FakeModel>(ChatInfo(), FakeModel::HashOfHistory(kByteVocab)), ChatBundle(),
+      "fake");
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.param(), "speculative_mode");
+}
+
+}  // namespace
+}  // namespace mlc
