@@ -60,14 +60,16 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  constexpr int kPooledAllocator = 2;  // tvm::runtime::memory::AllocatorType::kPooled
+  // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
+  // it has seen, and every prompt length is a size.
+  constexpr int kNaiveAllocator = 1;
   MLC_RETURN_IF_ERROR(CatchTvm(path, [&] {
     impl->executable = ffi::Module::LoadFromFile(path);
     ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
     impl->vm = load().cast<ffi::Module>();
     impl->vm.value()
         ->GetFunction("vm_initialization", true)
-        .value()(device.type, device.index, kPooledAllocator);
+        .value()(device.type, device.index, kNaiveAllocator);
   }));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
