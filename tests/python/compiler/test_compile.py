@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("tvm")
 
 from tiny_llama import chat_config  # noqa: E402
+from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.cli import compile as command  # noqa: E402
 from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
 from mlc_llm.compiler.options import OptimizationFlags  # noqa: E402
 from mlc_llm.compiler.trailer import fnv1a, trailer  # noqa: E402
-from mlc_llm.compiler.vm_runner import Runner  # noqa: E402
 from mlc_llm.errors import (  # noqa: E402
     CorruptFileError,
     InvalidRequestError,

@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("tvm")
 
 from tiny_llama import VARIANTS, chat_config, random_weights, tiny  # noqa: E402
+from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
-from mlc_llm.compiler.vm_runner import Runner  # noqa: E402
 
 IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
 OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]

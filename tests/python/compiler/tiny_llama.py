@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from kernel_tools import Array, stored_weight
+from vm_runner import Runner
 
 from mlc_llm.compiler import models, pipeline, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.models.rope import inverse_frequencies
-from mlc_llm.compiler.vm_runner import Runner
 
 CONFIG = {
     "model_type": "llama",
