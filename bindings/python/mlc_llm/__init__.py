@@ -16,6 +16,7 @@ from mlc_llm import errors
 from mlc_llm.errors import MLCError
 
 if TYPE_CHECKING:
+    __version__: str
     from mlc_llm.async_engine import AsyncMLCEngine
     from mlc_llm.engine import MLCEngine
 
@@ -23,7 +24,7 @@ __all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors"]
 
 
 def __getattr__(name: str) -> object:
-    """Loads the engines when they are first asked for: the toolchain's commands need no core."""
+    """What takes time to load comes when it is first asked for: the toolchain needs no core."""
     if name == "MLCEngine":
         from mlc_llm.engine import MLCEngine
 
@@ -32,4 +33,8 @@ def __getattr__(name: str) -> object:
         from mlc_llm.async_engine import AsyncMLCEngine
 
         return AsyncMLCEngine
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("mlc-llm")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

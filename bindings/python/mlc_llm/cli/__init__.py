@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 
+import mlc_llm
 from mlc_llm.errors import MLCError
 
 _COMMANDS = ("chat", "convert_weight", "gen_config", "compile")
@@ -18,6 +20,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mlc_llm", description="Run, prepare and compile language models on this device."
     )
+    parser.add_argument("--version", action="version", version=f"mlc_llm {mlc_llm.__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in _COMMANDS:
         importlib.import_module(f"mlc_llm.cli.{name}").register(subparsers)
@@ -31,18 +34,45 @@ def _refuse_planned(arguments: Sequence[str]) -> None:
 
 
 def _fail(message: str) -> int:
-    sys.stdout.flush()
+    try:
+        _flush()
+    except OSError:  # the message may be about standard output
+        _drop_output()
     print(f"Error: {message}", file=sys.stderr)
     return 1
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is None when its descriptor was closed
+        sys.stdout.flush()
+
+
+def _take_any_text() -> None:
+    """A terminal that cannot show a character shows a question mark; a request says what it is."""
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
+
+
+def _drop_output() -> None:
+    """Nobody reads standard output any more: what is buffered must not fail at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _describe(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Errors are one message, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _take_any_text()
     try:
         _refuse_planned(arguments)
         args = _parser().parse_args(arguments)
         args.run(args)
+        _flush()
         return 0
     except MLCError as error:
         return _fail(error.message)
@@ -50,8 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        return _fail(_describe(error))
     except Exception as error:  # ours to fix; the traceback is for whoever does
         if os.environ.get("MLC_LLM_DEBUG"):
             raise

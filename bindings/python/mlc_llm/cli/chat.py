@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from mlc_llm.cli.settings import parse_generation_settings, parse_overrides
+from mlc_llm.cli.settings import format_settings, parse_generation_settings, parse_overrides
 from mlc_llm.errors import MLCError
 
 HELP = """You can use the following special commands:
@@ -61,10 +61,10 @@ def run(args: argparse.Namespace) -> None:
         session = ChatSession(engine, system=args.system, settings=settings)
         if args.prompt is not None:
             session.answer(args.prompt)
-        elif sys.stdin.isatty():
+        elif sys.stdin is not None and sys.stdin.isatty():
             _interact(session)
         else:
-            _read_pipe(session, sys.stdin)
+            _read_pipe(session, sys.stdin or ())
 
 
 class ChatSession:
@@ -96,21 +96,30 @@ class ChatSession:
             self.answer(line)
 
     def answer(self, prompt: str) -> None:
-        """Streams the answer to standard output. Ctrl-C ends the answer; what came stays."""
+        """Streams the answer to standard output. Ctrl-C ends it; what came stays in the history."""
         messages = [*self._history, {"role": "user", "content": prompt}]
         system = [{"role": "system", "content": self._system}] if self._system else []
         text = ""
-        with self._engine.chat.completions.create(
-            messages=system + messages, stream=True, **self._settings
-        ) as stream:
-            try:
+        try:
+            with self._engine.chat.completions.create(
+                messages=system + messages, stream=True, **self._settings
+            ) as stream:
                 for piece in _pieces(stream):
                     text += piece
                     print(piece, end="", flush=True)
-            except KeyboardInterrupt:
-                print(" [stopped]", end="")
-        print(flush=True)
-        self._history = [*messages, {"role": "assistant", "content": text}]
+        except KeyboardInterrupt:
+            self._end_turn(messages, text, mark=" [stopped]")
+            raise
+        except MLCError:
+            if text:
+                print(flush=True)
+            raise
+        self._end_turn(messages, text)
+
+    def _end_turn(self, messages: list[dict[str, str]], text: str, *, mark: str = "") -> None:
+        print(mark, flush=True)
+        if text:
+            self._history = [*messages, {"role": "assistant", "content": text}]
 
     def _exit(self) -> None:
         self.done = True
@@ -135,7 +144,7 @@ class ChatSession:
 
     def _set(self, text: str) -> None:
         self._settings = {**self._settings, **parse_generation_settings(text)}
-        print(f"Settings: {self._settings}")
+        print("Settings:", format_settings(self._settings) or "the model's own")
 
 
 def _pieces(stream: Any) -> Iterator[str]:
@@ -146,11 +155,13 @@ def _pieces(stream: Any) -> Iterator[str]:
 
 
 def _take_safely(session: ChatSession, line: str) -> None:
-    """A request that fails is said; the conversation goes on."""
+    """A request that fails is said; one that Ctrl-C stops has said it. The conversation goes on."""
     try:
         session.take(line)
     except MLCError as error:
         print(f"Error: {error.message}", file=sys.stderr)
+    except KeyboardInterrupt:
+        pass
 
 
 def _interact(session: ChatSession) -> None:
@@ -173,9 +184,9 @@ def _interact(session: ChatSession) -> None:
         _take_safely(session, line)
 
 
-def _read_pipe(session: ChatSession, lines: Iterator[str]) -> None:
+def _read_pipe(session: ChatSession, lines: Iterable[str]) -> None:
     """Each line is a turn. A turn that fails ends the command with its error."""
     for line in lines:
-        session.take(line.rstrip("\n"))
+        session.take(line.rstrip("\r\n"))
         if session.done:
             return

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError
 
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+def _stop_strings(text: str) -> list[str]:
+    """`stop=` with nothing behind it takes the stop strings back."""
+    return [item for item in text.split(",") if item]
+
+
 _GENERATION: dict[str, Callable[[str], Any]] = {
-    "temperature": float,
-    "top_p": float,
+    "temperature": _number,
+    "top_p": _number,
     "top_k": int,
-    "min_p": float,
-    "frequency_penalty": float,
-    "presence_penalty": float,
-    "repetition_penalty": float,
+    "min_p": _number,
+    "frequency_penalty": _number,
+    "presence_penalty": _number,
+    "repetition_penalty": _number,
     "max_tokens": int,
     "seed": int,
-    "stop": lambda text: text.split(","),
+    "stop": _stop_strings,
 }
 
 _ENGINE: dict[str, Callable[[str], Any]] = {
@@ -25,7 +39,7 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "max_total_seq_length": int,
     "prefill_chunk_size": int,
     "max_history_size": int,
-    "gpu_memory_utilization": float,
+    "gpu_memory_utilization": _number,
     "spec_draft_length": int,
     "spec_tree_width": int,
     "prefix_cache_mode": str,
@@ -43,6 +57,15 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
 def parse_generation_settings(text: str) -> dict[str, Any]:
     """ "temperature=0.5;stop=a,b" as the arguments of a request."""
     return dict(_parse(text, _GENERATION))
+
+
+def format_settings(settings: Mapping[str, Any]) -> str:
+    """Settings as `parse_generation_settings` reads them."""
+
+    def text(value: Any) -> str:
+        return ",".join(value) if isinstance(value, list) else str(value)
+
+    return ";".join(f"{name}={text(value)}" for name, value in settings.items())
 
 
 def parse_overrides(text: str) -> dict[str, Any]:
