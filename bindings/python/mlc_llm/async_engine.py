@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], C
     events: asyncio.Queue[Event] = asyncio.Queue()
 
     def callback(kind: int, text: str) -> None:
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(events.put_nowait, (kind, text))
 
     return events, callback
@@ -28,7 +29,18 @@ def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], C
 
 async def _submit(core: CoreEngine, request: Mapping[str, Any], callback: Any) -> int:
     """Off the event loop: rendering and tokenizing a long prompt takes time."""
-    return await asyncio.to_thread(core.submit, "chat.completions", request, callback)
+    loop = asyncio.get_running_loop()
+    submitted = loop.run_in_executor(None, core.submit, "chat.completions", request, callback)
+    try:
+        return await asyncio.shield(submitted)
+    except asyncio.CancelledError:  # the thread goes on and will have submitted it
+
+        def abort(done: asyncio.Future[int]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                core.abort(done.result())
+
+        submitted.add_done_callback(abort)
+        raise
 
 
 class AsyncChunkStream:

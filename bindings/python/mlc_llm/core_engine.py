@@ -30,12 +30,17 @@ _open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
 def choose_device(device: str, log: Log | None = None) -> str:
     """`auto` becomes the first device there is; others are checked. `log` gets MLC-LLM's lines."""
     probes = json.loads(_core.list_devices())
-    wanted = [
-        p for p in probes if device == "auto" or p["name"].split(":")[0] == device.split(":")[0]
-    ]
-    if not wanted:
-        known = ", ".join(p["name"].split(":")[0] for p in probes)
-        raise NotFoundError(f"unknown device '{device}'; use auto, {known}", param="device")
+    kinds = [p["name"].partition(":")[0] for p in probes]
+    kind, colon, index = device.partition(":")
+    wanted = [p for p, name in zip(probes, kinds, strict=True) if device == "auto" or name == kind]
+    if not wanted or (colon and not index.isdecimal()):
+        raise NotFoundError(
+            f"unknown device '{device}'; use auto, {', '.join(kinds)}, with an index if there are "
+            "several (cuda:1)",
+            param="device",
+        )
+    if kind == "cpu" and index.strip("0"):
+        raise NotFoundError(f"device '{device}': the CPU is one device, cpu:0", param="device")
     for probe in wanted:
         name = probe["name"] if device == "auto" or ":" not in device else device
         if log is not None:
@@ -64,6 +69,20 @@ class CoreEngine:
         config = {"mode": mode, **(engine_config or {})}
         self._handle = self._call(_core.Engine, json.dumps(config))
         _open_engines.add(self)
+        try:
+            self._load(model, model_lib, device, quantization, log)
+        except BaseException:  # the exception may live on, and this object with it
+            self.close()
+            raise
+
+    def _load(
+        self,
+        model: str | Path | None,
+        model_lib: str | Path | None,
+        device: str,
+        quantization: str | None,
+        log: Log | None,
+    ) -> None:
         self.device = choose_device(device, log)
         self.model: ResolvedModel = resolve_model(
             model,
@@ -78,7 +97,8 @@ class CoreEngine:
             "device": self.device,
             "name": self.model.name,
         }
-        self._call(self._handle.load, json.dumps(paths))
+        # The core looks for Ctrl-C whenever it reports.
+        self._call(self._handle.load, json.dumps(paths), lambda fraction, what: None)
 
     @staticmethod
     def _call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -90,8 +110,12 @@ class CoreEngine:
     def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
         """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
         try:
-            body = json.dumps(request, ensure_ascii=False, default=_dump_model, allow_nan=False)
-        except (TypeError, ValueError) as error:
+            text = json.dumps(request, ensure_ascii=False, default=_dump_model, allow_nan=False)
+            body = text.encode("utf-8")
+        except UnicodeEncodeError:
+            message = "the request's text is not valid Unicode: it holds half of a surrogate pair"
+            raise InvalidRequestError(f"{message}, as bytes that are not UTF-8 become") from None
+        except (TypeError, ValueError, RecursionError) as error:
             message = f"the request cannot be written as JSON: {error}"
             raise InvalidRequestError(message) from None
         return int(self._call(self._handle.submit, route, body, callback))
@@ -120,7 +144,7 @@ def _dump_model(value: object) -> object:
 
 
 def ends_stream(kind: int) -> bool:
-    return kind != _core.EVENT_CHUNK
+    return bool(kind != _core.EVENT_CHUNK)
 
 
 def raise_if_error(kind: int, text: str) -> None:

@@ -103,16 +103,15 @@ _BY_STATUS: dict[int, type[MLCError]] = {
 
 # Where an error comes as JSON, its `code` or else its `type` says which class it is.
 _BY_CODE: dict[str, type[MLCError]] = {
-    cls.code: cls
-    for cls in (
-        CorruptFileError,
-        UnsupportedError,
-        ResourceError,
-        CancelledError,
-        UnavailableError,
-        RateLimitError,
-    )
-} | {"model_unloaded": UnavailableError, "model_not_loaded": UnavailableError}
+    "corrupt_file": CorruptFileError,
+    "unsupported": UnsupportedError,
+    "out_of_resources": ResourceError,
+    "request_cancelled": CancelledError,
+    "unavailable": UnavailableError,
+    "queue_full": RateLimitError,
+    "model_unloaded": UnavailableError,
+    "model_not_loaded": UnavailableError,
+}
 _BY_TYPE: dict[str, type[MLCError]] = {
     "invalid_request_error": InvalidRequestError,
     "not_found_error": NotFoundError,

@@ -174,7 +174,10 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
     """Brings one file, or the rest of it, and puts it in place if its hash is right."""
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import http_get
-    from huggingface_hub.utils import build_hf_headers, disable_progress_bars
+    from huggingface_hub.utils import (  # type: ignore[attr-defined]
+        build_hf_headers,
+        disable_progress_bars,
+    )
 
     if not sys.stderr.isatty():
         disable_progress_bars("huggingface_hub.http_get")

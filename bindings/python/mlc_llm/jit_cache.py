@@ -284,7 +284,7 @@ def _error_of(answer: str, returncode: int) -> MLCError:
     """The child's typed error, or one that says how it ended."""
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
         fields = json.loads(answer.strip().splitlines()[-1])
-        kind = getattr(errors, fields["class"])
+        kind: type[MLCError] = getattr(errors, fields["class"])
         return kind(fields["message"], param=fields["param"], code=fields["code"])
     return InternalError(f"the conversion ended with status {returncode}", param="model")
 
