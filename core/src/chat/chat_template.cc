@@ -71,7 +71,7 @@ struct ChatTemplate::State {
 
 namespace {
 
-constexpr char kProbe[] = "probe-4711";
+constexpr char kProbe[] = "4711047110";  // no letters: the template may change their case
 
 Json TextParts(Json text) {
   Json part = Json::MakeObject();

@@ -1,4 +1,5 @@
 """Programs drawn from a grammar: the same text as jinja2, or an error on both sides."""
+# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ class Generator:
 
 def _shows_an_address(text: str) -> bool:
     lower = text.lower()
-    return "object at 0x" in lower or "<built-in" in lower or "<function" in lower
+    return " at 0x" in lower or "<built-in" in lower or "<function" in lower
 
 
 def _is_known_to_differ(message: str) -> bool:

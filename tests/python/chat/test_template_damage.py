@@ -1,4 +1,5 @@
 """Damaged templates and hostile programs end in a text or an error, in bounded time."""
+# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole chat templates over many conversations: the same prompt as jinja2, or an error on both sides.
+"""Whole chat templates over many conversations: the prompt of jinja2, or an error on both sides.
 
 The templates in tests/fixtures/templates are written in the manner of well-known model families.
 """
@@ -16,145 +16,22 @@ from jinja_reference import NOW, check, reference
 
 from mlc_llm import _core
 
-FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures" / "templates"
-TEMPLATES = {path.stem: path.read_text("utf-8") for path in sorted(FIXTURES.glob("*.jinja"))}
-
-
-def _message(role: str, content: Any, **more: Any) -> dict[str, Any]:
-    return {"role": role, "content": content, **more}
-
-
-def _call(name: str, arguments: dict[str, Any], id: str = "abcdef123") -> dict[str, Any]:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": 'The weather of a city.\nIn "metric" units; täglich.',
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "city": {"type": "string", "description": 'a city\'s name, e.g. "Zürich" or Paris'},
-                "days": {"type": ["integer", "null"], "default": 3},
-                "unit": {"type": "string", "enum": ["c", "f"], "nullable": True},
-                "at": {"type": "array", "items": {"type": "number"}},
-            },
-            "required": ["city"],
-        },
-    },
-}
-TIME = {
-    "type": "function",
-    "function": {
-        "name": "now",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "options": {
-                    "type": "object",
-                    "properties": {"utc": {"type": "boolean"}},
-                    "additionalProperties": {"type": "array", "items": {"type": "string"}},
-                }
-            },
-        },
-        "return": {"type": "string"},
-    },
+FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures"
+TEMPLATES = {
+    path.stem: path.read_text("utf-8") for path in sorted((FIXTURES / "templates").glob("*.jinja"))
 }
 
-USER = _message("user", "What is the capital of France?")
-ANSWER = _message("assistant", "Paris.")
-CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
-    "single": [USER],
-    "system": [_message("system", "Be brief."), USER],
-    "system_flags": [_message("system", "You are it. /no_think"), USER],
-    "system_override": [_message("system", "Only this. /system_override /think"), USER],
-    "multi": [USER, ANSWER, _message("user", "And of Italy?")],
-    "multi_system": [_message("system", "S"), USER, ANSWER, _message("user", "Why?")],
-    "ends_with_assistant": [USER, ANSWER],
-    "system_only": [_message("system", "S")],
-    "two_users": [USER, USER],
-    "starts_with_assistant": [ANSWER, USER],
-    "late_system": [USER, _message("system", "late"), USER],
-    "unknown_role": [_message("critic", "Hm."), USER],
-    "empty": [],
-    "empty_strings": [_message("system", ""), _message("user", ""), _message("assistant", "")],
-    "spaces": [_message("user", "  \n padded \t\n"), _message("assistant", "\n\n ok \n"), USER],
-    "unicode": [
-        _message("system", "Sprich Deutsch: äöüß"),
-        _message("user", "你好 😀 e\u0301 \u200b \"q\" 'a'"),
-    ],
-    "markup": [_message("user", '<b>&amp;</b> {{ 1 }} {% if %} {# #} \\n \\ "')],
-    "special_tokens": [_message("user", "<|im_end|></s>[INST]<|eot_id|>")],
-    "thinking": [
-        USER,
-        _message("assistant", "<think>\nHm, France.\n</think>\n\nParis."),
-        _message("user", "Sure?"),
-        _message("assistant", "<think>\nYes.\n</think>\n\nYes."),
-    ],
-    "reasoning_content": [
-        USER,
-        _message("assistant", "Paris.", reasoning_content="\nthinking\n", thinking="deep"),
-    ],
-    "tool_call": [
-        USER,
-        _message(
-            "assistant", None, tool_calls=[_call("get_weather", {"city": "Zürich", "at": [1, 2.5]})]
-        ),
-    ],
-    "tool_round": [
-        _message("user", "Weather?"),
-        _message("assistant", None, tool_calls=[_call("get_weather", {"city": 'Rom "x"'})]),
-        _message("tool", '{"temp": 21.5}', tool_call_id="abcdef123", name="get_weather"),
-        _message("assistant", "It is 21.5 degrees."),
-        _message("user", "Thanks"),
-    ],
-    "tool_empty_content": [
-        _message("user", "Weather?"),
-        _message("assistant", "", tool_calls=[_call("now", {})]),
-        _message("tool", "12:00", tool_call_id="abcdef123"),
-    ],
-    "tool_two_calls": [
-        _message("system", "S"),
-        _message("user", "Both?"),
-        _message(
-            "assistant",
-            "Let me see.",
-            tool_calls=[
-                _call(
-                    "get_weather", {"city": "A", "days": None, "deep": {"x": [True, {"y": 1e-7}]}}
-                ),
-                _call("now", {}, "abcdef456"),
-            ],
-        ),
-        _message("tool", "1", tool_call_id="abcdef123"),
-        _message("tool", "2", tool_call_id="abcdef456"),
-    ],
-    "tool_bad_id": [
-        _message("user", "?"),
-        _message("assistant", None, tool_calls=[_call("now", {}, "short")]),
-        _message("tool", "1", tool_call_id="short"),
-    ],
-    "tool_object_result": [
-        _message("user", "?"),
-        _message("assistant", None, tool_calls=[_call("now", {})]),
-        _message("tool", {"content": 5}, tool_call_id="abcdef123"),
-    ],
-    "parts": [
-        _message("user", [{"type": "text", "text": " one "}, {"type": "text", "text": "two"}])
-    ],
-    "image": [_message("user", [{"type": "image"}, {"type": "text", "text": "what?"}])],
-    "system_image": [
-        _message("system", [{"type": "text", "text": "S"}]),
-        _message("user", [{"type": "image"}, {"type": "text", "text": "what?"}]),
-    ],
-    "null_content": [_message("user", None)],
-    "no_content": [{"role": "user"}],
-    "no_role": [{"content": "x"}],
-    "number_content": [_message("user", 5)],
-    "long": [_message("user" if i % 2 == 0 else "assistant", f"turn {i}") for i in range(41)],
-}
+
+def _fixture(name: str) -> Any:
+    return json.loads((FIXTURES / "jinja" / name).read_text("utf-8"))
+
+
+CONVERSATIONS: dict[str, list[dict[str, Any]]] = _fixture("conversations.json")
+CONVERSATIONS["long"] = [
+    {"role": "user" if i % 2 == 0 else "assistant", "content": f"turn {i}"} for i in range(41)
+]
+USER, ANSWER = CONVERSATIONS["ends_with_assistant"]
+WEATHER, TIME = _fixture("tools.json")
 EXTRA_CONTEXTS: list[dict[str, Any]] = [
     {},
     {"enable_thinking": False, "tools_in_user_message": False, "reasoning_effort": "low"},
@@ -215,7 +92,7 @@ def test_chat_template_adds_nothing(template: str) -> None:
 def test_parts_are_joined_or_taken(template: str) -> None:
     """Content as parts never shows as a list, in no template."""
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
-    text = _rendered(TEMPLATES[template], [_message("user", parts)])
+    text = _rendered(TEMPLATES[template], [{"role": "user", "content": parts}])
     assert "one" in text and "two" in text
     assert "'type'" not in text and '"type": "text"' not in text
 
@@ -238,11 +115,11 @@ def test_arguments_as_json_text(template: str) -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_null_content_never_prints_none(template: str) -> None:
-    messages = CONVERSATIONS["tool_call"] + [_message("tool", "1", tool_call_id="abcdef123")]
+    messages = CONVERSATIONS["tool_round"][:3]
     try:
         assert "None" not in _rendered(TEMPLATES[template], messages)
     except _core.CoreError as error:
-        assert error.args[3] == "template_error"  # noqa: PT017: only the template may refuse it
+        assert error.args[3] == "template_error"  # only the template may refuse it
 
 
 def test_template_error_keeps_the_message() -> None:
