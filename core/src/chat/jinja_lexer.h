@@ -43,6 +43,9 @@ struct Token {
 // The last token is kEof. Errors name the line.
 Result<std::vector<Token>> Tokenize(std::string_view source);
 
+// The value of a string literal, quotes removed, as Python's "unicode-escape" reads it.
+Result<std::string> UnescapeLiteral(std::string_view body);
+
 // "chat template, line 12: message" as kInvalidArgument.
 Status TemplateError(int line, const std::string& message);
 

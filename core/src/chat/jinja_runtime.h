@@ -24,7 +24,7 @@ using Clock = std::function<std::tm()>;  // what strftime_now() formats
 struct Limits {
   int64_t steps = 10'000'000;
   int64_t bytes = int64_t{512} << 20;  // made in all, over one render
-  int depth = 400;                     // nested evaluations
+  int depth = 250;                     // nested evaluations; fits a stack of 512 KB
 };
 
 // The arguments of a call.

@@ -1,71 +1,28 @@
-// Methods of strings, with Python's results.
+// Methods of strings, with Python's results: searches, splits, joins, and the table of all.
+#include "chat/jinja_string_methods.h"
+
 #include <algorithm>
 #include <array>
 
 #include "base/utf8.h"
-#include "chat/jinja_runtime.h"
 #include "chat/jinja_text.h"
 
 namespace mlc::jinja {
 
 namespace {
 
-struct Call {
-  Runtime& runtime;
-  const Value& self;
-  const std::string& name;
-  const BoundArguments& arguments;
-
-  const std::string& text() const { return self.as_string(); }
-  Result<Value> Make(std::string_view result) const {
-    return runtime.Text(std::string(result), self.text().markup);
-  }
-};
-
-using Handler = Result<Value> (*)(const Call&);
+using Handler = Result<Value> (*)(const StringCall&);
 
 // The string to look for, charged for.
-Result<std::string> Needle(const Call& call) {
+Result<std::string> Needle(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string needle, call.arguments.String(0, ""));
   MLC_RETURN_IF_ERROR(call.runtime.ChargeSearch(call.text(), needle));
   return needle;
 }
 
-// Case.
-
-std::string SwapCase(std::string_view text) {
-  std::string out;
-  for (size_t pos = 0; pos < text.size();) {
-    char32_t c = DecodeUtf8(text, &pos);
-    AppendUtf8(ToUpper(c) != c ? ToUpper(c) : ToLower(c), &out);
-  }
-  return out;
-}
-
-bool IsCased(char32_t c) { return ToUpper(c) != c || ToLower(c) != c || c == 0xDF; }
-
-std::string Title(std::string_view text) {
-  std::string out;
-  bool in_word = false;
-  for (size_t pos = 0; pos < text.size();) {
-    char32_t c = DecodeUtf8(text, &pos);
-    AppendUtf8(in_word ? ToLower(c) : ToUpper(c), &out);
-    in_word = IsCased(c);
-  }
-  return out;
-}
-
-Result<Value> ChangeCase(const Call& call) {
-  if (call.name == "upper") return call.Make(Upper(call.text()));
-  if (call.name == "capitalize") return call.Make(Capitalize(call.text()));
-  if (call.name == "title") return call.Make(Title(call.text()));
-  if (call.name == "swapcase") return call.Make(SwapCase(call.text()));
-  return call.Make(Lower(call.text()));
-}
-
 // Strips, prefixes and suffixes.
 
-Result<Value> Strip(const Call& call) {
+Result<Value> Strip(const StringCall& call) {
   std::optional<std::u32string> chars;
   if (call.arguments.given(0)) {
     MLC_ASSIGN_OR_RETURN(std::string set, call.arguments.String(0, ""));
@@ -95,7 +52,7 @@ struct Window {
 };
 
 // The part text[start:stop] that find, count, startswith, ... look at.
-Result<Window> GetWindow(const Call& call, size_t first) {
+Result<Window> GetWindow(const StringCall& call, size_t first) {
   const BoundArguments& arguments = call.arguments;
   const std::string& text = call.text();
   if (!arguments.given(first) && !arguments.given(first + 1)) return Window{text, 0, true};
@@ -117,7 +74,7 @@ Result<Window> GetWindow(const Call& call, size_t first) {
   return Window{std::string_view(text).substr(begin, end - begin), start, valid};
 }
 
-Result<Value> Affix(const Call& call) {
+Result<Value> Affix(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(Window window, GetWindow(call, 1));
   const Value& argument = call.arguments.at(0);
   if (!argument.is_string() && !argument.is_tuple())
@@ -131,7 +88,7 @@ Result<Value> Affix(const Call& call) {
   return Value(false);
 }
 
-Result<Value> RemoveAffix(const Call& call) {
+Result<Value> RemoveAffix(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string affix, call.arguments.String(0, ""));
   std::string_view text = call.text();
   if (call.name == "removeprefix")
@@ -142,7 +99,7 @@ Result<Value> RemoveAffix(const Call& call) {
 
 // Searches.
 
-Result<Value> Find(const Call& call) {
+Result<Value> Find(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string needle, Needle(call));
   MLC_ASSIGN_OR_RETURN(Window window, GetWindow(call, 1));
   bool backwards = call.name[0] == 'r';
@@ -155,7 +112,7 @@ Result<Value> Find(const Call& call) {
   return InvalidArgument("substring not found");
 }
 
-Result<Value> Count(const Call& call) {
+Result<Value> Count(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string needle, Needle(call));
   MLC_ASSIGN_OR_RETURN(Window window, GetWindow(call, 1));
   if (!window.valid) return Value(0);
@@ -169,7 +126,7 @@ Result<Value> Count(const Call& call) {
 
 // Splits and joins.
 
-Result<Value> MakeParts(const Call& call, const std::vector<std::string_view>& parts) {
+Result<Value> MakeParts(const StringCall& call, const std::vector<std::string_view>& parts) {
   MLC_RETURN_IF_ERROR(call.runtime.ChargeBytes(parts.size() * (sizeof(Value) + sizeof(Text))));
   Items items;
   for (std::string_view part : parts) {
@@ -241,7 +198,7 @@ std::vector<std::string_view> SplitAtFromRight(std::string_view text, std::strin
   return parts;
 }
 
-Result<Value> Split(const Call& call) {
+Result<Value> Split(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(int64_t limit, call.arguments.Int(1, -1));
   bool right = call.name == "rsplit";
   if (!call.arguments.given(0)) {
@@ -254,11 +211,11 @@ Result<Value> Split(const Call& call) {
                                : SplitAt(call.text(), separator, limit));
 }
 
-Result<Value> Lines(const Call& call) {
+Result<Value> Lines(const StringCall& call) {
   return MakeParts(call, SplitLines(call.text(), call.arguments.truth(0)));
 }
 
-Result<Value> Partition(const Call& call) {
+Result<Value> Partition(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string separator, Needle(call));
   if (separator.empty()) return InvalidArgument("empty separator");
   std::string_view text = call.text();
@@ -278,7 +235,7 @@ Result<Value> Partition(const Call& call) {
   return call.runtime.Tuple(std::move(items));
 }
 
-Result<Value> Join(const Call& call) {
+Result<Value> Join(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(Items items, Iterate(call.runtime, call.arguments.at(0)));
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -291,103 +248,13 @@ Result<Value> Join(const Call& call) {
   return call.Make(out);
 }
 
-Result<Value> Replace(const Call& call) {
+Result<Value> Replace(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string from, Needle(call));
   MLC_ASSIGN_OR_RETURN(std::string to, call.arguments.String(1, ""));
   MLC_ASSIGN_OR_RETURN(int64_t count, call.arguments.Int(2, -1));
   std::optional<std::string> out = ReplaceText(call.text(), from, to, count, kMaxTextBytes);
   if (!out) return InvalidArgument("a string is too long");
   return call.Make(*out);
-}
-
-// Padding.
-
-Result<Value> Pad(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(int64_t width, call.arguments.Int(0, 0));
-  MLC_ASSIGN_OR_RETURN(std::string fill, call.arguments.String(1, " "));
-  if (CountCodePoints(fill) != 1) return InvalidArgument("the fill must be one character");
-  int64_t length = static_cast<int64_t>(call.self.text().length);
-  if (width > static_cast<int64_t>(kMaxTextBytes / 4))
-    return InvalidArgument("a string is too long");
-  int64_t total = std::max<int64_t>(width - length, 0), left = 0;
-  if (call.name == "rjust") left = total;
-  if (call.name == "center") left = total / 2 + (total & width & 1);  // as CPython rounds
-  std::string out;
-  for (int64_t i = 0; i < left; ++i) out += fill;
-  out += call.text();
-  for (int64_t i = left; i < total; ++i) out += fill;
-  return call.Make(out);
-}
-
-Result<Value> ZeroFill(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(int64_t width, call.arguments.Int(0, 0));
-  if (width > static_cast<int64_t>(kMaxTextBytes)) return InvalidArgument("a string is too long");
-  std::string out = call.text();
-  int64_t missing = width - static_cast<int64_t>(call.self.text().length);
-  bool sign = !out.empty() && (out[0] == '-' || out[0] == '+');
-  if (missing > 0) out.insert(sign ? 1 : 0, std::string(missing, '0'));
-  return call.Make(out);
-}
-
-Result<Value> ExpandTabs(const Call& call) {
-  MLC_ASSIGN_OR_RETURN(int64_t size, call.arguments.Int(0, 8));
-  if (size > 1000) return InvalidArgument("the tab size is too large");
-  std::string out;
-  int64_t column = 0;
-  for (char c : call.text()) {
-    if (c == '\t') {
-      int64_t spaces = size > 0 ? size - column % size : 0;
-      out.append(spaces, ' ');
-      column += spaces;
-    } else {
-      out.push_back(c);
-      column = c == '\n' || c == '\r' ? 0 : column + ((c & 0xC0) != 0x80 ? 1 : 0);
-    }
-    if (out.size() > kMaxTextBytes) return InvalidArgument("a string is too long");
-  }
-  return call.Make(out);
-}
-
-// Classification.
-
-bool Classify(const std::string& name, char32_t c) {
-  if (name == "isalpha") return IsAlpha(c);
-  if (name == "isalnum") return IsAlpha(c) || IsDigit(c);
-  if (name == "isspace") return IsSpace(c);
-  if (name == "isprintable") return IsPrintable(c) || c == ' ';
-  if (name == "isascii") return c < 0x80;
-  return IsDigit(c);  // isdigit, isdecimal, isnumeric
-}
-
-Result<Value> IsEvery(const Call& call) {
-  const std::string& text = call.text();
-  if (text.empty()) return Value(call.name == "isascii" || call.name == "isprintable");
-  for (size_t pos = 0; pos < text.size();) {
-    if (!Classify(call.name, DecodeUtf8(text, &pos))) return Value(false);
-  }
-  return Value(true);
-}
-
-Result<Value> IsCase(const Call& call) {
-  const std::string& text = call.text();
-  bool cased = false, in_word = false;
-  for (size_t pos = 0; pos < text.size();) {
-    char32_t c = DecodeUtf8(text, &pos);
-    bool upper = ToLower(c) != c, lower = IsCased(c) && !upper;
-    if (call.name == "istitle" ? (in_word ? upper : lower) : call.name == "isupper" ? lower : upper)
-      return Value(false);
-    in_word = upper || lower;
-    cased = cased || in_word;
-  }
-  return Value(cased);
-}
-
-Result<Value> IsIdentifier(const Call& call) {
-  const std::string& text = call.text();
-  for (size_t pos = 0; pos < text.size();) {
-    if (!IsWordChar(DecodeUtf8(text, &pos))) return Value(false);
-  }
-  return Value(!text.empty() && !IsDigit(text[0]));
 }
 
 struct Entry {
