@@ -103,9 +103,9 @@ class Loader {
     MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
     if (record.offset > shard->size || record.bytes > shard->size - record.offset) {
       return Corrupt(source_.Describe(record.shard) + ": is " + std::to_string(shard->size) +
-                     " bytes long and must reach byte " +
-                     std::to_string(record.offset + record.bytes) +
-                     ": it was cut off; convert or download the weights again");
+                     " bytes long and must hold " + std::to_string(record.bytes) + " from byte " +
+                     std::to_string(record.offset) +
+                     " on: it was cut off; convert or download the weights again");
     }
     const uint8_t* data = shard->data + record.offset;
     if (record.stored_as_bf16) return Widen(record, data);
