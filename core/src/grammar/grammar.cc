@@ -3,15 +3,21 @@
 #include <dlpack/dlpack.h>
 #include <xgrammar/xgrammar.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
+
+#include "base/json.h"
 
 namespace mlc {
 namespace {
 
 constexpr int kCompileThreads = 2;
 constexpr int64_t kCacheBytes = 64 << 20;
+// The compiler takes quadratic time and recurses into the groups of a pattern.
+constexpr size_t kMaxSchemaBytes = 64 << 10;
+constexpr int64_t kMaxGroups = 512;
 
 xgrammar::TokenizerInfo DescribeTokenizer(const Tokenizer& tokenizer, int vocab_size,
                                           const std::vector<int32_t>& stop_token_ids) {
@@ -20,6 +26,36 @@ xgrammar::TokenizerInfo DescribeTokenizer(const Tokenizer& tokenizer, int vocab_
     bytes.push_back(tokenizer.IsSpecial(id) ? "" : tokenizer.TokenBytes(id));
   }
   return xgrammar::TokenizerInfo(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
+}
+
+int64_t CountGroups(const std::string& text) { return std::count(text.begin(), text.end(), '('); }
+
+// The opening parentheses of all texts, among which the patterns are.
+int64_t CountGroups(const Json& json) {
+  int64_t count = json.is_string() ? CountGroups(json.as_string()) : 0;
+  if (json.is_array()) {
+    for (const Json& item : json.as_array()) count += CountGroups(item);
+  }
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.as_object())
+      count += CountGroups(key) + CountGroups(value);
+  }
+  return count;
+}
+
+Status CheckSchema(const std::string& schema) {
+  auto refuse = [](const std::string& why) {
+    return InvalidArgument("the schema cannot be enforced: " + why).WithParam("response_format");
+  };
+  if (schema.size() > kMaxSchemaBytes) {
+    return refuse("it is longer than " + std::to_string(kMaxSchemaBytes) + " bytes");
+  }
+  Result<Json> json = Json::Parse(schema);
+  if (!json.ok()) return refuse(json.status().message());
+  if (CountGroups(*json) > kMaxGroups) {
+    return refuse("its patterns hold more than " + std::to_string(kMaxGroups) + " groups");
+  }
+  return Status();
 }
 
 }  // namespace
@@ -57,6 +93,7 @@ Result<Grammar> GrammarCompiler::CompileJsonObject() {
 }
 
 Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
+  MLC_RETURN_IF_ERROR(CheckSchema(schema));
   return impl_->Run([&] { return impl_->compiler.CompileJSONSchema(schema); });
 }
 

@@ -41,7 +41,7 @@ class GrammarCompiler {
   // Any JSON object.
   Result<Grammar> CompileJsonObject();
   // JSON that a schema (JSON text) admits. kInvalidArgument with the reason for a schema that is
-  // wrong or cannot be enforced.
+  // wrong, too large or cannot be enforced.
   Result<Grammar> CompileJsonSchema(const std::string& schema);
 
  private:
