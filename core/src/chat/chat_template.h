@@ -39,7 +39,7 @@ class ChatTemplate {
   // `messages`: array of objects. `tools`: null or array. `extra_context`: object or null.
   // What the template itself refuses (raise_exception) is kInvalidArgument with the template's own
   // message and reason "template_error"; any other failure names the template's line. Safe on
-  // several threads at once. Time, memory and recursion are bounded; half a megabyte of stack is enough.
+  // several threads at once. Time, memory and recursion are bounded; 512 KB of stack are enough.
   Result<std::string> Render(const Json& messages, const Json& tools, bool add_generation_prompt,
                              const Json& extra_context = Json::MakeObject(),
                              const Clock& clock = nullptr) const;

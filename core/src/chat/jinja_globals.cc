@@ -145,7 +145,8 @@ int IsoWeek(const std::tm& time, int* year) {
   return week;
 }
 
-// One directive of strftime in the C locale; `pad` overrides the fill ('-' in "%-d" removes it).
+// One directive of strftime in the C locale, a table in the shape of a switch; `pad` overrides the
+// fill ('-' in "%-d" removes it).
 std::string Directive(char directive, char pad, const std::tm& time) {
   auto number = [&](int value, int width, char fill) {
     return Number(value, width, pad == '-' ? '\0' : pad == '_' ? ' ' : pad == '0' ? '0' : fill);
