@@ -230,6 +230,27 @@ TEST(Engine, TokensThatTheTokenizerLacksAreNeverChosen) {
   EXPECT_EQ(driver.Take(1).choices[0].text, "qqq");
 }
 
+TEST(Engine, APreemptedRequestGoesAheadOfThoseThatWait) {
+  EngineOptions options = Driver::Options();
+  options.max_sequences = 2;
+  options.max_total_tokens = 32;
+  Driver driver(MakeEngine(Hash(), options));
+  for (RequestId id = 1; id <= 3; ++id) {
+    Request request = Ask(id, "prompt", id == 3 ? 1 : 20);
+    request.ignore_eos = true;
+    ASSERT_TRUE(driver.Add(request).ok());
+  }
+  while (driver.engine().metrics().num_preemptions == 0) driver.Step();
+  for (int step = 0; driver.outcomes().at(2).num_ends == 0; ++step) {
+    ASSERT_LT(step, 200);
+    ASSERT_EQ(driver.outcomes().count(3), 0u) << "the third began before the second ended";
+    driver.Step();
+    if (driver.outcomes().at(1).num_ends > 0) break;  // there is room for both again
+  }
+  driver.Run();
+  for (RequestId id = 1; id <= 3; ++id) EXPECT_TRUE(driver.Take(id).status.ok());
+}
+
 // ---- Grammars ----------------------------------------------------------------------------------
 
 // The answer of a model that would say anything, held to JSON.

@@ -120,6 +120,18 @@ TEST(PlanStep, WhatWasPlannedForTheYoungestIsTakenBack) {
   EXPECT_EQ(Text(world.Next(4, 16)), "1:4 preempt 2");
 }
 
+TEST(PlanStep, PagesAndRowsThatAreTakenBackAreUsedAgain) {
+  World pages(2, 4);
+  pages.Run(1, 9, 4);
+  pages.RunFork(1, 2, 5);  // shares the page of 1 and was planned the last free one
+  EXPECT_EQ(Text(pages.Next(4, 16)), "1:4 preempt 2");
+  World rows(4, 4);
+  rows.Run(1, 12, 4);
+  rows.Run(2, 12, 5);
+  rows.Run(3, 4, 3);
+  EXPECT_EQ(Text(rows.Next(4, 6)), "1:4 2:2 preempt 3");
+}
+
 TEST(PlanStep, TheYoungestStepsBackWhenOnlyOlderOnesHoldPages) {
   World world(2, 4);
   world.Run(1, 4, 3);
