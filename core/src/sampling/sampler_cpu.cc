@@ -65,8 +65,9 @@ void KeepTopP(double top_p, std::vector<Candidate>* candidates) {
   while (kept < candidates->size() && (kept == 0 || sum < wanted)) {
     if (kept == sorted) {
       size_t end = std::min(candidates->size(), std::max<size_t>(64, sorted * 4));
-      std::partial_sort(candidates->begin() + sorted, candidates->begin() + end, candidates->end(),
-                        MoreLikely);
+      auto first = candidates->begin() + sorted, last = candidates->begin() + end;
+      std::nth_element(first, last, candidates->end(), MoreLikely);
+      std::sort(first, last, MoreLikely);
       sorted = end;
     }
     sum += (*candidates)[kept++].weight;
@@ -83,8 +84,10 @@ void KeepMinP(double min_p, std::vector<Candidate>* candidates) {
 
 int32_t Draw(std::vector<Candidate>& candidates, double uniform) {
   // In the order of ids, whatever the filters left behind.
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.token < b.token; });
+  auto by_id = [](const Candidate& a, const Candidate& b) { return a.token < b.token; };
+  if (!std::is_sorted(candidates.begin(), candidates.end(), by_id)) {
+    std::sort(candidates.begin(), candidates.end(), by_id);
+  }
   double left = uniform * TotalWeight(candidates);
   for (const Candidate& candidate : candidates) {
     left -= candidate.weight;
