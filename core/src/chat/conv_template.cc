@@ -95,7 +95,8 @@ constexpr char kBody[] = R"(
 {%- if messages and messages[0].role == 'system' -%}
   {%- set state.turns = messages[1:] -%}
   {%- set content = messages[0].content | default('', true) -%}
-  {%- set state.system = content if content is string else content | map(attribute='text') | join('\n') -%}
+  {%- set state.system = content if content is string
+                         else content | map(attribute='text') | join('\n') -%}
 {%- endif -%}
 {%- set system = system_pieces | join(state.system) -%}
 {{- system -}}
@@ -142,7 +143,8 @@ constexpr char kFunctionsEnd[] = R"({%- endset -%}
       'name': function.name, 'parameters': function.parameters}] -%}
   {%- set functions.text = functions.list | tojson(ensure_ascii=true) -%}
 {%- endfor -%}
-{{- text.rsplit('{function_string}', 1) | join(functions.text) | replace('{function_string}', '') -}}
+{{- text.rsplit('{function_string}', 1) | join(functions.text)
+    | replace('{function_string}', '') -}}
 )";
 
 std::string Set(const char* name, const std::string& value) {
