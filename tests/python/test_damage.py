@@ -84,6 +84,13 @@ class Worker:
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Never the same."""
+    while (changed := maybe_damaged(data, rng)) == data:
+        pass
+    return changed
+
+
+def maybe_damaged(data: bytes, rng: random.Random) -> bytes:
     """A cut, one to four flipped bits, or another value where a number stands."""
     kind = rng.randrange(5)
     if kind == 0:
