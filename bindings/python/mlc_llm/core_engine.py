@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import weakref
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from mlc_llm import _core
 from mlc_llm.errors import (
     InvalidRequestError,
     NotFoundError,
+    UnavailableError,
     error_from_core,
     error_from_json,
 )
@@ -121,7 +123,9 @@ class CoreEngine:
         return int(self._call(self._handle.submit, route, body, callback))
 
     def abort(self, request_id: int) -> None:
-        self._call(self._handle.abort, request_id)
+        """Ends a request; one of a closed engine's has ended."""
+        with contextlib.suppress(UnavailableError):
+            self._call(self._handle.abort, request_id)
 
     def reset(self) -> None:
         self._call(self._handle.reset)

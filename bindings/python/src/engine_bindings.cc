@@ -1,9 +1,12 @@
 // The engine through the C ABI: JSON in, JSON out, one Python callable a request.
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "bindings.h"
 #include "mlc_llm.h"
@@ -39,12 +42,29 @@ void CallPython(Call&& call) {
   }
 }
 
+// Whether this thread is an engine's callback thread.
+thread_local bool in_callback = false;
+
 // Owns the callable; freed after the last event.
 void OnEvent(void* user, int32_t kind, const char* json, size_t size) {
   py::gil_scoped_acquire gil;
+  in_callback = true;
   auto* callback = static_cast<py::object*>(user);
   CallPython([&] { (*callback)(kind, py::str(json, size)); });
   if (kind != MLC_EVENT_CHUNK) delete callback;
+}
+
+// Waits for the last callback, which needs the GIL. A callback may be where the garbage collector
+// drops its own engine; that one is destroyed aside, since a thread cannot wait for itself.
+void Destroy(MLCEngine* engine) {
+  if (in_callback) {
+    std::thread([engine] { mlc_engine_destroy(engine); }).detach();
+  } else if (PyGILState_Check() != 0) {
+    py::gil_scoped_release release;
+    mlc_engine_destroy(engine);
+  } else {
+    mlc_engine_destroy(engine);
+  }
 }
 
 int32_t OnProgress(void* user, double fraction, const char* what) {
@@ -59,16 +79,20 @@ int32_t OnProgress(void* user, double fraction, const char* what) {
 class PyEngine {
  public:
   explicit PyEngine(const std::string& config_json) {
-    Check(mlc_engine_create(config_json.c_str(), &engine_));
+    MLCEngine* engine = nullptr;
+    Check(mlc_engine_create(config_json.c_str(), &engine));
+    engine_.reset(engine, [owner = owner_](MLCEngine* gone) {
+      if (getpid() == owner) Destroy(gone);
+    });
   }
-  ~PyEngine() { Close(); }
 
   void Load(const std::string& model_json, const py::object& progress) {
     py::object callback = progress;
+    Handle engine = Use();
     MLCStatus* status;
     {
       py::gil_scoped_release release;
-      status = mlc_engine_load(engine_, model_json.c_str(),
+      status = mlc_engine_load(engine.get(), model_json.c_str(),
                                callback.is_none() ? nullptr : OnProgress, &callback);
     }
     if (PyErr_Occurred()) {
@@ -81,10 +105,11 @@ class PyEngine {
   uint64_t Submit(const std::string& route, const std::string& json, const py::object& callback) {
     auto owned = std::make_unique<py::object>(callback);
     uint64_t id = 0;
+    Handle engine = Use();
     MLCStatus* status;
     {
       py::gil_scoped_release release;
-      status = mlc_engine_submit(engine_, route.c_str(), json.data(), json.size(), nullptr, 0,
+      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(), nullptr, 0,
                                  OnEvent, owned.get(), &id);
     }
     Check(status);
@@ -94,7 +119,7 @@ class PyEngine {
 
   std::string Metrics() {
     char* json = nullptr;
-    Check(mlc_engine_metrics(engine_, &json));
+    Check(mlc_engine_metrics(Use().get(), &json));
     std::string text = json;
     mlc_string_free(json);
     return text;
@@ -102,24 +127,40 @@ class PyEngine {
 
   template <MLCStatus* (*function)(MLCEngine*)>
   void Call() {
+    Handle engine = Use();
     MLCStatus* status;
     {
       py::gil_scoped_release release;
-      status = function(engine_);
+      status = function(engine.get());
     }
     Check(status);
   }
 
-  void Abort(uint64_t id) { Check(mlc_engine_abort(engine_, id)); }
+  void Abort(uint64_t id) { Check(mlc_engine_abort(Use().get(), id)); }
 
+  // Other threads may be in a call: the model goes now, the engine with the last of them.
   void Close() {
+    Handle engine = std::move(engine_);
+    if (engine == nullptr || getpid() != owner_) return;
     py::gil_scoped_release release;  // the last callbacks need the GIL
-    mlc_engine_destroy(engine_);
-    engine_ = nullptr;
+    mlc_status_free(mlc_engine_unload(engine.get()));
   }
 
  private:
-  MLCEngine* engine_ = nullptr;
+  using Handle = std::shared_ptr<MLCEngine>;
+
+  Handle Use() const {
+    if (engine_ == nullptr) ThrowIfError(Unavailable("the engine is closed"));
+    if (getpid() != owner_) {
+      ThrowIfError(
+          Unavailable("the engine's threads stayed in the process that forked this one; "
+                      "make an engine here, or use multiprocessing's spawn"));
+    }
+    return engine_;
+  }
+
+  pid_t owner_ = getpid();  // a forked child has the memory, and none of the threads
+  Handle engine_;           // null when closed; changed with the GIL held
 };
 
 std::string ListDevices() {
