@@ -192,7 +192,8 @@ Status CheckLibraryFitsModel(const LibraryMetadata& library, const ChatConfig& m
   for (const Field& field : fields) {
     if (field.library == field.model) continue;
     return InvalidArgument(std::string("the model library was compiled for another model: its ") +
-                           field.name + " is " + field.library + ", the model's is " + field.model)
+                           field.name + " is " + field.library + ", the model's is " + field.model +
+                           "; compile a library for this one (mlc_llm compile)")
         .WithParam("model_lib");
   }
   return Status();

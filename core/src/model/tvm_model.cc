@@ -31,10 +31,13 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
                        ParseLibraryMetadata(library->metadata_json(), library_path));
   Status fits = CheckLibraryFitsModel(metadata, config);
   if (!fits.ok()) return std::move(fits).In(library_path);
-  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> weights,
-                       LoadWeights(source, metadata.params, device, progress));
+  Result<std::vector<Tensor>> weights = LoadWeights(source, metadata.params, device, progress);
+  if (!weights.ok()) {
+    Status error = weights.status();
+    return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
+  }
   std::unique_ptr<TVMModel> model(new TVMModel(std::move(library), std::move(metadata), device));
-  model->params_ = TensorList(weights);
+  model->params_ = TensorList(*weights);
   return model;
 }
 

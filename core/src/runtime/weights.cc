@@ -147,8 +147,8 @@ Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
   if (found == records.end()) {
     return InvalidArgument("the weights have no tensor '" + spec.name +
                            "', which the model library needs: they belong to another model or "
-                           "quantization")
-        .WithParam("model");
+                           "quantization; compile a library for this one (mlc_llm compile)")
+        .WithParam("model_lib");
   }
   const Record& record = found->second;
   if (record.shape != spec.shape || record.dtype != spec.dtype) {
@@ -156,8 +156,8 @@ Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
                            ShapeText(record.shape) + " in the weights and " +
                            DTypeName(spec.dtype) + ShapeText(spec.shape) +
                            " in the model library: they belong to different models or "
-                           "quantizations")
-        .WithParam("model");
+                           "quantizations; compile a library for this one (mlc_llm compile)")
+        .WithParam("model_lib");
   }
   return &record;
 }
