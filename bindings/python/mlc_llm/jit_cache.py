@@ -36,7 +36,7 @@ Log = Callable[[str], None]
 
 # Part of the key of converted weights. Raise it when the converter's output changes: other edits of
 # the toolchain must not make every model anew.
-CONVERTED_FORMAT = 1
+CONVERTED_FORMAT = 2
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see ARCHITECTURE.md
@@ -74,15 +74,29 @@ def home() -> Path:
 
 
 def converted_folder(
-    source: Path, *, name: str, identity: Any, quantization: str, policy: str, log: Log
+    source: Path,
+    *,
+    name: str,
+    identity: Any,
+    quantization: str,
+    sampling: Mapping[str, float],
+    policy: str,
+    log: Log,
 ) -> Path:
-    """The `-MLC` folder of a model in another format."""
-    key = _digest([identity, quantization, CONVERTED_FORMAT])
+    """The `-MLC` folder of a model in another format. `sampling`: defaults that its config gets."""
+    key = _digest([identity, quantization, sampling, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
     with _made(folder, policy, _is_whole_folder, what=f"converted weights of {source}") as missing:
         if missing:
             log(f"Converting {source} to {quantization}: {folder}")
-            _run_job({"source": str(source), "output": str(folder), "quantization": quantization})
+            _run_job(
+                {
+                    "source": str(source),
+                    "output": str(folder),
+                    "quantization": quantization,
+                    "sampling": sampling,
+                }
+            )
         else:
             log(f"Using converted weights: {folder}")
     return folder
@@ -266,7 +280,7 @@ def _run_module(arguments: list[str], log: Log) -> str:
     return tail
 
 
-def _run_job(job: dict[str, str]) -> None:
+def _run_job(job: dict[str, Any]) -> None:
     """Runs a conversion in a child; its progress bar goes to our terminal, its error is ours."""
     child = subprocess.Popen(
         [sys.executable, "-m", "mlc_llm.compiler.jit", json.dumps(job)],

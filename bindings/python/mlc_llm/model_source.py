@@ -95,6 +95,7 @@ def resolve_folder(
         name=_name(model),
         identity=_identity(path),
         quantization=quantization or default_quantization(device),
+        sampling=embedded_model.SAMPLING if model is None else {},
         policy=policies.jit,
         log=log,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from mlc_llm.errors import MLCError
 
@@ -19,7 +20,7 @@ def main(arguments: list[str]) -> int:
     """Runs one job; returns the exit status."""
     job = json.loads(arguments[0])
     try:
-        _convert(Path(job["source"]), Path(job["output"]), job["quantization"])
+        _convert(job)
     except MLCError as error:
         fields = {"message": error.message, "param": error.param, "code": error.code}
         print(json.dumps({"class": type(error).__name__, **fields}), flush=True)
@@ -27,10 +28,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _convert(source: Path, output: Path, quantization: str) -> None:
-    from mlc_llm.compiler.convert import convert_model, open_source
+def _convert(job: dict[str, Any]) -> None:
+    from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source
 
-    convert_model(open_source(source), output, quantization=quantization)
+    convert_model(
+        open_source(Path(job["source"])),
+        Path(job["output"]),
+        quantization=job["quantization"],
+        overrides=ConfigOverrides(sampling=job["sampling"]),
+    )
 
 
 if __name__ == "__main__":
