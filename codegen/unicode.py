@@ -1,4 +1,4 @@
-"""Writes the Unicode tables of the tokenizer: core/src/text/unicode_tables.gen.{h,cc}.
+"""Writes the Unicode tables of the tokenizer: core/src/text/unicode/unicode_tables.gen.{h,cc}.
 
 Usage: pip install unicodedataplus==16.0.0.post1 && python codegen/unicode.py
 
@@ -24,7 +24,7 @@ import unicodedataplus as ucd
 
 PINNED = "16.0.0"
 COMMAND = "python codegen/unicode.py (unicodedataplus 16.0.0.post1)"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "core" / "src" / "text"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "core" / "src" / "text" / "unicode"
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 CATEGORIES = (
     "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
@@ -296,7 +296,7 @@ def main() -> None:
         f"{opening}{''.join(declarations)}{closing}\n#endif  // {guard}\n"
     )
     source = (
-        f'{head}#include "text/unicode_tables.gen.h"\n\n// clang-format off\n{opening}'
+        f'{head}#include "text/unicode/unicode_tables.gen.h"\n\n// clang-format off\n{opening}'
         + "\n".join(definitions)
         + closing
     )

@@ -8,8 +8,8 @@
 
 #include "chat/chat_template.h"
 #include "chat/conv_template.h"
-#include "chat/jinja_parser.h"
-#include "chat/jinja_render.h"
+#include "chat/jinja/parser.h"
+#include "chat/jinja/render.h"
 #include "status.h"
 
 namespace mlc {

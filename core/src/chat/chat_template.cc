@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "chat/jinja_parser.h"
-#include "chat/jinja_render.h"
+#include "chat/jinja/parser.h"
+#include "chat/jinja/render.h"
 
 namespace mlc {
 

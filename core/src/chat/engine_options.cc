@@ -26,6 +26,10 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   if (config.pipeline_parallel_stages.value_or(1) > 1) {
     return Refuse("pipeline_parallel_stages", "over 1 is not supported");
   }
+  if (config.spec_draft_length || config.spec_tree_width) {
+    return Refuse("spec_draft_length", "needs speculative decoding, which is not supported yet");
+  }
+  if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
   if (config.sliding_window_size || config.attention_sink_size) {
     return Refuse("sliding_window_size", "is fixed when the model is compiled");
   }
@@ -54,6 +58,12 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
                                            const ModelInfo& model, int64_t memory_bytes) {
   MLC_RETURN_IF_ERROR(CheckSupported(config));
+  if (config.context_window_size.value_or(0) > model.context_window_size) {
+    return InvalidArgument("context_window_size is " + std::to_string(*config.context_window_size) +
+                           ", more than the " + std::to_string(model.context_window_size) +
+                           " tokens that the model was compiled for")
+        .WithParam("context_window_size");
+  }
   int64_t context = std::min<int64_t>(
       config.context_window_size.value_or(model.context_window_size), model.context_window_size);
   if (context <= 0) context = model.context_window_size;

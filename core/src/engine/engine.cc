@@ -64,6 +64,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
 Status Engine::Check(const Request& request) const {
   int prompt = static_cast<int>(request.prompt_tokens.size());
   if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam("messages");
+  if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");
   if (prompt >= max_length_) {
     return InvalidArgument("This model's maximum context length is " + std::to_string(max_length_) +
                            " tokens. However, your messages resulted in " + std::to_string(prompt) +

@@ -13,7 +13,7 @@ struct Metrics {
   int64_t prompt_tokens = 0, prefill_tokens = 0, decode_tokens = 0, completion_tokens = 0;
   int64_t num_steps = 0, num_preemptions = 0, num_finished = 0, num_failed = 0;
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, now
-  double prefill_s = 0, decode_s = 0;  // model time, shared out by rows where a step mixes both
+  double prefill_s = 0, decode_s = 0;     // model time, shared out by rows where a step mixes both
   Usage last_finished;
 
   void AddStep(int prefill_rows, int decode_rows, double seconds);

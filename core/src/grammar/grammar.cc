@@ -13,6 +13,13 @@
 namespace mlc {
 namespace {
 
+// The library's message without the time and the place in its source that it begins with.
+std::string WithoutPlace(const std::string& message) {
+  size_t file = message.find(".cc:");
+  size_t end = file == std::string::npos ? file : message.find(": ", file);
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
 constexpr int kCompileThreads = 2;
 constexpr int64_t kCacheBytes = 64 << 20;
 // The compiler takes quadratic time and recurses into the groups of a pattern.
@@ -74,7 +81,7 @@ struct GrammarCompiler::Impl {
     try {
       return Grammar(std::make_shared<const Grammar::Impl>(Grammar::Impl{compile(), vocab_size}));
     } catch (const std::exception& error) {
-      return InvalidArgument(std::string("the schema cannot be enforced: ") + error.what())
+      return InvalidArgument("the schema cannot be enforced: " + WithoutPlace(error.what()))
           .WithParam("response_format");
     }
   }
@@ -121,7 +128,7 @@ Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
     bool is_needed = impl_->matcher.FillNextTokenBitmask(&tensor);
     if (!is_needed) mask->assign(mask->size(), -1);
   } catch (const std::exception& error) {
-    return Internal(std::string("the grammar failed: ") + error.what());
+    return Internal("the grammar failed: " + WithoutPlace(error.what()));
   }
   return Status();
 }

@@ -176,8 +176,10 @@ Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& pat
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path) {
   Result<LibraryMetadata> metadata = ReadMetadata(json);
   if (metadata.ok()) return metadata;
-  return Corrupt(path + ": bad metadata: " + metadata.status().message())
-      .WithParam(metadata.status().param());
+  const Status& status = metadata.status();
+  StatusCode code =
+      status.code() == StatusCode::kUnsupported ? StatusCode::kUnsupported : StatusCode::kCorrupt;
+  return Status(code, path + ": bad metadata: " + status.message()).WithParam(status.param());
 }
 
 Status CheckLibraryFitsModel(const LibraryMetadata& library, const ChatConfig& model) {

@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "text/byte_level.h"
-#include "text/regex.h"
+#include "text/regex/regex.h"
 #include "text/split.h"
 
 namespace mlc {

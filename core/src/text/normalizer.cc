@@ -5,10 +5,10 @@
 
 #include "base/utf8.h"
 #include "text/byte_level.h"
-#include "text/regex.h"
+#include "text/regex/regex.h"
 #include "text/split.h"
-#include "text/unicode.h"
-#include "text/unicode_normalize.h"
+#include "text/unicode/unicode.h"
+#include "text/unicode/unicode_normalize.h"
 
 namespace mlc {
 namespace {

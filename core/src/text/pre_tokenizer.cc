@@ -5,9 +5,9 @@
 
 #include "base/utf8.h"
 #include "text/byte_level.h"
-#include "text/regex.h"
+#include "text/regex/regex.h"
 #include "text/split.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 namespace mlc {
 namespace {

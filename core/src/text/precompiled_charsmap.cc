@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "text/grapheme.h"
 #include "text/normalizer.h"
+#include "text/unicode/grapheme.h"
 
 namespace mlc {
 namespace {

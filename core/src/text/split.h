@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "text/json_view.h"
 #include "text/piece.h"
-#include "text/regex.h"
+#include "text/regex/regex.h"
 
 namespace mlc {
 

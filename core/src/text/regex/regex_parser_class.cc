@@ -1,0 +1,217 @@
+// Escapes, properties and bracketed classes.
+#include "text/regex/regex_parser.h"
+
+namespace mlc {
+
+using Assert = RegexNode::Assert;
+
+Result<RegexNodePtr> RegexParser::ParseEscape() {
+  if (AtEnd()) return Bad("trailing backslash");
+  char32_t c = pattern_[pos_++];
+  switch (c) {
+    case 'A':
+      return MakeRegexAssert(Assert::kTextBegin);
+    case 'z':
+      return MakeRegexAssert(Assert::kTextEnd);
+    case 'Z':
+      return MakeRegexAssert(Assert::kTextEndOrNewline);
+    case 'b':
+      return MakeRegexAssert(Assert::kWordEdge);
+    case 'B':
+      return MakeRegexAssert(Assert::kNoWordEdge);
+    case 'p':
+    case 'P': {
+      MLC_ASSIGN_OR_RETURN(CodePointRanges set, ParseProperty(c == 'P'));
+      return SetNode(std::move(set));
+    }
+    case 'R': {
+      RegexParser newline(R"((?>\r\n|[\n-\r\x{85}\x{2028}\x{2029}]))");
+      return newline.Parse();
+    }
+    default:
+      break;
+  }
+  CodePointRanges set;
+  if (ParseSetEscape(c, &set)) return SetNode(std::move(set));
+  MLC_ASSIGN_OR_RETURN(char32_t literal, ParseCharEscape(c));
+  return SetNode({{literal, literal}});
+}
+
+// \d \s \w \h and their complements.
+bool RegexParser::ParseSetEscape(char32_t c, CodePointRanges* out) {
+  switch (c | 0x20) {
+    case 'd':
+      LookUpProperty("Nd", out);
+      break;
+    case 's':
+      *out = WhiteSpaceRanges();
+      break;
+    case 'w':
+      *out = OnigWordRanges();
+      break;
+    case 'h':
+      *out = {{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
+      break;
+    default:
+      return false;
+  }
+  if (c < 'a') *out = ComplementRanges(*out);
+  return true;
+}
+
+Result<char32_t> RegexParser::ParseHex(int max_digits) {
+  char32_t value = 0;
+  int digits = 0;
+  for (; digits < max_digits; ++digits, ++pos_) {
+    char32_t c = Peek(), lower = c | 0x20;
+    if (c >= '0' && c <= '9') {
+      value = value * 16 + (c - '0');
+    } else if (lower >= 'a' && lower <= 'f') {
+      value = value * 16 + (lower - 'a' + 10);
+    } else {
+      break;
+    }
+  }
+  if (digits == 0 || value > 0x10FFFF) return Bad("bad hexadecimal code point");
+  return value;
+}
+
+Result<char32_t> RegexParser::ParseCharEscape(char32_t c) {
+  switch (c) {
+    case 't':
+      return U'\t';
+    case 'n':
+      return U'\n';
+    case 'r':
+      return U'\r';
+    case 'f':
+      return U'\f';
+    case 'v':
+      return U'\v';
+    case 'a':
+      return U'\a';
+    case 'e':
+      return U'\x1B';
+    case 'u':
+      return ParseHex(4);
+    case 'x': {
+      if (!Eat('{')) return ParseHex(2);
+      MLC_ASSIGN_OR_RETURN(char32_t value, ParseHex(8));
+      if (!Eat('}')) return Bad("missing '}'");
+      return value;
+    }
+    default:
+      break;
+  }
+  bool is_name = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  if (is_name) return NotOffered(std::string("\\") + static_cast<char>(c));
+  return c;
+}
+
+Result<CodePointRanges> RegexParser::ParseProperty(bool negated) {
+  std::string name;
+  if (!Eat('{')) return Bad("\\p needs a name in braces");
+  if (Eat('^')) negated = !negated;
+  while (!AtEnd() && Peek() != '}' && Peek() < 0x80) name += static_cast<char>(pattern_[pos_++]);
+  if (!Eat('}')) return Bad("missing '}'");
+  CodePointRanges set;
+  if (!LookUpProperty(name, &set)) return NotOffered("the character property \"" + name + "\"");
+  return negated ? ComplementRanges(set) : set;
+}
+
+Result<CodePointRanges> RegexParser::ParsePosixClass() {
+  static constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
+      {"digit", "Nd"}, {"upper", "Lu"}, {"lower", "Ll"}, {"cntrl", "Cc"}, {"punct", "P"}};
+  bool negated = Eat('^');
+  CodePointRanges set;
+  for (const auto& [name, property] : kClasses) {
+    if (!EatText(name)) continue;
+    LookUpProperty(property, &set);
+    if (name == "punct") {
+      CodePointRanges symbols;
+      LookUpProperty("S", &symbols);
+      set.insert(set.end(), symbols.begin(), symbols.end());
+      NormalizeRanges(&set);
+    }
+    break;
+  }
+  if (set.empty() && EatText("space")) set = WhiteSpaceRanges();
+  if (set.empty() && EatText("word")) set = OnigWordRanges();
+  if (set.empty() && EatText("xdigit")) ParseSetEscape('h', &set);
+  if (set.empty() || !EatText(":]")) return NotOffered("this POSIX class");
+  return negated ? ComplementRanges(set) : set;
+}
+
+// After '['. Closes the class under case before negating it.
+Result<CodePointRanges> RegexParser::ParseClass(int depth) {
+  if (depth > kMaxRegexDepth) return Bad("nested too deeply");
+  bool negated = Eat('^');
+  CodePointRanges set, left;
+  bool has_left = false;
+  auto join = [&] {
+    NormalizeRanges(&set);
+    if (options_.ignore_case) CloseUnderCase(&set);
+    left = has_left ? IntersectRanges(left, set) : set;
+    has_left = true;
+    set.clear();
+  };
+  for (bool first = true; first || Peek() != ']'; first = false) {
+    if (AtEnd()) return Bad("missing ']'");
+    if (EatText("&&")) {
+      join();
+      if (Peek() == ']') break;
+      continue;
+    }
+    MLC_RETURN_IF_ERROR(ParseClassItem(depth, &set));
+  }
+  ++pos_;
+  join();
+  return negated ? ComplementRanges(left) : left;
+}
+
+// One character, range, escape, nested or POSIX class.
+Status RegexParser::ParseClassItem(int depth, CodePointRanges* out) {
+  auto add = [out](const CodePointRanges& more) {
+    out->insert(out->end(), more.begin(), more.end());
+    return Status();
+  };
+  auto one_char = [this]() -> Result<char32_t> {
+    char32_t c = pattern_[pos_++];
+    if (c != '\\') return c;
+    if (AtEnd()) return Bad("trailing backslash");
+    c = pattern_[pos_++];
+    if (c == 'b') return U'\b';
+    return ParseCharEscape(c);
+  };
+  if (Peek() == '[') {
+    bool posix = Peek(1) == ':';
+    pos_ += posix ? 2 : 1;
+    MLC_ASSIGN_OR_RETURN(CodePointRanges set, posix ? ParsePosixClass() : ParseClass(depth + 1));
+    return add(set);
+  }
+  if (Peek() == '\\') {
+    char32_t c = Peek(1);
+    CodePointRanges set;
+    if (c == 'p' || c == 'P') {
+      pos_ += 2;
+      MLC_ASSIGN_OR_RETURN(set, ParseProperty(c == 'P'));
+      return add(set);
+    }
+    if (ParseSetEscape(c, &set)) {
+      pos_ += 2;
+      return add(set);
+    }
+  }
+  MLC_ASSIGN_OR_RETURN(char32_t first, one_char());
+  char32_t last = first;
+  bool is_range = Peek() == '-' && Peek(1) != ']' && Peek(1) != 0 && Peek(1) != '[';
+  if (is_range) {
+    ++pos_;
+    MLC_ASSIGN_OR_RETURN(last, one_char());
+    if (last < first) return Bad("range out of order");
+  }
+  out->emplace_back(first, last);
+  return Status();
+}
+
+}  // namespace mlc
