@@ -64,8 +64,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
                            " tokens that the model was compiled for")
         .WithParam("context_window_size");
   }
-  int64_t context = std::min<int64_t>(
-      config.context_window_size.value_or(model.context_window_size), model.context_window_size);
+  int64_t context = config.context_window_size.value_or(model.context_window_size);
   if (context <= 0) context = model.context_window_size;
   ModeDefaults defaults =
       DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model, context);
@@ -74,7 +73,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
       kv_bytes / std::max<int64_t>(1, model.page_bytes) * int64_t{model.page_size};
   int64_t total =
       std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
-  if (total < 2 * model.page_size) {
+  if (tokens_that_fit < 2 * model.page_size) {
     return ResourceExhausted("the KV cache needs at least " + std::to_string(2 * model.page_bytes) +
                              " bytes and may take " + std::to_string(kv_bytes) +
                              "; free some memory or raise kv_cache_bytes or max_total_seq_length")

@@ -39,8 +39,8 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   int num_pages = (options.max_total_tokens + info.page_size - 1) / info.page_size;
   int max_length = std::min(context, num_pages * info.page_size);
   if (max_length < 2) {
-    return InvalidArgument("the KV cache must hold at least two tokens")
-        .WithParam("max_total_seq_length");
+    return InvalidArgument("the context window must hold at least two tokens")
+        .WithParam("context_window_size");
   }
   MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
   return std::unique_ptr<Engine>(

@@ -36,7 +36,6 @@ TEST(ResolveEngineOptions, ModesAndWhatOverridesThem) {
       {R"({"mode": "server"})", 16, 16 * 4096, 4096, 512},
       {R"({"mode": "server", "max_num_sequence": 2})", 2, 16 * 4096, 4096, 512},
       {R"({"context_window_size": 1024})", 4, 1024, 1024, 512},
-      {R"({"context_window_size": 99999})", 4, 4096, 4096, 512},
       {R"({"prefill_chunk_size": 64})", 4, 4096, 4096, 64},
       {R"({"prefill_chunk_size": 99999})", 4, 4096, 4096, 512},
       {R"({"max_total_seq_length": 100})", 4, 100, 4096, 512},
@@ -66,11 +65,19 @@ TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
   }
 }
 
+TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {
+  Result<EngineOptions> options = Resolve(R"({"context_window_size": 99999})");
+  ASSERT_FALSE(options.ok());
+  EXPECT_EQ(options.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(options.status().param(), "context_window_size");
+}
+
 TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"speculative_mode", "\"eagle\""}, {"prefix_cache_mode", "\"radix\""},
       {"prefill_mode", "\"chunked\""},   {"tensor_parallel_shards", "2"},
       {"pipeline_parallel_stages", "2"}, {"sliding_window_size", "1024"},
+      {"spec_draft_length", "2"},        {"max_history_size", "4"},
   };
   for (const auto& [name, value] : cases) {
     Result<EngineOptions> options = Resolve("{\"" + std::string(name) + "\": " + value + "}");
