@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 from mlc_llm.completions_gen import AsyncChatCompletions
-from mlc_llm.core_engine import CoreEngine, Log, ends_stream, raise_if_error
+from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
 from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
 
 Event = tuple[int, str]
@@ -119,35 +119,12 @@ class AsyncChat:
         self.completions = completions
 
 
-class AsyncMLCEngine:
+class AsyncMLCEngine(EngineBase):
     """The asynchronous `MLCEngine`: the same arguments, awaited calls."""
 
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        *,
-        model_lib: str | Path | None = None,
-        device: str = "auto",
-        mode: str = "server",
-        quantization: str | None = None,
-        engine_config: Mapping[str, Any] | None = None,
-        log: Log | None = None,
-    ) -> None:
-        self._core = CoreEngine(
-            model,
-            model_lib=model_lib,
-            device=device,
-            mode=mode,
-            quantization=quantization,
-            engine_config=engine_config,
-            log=log,
-        )
-        self.chat = AsyncChat(_AsyncCompletions(self._core))
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._core.model.name
+    @cached_property
+    def chat(self) -> AsyncChat:
+        return AsyncChat(_AsyncCompletions(self._core))
 
     async def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""
@@ -156,10 +133,6 @@ class AsyncMLCEngine:
     async def reset(self) -> None:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
-
-    def terminate(self) -> None:
-        """Ends every request and frees the model."""
-        self._core.close()
 
     async def close(self) -> None:
         await asyncio.to_thread(self._core.close)

@@ -140,6 +140,40 @@ class CoreEngine:
         _open_engines.discard(self)
 
 
+class EngineBase:
+    """What MLCEngine and AsyncMLCEngine share: how they are made and how they end."""
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        model_lib: str | Path | None = None,
+        device: str = "auto",
+        mode: str = "local",
+        quantization: str | None = None,
+        engine_config: Mapping[str, Any] | None = None,
+        log: Log | None = None,
+    ) -> None:
+        self._core = CoreEngine(
+            model,
+            model_lib=model_lib,
+            device=device,
+            mode=mode,
+            quantization=quantization,
+            engine_config=engine_config,
+            log=log,
+        )
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._core.model.name
+
+    def terminate(self) -> None:
+        """Ends every request and frees the model."""
+        self._core.close()
+
+
 def _dump_model(value: object) -> object:
     """Messages may be response objects of ours, as in `messages.append(choice.message)`."""
     if isinstance(value, BaseModel):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 from mlc_llm.completions_gen import ChatCompletions
-from mlc_llm.core_engine import CoreEngine, Log, ends_stream, raise_if_error
+from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
 from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
 
 _DONE = ""  # the text of the event that ends a stream well
@@ -89,7 +89,7 @@ class Chat:
         self.completions = completions
 
 
-class MLCEngine:
+class MLCEngine(EngineBase):
     """An engine with one model in it.
 
     `model`: `HF://org/repo`, a folder, a `.gguf` file, or None for the embedded default model.
@@ -99,32 +99,9 @@ class MLCEngine:
     Close it with `terminate()` or use it as a context manager.
     """
 
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        *,
-        model_lib: str | Path | None = None,
-        device: str = "auto",
-        mode: str = "local",
-        quantization: str | None = None,
-        engine_config: Mapping[str, Any] | None = None,
-        log: Log | None = None,
-    ) -> None:
-        self._core = CoreEngine(
-            model,
-            model_lib=model_lib,
-            device=device,
-            mode=mode,
-            quantization=quantization,
-            engine_config=engine_config,
-            log=log,
-        )
-        self.chat = Chat(_Completions(self._core))
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._core.model.name
+    @cached_property
+    def chat(self) -> Chat:
+        return Chat(_Completions(self._core))
 
     def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""
@@ -134,11 +111,11 @@ class MLCEngine:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
 
-    def terminate(self) -> None:
-        """Ends every request and frees the model."""
-        self._core.close()
+    def close(self) -> None:
+        """The same as `terminate()`."""
+        self.terminate()
 
-    close = unload = terminate
+    unload = close
 
     def __enter__(self) -> MLCEngine:
         return self

@@ -8,6 +8,7 @@ import time
 
 import pytest
 import tokenizer_zoo
+
 from mlc_llm._core import CoreError, Tokenizer
 
 NAMES = ["llama2", "llama3", "unigram_bytes", "flags_lowercase", "bert", "gpt1"]

@@ -8,8 +8,9 @@ import random
 import pytest
 import random_text
 import tokenizer_zoo
-from mlc_llm._core import StreamDecoder, Tokenizer
 from tokenizers import Tokenizer as Reference
+
+from mlc_llm._core import StreamDecoder, Tokenizer
 
 CHUNK = 5000
 
