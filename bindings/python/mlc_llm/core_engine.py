@@ -20,7 +20,7 @@ from mlc_llm.errors import (
     error_from_core,
     error_from_json,
 )
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, resolve_model
 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
@@ -31,6 +31,8 @@ _open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
 
 def choose_device(device: str, log: Log | None = None) -> str:
     """`auto` becomes the first device there is; others are checked. `log` gets MLC-LLM's lines."""
+    if device == FAKE_DEVICE:
+        return device
     probes = json.loads(_core.list_devices())
     kinds = [p["name"].partition(":")[0] for p in probes]
     kind, colon, index = device.partition(":")

@@ -23,6 +23,9 @@ from mlc_llm.jit_cache import LibraryOptions, Policies, converted_folder, home, 
 
 _CHAT_CONFIG = "mlc-chat-config.json"
 
+# A script of the core's answers in place of a model: for tests and benchmarks.
+FAKE_DEVICE = "fake"
+
 Log = Callable[[str], None]
 
 
@@ -62,7 +65,9 @@ def resolve_model(
         model, quantization=quantization, device=device, policies=policies, progress=log
     )
     config = read_chat_config(folder)
-    if model_lib is not None:
+    if device == FAKE_DEVICE:
+        library = Path()
+    elif model_lib is not None:
         library = Path(model_lib)
         if not library.is_file():
             raise NotFoundError(f"{library}: no such model library", param="model_lib")
@@ -103,7 +108,7 @@ def resolve_folder(
 
 def default_quantization(device: str) -> str:
     """What a model is converted to when nobody says."""
-    return "q4f32_1" if _device(device) == "cpu" else "q4f16_1"
+    return "q4f32_1" if _device(device) in ("cpu", FAKE_DEVICE) else "q4f16_1"
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
 #include "chat/request_builder.h"
+#include "model/fake_model.h"
 #include "model/tvm_model.h"
 
 namespace mlc {
@@ -30,6 +31,28 @@ int64_t KVMemoryBytes(const protocol::EngineConfig& config) {
   int64_t available = AvailableMemoryBytes();
   if (config.memory_limit_bytes) available = std::min(available, *config.memory_limit_bytes);
   return static_cast<int64_t>(share * static_cast<double>(available));
+}
+
+// In place of a device: no weights, no library, answers from a script. For tests and benchmarks of
+// what stands around a model.
+constexpr char kFakeDevice[] = "fake";
+
+Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
+  FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
+  return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
+}
+
+Result<std::unique_ptr<Model>> LoadTVMModel(const FolderSource& source, const ChatConfig& config,
+                                            const std::string& library,
+                                            const std::string& device_name,
+                                            const ChatProgress& progress) {
+  MLC_ASSIGN_OR_RETURN(Device device, ParseDevice(device_name));
+  LoadProgress on_weights = [&progress](double fraction) {
+    return !progress || progress(fraction, "weights");
+  };
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
+                       TVMModel::Load(source, config, library, device, on_weights));
+  return std::unique_ptr<Model>(std::move(model));
 }
 
 // Delivers one answer: chunks when streaming, the whole when not.
@@ -102,18 +125,18 @@ ChatEngine::~ChatEngine() { (void)Unload(); }
 Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progress) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(model_json));
   MLC_ASSIGN_OR_RETURN(std::string folder, GetString(json, "model"));
-  MLC_ASSIGN_OR_RETURN(std::string library, GetString(json, "model_lib"));
-  MLC_ASSIGN_OR_RETURN(std::string device_name, GetStringOr(json, "device", "auto"));
+  MLC_ASSIGN_OR_RETURN(std::string device, GetStringOr(json, "device", "auto"));
   MLC_ASSIGN_OR_RETURN(std::string name, GetStringOr(json, "name", BaseName(folder)));
-  MLC_ASSIGN_OR_RETURN(Device device, ParseDevice(device_name));
+  bool fake = device == kFakeDevice;
+  MLC_ASSIGN_OR_RETURN(std::string library,
+                       fake ? Result<std::string>("") : GetString(json, "model_lib"));
+  if (!fake) MLC_RETURN_IF_ERROR(ParseDevice(device).status());
   MLC_RETURN_IF_ERROR(Unload());
   FolderSource source(folder);
   MLC_ASSIGN_OR_RETURN(ModelBundle bundle, LoadModelBundle(source));
-  LoadProgress on_weights = [&progress](double fraction) {
-    return !progress || progress(fraction, "weights");
-  };
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
-                       TVMModel::Load(source, bundle.config, library, device, on_weights));
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                       fake ? LoadFakeModel(bundle.config)
+                            : LoadTVMModel(source, bundle.config, library, device, progress));
   MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), std::move(name)));
   if (progress) progress(1.0, "ready");
   return Status();

@@ -34,7 +34,8 @@ class ChatEngine {
   ~ChatEngine();
 
   // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": of the model
-  // in answers (the folder's)}. Replaces a loaded model.
+  // in answers (the folder's)}. Replaces a loaded model. On the device "fake" a script answers in
+  // place of weights and library.
   Status Load(std::string_view model_json, const ChatProgress& progress);
   // The same with a model that is made already (tests).
   Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name);

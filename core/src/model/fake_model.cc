@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace mlc {
+namespace {
+
+uint32_t HashOf(const std::vector<int32_t>& history) {
+  uint32_t hash = 2166136261u;
+  for (int32_t token : history) hash = (hash ^ static_cast<uint32_t>(token)) * 16777619u;
+  return hash;
+}
+
+}  // namespace
 
 FakeModel::FakeModel(ModelInfo info, Script script)
     : info_(std::move(info)), script_(std::move(script)) {}
@@ -81,12 +90,43 @@ ModelInfo FakeModel::SmallInfo() {
   return info;
 }
 
+ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
+  ModelInfo info;
+  info.model_type = "fake";
+  info.quantization = config.quantization;
+  info.context_window_size = config.context_window_size;
+  info.prefill_chunk_size = 2048;
+  info.max_batch_size = 128;
+  info.vocab_size = config.vocab_size;
+  info.page_size = 16;
+  info.page_bytes = 64;
+  return info;
+}
+
 FakeModel::Script FakeModel::HashOfHistory(int vocab_size) {
   return [vocab_size](const std::vector<int32_t>& history, float* logits) {
-    uint32_t hash = 2166136261u;
-    for (int32_t token : history) hash = (hash ^ static_cast<uint32_t>(token)) * 16777619u;
+    uint32_t hash = HashOf(history);
     for (int k = 0; k < 8; ++k) {  // a few likely tokens, so that sampling has a choice
       logits[(hash >> 3) % vocab_size] = 4.0f - 0.5f * k;
+      hash = hash * 1664525u + 1013904223u;
+    }
+  };
+}
+
+FakeModel::Script FakeModel::Words(int vocab_size, std::vector<int32_t> end_tokens) {
+  constexpr int kFirstHalves = 224, kSecondHalves = 240, kEndEvery = 60;
+  int num_words = std::min(vocab_size, kSecondHalves);
+  bool has_halves = num_words == kSecondHalves;
+  return [=, ends = std::move(end_tokens)](const std::vector<int32_t>& history, float* logits) {
+    int32_t last = history.back();
+    if (has_halves && last >= kFirstHalves && last < kSecondHalves) {
+      logits[last + kSecondHalves - kFirstHalves] = 100.0f;  // whatever the temperature
+      return;
+    }
+    uint32_t hash = HashOf(history);
+    if (!ends.empty() && (hash >> 8) % kEndEvery == 0) logits[ends[0]] = 8.0f;
+    for (int k = 0; k < 8; ++k) {
+      logits[(hash >> 3) % num_words] += 6.0f - 0.5f * k;
       hash = hash * 1664525u + 1013904223u;
     }
   };

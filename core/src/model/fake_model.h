@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/model_config.h"
 
 namespace mlc {
 
@@ -33,8 +34,14 @@ class FakeModel : public Model {
 
   // A small model's figures: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
+  // What stands in for the model of a folder: its vocabulary and context, no weights.
+  static ModelInfo InfoFor(const ChatConfig& config);
   // The most likely token is a hash of the whole history: any wrong history shows.
   static Script HashOfHistory(int vocab_size);
+  // Like it, of the first 256 tokens of a vocabulary made for it (tests/fixtures/fake-model): 0 ..
+  // 223 are whole words, 224 .. 239 first halves of characters, each followed by its second half,
+  // which is 16 further on. One of `end_tokens` comes after about 60 tokens.
+  static Script Words(int vocab_size, std::vector<int32_t> end_tokens);
   // After the first `prompt_length` tokens the most likely ones are `reply`, then `end`.
   static Script Reply(int prompt_length, std::vector<int32_t> reply, int32_t end);
 

@@ -93,5 +93,28 @@ TEST(FakeModelScripts, AHashSeesEveryToken) {
   EXPECT_NE(logits({1, 2, 3}), logits({1, 2}));
 }
 
+TEST(FakeModelScripts, WordsFinishTheCharactersTheyBegin) {
+  FakeModel::Script script = FakeModel::Words(300, {299});
+  int num_halves = 0, num_ends = 0;
+  std::vector<int32_t> history = {1};
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<float> logits(300, 0.0f);
+    script(history, logits.data());
+    auto best =
+        static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    if (history.back() >= 224 && history.back() < 240) {
+      EXPECT_EQ(best, history.back() + 16);
+      ++num_halves;
+    } else {
+      EXPECT_TRUE(best < 240 || best == 299) << best;
+    }
+    num_ends += best == 299;
+    history.push_back(best == 299 ? 1 : best);
+  }
+  EXPECT_GT(num_halves, 50);
+  EXPECT_GT(num_ends, 10);
+  EXPECT_LT(num_ends, 70);
+}
+
 }  // namespace
 }  // namespace mlc
