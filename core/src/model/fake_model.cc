@@ -124,9 +124,9 @@ FakeModel::Script FakeModel::Words(int vocab_size, std::vector<int32_t> end_toke
       return;
     }
     uint32_t hash = HashOf(history);
-    if (!ends.empty() && (hash >> 8) % kEndEvery == 0) logits[ends[0]] = 8.0f;
+    if (!ends.empty() && (hash >> 8) % kEndEvery == 0) logits[ends[0]] = 17.0f;
     for (int k = 0; k < 8; ++k) {
-      logits[(hash >> 3) % num_words] += 6.0f - 0.5f * k;
+      logits[(hash >> 3) % num_words] += 15.0f - 0.5f * k;
       hash = hash * 1664525u + 1013904223u;
     }
   };
