@@ -151,7 +151,9 @@ class EnumValue:
 
 @dataclass(frozen=True)
 class Enum:
-    """`open`: the engine itself takes and keeps words it does not know. (Clients always do.)"""
+    """`open`: the engine itself takes and keeps words it does not know. (Clients always do, but in
+    a `closed` struct: an answer's `ChatCompletionRole` may be a word that is not among `values`.)
+    """
 
     names: Names
     description: str
@@ -173,11 +175,21 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A route that gives one answer and is never streamed."""
+
+    name: str
+    request: str
+    response: str
+
+
+@dataclass(frozen=True)
 class Protocol:
     """Declarations, each after those it uses."""
 
     declarations: tuple[Declaration, ...]
     routes: tuple[Route, ...]
+    calls: tuple[Call, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)

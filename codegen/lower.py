@@ -45,7 +45,11 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         replace(d, usage=ir.Usage(name in in_requests, name in in_responses))
         for name, d in lowering.declarations.items()
     )
-    return ir.Protocol(declarations, tuple(_route(route) for route in roots.routes))
+    routes = tuple(_route(route) for route in roots.routes)
+    calls = tuple(
+        ir.Call(call.name, call.request.__name__, call.response.__name__) for call in roots.calls
+    )
+    return ir.Protocol(declarations, routes, calls)
 
 
 def _route(route: Any) -> ir.Route:

@@ -165,14 +165,14 @@ class _Python:
         return MemberView(field.name, _quote(field.name), type_, "", _member_doc(field))
 
     def _model(self, struct: ir.Struct) -> ClassView:
-        members = tuple(self._attribute(field) for field in struct.fields)
+        members = tuple(self._attribute(field, struct.closed) for field in struct.fields)
         common.check_distinct(struct.names.name, [member.name for member in members])
         base = "_Config" if struct.closed else "_Model"
         return ClassView("model", self._name(struct), base, _class_doc(struct), members)
 
-    def _attribute(self, field: ir.Field) -> MemberView:
+    def _attribute(self, field: ir.Field, closed: bool) -> MemberView:
         name = common.escape(field.name, MODEL_MEMBERS)
-        type_ = self.type_of(field.type, sent=False)
+        type_ = self.type_of(field.type, sent=False, closed=closed)
         default: str | None = None
         if isinstance(field.type, ir.Const):
             default = _quote(field.type.value)
@@ -184,8 +184,11 @@ class _Python:
             name, _quote(field.name), type_, _initializer(field, name, default), _member_doc(field)
         )
 
-    def type_of(self, type_: ir.Type, *, sent: bool) -> str:
-        """What is sent takes any sequence and mapping; what is received is a list and a dict."""
+    def type_of(self, type_: ir.Type, *, sent: bool, closed: bool = False) -> str:
+        """What is sent takes any sequence and mapping; what is received is a list and a dict.
+
+        What is received takes words that no enum has, but in a `closed` object.
+        """
         if isinstance(type_, ir.Scalar):
             return "str" if type_.kind == "string" else type_.kind
         if isinstance(type_, ir.Const):
@@ -194,13 +197,15 @@ class _Python:
             value = "object" if sent else "Any"
             return _mapping("str", value, sent=sent) if type_.object_only else value
         if isinstance(type_, ir.ListOf):
-            item = self.type_of(type_.item, sent=sent)
+            item = self.type_of(type_.item, sent=sent, closed=closed)
             return f"{'Sequence' if sent else 'list'}[{item}]"
         if isinstance(type_, ir.MapOf):
-            value = self.type_of(type_.value, sent=sent)
+            value = self.type_of(type_.value, sent=sent, closed=closed)
             keys = ("str", "int") if sent and type_.key == "int" else ("str",)
             return " | ".join(_mapping(key, value, sent=sent) for key in keys)
-        return self._name(self.declarations[type_.name], sent=sent)
+        target = self.declarations[type_.name]
+        newer = isinstance(target, ir.Enum) and not target.open and not sent and not closed
+        return self._name(target, sent=sent) + (" | str" if newer else "")
 
 
 def _typed_dict(name: str, base: str, doc: str, members: tuple[MemberView, ...]) -> ClassView:

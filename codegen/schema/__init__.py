@@ -6,15 +6,47 @@ everything that they reach is generated.
 
 from __future__ import annotations
 
-from codegen.schema.base import ProtocolRoots, RouteModel
+from codegen.schema.base import CallModel, ProtocolRoots, RouteModel
 from codegen.schema.chat_request import ChatCompletionRequest
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
+from codegen.schema.completions import Completion, CompletionRequest
+from codegen.schema.embeddings import EmbeddingRequest, EmbeddingResponse
 from codegen.schema.engine_config import EngineConfig
 from codegen.schema.error import ErrorResponse
+from codegen.schema.metrics import EngineMetrics
+from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
+from codegen.schema.tokenization import (
+    DetokenizeRequest,
+    DetokenizeResponse,
+    RenderResponse,
+    TokenizeRequest,
+    TokenizeResponse,
+)
 
 PROTOCOL = ProtocolRoots(
-    requests=(ChatCompletionRequest, EngineConfig),
-    responses=(ChatCompletion, ChatCompletionChunk, ErrorResponse, EngineConfig),
+    requests=(
+        ChatCompletionRequest,
+        CompletionRequest,
+        EmbeddingRequest,
+        TokenizeRequest,
+        DetokenizeRequest,
+        ModelLoadRequest,
+        EngineConfig,
+    ),
+    responses=(
+        ChatCompletion,
+        ChatCompletionChunk,
+        Completion,
+        EmbeddingResponse,
+        TokenizeResponse,
+        DetokenizeResponse,
+        RenderResponse,
+        ModelList,
+        DeviceProbe,
+        EngineMetrics,
+        ErrorResponse,
+        EngineConfig,
+    ),
     routes=(
         RouteModel(
             name="chat.completions",
@@ -23,5 +55,10 @@ PROTOCOL = ProtocolRoots(
             chunk=ChatCompletionChunk,
             stream_field="stream",
         ),
+    ),
+    calls=(
+        CallModel("tokenize", TokenizeRequest, TokenizeResponse),
+        CallModel("detokenize", DetokenizeRequest, DetokenizeResponse),
+        CallModel("render", ChatCompletionRequest, RenderResponse),
     ),
 )

@@ -103,9 +103,19 @@ class RouteModel:
 
 
 @dataclass(frozen=True)
+class CallModel:
+    """A route of the engine's that gives one answer and is never streamed."""
+
+    name: str
+    request: type[Model]
+    response: type[Model]
+
+
+@dataclass(frozen=True)
 class ProtocolRoots:
     """What the engine reads and what it writes; a type may be in both."""
 
     requests: tuple[type[Model], ...]
     responses: tuple[type[Model], ...]
     routes: tuple[RouteModel, ...]
+    calls: tuple[CallModel, ...] = ()

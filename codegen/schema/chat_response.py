@@ -117,7 +117,7 @@ class CompletionUsage(Model):
         None, "What the answer's tokens were."
     )
     extra: dict[str, float] | None = field(
-        None, "Measurements of this request, such as `ttft_s` and `decode_tokens_per_s`."
+        None, "Measurements of this request, under the names that `RequestMetrics` has."
     )
 
 

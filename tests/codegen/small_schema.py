@@ -119,6 +119,7 @@ class Reply(Model):
     kind: Literal["reply"] = field(..., "A constant.")
     mood: Mood | None = field(None, "An open enum that is null when absent.", always=True)
     moods: list[Mood] = field(..., "A list of them.")
+    colours: list[Colour] | None = field(None, "A closed enum in an answer.")
     shape: Shape | None = field(None, "A union that is written.")
     keywords: Keywords | None = field(None, "Names that languages reserve.")
     numbers: dict[str, float] | None = field(None, "A map that is written.")

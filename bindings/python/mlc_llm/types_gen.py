@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6cf42fd37ddcb93f
+# Schema hash: 579cf23cf926f55b
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -9,7 +9,7 @@ field of an answer as an attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Required, TypedDict
@@ -53,6 +53,14 @@ __all__ = [
     "DebugConfigParam",
     "ChatCompletionCreateParams",
     "ChatCompletionRequestParam",
+    "PromptItemParam",
+    "PromptParam",
+    "CompletionRequestParam",
+    "EmbeddingEncoding",
+    "EmbeddingRequestParam",
+    "TokenizeRequestParam",
+    "DetokenizeRequestParam",
+    "ModelLoadRequestParam",
     "EngineMode",
     "PrefillMode",
     "PrefixCacheMode",
@@ -75,11 +83,27 @@ __all__ = [
     "ChoiceDelta",
     "ChunkChoice",
     "ChatCompletionChunk",
+    "Logprobs",
+    "CompletionChoice",
+    "Completion",
+    "EmbeddingVector",
+    "Embedding",
+    "Usage",
+    "CreateEmbeddingResponse",
+    "TokenizeResponse",
+    "DetokenizeResponse",
+    "RenderResponse",
+    "Model",
+    "ModelList",
+    "DeviceProbe",
+    "RequestMetrics",
+    "SpecDecodeMetrics",
+    "EngineMetrics",
     "ErrorObject",
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "6cf42fd37ddcb93f"
+SCHEMA_HASH = "579cf23cf926f55b"
 
 
 class _Model(BaseModel):
@@ -560,6 +584,155 @@ class ChatCompletionRequestParam(ChatCompletionCreateParams, total=False):
     """Whether the answer comes in chunks while it is generated. Default: false."""
 
 
+PromptItemParam: TypeAlias = str | int | Sequence[int]
+"""One prompt of several, or one token of a prompt."""
+
+
+PromptParam: TypeAlias = str | Sequence[PromptItemParam]
+"""What is to be continued or embedded: a text, several texts, token ids, or lists of those."""
+
+
+class CompletionRequestParam(TypedDict, total=False):
+    """A text, and how the model is to continue it."""
+
+    prompt: Required[PromptParam]
+    """What is to be continued."""
+
+    model: str | None
+    """The model to answer. Absent: the engine's own."""
+
+    suffix: str | None
+    """The text that follows what is inserted. Absent: the text is only continued."""
+
+    echo: bool | None
+    """Whether the answer begins with the prompt. Default: false."""
+
+    best_of: int | None
+    """How many answers are generated to return the best `n`. Absent: `n`. Range: at least 1 and
+    at most 128.
+    """
+
+    stream: bool | None
+    """Whether the answer comes in chunks while it is generated. Default: false."""
+
+    stream_options: StreamOptionsParam | None
+    """Options of the stream."""
+
+    max_tokens: int | None
+    """The longest answer. Range: at least 0. Default: 16. Unit: tokens."""
+
+    n: int | None
+    """How many answers are generated, each on its own. Range: at least 1 and at most 128.
+    Default: 1.
+    """
+
+    temperature: float | None
+    """How far the choice of tokens strays from the likeliest; 0 always takes the likeliest.
+    Absent: the model's own default, else 1. Range: at least 0 and at most 2.
+    """
+
+    top_p: float | None
+    """Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest
+    alone. Absent: the model's own default, else 1. Range: at least 0 and at most 1.
+    """
+
+    frequency_penalty: float | None
+    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.
+    Range: at least -2 and at most 2.
+    """
+
+    presence_penalty: float | None
+    """Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at
+    least -2 and at most 2.
+    """
+
+    logit_bias: Mapping[str, float] | Mapping[int, float] | None
+    """Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100."""
+
+    logprobs: int | None
+    """How many of the likeliest tokens are returned at each position, beside the chosen one.
+    Absent: none. Range: at least 0 and at most 5. Unit: tokens.
+    """
+
+    seed: int | None
+    """Makes the answer repeatable: equal requests with equal seeds get equal answers."""
+
+    stop: StopParam | None
+    """Texts at which the answer ends, before them."""
+
+    response_format: ResponseFormatParam | None
+    """The shape that the answer must have. Absent: any text."""
+
+    user: str | None
+    """A label of the end user; it has no effect on the answer."""
+
+    debug_config: DebugConfigParam | None
+    """Switches for tests and measurements; a server takes them in debug mode only."""
+
+
+EmbeddingEncoding: TypeAlias = Literal["float", "base64"]
+"""How a vector is written."""
+
+
+class EmbeddingRequestParam(TypedDict, total=False):
+    """Texts of which vectors are wanted."""
+
+    input: Required[PromptParam]
+    """A text, several texts, or their token ids."""
+
+    model: str | None
+    """The model to use. Absent: the engine's own."""
+
+    encoding_format: EmbeddingEncoding | None
+    """How the vectors are written. Default: `float`."""
+
+    dimensions: int | None
+    """How many numbers of each vector are kept. Absent: all that the model gives. Range: at
+    least 1.
+    """
+
+    user: str | None
+    """A label of the end user; it has no effect."""
+
+
+class TokenizeRequestParam(TypedDict, total=False):
+    """A text of which the tokens are wanted."""
+
+    text: Required[str]
+    """The text."""
+
+    add_special_tokens: bool | None
+    """Whether the tokens are added that the model expects around a whole text. Default: false."""
+
+
+class DetokenizeRequestParam(TypedDict, total=False):
+    """Tokens of which the text is wanted."""
+
+    tokens: Required[Sequence[int]]
+    """The token ids. Range: at least 0."""
+
+    skip_special_tokens: bool | None
+    """Whether special tokens leave no text. Default: true."""
+
+
+class ModelLoadRequestParam(TypedDict, total=False):
+    """Which model an engine loads."""
+
+    model: Required[str]
+    """The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."""
+
+    model_lib: str | None
+    """The compiled library. Absent: none, which only the device `fake` can do with."""
+
+    device: str | None
+    """Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default:
+    `auto`.
+    """
+
+    name: str | None
+    """The model's name in answers. Absent: the folder's."""
+
+
 EngineMode: TypeAlias = Literal["local", "interactive", "server"]
 """What the engine is for, which sets its other defaults."""
 
@@ -845,7 +1018,7 @@ class CompletionUsage(_Model):
     """What the answer's tokens were."""
 
     extra: dict[str, float] | None = None
-    """Measurements of this request, such as `ttft_s` and `decode_tokens_per_s`."""
+    """Measurements of this request, under the names that `RequestMetrics` has."""
 
 
 class ChatCompletion(_Model):
@@ -906,7 +1079,7 @@ class ChoiceDeltaToolCall(_Model):
 class ChoiceDelta(_Model):
     """What a chunk adds to an answer."""
 
-    role: ChatCompletionRole | None = None
+    role: ChatCompletionRole | str | None = None
     """Who speaks, in an answer's first chunk."""
 
     content: str | None = None
@@ -963,6 +1136,291 @@ class ChatCompletionChunk(_Model):
 
     system_fingerprint: str | None = None
     """Names the configuration that answers; equal ones answer a seed equally."""
+
+
+class Logprobs(_Model):
+    """The log probabilities of an answer; the lists run side by side."""
+
+    tokens: list[str] | None = None
+    """The tokens' texts."""
+
+    token_logprobs: list[float] | None = None
+    """Their log probabilities."""
+
+    top_logprobs: list[dict[str, float]] | None = None
+    """At each position from text to log probability, for the likeliest tokens."""
+
+    text_offset: list[int] | None = None
+    """Where each token begins in the text. Unit: code points."""
+
+
+class CompletionChoice(_Model):
+    """One of the answers, or a piece of it."""
+
+    index: int
+    """Which of the answers this is, from 0. Range: at least 0."""
+
+    text: str
+    """The text, or its next piece."""
+
+    logprobs: Logprobs | None = None
+    """The log probabilities, when they were asked for."""
+
+    finish_reason: FinishReason | None = None
+    """Why the answer ended; null until its last chunk."""
+
+
+class Completion(_Model):
+    """The continuations of a prompt; a chunk of a stream has the same form."""
+
+    id: str
+    """The request's id, the same in all its chunks."""
+
+    object: Literal["text_completion"] = "text_completion"
+    """The kind of object."""
+
+    created: int
+    """When it was made. Range: at least 0. Unit: seconds since 1970, UTC."""
+
+    model: str
+    """The model that answered."""
+
+    choices: list[CompletionChoice]
+    """The answers; empty in the chunk that carries the usage."""
+
+    usage: CompletionUsage | None = None
+    """What the request cost; in a stream in the last chunk, when it is asked for."""
+
+    system_fingerprint: str | None = None
+    """Names the configuration that answered; equal ones answer a seed equally."""
+
+
+EmbeddingVector: TypeAlias = list[float] | str
+"""A vector: its numbers, or their base64."""
+
+
+class Embedding(_Model):
+    """The vector of one text."""
+
+    index: int
+    """Which of the texts this belongs to, from 0. Range: at least 0."""
+
+    object: Literal["embedding"] = "embedding"
+    """The kind of object."""
+
+    embedding: EmbeddingVector
+    """The vector."""
+
+
+class Usage(_Model):
+    """What a request for embeddings cost."""
+
+    prompt_tokens: int
+    """The length of all texts together. Range: at least 0. Unit: tokens."""
+
+    total_tokens: int
+    """The same. Range: at least 0. Unit: tokens."""
+
+
+class CreateEmbeddingResponse(_Model):
+    """The vectors of the texts, in their order."""
+
+    object: Literal["list"] = "list"
+    """The kind of object."""
+
+    data: list[Embedding]
+    """The vectors."""
+
+    model: str
+    """The model that made them."""
+
+    usage: Usage
+    """What the request cost."""
+
+
+class TokenizeResponse(_Model):
+    """The tokens of a text."""
+
+    tokens: list[int]
+    """The token ids. Range: at least 0."""
+
+    count: int
+    """How many there are. Range: at least 0. Unit: tokens."""
+
+
+class DetokenizeResponse(_Model):
+    """The text of tokens."""
+
+    text: str
+    """The text; bytes that are no UTF-8 are replaced by U+FFFD."""
+
+
+class RenderResponse(_Model):
+    """A conversation as the model's chat template writes it."""
+
+    prompt: str
+    """The text that the model continues."""
+
+
+class Model(_Model):
+    """A model that can answer."""
+
+    id: str
+    """The model's name, as requests give it in `model`."""
+
+    object: Literal["model"] = "model"
+    """The kind of object."""
+
+    created: int
+    """When it was made. Range: at least 0. Unit: seconds since 1970, UTC."""
+
+    owned_by: str
+    """Who offers it."""
+
+
+class ModelList(_Model):
+    """The models that can answer."""
+
+    object: Literal["list"] = "list"
+    """The kind of object."""
+
+    data: list[Model]
+    """The models."""
+
+
+class DeviceProbe(_Model):
+    """A kind of device, and whether this machine has it."""
+
+    name: str
+    """The device, such as `cuda:0`."""
+
+    found: bool
+    """Whether it can be used."""
+
+    reason: str = ""
+    """Why it cannot be used. Default: ``."""
+
+
+class RequestMetrics(_Model):
+    """Measurements of one request; `usage.extra` has the same names."""
+
+    prompt_tokens: int | None = None
+    """The length of the prompt. Range: at least 0. Unit: tokens."""
+
+    completion_tokens: int | None = None
+    """The length of the answers. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens: int | None = None
+    """How much of the prompt the model read; the rest was cached. Range: at least 0. Unit:
+    tokens.
+    """
+
+    decode_tokens: int | None = None
+    """The tokens that were generated one by one. Range: at least 0. Unit: tokens."""
+
+    jump_forward_tokens: int | None = None
+    """The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens_per_s: float | None = None
+    """How fast the prompt was read. Range: at least 0. Unit: tokens per second."""
+
+    decode_tokens_per_s: float | None = None
+    """How fast the answer was generated. Range: at least 0. Unit: tokens per second."""
+
+    ttft_s: float | None = None
+    """From the request to its first token. Range: at least 0. Unit: seconds."""
+
+    inter_token_latency_s: float | None = None
+    """The mean time from token to token. Range: at least 0. Unit: seconds."""
+
+    end_to_end_latency_s: float | None = None
+    """From the request to its last token. Range: at least 0. Unit: seconds."""
+
+
+class SpecDecodeMetrics(_Model):
+    """How speculative decoding fares; each list has one number for each drafted position."""
+
+    draft_count: list[int] | None = None
+    """How many tokens were drafted. Unit: tokens."""
+
+    accept_count: list[int] | None = None
+    """How many were accepted. Unit: tokens."""
+
+    accept_prob: dict[str, Any] | None = None
+    """The share of drafts accepted at each position, by `step=i`."""
+
+    accept_rate: dict[str, Any] | None = None
+    """The share of accepted among those whose predecessor was, by `step=i`."""
+
+    accept_len: dict[str, Any] | None = None
+    """The mean number of tokens accepted up to each position, by `step=i`."""
+
+
+class EngineMetrics(_Model):
+    """Counters since the model was loaded or the engine was reset."""
+
+    engine_prefill_time_sum: float | None = None
+    """The model's time on prompts. Range: at least 0. Unit: seconds."""
+
+    engine_decode_time_sum: float | None = None
+    """The model's time on answers. Range: at least 0. Unit: seconds."""
+
+    engine_jump_forward_time_sum: float | None = None
+    """The time spent on text that grammars forced. Range: at least 0. Unit: seconds."""
+
+    prompt_tokens_sum: int | None = None
+    """The length of all prompts. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens_sum: int | None = None
+    """How much of the prompts the model read. Range: at least 0. Unit: tokens."""
+
+    decode_tokens_sum: int | None = None
+    """The tokens that were generated one by one. Range: at least 0. Unit: tokens."""
+
+    jump_forward_tokens_sum: int | None = None
+    """The tokens that grammars forced. Range: at least 0. Unit: tokens."""
+
+    completion_tokens_sum: int | None = None
+    """The length of all answers. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens_per_s: float | None = None
+    """How fast prompts are read. Range: at least 0. Unit: tokens per second."""
+
+    decode_tokens_per_s: float | None = None
+    """How fast answers are generated. Range: at least 0. Unit: tokens per second."""
+
+    kv_pages_total: int | None = None
+    """The pages of the KV cache. Range: at least 0. Unit: pages."""
+
+    kv_pages_free: int | None = None
+    """The pages that no sequence holds now. Range: at least 0. Unit: pages."""
+
+    num_steps: int | None = None
+    """How often the model ran. Range: at least 0."""
+
+    num_preemptions: int | None = None
+    """How often a sequence had to give back its pages and begin again. Range: at least 0."""
+
+    num_finished_requests: int | None = None
+    """Requests that ended well. Range: at least 0."""
+
+    num_failed_requests: int | None = None
+    """Requests that ended with an error or were cancelled. Range: at least 0."""
+
+    last_finished_request: RequestMetrics | None = None
+    """Measurements of the request that ended last."""
+
+    spec_decode: SpecDecodeMetrics | None = None
+    """How speculative decoding fares."""
+
+    decode_time_by_batch_size: dict[str, Any] | None = None
+    """The time of a decode step by the number of sequences in it. Unit: seconds."""
+
+    draft_time_by_batch_size: dict[str, Any] | None = None
+    """The time of a draft by the number of sequences in it. Unit: seconds."""
+
+    verify_time_by_batch_size: dict[str, Any] | None = None
+    """The time of a verification by the number of sequences in it. Unit: seconds."""
 
 
 class ErrorObject(_Model):

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6cf42fd37ddcb93f
+// Schema hash: 579cf23cf926f55b
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -597,6 +597,177 @@ Json ChatCompletionRequest::ToJson() const {
       .Finish();
 }
 
+Result<PromptItem> PromptItem::Parse(const Json& json, const wire::Path& path) {
+  PromptItem out;
+  if (json.is_string()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::string>(json, path, wire::Limits(), &out));
+    return out;
+  }
+  if (json.is_number()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<int64_t>(json, path, wire::Limits().AtLeast(0), &out));
+    return out;
+  }
+  if (json.is_array()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::vector<int64_t>>(
+        json, path, wire::Limits().AtLeast(0).MinItems(1), &out));
+    return out;
+  }
+  return wire::WrongType(json, path, "one of a string or a number or an array");
+}
+
+Json PromptItem::ToJson() const { return wire::WriteHeld(value); }
+
+Result<Prompt> Prompt::Parse(const Json& json, const wire::Path& path) {
+  Prompt out;
+  if (json.is_string()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::string>(json, path, wire::Limits(), &out));
+    return out;
+  }
+  if (json.is_array()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::vector<PromptItem>>(
+        json, path, wire::Limits().MinItems(1).MaxItems(2048), &out));
+    return out;
+  }
+  return wire::WrongType(json, path, "one of a string or an array");
+}
+
+Json Prompt::ToJson() const { return wire::WriteHeld(value); }
+
+Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire::Path& path) {
+  CompletionRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("prompt", &out.prompt);
+  reader.Optional("model", &out.model);
+  reader.Optional("suffix", &out.suffix);
+  reader.Defaulted("echo", &out.echo);
+  reader.Optional("best_of", &out.best_of, wire::Limits().AtLeast(1).AtMost(128));
+  reader.Defaulted("stream", &out.stream);
+  reader.Optional("stream_options", &out.stream_options);
+  reader.Defaulted("max_tokens", &out.max_tokens, wire::Limits().AtLeast(0));
+  reader.Defaulted("n", &out.n, wire::Limits().AtLeast(1).AtMost(128));
+  reader.Optional("temperature", &out.temperature, wire::Limits().AtLeast(0).AtMost(2));
+  reader.Optional("top_p", &out.top_p, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("frequency_penalty", &out.frequency_penalty,
+                  wire::Limits().AtLeast(-2).AtMost(2));
+  reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
+  reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("logprobs", &out.logprobs, wire::Limits().AtLeast(0).AtMost(5));
+  reader.Optional("seed", &out.seed);
+  reader.Optional("stop", &out.stop);
+  reader.Optional("response_format", &out.response_format);
+  reader.Optional("user", &out.user);
+  reader.Optional("debug_config", &out.debug_config);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json CompletionRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("prompt", prompt)
+      .Optional("model", model)
+      .Optional("suffix", suffix)
+      .Required("echo", echo)
+      .Optional("best_of", best_of)
+      .Required("stream", stream)
+      .Optional("stream_options", stream_options)
+      .Required("max_tokens", max_tokens)
+      .Required("n", n)
+      .Optional("temperature", temperature)
+      .Optional("top_p", top_p)
+      .Optional("frequency_penalty", frequency_penalty)
+      .Optional("presence_penalty", presence_penalty)
+      .Optional("logit_bias", logit_bias)
+      .Optional("logprobs", logprobs)
+      .Optional("seed", seed)
+      .Optional("stop", stop)
+      .Optional("response_format", response_format)
+      .Optional("user", user)
+      .Optional("debug_config", debug_config)
+      .Finish();
+}
+
+wire::Words WireWords(EmbeddingEncoding) {
+  static constexpr const char* kWords[] = {
+      "float",
+      "base64",
+  };
+  return {kWords, std::size(kWords)};
+}
+
+Result<EmbeddingRequest> EmbeddingRequest::Parse(const Json& json, const wire::Path& path) {
+  EmbeddingRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("input", &out.input);
+  reader.Optional("model", &out.model);
+  reader.Defaulted("encoding_format", &out.encoding_format);
+  reader.Optional("dimensions", &out.dimensions, wire::Limits().AtLeast(1));
+  reader.Optional("user", &out.user);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json EmbeddingRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("input", input)
+      .Optional("model", model)
+      .Required("encoding_format", encoding_format)
+      .Optional("dimensions", dimensions)
+      .Optional("user", user)
+      .Finish();
+}
+
+Result<TokenizeRequest> TokenizeRequest::Parse(const Json& json, const wire::Path& path) {
+  TokenizeRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("text", &out.text);
+  reader.Defaulted("add_special_tokens", &out.add_special_tokens);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json TokenizeRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("text", text)
+      .Required("add_special_tokens", add_special_tokens)
+      .Finish();
+}
+
+Result<DetokenizeRequest> DetokenizeRequest::Parse(const Json& json, const wire::Path& path) {
+  DetokenizeRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("tokens", &out.tokens, wire::Limits().AtLeast(0));
+  reader.Defaulted("skip_special_tokens", &out.skip_special_tokens);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json DetokenizeRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("tokens", tokens)
+      .Required("skip_special_tokens", skip_special_tokens)
+      .Finish();
+}
+
+Result<ModelLoadRequest> ModelLoadRequest::Parse(const Json& json, const wire::Path& path) {
+  ModelLoadRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("model", &out.model);
+  reader.Optional("model_lib", &out.model_lib);
+  reader.Defaulted("device", &out.device);
+  reader.Optional("name", &out.name);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ModelLoadRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("model", model)
+      .Optional("model_lib", model_lib)
+      .Required("device", device)
+      .Optional("name", name)
+      .Finish();
+}
+
 wire::Words WireWords(EngineMode) {
   static constexpr const char* kWords[] = {
       "local",
@@ -1000,6 +1171,340 @@ Json ChatCompletionChunk::ToJson() const {
       .Required("choices", choices)
       .Optional("usage", usage)
       .Optional("system_fingerprint", system_fingerprint)
+      .Finish();
+}
+
+Result<CompletionLogprobs> CompletionLogprobs::Parse(const Json& json, const wire::Path& path) {
+  CompletionLogprobs out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("tokens", &out.tokens);
+  reader.Optional("token_logprobs", &out.token_logprobs);
+  reader.Optional("top_logprobs", &out.top_logprobs);
+  reader.Optional("text_offset", &out.text_offset);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json CompletionLogprobs::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("tokens", tokens)
+      .Optional("token_logprobs", token_logprobs)
+      .Optional("top_logprobs", top_logprobs)
+      .Optional("text_offset", text_offset)
+      .Finish();
+}
+
+Result<CompletionChoice> CompletionChoice::Parse(const Json& json, const wire::Path& path) {
+  CompletionChoice out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("index", &out.index, wire::Limits().AtLeast(0));
+  reader.Required("text", &out.text);
+  reader.Optional("logprobs", &out.logprobs);
+  reader.Optional("finish_reason", &out.finish_reason);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json CompletionChoice::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("index", index)
+      .Required("text", text)
+      .Always("logprobs", logprobs)
+      .Always("finish_reason", finish_reason)
+      .Finish();
+}
+
+Result<Completion> Completion::Parse(const Json& json, const wire::Path& path) {
+  Completion out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("id", &out.id);
+  reader.Constant("object", "text_completion");
+  reader.Required("created", &out.created, wire::Limits().AtLeast(0));
+  reader.Required("model", &out.model);
+  reader.Required("choices", &out.choices);
+  reader.Optional("usage", &out.usage);
+  reader.Optional("system_fingerprint", &out.system_fingerprint);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json Completion::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("id", id)
+      .Constant("object", "text_completion")
+      .Required("created", created)
+      .Required("model", model)
+      .Required("choices", choices)
+      .Optional("usage", usage)
+      .Optional("system_fingerprint", system_fingerprint)
+      .Finish();
+}
+
+Result<EmbeddingVector> EmbeddingVector::Parse(const Json& json, const wire::Path& path) {
+  EmbeddingVector out;
+  if (json.is_array()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::vector<double>>(json, path, wire::Limits(), &out));
+    return out;
+  }
+  if (json.is_string()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::string>(json, path, wire::Limits(), &out));
+    return out;
+  }
+  return wire::WrongType(json, path, "one of an array or a string");
+}
+
+Json EmbeddingVector::ToJson() const { return wire::WriteHeld(value); }
+
+Result<Embedding> Embedding::Parse(const Json& json, const wire::Path& path) {
+  Embedding out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("index", &out.index, wire::Limits().AtLeast(0));
+  reader.Constant("object", "embedding");
+  reader.Required("embedding", &out.embedding);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json Embedding::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("index", index)
+      .Constant("object", "embedding")
+      .Required("embedding", embedding)
+      .Finish();
+}
+
+Result<EmbeddingUsage> EmbeddingUsage::Parse(const Json& json, const wire::Path& path) {
+  EmbeddingUsage out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("prompt_tokens", &out.prompt_tokens, wire::Limits().AtLeast(0));
+  reader.Required("total_tokens", &out.total_tokens, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json EmbeddingUsage::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("prompt_tokens", prompt_tokens)
+      .Required("total_tokens", total_tokens)
+      .Finish();
+}
+
+Result<EmbeddingResponse> EmbeddingResponse::Parse(const Json& json, const wire::Path& path) {
+  EmbeddingResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Constant("object", "list");
+  reader.Required("data", &out.data);
+  reader.Required("model", &out.model);
+  reader.Required("usage", &out.usage);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json EmbeddingResponse::ToJson() const {
+  return wire::ObjectWriter()
+      .Constant("object", "list")
+      .Required("data", data)
+      .Required("model", model)
+      .Required("usage", usage)
+      .Finish();
+}
+
+Result<TokenizeResponse> TokenizeResponse::Parse(const Json& json, const wire::Path& path) {
+  TokenizeResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("tokens", &out.tokens, wire::Limits().AtLeast(0));
+  reader.Required("count", &out.count, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json TokenizeResponse::ToJson() const {
+  return wire::ObjectWriter().Required("tokens", tokens).Required("count", count).Finish();
+}
+
+Result<DetokenizeResponse> DetokenizeResponse::Parse(const Json& json, const wire::Path& path) {
+  DetokenizeResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("text", &out.text);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json DetokenizeResponse::ToJson() const {
+  return wire::ObjectWriter().Required("text", text).Finish();
+}
+
+Result<RenderResponse> RenderResponse::Parse(const Json& json, const wire::Path& path) {
+  RenderResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("prompt", &out.prompt);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json RenderResponse::ToJson() const {
+  return wire::ObjectWriter().Required("prompt", prompt).Finish();
+}
+
+Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path) {
+  ModelObject out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("id", &out.id);
+  reader.Constant("object", "model");
+  reader.Required("created", &out.created, wire::Limits().AtLeast(0));
+  reader.Required("owned_by", &out.owned_by);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ModelObject::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("id", id)
+      .Constant("object", "model")
+      .Required("created", created)
+      .Required("owned_by", owned_by)
+      .Finish();
+}
+
+Result<ModelList> ModelList::Parse(const Json& json, const wire::Path& path) {
+  ModelList out;
+  wire::ObjectReader reader(json, path);
+  reader.Constant("object", "list");
+  reader.Required("data", &out.data);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ModelList::ToJson() const {
+  return wire::ObjectWriter().Constant("object", "list").Required("data", data).Finish();
+}
+
+Result<DeviceProbe> DeviceProbe::Parse(const Json& json, const wire::Path& path) {
+  DeviceProbe out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("name", &out.name);
+  reader.Required("found", &out.found);
+  reader.Defaulted("reason", &out.reason);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json DeviceProbe::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("name", name)
+      .Required("found", found)
+      .Required("reason", reason)
+      .Finish();
+}
+
+Result<RequestMetrics> RequestMetrics::Parse(const Json& json, const wire::Path& path) {
+  RequestMetrics out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("prompt_tokens", &out.prompt_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("completion_tokens", &out.completion_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("prefill_tokens", &out.prefill_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("decode_tokens", &out.decode_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("jump_forward_tokens", &out.jump_forward_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("prefill_tokens_per_s", &out.prefill_tokens_per_s, wire::Limits().AtLeast(0));
+  reader.Optional("decode_tokens_per_s", &out.decode_tokens_per_s, wire::Limits().AtLeast(0));
+  reader.Optional("ttft_s", &out.ttft_s, wire::Limits().AtLeast(0));
+  reader.Optional("inter_token_latency_s", &out.inter_token_latency_s, wire::Limits().AtLeast(0));
+  reader.Optional("end_to_end_latency_s", &out.end_to_end_latency_s, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json RequestMetrics::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("prompt_tokens", prompt_tokens)
+      .Optional("completion_tokens", completion_tokens)
+      .Optional("prefill_tokens", prefill_tokens)
+      .Optional("decode_tokens", decode_tokens)
+      .Optional("jump_forward_tokens", jump_forward_tokens)
+      .Optional("prefill_tokens_per_s", prefill_tokens_per_s)
+      .Optional("decode_tokens_per_s", decode_tokens_per_s)
+      .Optional("ttft_s", ttft_s)
+      .Optional("inter_token_latency_s", inter_token_latency_s)
+      .Optional("end_to_end_latency_s", end_to_end_latency_s)
+      .Finish();
+}
+
+Result<SpecDecodeMetrics> SpecDecodeMetrics::Parse(const Json& json, const wire::Path& path) {
+  SpecDecodeMetrics out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("draft_count", &out.draft_count);
+  reader.Optional("accept_count", &out.accept_count);
+  reader.RawObject("accept_prob", &out.accept_prob);
+  reader.RawObject("accept_rate", &out.accept_rate);
+  reader.RawObject("accept_len", &out.accept_len);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json SpecDecodeMetrics::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("draft_count", draft_count)
+      .Optional("accept_count", accept_count)
+      .Optional("accept_prob", accept_prob)
+      .Optional("accept_rate", accept_rate)
+      .Optional("accept_len", accept_len)
+      .Finish();
+}
+
+Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& path) {
+  EngineMetrics out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("engine_prefill_time_sum", &out.engine_prefill_time_sum,
+                  wire::Limits().AtLeast(0));
+  reader.Optional("engine_decode_time_sum", &out.engine_decode_time_sum, wire::Limits().AtLeast(0));
+  reader.Optional("engine_jump_forward_time_sum", &out.engine_jump_forward_time_sum,
+                  wire::Limits().AtLeast(0));
+  reader.Optional("prompt_tokens_sum", &out.prompt_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("prefill_tokens_sum", &out.prefill_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("decode_tokens_sum", &out.decode_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("jump_forward_tokens_sum", &out.jump_forward_tokens_sum,
+                  wire::Limits().AtLeast(0));
+  reader.Optional("completion_tokens_sum", &out.completion_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("prefill_tokens_per_s", &out.prefill_tokens_per_s, wire::Limits().AtLeast(0));
+  reader.Optional("decode_tokens_per_s", &out.decode_tokens_per_s, wire::Limits().AtLeast(0));
+  reader.Optional("kv_pages_total", &out.kv_pages_total, wire::Limits().AtLeast(0));
+  reader.Optional("kv_pages_free", &out.kv_pages_free, wire::Limits().AtLeast(0));
+  reader.Optional("num_steps", &out.num_steps, wire::Limits().AtLeast(0));
+  reader.Optional("num_preemptions", &out.num_preemptions, wire::Limits().AtLeast(0));
+  reader.Optional("num_finished_requests", &out.num_finished_requests, wire::Limits().AtLeast(0));
+  reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
+  reader.Optional("last_finished_request", &out.last_finished_request);
+  reader.Optional("spec_decode", &out.spec_decode);
+  reader.RawObject("decode_time_by_batch_size", &out.decode_time_by_batch_size);
+  reader.RawObject("draft_time_by_batch_size", &out.draft_time_by_batch_size);
+  reader.RawObject("verify_time_by_batch_size", &out.verify_time_by_batch_size);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json EngineMetrics::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("engine_prefill_time_sum", engine_prefill_time_sum)
+      .Optional("engine_decode_time_sum", engine_decode_time_sum)
+      .Optional("engine_jump_forward_time_sum", engine_jump_forward_time_sum)
+      .Optional("prompt_tokens_sum", prompt_tokens_sum)
+      .Optional("prefill_tokens_sum", prefill_tokens_sum)
+      .Optional("decode_tokens_sum", decode_tokens_sum)
+      .Optional("jump_forward_tokens_sum", jump_forward_tokens_sum)
+      .Optional("completion_tokens_sum", completion_tokens_sum)
+      .Optional("prefill_tokens_per_s", prefill_tokens_per_s)
+      .Optional("decode_tokens_per_s", decode_tokens_per_s)
+      .Optional("kv_pages_total", kv_pages_total)
+      .Optional("kv_pages_free", kv_pages_free)
+      .Optional("num_steps", num_steps)
+      .Optional("num_preemptions", num_preemptions)
+      .Optional("num_finished_requests", num_finished_requests)
+      .Optional("num_failed_requests", num_failed_requests)
+      .Optional("last_finished_request", last_finished_request)
+      .Optional("spec_decode", spec_decode)
+      .Optional("decode_time_by_batch_size", decode_time_by_batch_size)
+      .Optional("draft_time_by_batch_size", draft_time_by_batch_size)
+      .Optional("verify_time_by_batch_size", verify_time_by_batch_size)
       .Finish();
 }
 

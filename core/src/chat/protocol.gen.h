@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6cf42fd37ddcb93f
+// Schema hash: 579cf23cf926f55b
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "6cf42fd37ddcb93f";
+inline constexpr char kSchemaHash[] = "579cf23cf926f55b";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -519,6 +519,147 @@ struct ChatCompletionRequest {
   Json ToJson() const;
 };
 
+// One prompt of several, or one token of a prompt.
+struct PromptItem {
+  std::variant<std::string, int64_t, std::vector<int64_t>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const int64_t* token() const { return std::get_if<1>(&value); }
+  const std::vector<int64_t>* tokens() const { return std::get_if<2>(&value); }
+
+  static Result<PromptItem> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What is to be continued or embedded: a text, several texts, token ids, or lists of those.
+struct Prompt {
+  std::variant<std::string, std::vector<PromptItem>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<PromptItem>* items() const { return std::get_if<1>(&value); }
+
+  static Result<Prompt> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A text, and how the model is to continue it.
+struct CompletionRequest {
+  // What is to be continued.
+  Prompt prompt;
+  // The model to answer. Absent: the engine's own.
+  std::optional<std::string> model;
+  // The text that follows what is inserted. Absent: the text is only continued.
+  std::optional<std::string> suffix;
+  // Whether the answer begins with the prompt. Default: false.
+  bool echo = false;
+  // How many answers are generated to return the best `n`. Absent: `n`. Range: at least 1 and at
+  // most 128.
+  std::optional<int64_t> best_of;
+  // Whether the answer comes in chunks while it is generated. Default: false.
+  bool stream = false;
+  // Options of the stream.
+  std::optional<StreamOptions> stream_options;
+  // The longest answer. Range: at least 0. Default: 16. Unit: tokens.
+  int64_t max_tokens = 16;
+  // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
+  int64_t n = 1;
+  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
+  // the model's own default, else 1. Range: at least 0 and at most 2.
+  std::optional<double> temperature;
+  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
+  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
+  std::optional<double> top_p;
+  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
+  // least -2 and at most 2.
+  std::optional<double> frequency_penalty;
+  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
+  // and at most 2.
+  std::optional<double> presence_penalty;
+  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
+  std::optional<std::map<int64_t, double>> logit_bias;
+  // How many of the likeliest tokens are returned at each position, beside the chosen one. Absent:
+  // none. Range: at least 0 and at most 5. Unit: tokens.
+  std::optional<int64_t> logprobs;
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers.
+  std::optional<int64_t> seed;
+  // Texts at which the answer ends, before them.
+  std::optional<Stop> stop;
+  // The shape that the answer must have. Absent: any text.
+  std::optional<ResponseFormat> response_format;
+  // A label of the end user; it has no effect on the answer.
+  std::optional<std::string> user;
+  // Switches for tests and measurements; a server takes them in debug mode only.
+  std::optional<DebugConfig> debug_config;
+
+  static Result<CompletionRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How a vector is written.
+enum class EmbeddingEncoding {
+  // As a list of numbers.
+  kFloat,
+  // As the base64 of its numbers, little-endian float32.
+  kBase64,
+};
+wire::Words WireWords(EmbeddingEncoding);
+
+// Texts of which vectors are wanted.
+struct EmbeddingRequest {
+  // A text, several texts, or their token ids.
+  Prompt input;
+  // The model to use. Absent: the engine's own.
+  std::optional<std::string> model;
+  // How the vectors are written. Default: `float`.
+  EmbeddingEncoding encoding_format = EmbeddingEncoding::kFloat;
+  // How many numbers of each vector are kept. Absent: all that the model gives. Range: at least 1.
+  std::optional<int64_t> dimensions;
+  // A label of the end user; it has no effect.
+  std::optional<std::string> user;
+
+  static Result<EmbeddingRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A text of which the tokens are wanted.
+struct TokenizeRequest {
+  // The text.
+  std::string text;
+  // Whether the tokens are added that the model expects around a whole text. Default: false.
+  bool add_special_tokens = false;
+
+  static Result<TokenizeRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Tokens of which the text is wanted.
+struct DetokenizeRequest {
+  // The token ids. Range: at least 0.
+  std::vector<int64_t> tokens;
+  // Whether special tokens leave no text. Default: true.
+  bool skip_special_tokens = true;
+
+  static Result<DetokenizeRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Which model an engine loads.
+struct ModelLoadRequest {
+  // The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
+  std::string model;
+  // The compiled library. Absent: none, which only the device `fake` can do with.
+  std::optional<std::string> model_lib;
+  // Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default: `auto`.
+  std::string device = "auto";
+  // The model's name in answers. Absent: the folder's.
+  std::optional<std::string> name;
+
+  static Result<ModelLoadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // What the engine is for, which sets its other defaults.
 enum class EngineMode {
   // A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
@@ -733,7 +874,7 @@ struct CompletionUsage {
   std::optional<PromptTokensDetails> prompt_tokens_details;
   // What the answer's tokens were.
   std::optional<CompletionTokensDetails> completion_tokens_details;
-  // Measurements of this request, such as `ttft_s` and `decode_tokens_per_s`.
+  // Measurements of this request, under the names that `RequestMetrics` has.
   std::optional<std::map<std::string, double>> extra;
 
   static Result<CompletionUsage> Parse(const Json& json, const wire::Path& path = {});
@@ -845,6 +986,269 @@ struct ChatCompletionChunk {
   std::optional<std::string> system_fingerprint;
 
   static Result<ChatCompletionChunk> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The log probabilities of an answer; the lists run side by side.
+struct CompletionLogprobs {
+  // The tokens' texts.
+  std::optional<std::vector<std::string>> tokens;
+  // Their log probabilities.
+  std::optional<std::vector<double>> token_logprobs;
+  // At each position from text to log probability, for the likeliest tokens.
+  std::optional<std::vector<std::map<std::string, double>>> top_logprobs;
+  // Where each token begins in the text. Unit: code points.
+  std::optional<std::vector<int64_t>> text_offset;
+
+  static Result<CompletionLogprobs> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// One of the answers, or a piece of it.
+struct CompletionChoice {
+  // Which of the answers this is, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The text, or its next piece.
+  std::string text;
+  // The log probabilities, when they were asked for.
+  std::optional<CompletionLogprobs> logprobs;
+  // Why the answer ended; null until its last chunk.
+  std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+
+  static Result<CompletionChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The continuations of a prompt; a chunk of a stream has the same form.
+struct Completion {
+  // The request's id, the same in all its chunks.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "text_completion";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // The model that answered.
+  std::string model;
+  // The answers; empty in the chunk that carries the usage.
+  std::vector<CompletionChoice> choices;
+  // What the request cost; in a stream in the last chunk, when it is asked for.
+  std::optional<CompletionUsage> usage;
+  // Names the configuration that answered; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<Completion> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A vector: its numbers, or their base64.
+struct EmbeddingVector {
+  std::variant<std::vector<double>, std::string> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::vector<double>* numbers() const { return std::get_if<0>(&value); }
+  const std::string* base64() const { return std::get_if<1>(&value); }
+
+  static Result<EmbeddingVector> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The vector of one text.
+struct Embedding {
+  // Which of the texts this belongs to, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The kind of object.
+  static constexpr char kObject[] = "embedding";
+  // The vector.
+  EmbeddingVector embedding;
+
+  static Result<Embedding> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a request for embeddings cost.
+struct EmbeddingUsage {
+  // The length of all texts together. Range: at least 0. Unit: tokens.
+  int64_t prompt_tokens = 0;
+  // The same. Range: at least 0. Unit: tokens.
+  int64_t total_tokens = 0;
+
+  static Result<EmbeddingUsage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The vectors of the texts, in their order.
+struct EmbeddingResponse {
+  // The kind of object.
+  static constexpr char kObject[] = "list";
+  // The vectors.
+  std::vector<Embedding> data;
+  // The model that made them.
+  std::string model;
+  // What the request cost.
+  EmbeddingUsage usage;
+
+  static Result<EmbeddingResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The tokens of a text.
+struct TokenizeResponse {
+  // The token ids. Range: at least 0.
+  std::vector<int64_t> tokens;
+  // How many there are. Range: at least 0. Unit: tokens.
+  int64_t count = 0;
+
+  static Result<TokenizeResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The text of tokens.
+struct DetokenizeResponse {
+  // The text; bytes that are no UTF-8 are replaced by U+FFFD.
+  std::string text;
+
+  static Result<DetokenizeResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A conversation as the model's chat template writes it.
+struct RenderResponse {
+  // The text that the model continues.
+  std::string prompt;
+
+  static Result<RenderResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A model that can answer.
+struct ModelObject {
+  // The model's name, as requests give it in `model`.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "model";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // Who offers it.
+  std::string owned_by;
+
+  static Result<ModelObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The models that can answer.
+struct ModelList {
+  // The kind of object.
+  static constexpr char kObject[] = "list";
+  // The models.
+  std::vector<ModelObject> data;
+
+  static Result<ModelList> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A kind of device, and whether this machine has it.
+struct DeviceProbe {
+  // The device, such as `cuda:0`.
+  std::string name;
+  // Whether it can be used.
+  bool found = false;
+  // Why it cannot be used. Default: ``.
+  std::string reason = "";
+
+  static Result<DeviceProbe> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Measurements of one request; `usage.extra` has the same names.
+struct RequestMetrics {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prompt_tokens;
+  // The length of the answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> completion_tokens;
+  // How much of the prompt the model read; the rest was cached. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prefill_tokens;
+  // The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> decode_tokens;
+  // The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> jump_forward_tokens;
+  // How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+  std::optional<double> prefill_tokens_per_s;
+  // How fast the answer was generated. Range: at least 0. Unit: tokens per second.
+  std::optional<double> decode_tokens_per_s;
+  // From the request to its first token. Range: at least 0. Unit: seconds.
+  std::optional<double> ttft_s;
+  // The mean time from token to token. Range: at least 0. Unit: seconds.
+  std::optional<double> inter_token_latency_s;
+  // From the request to its last token. Range: at least 0. Unit: seconds.
+  std::optional<double> end_to_end_latency_s;
+
+  static Result<RequestMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How speculative decoding fares; each list has one number for each drafted position.
+struct SpecDecodeMetrics {
+  // How many tokens were drafted. Unit: tokens.
+  std::optional<std::vector<int64_t>> draft_count;
+  // How many were accepted. Unit: tokens.
+  std::optional<std::vector<int64_t>> accept_count;
+  // The share of drafts accepted at each position, by `step=i`.
+  std::optional<Json> accept_prob;
+  // The share of accepted among those whose predecessor was, by `step=i`.
+  std::optional<Json> accept_rate;
+  // The mean number of tokens accepted up to each position, by `step=i`.
+  std::optional<Json> accept_len;
+
+  static Result<SpecDecodeMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Counters since the model was loaded or the engine was reset.
+struct EngineMetrics {
+  // The model's time on prompts. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_prefill_time_sum;
+  // The model's time on answers. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_decode_time_sum;
+  // The time spent on text that grammars forced. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_jump_forward_time_sum;
+  // The length of all prompts. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prompt_tokens_sum;
+  // How much of the prompts the model read. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prefill_tokens_sum;
+  // The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> decode_tokens_sum;
+  // The tokens that grammars forced. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> jump_forward_tokens_sum;
+  // The length of all answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> completion_tokens_sum;
+  // How fast prompts are read. Range: at least 0. Unit: tokens per second.
+  std::optional<double> prefill_tokens_per_s;
+  // How fast answers are generated. Range: at least 0. Unit: tokens per second.
+  std::optional<double> decode_tokens_per_s;
+  // The pages of the KV cache. Range: at least 0. Unit: pages.
+  std::optional<int64_t> kv_pages_total;
+  // The pages that no sequence holds now. Range: at least 0. Unit: pages.
+  std::optional<int64_t> kv_pages_free;
+  // How often the model ran. Range: at least 0.
+  std::optional<int64_t> num_steps;
+  // How often a sequence had to give back its pages and begin again. Range: at least 0.
+  std::optional<int64_t> num_preemptions;
+  // Requests that ended well. Range: at least 0.
+  std::optional<int64_t> num_finished_requests;
+  // Requests that ended with an error or were cancelled. Range: at least 0.
+  std::optional<int64_t> num_failed_requests;
+  // Measurements of the request that ended last.
+  std::optional<RequestMetrics> last_finished_request;
+  // How speculative decoding fares.
+  std::optional<SpecDecodeMetrics> spec_decode;
+  // The time of a decode step by the number of sequences in it. Unit: seconds.
+  std::optional<Json> decode_time_by_batch_size;
+  // The time of a draft by the number of sequences in it. Unit: seconds.
+  std::optional<Json> draft_time_by_batch_size;
+  // The time of a verification by the number of sequences in it. Unit: seconds.
+  std::optional<Json> verify_time_by_batch_size;
+
+  static Result<EngineMetrics> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

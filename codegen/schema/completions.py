@@ -1,0 +1,144 @@
+"""Completions: a text is continued as it is, without a chat template."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from codegen.schema.base import Case, Model, OneOf, field
+from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
+from codegen.schema.chat_response import CompletionUsage, FinishReason
+from codegen.schema.response_format import ResponseFormat
+from codegen.schema.tokenization import TokenId
+
+
+class PromptItem(OneOf):
+    """One prompt of several, or one token of a prompt."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[TokenId, Case("token")]
+        | Annotated[list[TokenId], Field(min_length=1), Case("tokens")]
+    )
+
+
+class Prompt(OneOf):
+    """What is to be continued or embedded: a text, several texts, token ids, or lists of those."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[list[PromptItem], Field(min_length=1, max_length=2048), Case("items")]
+    )
+
+
+class CompletionRequest(Model):
+    """A text, and how the model is to continue it."""
+
+    prompt: Prompt = field(..., "What is to be continued.")
+    model: str | None = field(None, "The model to answer. Absent: the engine's own.")
+    suffix: str | None = field(
+        None, "The text that follows what is inserted. Absent: the text is only continued."
+    )
+    echo: bool = field(False, "Whether the answer begins with the prompt.")
+    best_of: int | None = field(
+        None, "How many answers are generated to return the best `n`. Absent: `n`.", ge=1, le=128
+    )
+    stream: bool = field(False, "Whether the answer comes in chunks while it is generated.")
+    stream_options: StreamOptions | None = field(None, "Options of the stream.")
+    max_tokens: int = field(16, "The longest answer.", unit="tokens", ge=0)
+    n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
+    temperature: float | None = field(
+        None,
+        "How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. "
+        "Absent: the model's own default, else 1.",
+        ge=0,
+        le=2,
+    )
+    top_p: float | None = field(
+        None,
+        "Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest "
+        "alone. Absent: the model's own default, else 1.",
+        ge=0,
+        le=1,
+    )
+    frequency_penalty: float | None = field(
+        None,
+        "Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.",
+        ge=-2,
+        le=2,
+    )
+    presence_penalty: float | None = field(
+        None,
+        "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
+        ge=-2,
+        le=2,
+    )
+    logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
+        None, "Adds to the logits of tokens: from token id to bias."
+    )
+    logprobs: int | None = field(
+        None,
+        "How many of the likeliest tokens are returned at each position, beside the chosen one. "
+        "Absent: none.",
+        unit="tokens",
+        ge=0,
+        le=5,
+    )
+    seed: int | None = field(
+        None, "Makes the answer repeatable: equal requests with equal seeds get equal answers."
+    )
+    stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
+    response_format: ResponseFormat | None = field(
+        None, "The shape that the answer must have. Absent: any text."
+    )
+    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    debug_config: DebugConfig | None = field(
+        None, "Switches for tests and measurements; a server takes them in debug mode only."
+    )
+
+
+class CompletionLogprobs(Model):
+    """The log probabilities of an answer; the lists run side by side."""
+
+    names = {"python": "Logprobs"}
+
+    tokens: list[str] | None = field(None, "The tokens' texts.")
+    token_logprobs: list[float] | None = field(None, "Their log probabilities.")
+    top_logprobs: list[dict[str, float]] | None = field(
+        None, "At each position from text to log probability, for the likeliest tokens."
+    )
+    text_offset: list[int] | None = field(
+        None, "Where each token begins in the text.", unit="code points"
+    )
+
+
+class CompletionChoice(Model):
+    """One of the answers, or a piece of it."""
+
+    index: int = field(..., "Which of the answers this is, from 0.", ge=0)
+    text: str = field(..., "The text, or its next piece.")
+    logprobs: CompletionLogprobs | None = field(
+        None, "The log probabilities, when they were asked for.", always=True
+    )
+    finish_reason: FinishReason | None = field(
+        None, "Why the answer ended; null until its last chunk.", always=True
+    )
+
+
+class Completion(Model):
+    """The continuations of a prompt; a chunk of a stream has the same form."""
+
+    id: str = field(..., "The request's id, the same in all its chunks.")
+    object: Literal["text_completion"] = field(..., "The kind of object.")
+    created: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
+    model: str = field(..., "The model that answered.")
+    choices: list[CompletionChoice] = field(
+        ..., "The answers; empty in the chunk that carries the usage."
+    )
+    usage: CompletionUsage | None = field(
+        None, "What the request cost; in a stream in the last chunk, when it is asked for."
+    )
+    system_fingerprint: str | None = field(
+        None, "Names the configuration that answered; equal ones answer a seed equally."
+    )

@@ -1,0 +1,108 @@
+"""The engine's counters, under MLC-LLM's names."""
+
+from __future__ import annotations
+
+from codegen.schema.base import AnyObject, Model, field
+
+
+class RequestMetrics(Model):
+    """Measurements of one request; `usage.extra` has the same names."""
+
+    prompt_tokens: int | None = field(None, "The length of the prompt.", unit="tokens", ge=0)
+    completion_tokens: int | None = field(None, "The length of the answers.", unit="tokens", ge=0)
+    prefill_tokens: int | None = field(
+        None, "How much of the prompt the model read; the rest was cached.", unit="tokens", ge=0
+    )
+    decode_tokens: int | None = field(
+        None, "The tokens that were generated one by one.", unit="tokens", ge=0
+    )
+    jump_forward_tokens: int | None = field(
+        None, "The tokens that a grammar forced, without the model.", unit="tokens", ge=0
+    )
+    prefill_tokens_per_s: float | None = field(
+        None, "How fast the prompt was read.", unit="tokens per second", ge=0
+    )
+    decode_tokens_per_s: float | None = field(
+        None, "How fast the answer was generated.", unit="tokens per second", ge=0
+    )
+    ttft_s: float | None = field(None, "From the request to its first token.", unit="seconds", ge=0)
+    inter_token_latency_s: float | None = field(
+        None, "The mean time from token to token.", unit="seconds", ge=0
+    )
+    end_to_end_latency_s: float | None = field(
+        None, "From the request to its last token.", unit="seconds", ge=0
+    )
+
+
+class SpecDecodeMetrics(Model):
+    """How speculative decoding fares; each list has one number for each drafted position."""
+
+    draft_count: list[int] | None = field(None, "How many tokens were drafted.", unit="tokens")
+    accept_count: list[int] | None = field(None, "How many were accepted.", unit="tokens")
+    accept_prob: AnyObject | None = field(
+        None, "The share of drafts accepted at each position, by `step=i`."
+    )
+    accept_rate: AnyObject | None = field(
+        None, "The share of accepted among those whose predecessor was, by `step=i`."
+    )
+    accept_len: AnyObject | None = field(
+        None, "The mean number of tokens accepted up to each position, by `step=i`."
+    )
+
+
+class EngineMetrics(Model):
+    """Counters since the model was loaded or the engine was reset."""
+
+    engine_prefill_time_sum: float | None = field(
+        None, "The model's time on prompts.", unit="seconds", ge=0
+    )
+    engine_decode_time_sum: float | None = field(
+        None, "The model's time on answers.", unit="seconds", ge=0
+    )
+    engine_jump_forward_time_sum: float | None = field(
+        None, "The time spent on text that grammars forced.", unit="seconds", ge=0
+    )
+    prompt_tokens_sum: int | None = field(None, "The length of all prompts.", unit="tokens", ge=0)
+    prefill_tokens_sum: int | None = field(
+        None, "How much of the prompts the model read.", unit="tokens", ge=0
+    )
+    decode_tokens_sum: int | None = field(
+        None, "The tokens that were generated one by one.", unit="tokens", ge=0
+    )
+    jump_forward_tokens_sum: int | None = field(
+        None, "The tokens that grammars forced.", unit="tokens", ge=0
+    )
+    completion_tokens_sum: int | None = field(
+        None, "The length of all answers.", unit="tokens", ge=0
+    )
+    prefill_tokens_per_s: float | None = field(
+        None, "How fast prompts are read.", unit="tokens per second", ge=0
+    )
+    decode_tokens_per_s: float | None = field(
+        None, "How fast answers are generated.", unit="tokens per second", ge=0
+    )
+    kv_pages_total: int | None = field(None, "The pages of the KV cache.", unit="pages", ge=0)
+    kv_pages_free: int | None = field(
+        None, "The pages that no sequence holds now.", unit="pages", ge=0
+    )
+    num_steps: int | None = field(None, "How often the model ran.", ge=0)
+    num_preemptions: int | None = field(
+        None, "How often a sequence had to give back its pages and begin again.", ge=0
+    )
+    num_finished_requests: int | None = field(None, "Requests that ended well.", ge=0)
+    num_failed_requests: int | None = field(
+        None, "Requests that ended with an error or were cancelled.", ge=0
+    )
+    last_finished_request: RequestMetrics | None = field(
+        None, "Measurements of the request that ended last."
+    )
+    spec_decode: SpecDecodeMetrics | None = field(None, "How speculative decoding fares.")
+    decode_time_by_batch_size: AnyObject | None = field(
+        None, "The time of a decode step by the number of sequences in it.", unit="seconds"
+    )
+    draft_time_by_batch_size: AnyObject | None = field(
+        None, "The time of a draft by the number of sequences in it.", unit="seconds"
+    )
+    verify_time_by_batch_size: AnyObject | None = field(
+        None, "The time of a verification by the number of sequences in it.", unit="seconds"
+    )

@@ -1,0 +1,48 @@
+"""Models and devices: what there is, and what is loaded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from codegen.schema.base import Model, field
+
+
+class ModelObject(Model):
+    """A model that can answer."""
+
+    names = {"python": "Model"}
+
+    id: str = field(..., "The model's name, as requests give it in `model`.")
+    object: Literal["model"] = field(..., "The kind of object.")
+    created: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
+    owned_by: str = field(..., "Who offers it.")
+
+
+class ModelList(Model):
+    """The models that can answer."""
+
+    object: Literal["list"] = field(..., "The kind of object.")
+    data: list[ModelObject] = field(..., "The models.")
+
+
+class ModelLoadRequest(Model):
+    """Which model an engine loads."""
+
+    model: str = field(
+        ..., "The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."
+    )
+    model_lib: str | None = field(
+        None, "The compiled library. Absent: none, which only the device `fake` can do with."
+    )
+    device: str = field(
+        "auto", "Where the model runs, such as `cpu:0`; `auto` takes the first device there is."
+    )
+    name: str | None = field(None, "The model's name in answers. Absent: the folder's.")
+
+
+class DeviceProbe(Model):
+    """A kind of device, and whether this machine has it."""
+
+    name: str = field(..., "The device, such as `cuda:0`.")
+    found: bool = field(..., "Whether it can be used.")
+    reason: str = field("", "Why it cannot be used.")
