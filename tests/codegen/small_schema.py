@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from codegen.schema.base import (
     AnyJson,
     AnyObject,
+    CallModel,
     Case,
     ClosedEnum,
     Model,
@@ -125,6 +126,18 @@ class Reply(Model):
     numbers: dict[str, float] | None = field(None, "A map that is written.")
 
 
+class Question(Model):
+    """What a call takes."""
+
+    text: str = field("", "A default that is empty.")
+
+
+class Answer(Model):
+    """What a call gives."""
+
+    count: int = field(..., "A number.", ge=0)
+
+
 class Piece(Model):
     """A piece of a response."""
 
@@ -132,11 +145,12 @@ class Piece(Model):
 
 
 PROTOCOL = ProtocolRoots(
-    requests=(Request, Options),
-    responses=(Reply, Piece, Options),
+    requests=(Request, Question, Options),
+    responses=(Reply, Piece, Answer, Options),
     routes=(
         RouteModel(
             name="small.talk", request=Request, response=Reply, chunk=Piece, stream_field="stream"
         ),
     ),
+    calls=(CallModel(name="ask", request=Question, response=Answer),),
 )

@@ -19,11 +19,13 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 
 import small_schema  # noqa: E402
 from codegen import formatters  # noqa: E402
+from codegen.__main__ import LANGUAGES as MODULES  # noqa: E402
 from codegen.__main__ import generate  # noqa: E402
-from codegen.languages import common, cpp, python  # noqa: E402
+from codegen.languages import common  # noqa: E402
 from codegen.lower import lower  # noqa: E402
 
-LANGUAGES = {"cpp": cpp, "python": python}
+# The templates of `codegen/languages/x.py` are in `codegen/templates/x`.
+LANGUAGES = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 TEMPLATES = sorted(common.TEMPLATES.glob("*/*.j2"))
 
 
@@ -39,7 +41,12 @@ def files() -> dict[str, str]:
         pytest.skip(str(error))
 
 
+def test_every_language_has_templates_and_every_template_a_language() -> None:
+    assert {template.parent.name for template in TEMPLATES} == set(LANGUAGES)
+
+
 def test_golden_files_are_what_is_generated(files: dict[str, str]) -> None:
+    assert len({golden_path(path) for path in files}) == len(files), "two files of one name"
     assert {golden_path(path) for path in files} == set(GOLDEN.iterdir())
     for path, text in files.items():
         assert text == golden_path(path).read_text(encoding="utf-8"), path
