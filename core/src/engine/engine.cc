@@ -53,9 +53,8 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       tokenizer_(std::move(tokenizer)),
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
-      vocab_size_(std::min(info().vocab_size, tokenizer_->vocab_size())),
-      cache_(num_pages, info().page_size),
-      scratch_(static_cast<size_t>(info().vocab_size)) {
+      logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
+      cache_(num_pages, info().page_size) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
@@ -192,39 +191,51 @@ Status Engine::Run(const std::vector<StepItem>& items) {
     item.sequence->num_computed += item.num_rows;
     decode_rows += item.sequence->num_generated() > 0 && item.num_rows == 1;
   }
-  Commit(items, logits);
+  std::vector<SequenceCommit> commits = AssignLogits(items, logits);
+  for (SequenceCommit& commit : commits) {
+    CommitSequence(logit_rows_, max_length_, &commit, &scratch_);
+  }
   metrics_.AddStep(batch.num_rows() - decode_rows, decode_rows,
                    SecondsBetween(begin, Clock::now()));
-  EmitDeltas(items);
-  RemoveFinished();
+  Settle(commits);
   return Status();
 }
 
-void Engine::Commit(const std::vector<StepItem>& items, const float* logits) {
-  std::vector<std::pair<RequestId, Status>> failed;
+std::vector<SequenceCommit> Engine::AssignLogits(const std::vector<StepItem>& items,
+                                                 const float* logits) {
+  std::vector<SequenceCommit> commits;
   for (const StepItem& item : items) {
     if (!item.wants_logits) continue;
-    Status status = CommitLogits(item.sequence, logits);
-    if (!status.ok()) failed.emplace_back(item.sequence->request->request.id, status);
-    logits += info().vocab_size;
+    RequestState& request = *item.sequence->request;
+    bool prompt_done = !request.first_token && item.sequence->choice == 0;
+    commits.push_back({item.sequence, item.drafts, logits});
+    if (prompt_done) {
+      request.first_token = Clock::now();
+      for (auto& choice : ForkChoices(item.sequence)) {
+        commits.push_back({std::move(choice), {}, logits});
+      }
+    }
+    logits += (1 + item.drafts.size()) * static_cast<size_t>(logit_rows_.stride);
   }
-  for (const auto& [id, status] : failed) Abort(id, status);
+  return commits;
 }
 
-Status Engine::CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits) {
-  RequestState& request = *sequence->request;
-  bool prompt_done = !request.first_token && sequence->choice == 0;
-  std::vector<std::shared_ptr<Sequence>> choices = {sequence};
-  if (prompt_done) {
-    request.first_token = Clock::now();
-    choices = ForkChoices(sequence);
+void Engine::Settle(const std::vector<SequenceCommit>& commits) {
+  for (const SequenceCommit& commit : commits) {
+    Sequence& sequence = *commit.sequence;
+    cache_.Pop(sequence.id, static_cast<int>(commit.drafts.size()) - commit.num_accepted);
+    sequence.num_computed += commit.num_accepted;
+    sequence.Publish();
   }
-  for (const auto& choice : choices) MLC_RETURN_IF_ERROR(SampleInto(choice.get(), logits));
-  return Status();
+  for (const SequenceCommit& commit : commits) {
+    if (!commit.status.ok()) Abort(commit.sequence->request->request.id, commit.status);
+  }
+  EmitDeltas(commits);
+  RemoveFinished();
 }
 
 std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr<Sequence>& first) {
-  std::vector<std::shared_ptr<Sequence>> choices = {first};
+  std::vector<std::shared_ptr<Sequence>> choices;
   for (int choice = 1; choice < first->request->request.n; ++choice) {
     std::shared_ptr<Sequence> sequence = NewSequence(first->request, choice);
     if (static_cast<int>(running_.size()) >= limits_.max_sequences) {
@@ -239,22 +250,6 @@ std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr
   return choices;
 }
 
-Status Engine::SampleInto(Sequence* sequence, const float* logits) {
-  const SamplingParams& params = sequence->request->request.sampling;
-  std::copy_n(logits, vocab_size_, scratch_.begin());
-  ApplyBiasAndPenalties(params, sequence->counts(), scratch_.data(), vocab_size_);
-  MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(scratch_.data(), vocab_size_));
-  MLC_ASSIGN_OR_RETURN(int32_t id,
-                       SampleToken(params, scratch_.data(), vocab_size_, sequence->NextUniform()));
-  GeneratedToken token{id, std::nullopt};
-  if (params.logprobs) {
-    token.logprobs = ComputeLogprobs(logits, vocab_size_, id, params.top_logprobs);
-  }
-  sequence->Accept(std::move(token), max_length_);
-  if (sequence->finished()) --sequence->request->num_unfinished;
-  return Status();
-}
-
 void Engine::RemoveFinished() {
   for (const auto& sequence : running_) {
     if (sequence->finished()) cache_.Remove(sequence->id);
@@ -262,9 +257,9 @@ void Engine::RemoveFinished() {
   EraseIf(&running_, [](const auto& sequence) { return sequence->finished(); });
 }
 
-void Engine::EmitDeltas(const std::vector<StepItem>& items) {
-  for (const StepItem& item : items) {
-    RequestState& request = *item.sequence->request;
+void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
+  for (const SequenceCommit& commit : commits) {
+    RequestState& request = *commit.sequence->request;
     if (request.deltas.empty()) continue;
     if (request.num_unfinished == 0) {
       EmitFinished(&request, Status());

@@ -1,9 +1,9 @@
 // The engine: requests in, events out, one step at a time. Single-threaded; engine_thread drives
 // it.
 //
-// A step plans (scheduler), runs (batch, model) and commits (sample, accept, free). A failed step
-// ends the requests in it, a row that no token can be chosen from ends its own; the engine stays
-// usable.
+// A step plans (scheduler), runs (batch, model) and commits (sample, accept, roll back, free). A
+// failed step ends the requests in it, a row that no token can be chosen from ends its own; the
+// engine stays usable.
 #ifndef MLC_ENGINE_ENGINE_H_
 #define MLC_ENGINE_ENGINE_H_
 
@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/commit.h"
 #include "engine/metrics.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
@@ -67,25 +68,27 @@ class Engine {
   void Preempt(SequenceId id);
   Status Run(const std::vector<StepItem>& items);
   Status CopyPendingPages();
-  void Commit(const std::vector<StepItem>& items, const float* logits);
-  Status CommitLogits(const std::shared_ptr<Sequence>& sequence, const float* logits);
-  Status SampleInto(Sequence* sequence, const float* logits);
+  // Which sequences take which rows of the logits: choices that begin now take the first one's.
+  std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);
+  // Takes back what was not accepted and sends what was; a choice that failed ends its request.
+  void Settle(const std::vector<SequenceCommit>& commits);
   // The other choices of a request begin where the prompt of the first one ends.
   std::vector<std::shared_ptr<Sequence>> ForkChoices(const std::shared_ptr<Sequence>& first);
   void RemoveFinished();
-  void EmitDeltas(const std::vector<StepItem>& items);
+  void EmitDeltas(const std::vector<SequenceCommit>& commits);
   void EmitFinished(RequestState* request, const Status& status);
   std::shared_ptr<Sequence> NewSequence(std::shared_ptr<RequestState> request, int choice);
 
   std::unique_ptr<Model> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   SchedulerLimits limits_;
-  int max_length_, max_queued_requests_, vocab_size_;
+  int max_length_, max_queued_requests_;
+  LogitRows logit_rows_;
   KVCache cache_;
   SequenceList running_, waiting_;
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
   std::vector<RequestEvent> events_;
-  std::vector<float> scratch_;  // one row of logits, being changed
+  std::vector<float> scratch_;
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
 };

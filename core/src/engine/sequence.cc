@@ -28,7 +28,7 @@ Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
 
 double Sequence::NextUniform() const {
   uint64_t seed = request->request.sampling.seed + static_cast<uint64_t>(choice);
-  return UniformAt(seed, static_cast<uint64_t>(num_generated()));
+  return UniformAt(seed, static_cast<uint64_t>(num_generated() + num_drafts()));
 }
 
 bool Sequence::IsStopToken(int32_t token) const {
@@ -42,15 +42,6 @@ bool Sequence::AtLimit(int max_length) const {
   return num_tokens() >= max_length || (max_tokens >= 0 && num_generated() >= max_tokens);
 }
 
-Delta& Sequence::CurrentDelta() {
-  std::vector<Delta>& deltas = request->deltas;
-  auto found = std::find_if(deltas.begin(), deltas.end(),
-                            [this](const Delta& delta) { return delta.choice == choice; });
-  if (found != deltas.end()) return *found;
-  deltas.push_back(Delta{choice, "", {}, std::nullopt});
-  return deltas.back();
-}
-
 void Sequence::Finish(FinishReason reason, Delta* delta) {
   StopMatcher::Out last = stops_.Put(decoder_.Finish());
   if (last.stopped) reason = FinishReason::kStop;  // by text that the decoder had held back
@@ -59,8 +50,10 @@ void Sequence::Finish(FinishReason reason, Delta* delta) {
 }
 
 void Sequence::Accept(GeneratedToken token, int max_length) {
-  Delta& delta = CurrentDelta();
-  ++request->completion_tokens;
+  MLC_ICHECK(!finished() && drafts_.empty());
+  if (!unpublished_) unpublished_ = Delta{choice, "", {}, std::nullopt};
+  Delta& delta = *unpublished_;
+  ++num_unpublished_;
   if (IsStopToken(token.id)) return Finish(FinishReason::kStop, &delta);
   if (grammar_) grammar_->Accept(token.id);
   tokens_.push_back(token.id);
@@ -75,6 +68,32 @@ void Sequence::Accept(GeneratedToken token, int max_length) {
   } else if (AtLimit(max_length)) {
     Finish(FinishReason::kLength, &delta);
   }
+}
+
+void Sequence::Publish() {
+  if (!unpublished_) return;
+  request->deltas.push_back(std::move(*unpublished_));
+  request->completion_tokens += num_unpublished_;
+  if (finished()) --request->num_unfinished;
+  unpublished_.reset();
+  num_unpublished_ = 0;
+}
+
+void Sequence::PushDraft(int32_t token) {
+  MLC_ICHECK(!drafts_ended_);
+  drafts_.push_back(token);
+  counts_.Add(token);
+  bool fits_grammar = !grammar_ || grammar_->Accept(token);
+  if (grammar_ && fits_grammar) ++num_grammar_drafts_;
+  drafts_ended_ = IsStopToken(token) || !fits_grammar || (grammar_ && grammar_->finished());
+}
+
+void Sequence::PopDrafts() {
+  for (int32_t token : drafts_) counts_.Remove(token);
+  if (grammar_) grammar_->Rollback(num_grammar_drafts_);
+  drafts_.clear();
+  num_grammar_drafts_ = 0;
+  drafts_ended_ = false;
 }
 
 }  // namespace mlc

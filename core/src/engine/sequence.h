@@ -23,7 +23,7 @@ struct RequestState {
   Request request;
   StopMatcher stops;          // as new; each choice has a copy, which shares its tables
   int num_unfinished = 0;     // choices
-  std::vector<Delta> deltas;  // of the step at hand
+  std::vector<Delta> deltas;  // published and not sent yet
   int completion_tokens = 0;
   Clock::time_point submitted = Clock::now();
   std::optional<Clock::time_point> first_row, first_token;
@@ -50,14 +50,24 @@ class Sequence {
   // The number that chooses the next token; the same after a preemption.
   double NextUniform() const;
   // Takes a sampled token: appends it, or ends the choice. `max_length` bounds prompt and answer
-  // together. Adds to the request's deltas.
+  // together. Changes nothing but this sequence, so that those of a step may be committed by
+  // several threads; Publish follows on one.
   void Accept(GeneratedToken token, int max_length);
+  // Moves what was accepted since the last call to the request.
+  void Publish();
   bool finished() const { return finish_.has_value(); }
+  bool IsStopToken(int32_t token) const;
+
+  // Drafts: tokens that grammar, penalties and NextUniform count as if they were accepted, until
+  // they are taken back all together. tokens() and the text never see them.
+  void PushDraft(int32_t token);
+  void PopDrafts();
+  int num_drafts() const { return static_cast<int>(drafts_.size()); }
+  // Whether nothing can follow the drafts: the last one ends the answer.
+  bool drafts_ended() const { return drafts_ended_; }
 
  private:
-  bool IsStopToken(int32_t token) const;
   bool AtLimit(int max_length) const;
-  Delta& CurrentDelta();
   void Finish(FinishReason reason, Delta* delta);
 
   std::vector<int32_t> tokens_;
@@ -67,6 +77,11 @@ class Sequence {
   StopMatcher stops_;
   std::optional<GrammarMatcher> grammar_;
   std::optional<FinishReason> finish_;
+  std::optional<Delta> unpublished_;
+  int num_unpublished_ = 0;  // tokens accepted, the stop token included
+  std::vector<int32_t> drafts_;
+  int num_grammar_drafts_ = 0;  // of them that the grammar has taken
+  bool drafts_ended_ = false;
 };
 
 }  // namespace mlc

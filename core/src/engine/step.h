@@ -10,16 +10,17 @@
 
 namespace mlc {
 
-// One item of a step with the sequence it is for.
+// One item of a step with the sequence it is for: rows of tokens that it has, then of drafts, of
+// which the commit may accept the first few.
 struct StepItem {
   std::shared_ptr<Sequence> sequence;
   int num_rows;
-  bool wants_logits;
+  bool wants_logits;                 // after the last known row and each draft
+  std::vector<int32_t> drafts = {};  // only with wants_logits
 };
 
-// Takes the pages that `items` need and lays out their rows, in order; the rows that want logits
-// are the last rows of the items that do. kResourceExhausted when pages are short: the plan did not
-// fit the cache.
+// Takes the pages that `items` need, drafts included, and lays out their rows, in order.
+// kResourceExhausted when pages are short: the plan did not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 
 }  // namespace mlc

@@ -138,6 +138,10 @@ bool GrammarMatcher::Accept(int32_t token) {
   return impl_->matcher.AcceptToken(token);
 }
 
+void GrammarMatcher::Rollback(int num_tokens) {
+  if (num_tokens > 0) impl_->matcher.Rollback(num_tokens);
+}
+
 bool GrammarMatcher::finished() const { return impl_->matcher.IsTerminated(); }
 
 }  // namespace mlc

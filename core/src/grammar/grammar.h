@@ -61,6 +61,8 @@ class GrammarMatcher {
   Status FillMask(std::vector<int32_t>* mask);
   // False (and nothing changed) for a token that the grammar does not allow.
   bool Accept(int32_t token);
+  // Takes the last tokens back that were accepted.
+  void Rollback(int num_tokens);
   // Nothing can follow: a stop token was accepted or, where there are none, the text is complete.
   bool finished() const;
 

@@ -30,6 +30,11 @@ struct SamplingParams {
 class TokenCounts {
  public:
   void Add(int32_t token) { ++counts_[token]; }
+  // Takes one Add back.
+  void Remove(int32_t token) {
+    auto found = counts_.find(token);
+    if (--found->second == 0) counts_.erase(found);
+  }
   const std::unordered_map<int32_t, int>& counts() const { return counts_; }
 
  private:

@@ -38,6 +38,22 @@ TEST(BuildBatch, LaysOutRowsPagesAndLogitRows) {
   EXPECT_EQ(decode->num_computed, 4) << "the commit counts them";
 }
 
+TEST(BuildBatch, DraftsFollowWhatIsKnown) {
+  KVCache cache(8, 4);
+  auto decode = MakeSequence(1, "abcde", 4, &cache);
+  auto resumed = MakeSequence(2, "vwxyz", 0, &cache);
+  auto prompt = MakeSequence(3, "uvw", 0, &cache);
+  Result<Batch> batch = BuildBatch(
+      {{decode, 1, true, {'f', 'g'}}, {resumed, 5, true, {'!'}}, {prompt, 2, false}}, &cache);
+  ASSERT_TRUE(batch.ok()) << batch.status().message();
+  EXPECT_EQ(batch->tokens, testing::Bytes("efgvwxyz!uv"));
+  EXPECT_EQ(batch->positions, (std::vector<int32_t>{4, 5, 6, 0, 1, 2, 3, 4, 5, 0, 1}));
+  EXPECT_EQ(batch->logit_rows, (std::vector<int32_t>{0, 1, 2, 7, 8}));
+  EXPECT_EQ(cache.Length(1), 7);
+  EXPECT_EQ(cache.Length(2), 6);
+  EXPECT_EQ(batch->slots[2], cache.Slot(1, 6));
+}
+
 TEST(BuildBatch, APlanThatDoesNotFitIsAnError) {
   KVCache cache(1, 4);
   auto sequence = MakeSequence(1, "abcdefgh", 0, &cache);

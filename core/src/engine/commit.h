@@ -1,0 +1,44 @@
+// The commit of a step: logits become tokens of their sequences, drafts are verified.
+//
+// A sequence has one row of logits after its last known token and one after each draft. The token
+// of each row is chosen as it would be without drafts, by the row's own number (base/rng), and the
+// next row counts as long as the token is the draft that the row was computed for. So drafts never
+// change what is generated, only how much of it a step yields: 1 to 1 + drafts tokens.
+#ifndef MLC_ENGINE_COMMIT_H_
+#define MLC_ENGINE_COMMIT_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/sequence.h"
+
+namespace mlc {
+
+// One sequence's share of a step's logits, and what came of it.
+struct SequenceCommit {
+  std::shared_ptr<Sequence> sequence;
+  std::vector<int32_t> drafts;
+  const float* logits;  // [1 + drafts.size(), LogitRows::stride]
+
+  int num_accepted = 0;  // leading drafts that were chosen, too
+  Status status = {};    // why no token could be chosen, if so
+};
+
+struct LogitRows {
+  int stride;      // floats from row to row: the model's vocabulary
+  int vocab_size;  // tokens that may be chosen: the first ones
+};
+
+// The token that follows `sequence` and its drafts. `logits` [rows.vocab_size]; `scratch` is the
+// caller's, to be used again. kInternal when none can be chosen.
+Result<GeneratedToken> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
+                                   std::vector<float>* scratch);
+
+// Chooses the tokens of one sequence and accepts them. Touches nothing that another sequence of the
+// step does. `max_length` bounds prompt and answer together.
+void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
+                    std::vector<float>* scratch);
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_COMMIT_H_
