@@ -31,8 +31,8 @@ struct LogitRows {
 
 // The token that follows `sequence` and its drafts. `logits` [rows.vocab_size]; `scratch` is the
 // caller's, to be used again. kInternal when none can be chosen.
-Result<GeneratedToken> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
-                                   std::vector<float>* scratch);
+Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
+                            std::vector<float>* scratch);
 
 // Chooses the tokens of one sequence and accepts them. Touches nothing that another sequence of the
 // step does. `max_length` bounds prompt and answer together.

@@ -170,20 +170,10 @@ void Engine::Step() {
   for (const StepItem& item : items) Abort(item.sequence->request->request.id, status);
 }
 
-Status Engine::CopyPendingPages() {
-  std::vector<int32_t> source, destination;
-  for (const auto& [from, to] : cache_.TakePendingCopies()) {
-    source.push_back(from);
-    destination.push_back(to);
-  }
-  return source.empty() ? Status() : model_->CopyPages(source, destination);
-}
-
 Status Engine::Run(const std::vector<StepItem>& items) {
   Clock::time_point begin = Clock::now();
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
-  MLC_RETURN_IF_ERROR(CopyPendingPages());
-  MLC_ASSIGN_OR_RETURN(float* logits, model_->Forward(batch));
+  MLC_ASSIGN_OR_RETURN(float* logits, RunBatch(batch, &cache_, model_.get()));
   int decode_rows = 0;
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;

@@ -67,7 +67,6 @@ class Engine {
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void Preempt(SequenceId id);
   Status Run(const std::vector<StepItem>& items);
-  Status CopyPendingPages();
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);
   // Takes back what was not accepted and sends what was; a choice that failed ends its request.

@@ -3,39 +3,55 @@
 namespace mlc {
 namespace {
 
-void AddRow(const StepItem& item, int row, int32_t sequence_in_batch, const KVCache& cache,
-            Batch* batch) {
+RowSpan SpanOf(const StepItem& item) {
   const Sequence& sequence = *item.sequence;
-  int position = sequence.num_computed + row;
-  bool is_draft = row >= item.num_rows;
-  batch->tokens.push_back(is_draft ? item.drafts[static_cast<size_t>(row - item.num_rows)]
-                                   : sequence.tokens()[static_cast<size_t>(position)]);
-  batch->positions.push_back(position);
-  batch->slots.push_back(cache.Slot(sequence.id, position));
-  batch->row_sequence.push_back(sequence_in_batch);
-  bool is_followed = item.wants_logits && row >= item.num_rows - 1;
-  if (is_followed) batch->logit_rows.push_back(batch->num_rows() - 1);
+  auto first = sequence.tokens().begin() + sequence.num_computed;
+  RowSpan span{sequence.id, {first, first + item.num_rows}};
+  span.tokens.insert(span.tokens.end(), item.drafts.begin(), item.drafts.end());
+  if (item.wants_logits) span.num_logit_rows = 1 + static_cast<int>(item.drafts.size());
+  return span;
 }
 
 }  // namespace
 
+Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
+  int num_rows = static_cast<int>(span.tokens.size());
+  int first = cache->Length(span.sequence);
+  MLC_RETURN_IF_ERROR(cache->Append(span.sequence, num_rows));
+  if (batch->page_indptr.empty()) batch->page_indptr.push_back(0);
+  int32_t sequence_in_batch = batch->num_sequences();
+  for (int row = 0; row < num_rows; ++row) {
+    bool is_followed = row >= num_rows - span.num_logit_rows;
+    if (is_followed) batch->logit_rows.push_back(batch->num_rows());
+    batch->tokens.push_back(span.tokens[static_cast<size_t>(row)]);
+    batch->positions.push_back(first + row);
+    batch->slots.push_back(cache->Slot(span.sequence, first + row));
+    batch->row_sequence.push_back(sequence_in_batch);
+  }
+  const std::vector<int32_t>& pages = cache->Pages(span.sequence);
+  batch->page_indices.insert(batch->page_indices.end(), pages.begin(), pages.end());
+  batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
+  return Status();
+}
+
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
   Batch batch;
-  batch.page_indptr.push_back(0);
   for (const StepItem& item : items) {
     MLC_ICHECK(item.drafts.empty() || item.wants_logits);
-    SequenceId id = item.sequence->id;
-    int num_rows = item.num_rows + static_cast<int>(item.drafts.size());
-    MLC_RETURN_IF_ERROR(cache->Append(id, num_rows));
-    int32_t sequence_in_batch = batch.num_sequences();
-    for (int row = 0; row < num_rows; ++row) {
-      AddRow(item, row, sequence_in_batch, *cache, &batch);
-    }
-    const std::vector<int32_t>& pages = cache->Pages(id);
-    batch.page_indices.insert(batch.page_indices.end(), pages.begin(), pages.end());
-    batch.page_indptr.push_back(static_cast<int32_t>(batch.page_indices.size()));
+    MLC_ICHECK(item.sequence->num_computed == cache->Length(item.sequence->id));
+    MLC_RETURN_IF_ERROR(AddRows(SpanOf(item), cache, &batch));
   }
   return batch;
+}
+
+Result<float*> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
+  std::vector<int32_t> source, destination;
+  for (const auto& [from, to] : cache->TakePendingCopies()) {
+    source.push_back(from);
+    destination.push_back(to);
+  }
+  if (!source.empty()) MLC_RETURN_IF_ERROR(model->CopyPages(source, destination));
+  return model->Forward(batch);
 }
 
 }  // namespace mlc

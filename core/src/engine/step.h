@@ -19,9 +19,22 @@ struct StepItem {
   std::vector<int32_t> drafts = {};  // only with wants_logits
 };
 
-// Takes the pages that `items` need, drafts included, and lays out their rows, in order.
-// kResourceExhausted when pages are short: the plan did not fit the cache.
+// Rows of one sequence: tokens that follow what the cache has of it.
+struct RowSpan {
+  SequenceId sequence;
+  std::vector<int32_t> tokens;
+  int num_logit_rows = 0;  // the last ones
+};
+
+// Takes the pages that `span` needs and adds its rows to `batch`. kResourceExhausted (and nothing
+// changed) when pages are short.
+Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
+
+// The rows of all items, in order. kResourceExhausted when the plan did not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
+
+// Copies the pages that the batch is about to write and others read too, then computes it.
+Result<float*> RunBatch(const Batch& batch, KVCache* cache, Model* model);
 
 }  // namespace mlc
 
