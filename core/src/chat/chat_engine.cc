@@ -82,34 +82,35 @@ class Answerer {
 };
 
 Result<Json> Tokenize(const ModelBundle& bundle, const Json& json) {
-  MLC_ASSIGN_OR_RETURN(std::string text, GetString(json, "text"));
-  MLC_ASSIGN_OR_RETURN(bool special, GetBoolOr(json, "add_special_tokens", false));
-  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, bundle.tokenizer->Encode(text, special));
-  Json tokens = Json::MakeArray();
-  for (int32_t id : ids) tokens.Append(id);
-  return Json().Set("tokens", std::move(tokens)).Set("count", static_cast<int64_t>(ids.size()));
+  MLC_ASSIGN_OR_RETURN(auto request, protocol::TokenizeRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                       bundle.tokenizer->Encode(request.text, request.add_special_tokens));
+  protocol::TokenizeResponse response;
+  response.tokens.assign(ids.begin(), ids.end());
+  response.count = static_cast<int64_t>(ids.size());
+  return response.ToJson();
 }
 
 Result<Json> Detokenize(const ModelBundle& bundle, const Json& json) {
-  const Json* tokens = json.Find("tokens");
-  if (tokens == nullptr || !tokens->is_array()) {
-    return InvalidArgument("'tokens' must be a list of token ids").WithParam("tokens");
-  }
+  MLC_ASSIGN_OR_RETURN(auto request, protocol::DetokenizeRequest::Parse(json));
   std::vector<int32_t> ids;
-  for (const Json& id : tokens->as_array()) {
-    if (!id.is_int() || id.as_int() < 0 || id.as_int() >= bundle.tokenizer->vocab_size()) {
-      return InvalidArgument("'tokens' holds something that is no token id").WithParam("tokens");
+  for (size_t i = 0; i < request.tokens.size(); ++i) {
+    if (request.tokens[i] >= bundle.tokenizer->vocab_size()) {
+      return InvalidArgument("'tokens' holds something that is no token id")
+          .WithParam("tokens[" + std::to_string(i) + "]");
     }
-    ids.push_back(static_cast<int32_t>(id.as_int()));
+    ids.push_back(static_cast<int32_t>(request.tokens[i]));
   }
-  MLC_ASSIGN_OR_RETURN(bool skip, GetBoolOr(json, "skip_special_tokens", true));
-  return Json().Set("text", bundle.tokenizer->Decode(ids, skip));
+  protocol::DetokenizeResponse response;
+  response.text = bundle.tokenizer->Decode(ids, request.skip_special_tokens);
+  return response.ToJson();
 }
 
 Result<Json> RenderRoute(const ModelBundle& bundle, const Json& json) {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::ChatCompletionRequest::Parse(json));
-  MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(bundle, request));
-  return Json().Set("prompt", std::move(prompt));
+  protocol::RenderResponse response;
+  MLC_ASSIGN_OR_RETURN(response.prompt, RenderPrompt(bundle, request));
+  return response.ToJson();
 }
 
 }  // namespace

@@ -256,9 +256,11 @@ TEST_F(ChatEngineTest, TheSmallRoutes) {
   EXPECT_EQ(ask("detokenize", R"({"tokens": [97, 256], "skip_special_tokens": false})"),
             R"({"text":"a<end>"})");
   EXPECT_EQ(ask("render", HiJson()), R"({"prompt":"Hi"})");
-  for (const char* bad : {R"({"tokens": "x"})", R"({"tokens": [-1]})", R"({"tokens": [258]})",
-                          R"({"tokens": [1.5]})", "{}"}) {
+  for (const char* bad : {R"({"tokens": "x"})", "{}"}) {
     EXPECT_EQ(Refusal(bad, "detokenize").param(), "tokens") << bad;
+  }
+  for (const char* bad : {R"({"tokens": [-1]})", R"({"tokens": [258]})", R"({"tokens": [1.5]})"}) {
+    EXPECT_EQ(Refusal(bad, "detokenize").param(), "tokens[0]") << bad;
   }
   EXPECT_EQ(Refusal("{}", "tokenize").param(), "text");
 }

@@ -1,0 +1,214 @@
+"""Writes the conformance vectors: from the schema, and from what is written in by_hand.py.
+
+Usage: python tests/bindings/vectors/make.py [--check]
+
+What must come out follows from the schema (expect.py, faults.py), not from a binding. Only the
+words of an error's message and the fake model's answers are taken down from the core; an error's
+type, param and code are not.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CASES = HERE / "cases"
+FAKE_MODEL = ROOT / "tests" / "fixtures" / "fake-model"
+sys.path[:0] = [str(HERE), str(ROOT)]
+
+import by_hand  # noqa: E402
+from codegen import ir  # noqa: E402
+from codegen.lower import lower  # noqa: E402
+from codegen.schema import PROTOCOL  # noqa: E402
+from expect import expectation  # noqa: E402
+from faults import WRONG, schema_faults  # noqa: E402
+from mlc_llm import _core  # noqa: E402
+from samples import Samples  # noqa: E402
+
+Case = dict[str, Any]
+
+
+class Core:
+    """An engine with the fake model, asked through the C ABI."""
+
+    def __init__(self) -> None:
+        config = {"mode": "server", "max_num_sequence": 16, "prefix_cache_mode": "disable"}
+        self._engine = _core.Engine(json.dumps(config))
+        self._engine.load(json.dumps({"model": str(FAKE_MODEL), "device": "fake"}))
+
+    def refusal(self, route: str, body: str) -> tuple[str, str, str]:
+        """The message, param and reason with which `body` is refused."""
+        try:
+            self._engine.submit(route, body, lambda kind, text: None)
+        except _core.CoreError as error:
+            return error.args[1:]
+        raise AssertionError(f"{route}: is not refused: {body[:200]}")
+
+    def answer(self, request: Case) -> Case:
+        events: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
+        self._engine.submit(
+            "chat.completions",
+            json.dumps({**request, "stream": False}),
+            lambda kind, text: events.put((kind, text)),
+        )
+        kind, text = events.get()
+        assert kind == _core.EVENT_RESULT, text
+        return json.loads(text)
+
+
+def value_case(protocol: ir.Protocol, name: str, type_name: str, use: str, value: Any) -> Case:
+    expected = expectation(protocol, type_name, value)
+    case = {"name": name, "kind": "value", "type": type_name, "use": use, "json": value}
+    return {**case, **vars(expected)}
+
+
+def schema_values(protocol: ir.Protocol, use: str) -> Iterator[Case]:
+    roots = PROTOCOL.requests if use == "request" else PROTOCOL.responses
+    for root in roots:
+        samples = Samples(protocol, newer=use == "response")
+        for label, value in samples.of_root(root.__name__):
+            name = f"{use}: {root.__name__}: {label}"
+            yield value_case(protocol, name, root.__name__, use, value)
+
+
+def invalid_values(protocol: ir.Protocol) -> Iterator[Case]:
+    """Answers that lack a member, or have one of another JSON type."""
+    for root in PROTOCOL.responses:
+        struct = protocol.find(root.__name__)
+        assert isinstance(struct, ir.Struct)
+        whole = Samples(protocol, newer=False).minimal(struct)
+        for item in struct.fields:
+            if not item.required or isinstance(item.type, ir.Const):
+                continue
+            wrong = WRONG[item.type.kind] if isinstance(item.type, ir.Scalar) else "text"
+            less = {key: value for key, value in whole.items() if key != item.name}
+            for label, value in (("missing", less), ("wrong", {**whole, item.name: wrong})):
+                name = f"invalid: {root.__name__}.{item.name} {label}"
+                case = {"name": name, "kind": "invalid", "type": root.__name__}
+                yield {**case, "use": "response", "json": value}
+
+
+def fault_case(
+    core: Core, name: str, route: str, body: str, param: str | None, code: str, family: str
+) -> Case:
+    message, got_param, got_code = core.refusal(route, body)
+    types = {"not_found": "not_found_error"}
+    error = {
+        "message": message,
+        "type": types.get(family, "invalid_request_error"),
+        "param": param,
+        "code": code,
+    }
+    if (got_param or None, got_code or "invalid_request") != (param, code):
+        print(f"differs from the core: {name}: {error}, core: {got_param!r} {got_code!r}")
+    case = {"name": name, "kind": "fault", "route": route, "body": body}
+    return {**case, "error": error, "family": family}
+
+
+def stream_case(protocol: ir.Protocol, name: str, chunks: list[Any]) -> Case:
+    case: Case = {"name": f"stream: {name}", "kind": "stream", "type": by_hand.CHUNK}
+    texts: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    roles: dict[str, str] = {}
+    calls: dict[str, list[Case]] = {}
+    fields: Case = {}
+    usage = None
+    for i, chunk in enumerate(chunks):
+        expected = expectation(protocol, by_hand.CHUNK, chunk)
+        fields.update({f"[{i}].{path}": value for path, value in expected.fields.items()})
+        usage = expected.canonical.get("usage", usage)
+        for choice in chunk["choices"]:
+            at, delta = str(choice["index"]), choice["delta"]
+            if delta.get("content") is not None:
+                texts[at] = texts.get(at, "") + delta["content"]
+            if choice.get("finish_reason") is not None:
+                reasons[at] = choice["finish_reason"]
+            if delta.get("role") is not None:
+                roles.setdefault(at, delta["role"])
+            for piece in delta.get("tool_calls") or []:
+                _add_piece(calls.setdefault(at, []), piece)
+    if len(chunks) > 50:
+        fields = {}
+    rest = {"tool_calls": calls, "usage": usage, "fields": fields}
+    ends = {"texts": texts, "finish_reasons": reasons, "roles": roles}
+    return {**case, "chunks": chunks, **ends, **rest}
+
+
+def _add_piece(calls: list[Case], piece: Case) -> None:
+    while len(calls) <= piece["index"]:
+        calls.append({"id": "", "name": "", "arguments": ""})
+    call, function = calls[piece["index"]], piece.get("function") or {}
+    call["id"] += piece.get("id") or ""
+    call["name"] += function.get("name") or ""
+    call["arguments"] += function.get("arguments") or ""
+
+
+def answer_case(core: Core, name: str, request: Case) -> Case:
+    answer = core.answer(request)
+    case = {"name": f"answer: {name}", "kind": "answer", "type": by_hand.REQUEST}
+    texts = {str(c["index"]): c["message"]["content"] for c in answer["choices"]}
+    reasons = {str(c["index"]): c["finish_reason"] for c in answer["choices"]}
+    counts = ("prompt_tokens", "completion_tokens", "total_tokens")
+    usage = {key: answer["usage"][key] for key in counts}
+    return {**case, "json": request, "texts": texts, "finish_reasons": reasons, "usage": usage}
+
+
+def hand_errors() -> Iterator[Case]:
+    for name, message, type_, param, code, family in by_hand.ERRORS:
+        error = {"message": message, "type": type_, "param": param, "code": code}
+        case = {"name": f"error: {name}", "kind": "error", "json": {"error": error}}
+        yield {**case, "family": family, "error": error}
+
+
+def build_case(protocol: ir.Protocol, name: str, type_name: str, value: Any) -> Case:
+    case = {"name": name, "kind": "build", "type": type_name}
+    expected = expectation(protocol, type_name, value)
+    return {**case, "json": expected.canonical, "ignore": expected.ignore}
+
+
+def all_files() -> dict[str, list[Case]]:
+    protocol, core = lower(PROTOCOL), Core()
+    faults = schema_faults(protocol, "chat.completions", by_hand.REQUEST)
+    return {
+        "gen_requests": list(schema_values(protocol, "request")),
+        "gen_answers": list(schema_values(protocol, "response")),
+        "gen_invalid": list(invalid_values(protocol)),
+        "gen_faults": [
+            fault_case(core, f"fault: {name}", by_hand.BAD, body, param, code, "invalid_request")
+            for name, body, param, code in faults
+        ],
+        "values": [
+            value_case(protocol, f"value: {name}", type_name, use, value)
+            for name, type_name, use, value in by_hand.VALUES
+        ],
+        "streams": [stream_case(protocol, name, chunks) for name, chunks in by_hand.STREAMS],
+        "errors": list(hand_errors()),
+        "faults": [fault_case(core, f"refused: {f[0]}", *f[1:]) for f in by_hand.FAULTS],
+        "answers": [answer_case(core, name, request) for name, request in by_hand.ANSWERS],
+        "builds": [build_case(protocol, *build) for build in by_hand.BUILDS],
+    }
+
+
+def main(arguments: list[str]) -> int:
+    stale, total = [], 0
+    CASES.mkdir(exist_ok=True)
+    for name, cases in all_files().items():
+        path, total = CASES / f"{name}.json", total + len(cases)
+        lines = ",\n".join(json.dumps(case, ensure_ascii=True) for case in cases)
+        text = f'{{"cases": [\n{lines}\n]}}\n'
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.name)
+            if "--check" not in arguments:
+                path.write_text(text, encoding="utf-8")
+    print(f"{total} cases; {'stale' if '--check' in arguments else 'written'}: {stale}")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
