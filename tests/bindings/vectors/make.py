@@ -28,8 +28,9 @@ from codegen.lower import lower  # noqa: E402
 from codegen.schema import PROTOCOL  # noqa: E402
 from expect import expectation  # noqa: E402
 from faults import WRONG, schema_faults  # noqa: E402
-from mlc_llm import _core  # noqa: E402
 from samples import Samples  # noqa: E402
+
+from mlc_llm import _core  # noqa: E402
 
 Case = dict[str, Any]
 
