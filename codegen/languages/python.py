@@ -15,10 +15,12 @@ from codegen.languages import common
 
 KEYWORDS = frozenset(keyword.kwlist)
 # A pydantic field must not hide what a model is made of, such as `schema` or `copy`.
-MODEL_MEMBERS = KEYWORDS | frozenset(name for name in dir(BaseModel) if not name.startswith("_"))
+MODEL_MEMBERS = KEYWORDS | frozenset(
+    name for name in (*dir(BaseModel), "to_dict") if not name.startswith("_")
+)
 # What the generated modules import or define themselves.
 TAKEN_TYPES = (
-    "Any", "BaseModel", "ConfigDict", "Field", "Literal", "Mapping", "Required", "Sequence",
+    "Any", "BaseModel", "ClassVar", "ConfigDict", "Field", "Literal", "Mapping", "Required", "Sequence",
     "TypeAlias", "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self",
     "Stream", "TracebackType", "TypeVar", "Unpack",
 )  # fmt: skip
@@ -49,7 +51,10 @@ class MemberView:
 
 @dataclass(frozen=True)
 class ClassView:
-    """A pydantic model, or a TypedDict; one whose keys are no identifiers has `functional`."""
+    """A pydantic model, or a TypedDict; one whose keys are no identifiers has `functional`.
+
+    `nulls` are the members that are written as null when they have no value.
+    """
 
     kind: str
     name: str
@@ -57,6 +62,7 @@ class ClassView:
     doc: str
     members: tuple[MemberView, ...]
     functional: bool = False
+    nulls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,12 @@ class _Python:
         members = tuple(self._attribute(field, struct.closed) for field in struct.fields)
         common.check_distinct(struct.names.name, [member.name for member in members])
         base = "_Config" if struct.closed else "_Model"
-        return ClassView("model", self._name(struct), base, _class_doc(struct), members)
+        nulls = tuple(
+            _quote(m.name) for m, f in zip(members, struct.fields, strict=True) if f.always
+        )
+        return ClassView(
+            "model", self._name(struct), base, _class_doc(struct), members, nulls=nulls
+        )
 
     def _attribute(self, field: ir.Field, closed: bool) -> MemberView:
         name = common.escape(field.name, MODEL_MEMBERS)

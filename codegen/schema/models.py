@@ -45,4 +45,4 @@ class DeviceProbe(Model):
 
     name: str = field(..., "The device, such as `cuda:0`.")
     found: bool = field(..., "Whether it can be used.")
-    reason: str = field("", "Why it cannot be used.")
+    reason: str = field(..., "Why it cannot be used; empty when it can.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 class MLCError(Exception):
     """Base of every error that mlc_llm raises on purpose."""
 
-    code: str = "internal_error"
+    code: str | None = "internal_error"
     type: str = "server_error"
 
     def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
@@ -105,6 +105,7 @@ _BY_STATUS: dict[int, type[MLCError]] = {
 _BY_CODE: dict[str, type[MLCError]] = {
     "corrupt_file": CorruptFileError,
     "unsupported": UnsupportedError,
+    "unsupported_parameter": UnsupportedError,
     "out_of_resources": ResourceError,
     "request_cancelled": CancelledError,
     "unavailable": UnavailableError,
@@ -127,9 +128,10 @@ def error_from_core(status: int, message: str, param: str, reason: str) -> MLCEr
 
 
 def error_from_json(answer: dict[str, dict[str, str | None]]) -> MLCError:
-    """The error for OpenAI's error object."""
-    error = answer["error"]
-    cls = _BY_CODE.get(error.get("code") or "") or _BY_TYPE.get(
-        error.get("type") or "", InternalError
-    )
-    return cls(error.get("message") or "", param=error.get("param"), code=error.get("code"))
+    """The error for OpenAI's error object; it keeps the `type` and `code` that stand there."""
+    fields = answer["error"]
+    code, type_ = fields.get("code"), fields.get("type")
+    cls = _BY_CODE.get(code or "") or _BY_TYPE.get(type_ or "", InternalError)
+    error = cls(fields.get("message") or "", param=fields.get("param"))
+    error.code, error.type = code, type_ or cls.type
+    return error

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 579cf23cf926f55b
+# Schema hash: e98646885b3a0388
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -9,7 +9,7 @@ field of an answer as an attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Required, TypedDict
@@ -103,13 +103,36 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "579cf23cf926f55b"
+SCHEMA_HASH = "e98646885b3a0388"
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(
         extra="allow", protected_namespaces=(), validate_by_name=True, serialize_by_alias=True
     )
+    _nulls: ClassVar[frozenset[str]] = frozenset()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object: without the members that have no value, but for those that are null
+        on the wire when they have none.
+        """
+        members = {name: getattr(self, name) for name in type(self).model_fields}
+        given = {
+            type(self).model_fields[name].alias or name: _plain(value)
+            for name, value in members.items()
+            if value is not None or name in self._nulls
+        }
+        return {**given, **(self.model_extra or {})}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Model):
+        return value.to_dict()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 class _Config(_Model):
@@ -904,6 +927,8 @@ class EngineConfig(_Config):
 class ChatCompletionMessage(_Model):
     """The model's answer."""
 
+    _nulls: ClassVar[frozenset[str]] = frozenset({"content", "refusal"})
+
     role: Literal["assistant"] = "assistant"
     """Always the assistant."""
 
@@ -923,6 +948,8 @@ class ChatCompletionMessage(_Model):
 class TopLogprob(_Model):
     """One of the likeliest tokens at a position."""
 
+    _nulls: ClassVar[frozenset[str]] = frozenset({"bytes"})
+
     token: str
     """The token's text."""
 
@@ -935,6 +962,8 @@ class TopLogprob(_Model):
 
 class ChatCompletionTokenLogprob(_Model):
     """A token of the answer and the likeliest ones in its place."""
+
+    _nulls: ClassVar[frozenset[str]] = frozenset({"bytes"})
 
     token: str
     """The token's text."""
@@ -952,6 +981,8 @@ class ChatCompletionTokenLogprob(_Model):
 class ChoiceLogprobs(_Model):
     """The log probabilities of an answer."""
 
+    _nulls: ClassVar[frozenset[str]] = frozenset({"content", "refusal"})
+
     content: list[ChatCompletionTokenLogprob] | None = None
     """One entry for each token of the content."""
 
@@ -965,6 +996,8 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 class Choice(_Model):
     """One of the answers."""
+
+    _nulls: ClassVar[frozenset[str]] = frozenset({"logprobs"})
 
     index: int
     """Which of the `n` answers this is, from 0. Range: at least 0."""
@@ -1098,6 +1131,8 @@ class ChoiceDelta(_Model):
 class ChunkChoice(_Model):
     """A piece of one of the answers."""
 
+    _nulls: ClassVar[frozenset[str]] = frozenset({"logprobs", "finish_reason"})
+
     index: int
     """Which of the `n` answers this belongs to, from 0. Range: at least 0."""
 
@@ -1156,6 +1191,8 @@ class Logprobs(_Model):
 
 class CompletionChoice(_Model):
     """One of the answers, or a piece of it."""
+
+    _nulls: ClassVar[frozenset[str]] = frozenset({"logprobs", "finish_reason"})
 
     index: int
     """Which of the answers this is, from 0. Range: at least 0."""
@@ -1297,8 +1334,8 @@ class DeviceProbe(_Model):
     found: bool
     """Whether it can be used."""
 
-    reason: str = ""
-    """Why it cannot be used. Default: ``."""
+    reason: str
+    """Why it cannot be used; empty when it can."""
 
 
 class RequestMetrics(_Model):
@@ -1425,6 +1462,8 @@ class EngineMetrics(_Model):
 
 class ErrorObject(_Model):
     """What went wrong."""
+
+    _nulls: ClassVar[frozenset[str]] = frozenset({"param", "code"})
 
     message: str
     """What went wrong and what to do about it."""

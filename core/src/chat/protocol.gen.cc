@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 579cf23cf926f55b
+// Schema hash: e98646885b3a0388
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1384,7 +1384,7 @@ Result<DeviceProbe> DeviceProbe::Parse(const Json& json, const wire::Path& path)
   wire::ObjectReader reader(json, path);
   reader.Required("name", &out.name);
   reader.Required("found", &out.found);
-  reader.Defaulted("reason", &out.reason);
+  reader.Required("reason", &out.reason);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 579cf23cf926f55b
+// Schema hash: e98646885b3a0388
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "579cf23cf926f55b";
+inline constexpr char kSchemaHash[] = "e98646885b3a0388";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -1152,8 +1152,8 @@ struct DeviceProbe {
   std::string name;
   // Whether it can be used.
   bool found = false;
-  // Why it cannot be used. Default: ``.
-  std::string reason = "";
+  // Why it cannot be used; empty when it can.
+  std::string reason;
 
   static Result<DeviceProbe> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;

@@ -29,7 +29,7 @@ def expectation(protocol: ir.Protocol, type_name: str, value: Any) -> Expectatio
 
 
 def member(path: str, key: str) -> str:
-    if re.search(r'[.\["]', key):
+    if not key or re.search(r'[.\["]', key):
         return f'{path}["{key}"]'
     return f"{path}.{key}" if path else key
 

@@ -12,7 +12,7 @@ from samples import Samples
 
 Fault = tuple[str, str, str, str]  # name, body, param, code
 
-WRONG = {"bool": "yes", "int": "many", "float": "much", "string": {"not": "text"}}
+WRONG = {"bool": ["yes"], "int": "many", "float": "much", "string": {"not": "text"}}
 NUMBER = {"int": "integer", "float": "decimal"}
 
 

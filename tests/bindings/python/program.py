@@ -1,0 +1,211 @@
+"""The commands of tests/bindings/README.md over the sync engine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from runner import run_vectors
+
+from mlc_llm import MLCEngine, MLCError
+
+USAGE = {"include_usage": True}
+LONG = {"debug_config": {"ignore_eos": True}}
+CONFIG = {"max_num_sequence": 16, "prefix_cache_mode": "disable"}
+
+
+def make_engine(options: argparse.Namespace) -> MLCEngine:
+    return MLCEngine(
+        options.model,
+        model_lib=options.lib,
+        device=options.device,
+        mode="server",
+        engine_config=CONFIG,
+        log=lambda _: None,
+    )
+
+
+def ask(prompt: str, **more: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": prompt}], **more}
+
+
+def asked(options: argparse.Namespace) -> dict[str, Any]:
+    """The request of `stream` and `complete`."""
+    names = ("seed", "max_tokens", "temperature")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return ask(options.prompt, **given, **(LONG if options.ignore_eos else {}))
+
+
+def read(engine: MLCEngine, request: dict[str, Any]) -> dict[str, Any]:
+    """A streamed answer, put together."""
+    out: dict[str, Any] = {"text": "", "finish_reason": None, "chunks": 0}
+    for chunk in engine.chat.completions.create(**request, stream=True, stream_options=USAGE):
+        out["chunks"] += 1
+        for choice in chunk.choices:
+            out["text"] += choice.delta.content or ""
+            out["finish_reason"] = choice.finish_reason or out["finish_reason"]
+        if chunk.usage:
+            out["prompt_tokens"] = chunk.usage.prompt_tokens
+            out["completion_tokens"] = chunk.usage.completion_tokens
+    return out
+
+
+def stream(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options) as engine:
+        return read(engine, asked(options))
+
+
+def complete(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options) as engine:
+        answer = engine.chat.completions.create(**asked(options))
+    assert answer.usage is not None
+    return {
+        "text": answer.choices[0].message.content,
+        "finish_reason": answer.choices[0].finish_reason,
+        "chunks": 1,
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "completion_tokens": answer.usage.completion_tokens,
+    }
+
+
+def cancel(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options) as engine:
+        request = ask(options.prompt, max_tokens=4000, seed=1, **LONG)
+        chunks = 0
+        with engine.chat.completions.create(**request, stream=True) as answer:
+            for _ in answer:
+                chunks += 1
+                if chunks == 3:
+                    break
+        deadline = time.monotonic() + 10
+        metrics = engine.metrics()
+        while metrics["kv_pages_free"] != metrics["kv_pages_total"]:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)
+            metrics = engine.metrics()
+        after = read(engine, ask(options.prompt, max_tokens=8, seed=1))
+    return {
+        "chunks_before_cancel": chunks,
+        "pages_total": metrics["kv_pages_total"],
+        "pages_free": metrics["kv_pages_free"],
+        "answer_after": after["text"],
+    }
+
+
+def at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
+    """The tasks' results, each task on a thread of its own."""
+    results: list[Any] = [None] * len(tasks)
+
+    def work(i: int) -> None:
+        results[i] = tasks[i]()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(tasks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def parallel(options: argparse.Namespace) -> dict[str, Any]:
+    engines = at_once([lambda: make_engine(options)] * 2)
+
+    def task(i: int) -> Callable[[], str]:
+        request = ask(f"{options.prompt} {i}", max_tokens=24, seed=i)
+        return lambda: str(read(engines[i // 4], request)["text"])
+
+    texts = at_once([task(i) for i in range(8)])
+    for engine in engines:
+        engine.terminate()
+    return {"texts": texts}
+
+
+def load_error(options: argparse.Namespace) -> dict[str, Any]:
+    try:
+        make_engine(options).terminate()
+    except MLCError as error:
+        fields = {"type": error.type, "code": error.code, "param": error.param}
+        return {**fields, "message": error.message}
+    return {"type": None}
+
+
+def order(options: argparse.Namespace) -> dict[str, Any]:
+    request = ask("order", max_tokens=options.tokens or 10000, seed=1, **LONG)
+    with make_engine(options) as engine:
+        streamed = read(engine, request)
+        whole = engine.chat.completions.create(**request)
+    return {
+        "chunks": streamed["chunks"],
+        "completion_tokens": streamed["completion_tokens"],
+        "text": streamed["text"],
+        "same": streamed["text"] == whole.choices[0].message.content,
+    }
+
+
+def bench(options: argparse.Namespace) -> dict[str, Any]:
+    tokens = options.tokens or 256
+
+    def task(engine: MLCEngine, i: int) -> Callable[[], int]:
+        request = ask(f"bench {i}", max_tokens=tokens, seed=i, **LONG)
+
+        def count() -> int:
+            chunks = 0
+            for chunk in engine.chat.completions.create(**request, stream=True):
+                chunks += 1
+                _ = chunk.choices[0].delta.content
+            return chunks
+
+        return count
+
+    numbers = []
+    with make_engine(options) as engine:
+        tasks = [task(engine, i) for i in range(options.streams)]
+        for _ in range(options.repeats + 1):
+            begin = time.perf_counter()
+            chunks = sum(at_once(tasks))
+            numbers.append((time.perf_counter() - begin) / chunks * 1e6)
+    head = {"streams": options.streams, "tokens": tokens, "chunks": chunks}
+    return {**head, "us_per_chunk": numbers[1:]}
+
+
+def vectors(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options) as engine:
+        return run_vectors(options.folder, engine)
+
+
+COMMANDS = {
+    "stream": stream,
+    "complete": complete,
+    "cancel": cancel,
+    "parallel": parallel,
+    "load-error": load_error,
+    "order": order,
+    "bench": bench,
+    "vectors": vectors,
+}
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["build", *COMMANDS])
+    parser.add_argument("folder", nargs="?")
+    for name, type_ in (("model", str), ("lib", str), ("device", str), ("prompt", str)):
+        parser.add_argument(f"--{name}", type=type_)
+    for name in ("seed", "max-tokens", "ignore-eos", "tokens"):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--temperature", type=float)
+    parser.add_argument("--streams", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=9)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    if options.command != "build":
+        print(json.dumps(COMMANDS[options.command](options)))
+    return 0
