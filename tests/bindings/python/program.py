@@ -15,16 +15,17 @@ from mlc_llm import MLCEngine, MLCError
 
 USAGE = {"include_usage": True}
 LONG = {"debug_config": {"ignore_eos": True}}
+ROOM = {"max_total_seq_length": 32768}
 CONFIG = {"max_num_sequence": 16, "prefix_cache_mode": "disable"}
 
 
-def make_engine(options: argparse.Namespace) -> MLCEngine:
+def make_engine(options: argparse.Namespace, **more: int) -> MLCEngine:
     return MLCEngine(
         options.model,
         model_lib=options.lib,
         device=options.device,
-        mode="server",
-        engine_config=CONFIG,
+        mode="local",
+        engine_config={**CONFIG, **more},
         log=lambda _: None,
     )
 
@@ -136,7 +137,7 @@ def load_error(options: argparse.Namespace) -> dict[str, Any]:
 
 def order(options: argparse.Namespace) -> dict[str, Any]:
     request = ask("order", max_tokens=options.tokens or 10000, seed=1, **LONG)
-    with make_engine(options) as engine:
+    with make_engine(options, **ROOM) as engine:
         streamed = read(engine, request)
         whole = engine.chat.completions.create(**request)
     return {
@@ -163,7 +164,7 @@ def bench(options: argparse.Namespace) -> dict[str, Any]:
         return count
 
     numbers = []
-    with make_engine(options) as engine:
+    with make_engine(options, **ROOM) as engine:
         tasks = [task(engine, i) for i in range(options.streams)]
         for _ in range(options.repeats + 1):
             begin = time.perf_counter()

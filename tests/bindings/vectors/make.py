@@ -39,7 +39,7 @@ class Core:
     """An engine with the fake model, asked through the C ABI."""
 
     def __init__(self) -> None:
-        config = {"mode": "server", "max_num_sequence": 16, "prefix_cache_mode": "disable"}
+        config = {"mode": "local", "max_num_sequence": 16, "prefix_cache_mode": "disable"}
         self._engine = _core.Engine(json.dumps(config))
         self._engine.load(json.dumps({"model": str(FAKE_MODEL), "device": "fake"}))
 

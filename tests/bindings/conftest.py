@@ -1,0 +1,44 @@
+"""The programs that can be built here, the default model, and the table of the vectors' results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import programs  # noqa: E402
+
+from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+
+RESULTS: dict[str, str] = {}
+
+
+@pytest.fixture(params=programs.languages())
+def program(request: pytest.FixtureRequest) -> programs.Program:
+    reason = programs.why_not(request.param)
+    if reason:
+        RESULTS.setdefault(request.param, f"not built here: {reason}")
+        pytest.skip(reason)
+    return programs.Program(request.param)
+
+
+@pytest.fixture(scope="session")
+def default_model() -> ResolvedModel:
+    return resolve_model(None, progress=lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def real(default_model: ResolvedModel) -> tuple[str, ...]:
+    """The options with which a program loads the default model."""
+    folder, library = str(default_model.folder), str(default_model.model_lib)
+    return ("--model", folder, "--lib", library, "--device", "cpu:0")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if RESULTS:
+        terminalreporter.section("conformance vectors")
+        for language, result in sorted(RESULTS.items()):
+            terminalreporter.write_line(f"{language:8} {result}")

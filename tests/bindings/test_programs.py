@@ -1,0 +1,121 @@
+"""Every language does the same: the conformance vectors, and real runs of one program each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+
+import conftest
+import pytest
+from programs import FAKE, HERE, Program, languages
+
+QUESTION = ("--prompt", "What is the capital of France?")
+# Every other program must say what this one says: it has nothing of a binding in it.
+REFERENCE = "c" if "c" in languages() else "python"
+
+
+@cache
+def reference(*arguments: str) -> dict[str, object]:
+    return Program(REFERENCE).call(*arguments)
+
+
+def test_conformance_vectors(program: Program) -> None:
+    result = program.call("vectors", HERE / "vectors", *FAKE)
+    passed, failed = result["passed"], result["failed"]
+    conftest.RESULTS[program.language] = f"{passed:5} passed {failed:5} failed"
+    for failure in result["failures"][:20]:
+        print(f"{failure['name']}: {failure['why']}")
+    assert failed == 0 and passed == number_of_cases()
+
+
+@cache
+def number_of_cases() -> int:
+    files = (HERE / "vectors" / "cases").glob("*.json")
+    return sum(len(json.loads(path.read_text(encoding="utf-8"))["cases"]) for path in files)
+
+
+def test_there_are_enough_vectors() -> None:
+    assert number_of_cases() >= 150
+
+
+@pytest.mark.parametrize("seed", ["7", "8"])
+def test_the_same_text_for_the_same_seed(
+    program: Program, real: tuple[str, ...], seed: str
+) -> None:
+    request = (*QUESTION, "--seed", seed, "--temperature", "1.2", "--max-tokens", "40", *real)
+    streamed = program.call("stream", *request)
+    assert streamed == reference("stream", *request)
+    assert streamed["text"] and streamed["completion_tokens"] > 0
+    whole = program.call("complete", *request)
+    assert {**whole, "chunks": 0} == {**streamed, "chunks": 0}
+
+
+def test_other_seeds_give_other_texts(real: tuple[str, ...]) -> None:
+    request = (*QUESTION, "--temperature", "1.2", "--max-tokens", "40", *real)
+    assert reference("stream", "--seed", "7", *request) != reference(
+        "stream", "--seed", "8", *request
+    )
+
+
+def test_cancelling_gives_the_pages_back(program: Program, real: tuple[str, ...]) -> None:
+    for options in (real, FAKE):
+        result = program.call("cancel", *QUESTION, *options)
+        assert result["chunks_before_cancel"] == 3
+        assert result["pages_free"] == result["pages_total"] > 0
+        assert result["answer_after"]
+
+
+def test_two_engines_and_eight_requests(program: Program, real: tuple[str, ...]) -> None:
+    for options in (real, FAKE):
+        texts = program.call("parallel", *QUESTION, *options)["texts"]
+        assert texts == reference("parallel", *QUESTION, *options)["texts"]
+        assert len(texts) == 8 and all(texts) and len(set(texts)) > 2
+
+
+def test_parallel_is_as_alone(real: tuple[str, ...]) -> None:
+    """What the programs agree on is right: each text is that of the request by itself."""
+    texts = reference("parallel", *QUESTION, *real)["texts"]
+    assert isinstance(texts, list)
+    for i in (0, 5):
+        request = ("--prompt", f"{QUESTION[1]} {i}", "--seed", str(i), "--max-tokens", "24")
+        assert reference("stream", *request, *real)["text"] == texts[i]
+
+
+@pytest.mark.parametrize("damage", ["weights cut", "weights gone", "library cut", "config bad"])
+def test_a_damaged_model_is_a_typed_error(
+    program: Program, real: tuple[str, ...], damage: str, tmp_path: Path
+) -> None:
+    folder, library = tmp_path / "model", tmp_path / "model.so"
+    folder.mkdir()
+    for file in Path(real[1]).iterdir():
+        (folder / file.name).symlink_to(file)
+    shutil.copy(real[3], library)
+    damaged(damage, folder, library)
+    request = ("--model", str(folder), "--lib", str(library), "--device", "cpu:0")
+    error = program.call("load-error", *request)
+    assert error == reference("load-error", *request)
+    assert error["type"] and error["message"]
+
+
+def damaged(how: str, folder: Path, library: Path) -> None:
+    shard = sorted(folder.glob("params_shard_*.bin"))[-1]
+    if how == "weights cut":
+        data = shard.read_bytes()
+        shard.unlink()
+        shard.write_bytes(data[:-1])
+    elif how == "weights gone":
+        shard.unlink()
+    elif how == "library cut":
+        library.write_bytes(library.read_bytes()[:-100])
+    else:
+        (folder / "mlc-chat-config.json").unlink()
+        (folder / "mlc-chat-config.json").write_text('{"model_type": ')
+
+
+def test_ten_thousand_tokens_keep_their_order(program: Program) -> None:
+    result = program.call("order", *FAKE)
+    assert result["same"] and result["completion_tokens"] == 10000
+    expected = reference("order", *FAKE)
+    assert result["text"] == expected["text"] and result["chunks"] == expected["chunks"]
