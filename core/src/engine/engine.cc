@@ -32,7 +32,8 @@ void EraseIf(SequenceList* list, Predicate predicate) {
 
 Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
                                                std::shared_ptr<const Tokenizer> tokenizer,
-                                               const EngineOptions& options) {
+                                               const EngineOptions& options,
+                                               std::unique_ptr<Drafter> drafter) {
   const ModelInfo& info = model->info();
   int context = info.context_window_size;
   if (options.context_window_size > 0) context = std::min(context, options.context_window_size);
@@ -43,8 +44,12 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
         .WithParam("context_window_size");
   }
   MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
-  return std::unique_ptr<Engine>(
+  std::unique_ptr<Engine> engine(
       new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
+  if (drafter != nullptr) {
+    engine->speculator_ = std::make_unique<Speculator>(std::move(drafter), options.draft_length);
+  }
+  return engine;
 }
 
 Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
@@ -121,7 +126,13 @@ Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
   metrics.num_pages = cache_.num_pages();
   metrics.num_free_pages = cache_.num_free_pages();
+  if (speculator_ != nullptr) metrics.speculation = speculator_->metrics();
   return metrics;
+}
+
+void Engine::ResetMetrics() {
+  metrics_ = Metrics();
+  if (speculator_ != nullptr) speculator_->ResetMetrics();
 }
 
 void Engine::Preempt(SequenceId id) {
@@ -165,28 +176,37 @@ void Engine::Step() {
               .WithReason("kv_cache_exhausted"));
     return;
   }
-  Status status = Run(items);
+  Status status = Run(&items);
   if (status.ok()) return;
   for (const StepItem& item : items) Abort(item.sequence->request->request.id, status);
 }
 
-Status Engine::Run(const std::vector<StepItem>& items) {
-  Clock::time_point begin = Clock::now();
+Status Engine::Run(std::vector<StepItem>* step_items) {
+  Clock::time_point begin = Clock::now(), drafted = begin;
+  if (speculator_ != nullptr) {
+    speculator_->AddDrafts({limits_.max_rows, max_length_}, cache_, step_items);
+    drafted = Clock::now();
+  }
+  const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
   MLC_ASSIGN_OR_RETURN(float* logits, RunBatch(batch, &cache_, model_.get()));
-  int decode_rows = 0;
+  int decode_rows = 0, prefill_rows = 0;
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
-    decode_rows += item.sequence->num_generated() > 0 && item.num_rows == 1;
+    bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
+    (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
   std::vector<SequenceCommit> commits = AssignLogits(items, logits);
   for (SequenceCommit& commit : commits) {
     CommitSequence(logit_rows_, max_length_, &commit, &scratch_);
+    decode_rows += commit.num_accepted;
   }
-  metrics_.AddStep(batch.num_rows() - decode_rows, decode_rows,
-                   SecondsBetween(begin, Clock::now()));
+  metrics_.AddStep(prefill_rows, decode_rows, SecondsBetween(begin, Clock::now()));
+  if (speculator_ != nullptr) {
+    speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
+  }
   Settle(commits);
   return Status();
 }

@@ -16,6 +16,7 @@
 #include "engine/metrics.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
+#include "engine/speculation/speculator.h"
 #include "engine/step.h"
 #include "model/model.h"
 
@@ -27,14 +28,16 @@ struct EngineOptions {
   int prefill_chunk_size = 2048;  // rows of a step
   int context_window_size = 0;    // of one sequence; 0: the model's
   int max_queued_requests = 1024;
+  int draft_length = 0;  // drafts of a sequence in a step, where there is a drafter; 0: as pays
 };
 
 class Engine {
  public:
-  // Allocates the page pool.
+  // Allocates the page pool. With a `drafter` decoding is speculative.
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<Model> model,
                                                 std::shared_ptr<const Tokenizer> tokenizer,
-                                                const EngineOptions& options);
+                                                const EngineOptions& options,
+                                                std::unique_ptr<Drafter> drafter = nullptr);
 
   const ModelInfo& info() const { return model_->info(); }
   // The longest prompt and answer together, in tokens.
@@ -55,7 +58,7 @@ class Engine {
   std::vector<RequestEvent> TakeEvents() { return std::exchange(events_, {}); }
 
   Metrics metrics() const;
-  void ResetMetrics() { metrics_ = Metrics(); }
+  void ResetMetrics();
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
   int num_queued() const { return static_cast<int>(waiting_.size()); }
@@ -66,7 +69,7 @@ class Engine {
 
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void Preempt(SequenceId id);
-  Status Run(const std::vector<StepItem>& items);
+  Status Run(std::vector<StepItem>* items);
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);
   // Takes back what was not accepted and sends what was; a choice that failed ends its request.
@@ -90,6 +93,7 @@ class Engine {
   std::vector<float> scratch_;
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
+  std::unique_ptr<Speculator> speculator_;  // null: one token a sequence and step
 };
 
 }  // namespace mlc

@@ -41,6 +41,7 @@ Json Metrics::ToJson() const {
       .Set("num_preemptions", num_preemptions)
       .Set("num_finished_requests", num_finished)
       .Set("num_failed_requests", num_failed);
+  speculation.AddTo(&out);
   if (num_finished > 0) out.Set("last_finished_request", UsageExtra(last_finished));
   return out;
 }

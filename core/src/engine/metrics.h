@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "engine/request.h"
+#include "engine/speculation/spec_metrics.h"
 
 namespace mlc {
 
@@ -15,6 +16,7 @@ struct Metrics {
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, now
   double prefill_s = 0, decode_s = 0;     // model time, shared out by rows where a step mixes both
   Usage last_finished;
+  SpecMetrics speculation;
 
   void AddStep(int prefill_rows, int decode_rows, double seconds);
   void AddFinished(const Usage& usage);

@@ -29,6 +29,11 @@ struct RequestState {
   std::optional<Clock::time_point> first_row, first_token;
 };
 
+// How drafts fared, the recent ones: tried until the first refused, and accepted.
+struct DraftRecord {
+  double tried = 0, accepted = 0;
+};
+
 class Sequence {
  public:
   Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> request,
@@ -44,6 +49,7 @@ class Sequence {
   int num_generated() const { return num_tokens() - num_prompt_tokens_; }
   const TokenCounts& counts() const { return counts_; }
   int num_computed = 0;  // tokens whose keys and values are in the cache
+  DraftRecord draft_record;
 
   // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
   Status MaskByGrammar(float* logits, int vocab_size);

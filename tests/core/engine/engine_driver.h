@@ -103,11 +103,12 @@ class Driver {
 
 inline std::unique_ptr<Engine> MakeEngine(FakeModel::Script script,
                                           const EngineOptions& options = Driver::Options(),
-                                          FakeModel** model = nullptr) {
+                                          FakeModel** model = nullptr,
+                                          std::unique_ptr<Drafter> drafter = nullptr) {
   auto fake = std::make_unique<FakeModel>(TestInfo(), std::move(script));
   if (model != nullptr) *model = fake.get();
   Result<std::unique_ptr<Engine>> engine =
-      Engine::Create(std::move(fake), ByteTokenizer(), options);
+      Engine::Create(std::move(fake), ByteTokenizer(), options, std::move(drafter));
   MLC_ICHECK(engine.ok());
   return std::move(engine).value();
 }

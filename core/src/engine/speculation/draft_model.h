@@ -1,0 +1,85 @@
+// Drafting by a smaller model of the same vocabulary, with keys and values of its own.
+//
+// A draft is sampled as the target will sample: with the same penalties, grammar and, above all,
+// the same random number. So the two agree wherever their distributions do.
+//
+// What was computed for a sequence is kept until its room is wanted, longest unused first. A
+// sequence that begins like another, as choices of a request and turns of a chat do, begins with
+// what was computed for that.
+#ifndef MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
+#define MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/commit.h"
+#include "engine/speculation/draft_policy.h"
+#include "engine/speculation/drafter.h"
+#include "engine/step.h"
+#include "kv/kv_cache.h"
+#include "model/model.h"
+
+namespace mlc {
+
+class DraftModel : public Drafter {
+ public:
+  // Allocates pages for `max_total_tokens`. `vocab_size`: of the tokenizer; the model must know all
+  // of it.
+  static Result<std::unique_ptr<DraftModel>> Create(std::unique_ptr<Model> model, int vocab_size,
+                                                    int max_total_tokens);
+
+  bool is_free() const override { return false; }
+  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override;
+  double seconds_per_draft(int num_tasks) const override {
+    return seconds_per_token_.Measured(num_tasks).value_or(0);
+  }
+
+  int num_free_pages() const { return cache_.num_free_pages(); }
+  int num_pages() const { return cache_.num_pages(); }
+
+ private:
+  // The computed tokens of a sequence; as many are in the cache.
+  struct Branch {
+    SequenceId id;  // in the cache, and of the target's sequence
+    std::vector<int32_t> tokens;
+    int64_t last_used;
+  };
+  // A task on its way.
+  struct Run {
+    DraftTask task;
+    Branch* branch;
+    Drafts drafts;
+    const float* logits = nullptr;  // after the last of its tokens and drafts; null: none wanted
+  };
+
+  DraftModel(std::unique_ptr<Model> model, int vocab_size, int num_pages);
+  std::vector<Run> Begin(const std::vector<DraftTask>& tasks);
+  bool CanDraft(const DraftTask& task) const;
+  Branch* BranchOf(const Sequence& sequence);
+  Branch* NewBranch(const Sequence& sequence);
+  bool MakeRoom(SequenceId id, int num_tokens);
+  void Forget(size_t branch);
+  // Tokens that the target has and the branch has not.
+  static int Missing(const Run& run);
+  static bool WantsMore(const Run& run);
+  // Computes tokens that the target has and the branches have not, as many as one batch takes.
+  Status CatchUp(std::vector<Run>* runs);
+  // Samples a draft for each run that has logits and wants more.
+  void Sample(std::vector<Run>* runs);
+  // Computes the last drafts of those that want another.
+  Status Continue(std::vector<Run>* runs);
+  // `runs` in the order of their rows in `batch`; those that want logits get theirs.
+  Status Compute(const Batch& batch, const std::vector<std::pair<Run*, bool>>& runs);
+
+  std::unique_ptr<Model> model_;
+  LogitRows logit_rows_;
+  KVCache cache_;
+  std::vector<std::unique_ptr<Branch>> branches_;
+  int64_t now_ = 0;              // calls of Draft
+  StepTimes seconds_per_token_;  // by tasks
+  std::vector<float> scratch_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_

@@ -1,0 +1,127 @@
+#include "engine/speculation/draft_policy.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kOldAfter = 1000;  // measurements
+constexpr double kNewest = 0.2;      // the least weight of a measurement in the mean
+constexpr double kForget = 0.999;    // of the ledger, a step
+constexpr double kMayLoseShare = 0.05, kMayLose = 0.1;
+constexpr double kFirstGuess = 0.6;   // acceptance when nothing is known
+constexpr double kGuessWeight = 2;    // in drafts
+constexpr double kRecentDrafts = 20;  // that a record weighs
+constexpr double kIdle = 0.99;        // of a record that a step without drafts keeps
+constexpr double kLeastGain = 0.02;   // tokens that a draft must promise
+
+void Keep(double share, DraftRecord* record) {
+  record->tried *= share;
+  record->accepted *= share;
+}
+
+double Mean(const DraftRecord& record, double guess) {
+  return (kGuessWeight * guess + record.accepted) / (kGuessWeight + record.tried);
+}
+
+// One more draft for a candidate.
+struct Extra {
+  double gain;  // tokens that it is expected to yield
+  size_t candidate;
+  int depth;  // which draft of the candidate's it is, from 1
+  bool operator<(const Extra& other) const { return gain < other.gain; }
+};
+
+}  // namespace
+
+void StepTimes::Add(int rows, double seconds) {
+  auto [found, is_new] = entries_.emplace(rows, Entry{seconds, 0, 0});
+  Entry& entry = found->second;
+  if (!is_new && now_ - entry.time > kOldAfter) entry = Entry{seconds, 0, 0};
+  ++entry.count;
+  entry.seconds += (seconds - entry.seconds) * std::max(1.0 / entry.count, kNewest);
+  entry.time = ++now_;
+}
+
+std::optional<double> StepTimes::Measured(int rows) const {
+  auto found = entries_.find(rows);
+  if (found == entries_.end() || now_ - found->second.time > kOldAfter) return std::nullopt;
+  return found->second.seconds;
+}
+
+double StepTimes::Estimate(int rows, int base) const {
+  if (std::optional<double> seconds = Measured(rows)) return *seconds;
+  double least = entries_.at(base).seconds;
+  auto above = entries_.upper_bound(rows);
+  while (above != entries_.end() && !Measured(above->first)) ++above;
+  if (above == entries_.end()) return least;
+  double share = static_cast<double>(rows - base) / (above->first - base);
+  return std::max(least, least + share * (above->second.seconds - least));
+}
+
+bool DraftPolicy::MayDraft() const { return lost_s_ <= kMayLose + kMayLoseShare * total_s_; }
+
+std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidates,
+                                     double draft_seconds) const {
+  std::vector<int> chosen(candidates.size(), 0);
+  int num_rows = static_cast<int>(candidates.size());
+  std::optional<double> plain = times_.Measured(num_rows);
+  if (!plain || !MayDraft()) return chosen;
+  std::priority_queue<Extra> extras;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].max_drafts > 0) extras.push({candidates[i].acceptance, i, 1});
+  }
+  double tokens = num_rows, best_rate = num_rows / *plain;
+  std::vector<int> tried = chosen;
+  for (int rows = num_rows + 1, deepest = 0; !extras.empty(); ++rows) {
+    Extra extra = extras.top();
+    extras.pop();
+    if (extra.gain < kLeastGain) break;
+    tokens += extra.gain;
+    tried[extra.candidate] = extra.depth;
+    deepest = std::max(deepest, extra.depth);
+    double rate = tokens / (times_.Estimate(rows, num_rows) + draft_seconds * deepest);
+    if (rate > best_rate) {
+      best_rate = rate;
+      chosen = tried;
+    }
+    const DraftCandidate& candidate = candidates[extra.candidate];
+    if (extra.depth < candidate.max_drafts) {
+      extras.push({extra.gain * candidate.acceptance, extra.candidate, extra.depth + 1});
+    }
+  }
+  return chosen;
+}
+
+double DraftPolicy::Acceptance(const DraftRecord& record) const {
+  return Mean(record, Mean(all_, kFirstGuess));
+}
+
+void DraftPolicy::Record(int num_drafts, int num_accepted, DraftRecord* record) {
+  for (DraftRecord* r : {record, &all_}) {
+    if (num_drafts == 0) {
+      Keep(kIdle, r);
+      continue;
+    }
+    // Drafts behind the first that was refused say nothing.
+    int num_tried = std::min(num_drafts, num_accepted + 1);
+    Keep(std::min(1.0, kRecentDrafts / (r->tried + num_tried)), r);
+    r->tried += num_tried;
+    r->accepted += num_accepted;
+  }
+}
+
+void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
+                             double seconds) {
+  times_.Add(num_rows, model_seconds);
+  std::optional<double> plain = times_.Measured(num_sequences);
+  bool is_plain = num_rows == num_sequences && seconds <= model_seconds;
+  double lost = plain && !is_plain ? seconds - *plain * num_tokens / num_sequences : 0;
+  lost_s_ = lost_s_ * kForget + lost;
+  total_s_ = total_s_ * kForget + seconds;
+  // What drafting has won may be lost again, but no more of it than what may be lost anyway.
+  lost_s_ = std::max(lost_s_, -(kMayLose + kMayLoseShare * total_s_));
+}
+
+}  // namespace mlc

@@ -1,0 +1,41 @@
+// Counters of speculative decoding, under MLC-LLM's names.
+#ifndef MLC_ENGINE_SPECULATION_SPEC_METRICS_H_
+#define MLC_ENGINE_SPECULATION_SPEC_METRICS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace mlc {
+
+struct SpecMetrics {
+  // Index 0 is the token that a step yields anyway, index i the i-th draft.
+  std::vector<int64_t> draft_count, accept_count;
+  struct Times {
+    int64_t count = 0;
+    double seconds = 0;
+  };
+  std::map<int, Times> draft_times;   // of steps that drafted, by sequences
+  std::map<int, Times> verify_times;  // of steps with drafts, by rows
+  std::string failure;                // why drafting has ended, if it has
+
+  void AddDrafts(int num_drafts, int num_accepted);
+  // Sets "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" of the engine's
+  // metrics; nothing when nothing was drafted.
+  void AddTo(Json* metrics) const;
+
+ private:
+  // {"draft_count": [...], "accept_count": [...], "accept_prob": {"accept_prob{step=0}": 1, ...},
+  //  "accept_rate": {...}, "accept_len": {...}}: the chance of each draft, that given the one
+  // before, and the mean number of tokens of a step when so many are drafted.
+  Json ToJson() const;
+  // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
+  static Json TimesJson(const std::map<int, Times>& times);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_SPECULATION_SPEC_METRICS_H_

@@ -1,0 +1,140 @@
+#include "engine/speculation/speculator.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace mlc {
+namespace {
+
+// A step of nothing but the next tokens of sequences.
+bool IsDecode(const std::vector<StepItem>& items) {
+  return std::all_of(items.begin(), items.end(),
+                     [](const StepItem& item) { return item.wants_logits && item.num_rows == 1; });
+}
+
+// The last of the tokens that the sequence may still take needs no draft.
+int MostUsefulDrafts(const Sequence& sequence, int max_length) {
+  int left = max_length - sequence.num_tokens();
+  int max_tokens = sequence.request->request.max_tokens;
+  if (max_tokens >= 0) left = std::min(left, max_tokens - sequence.num_generated());
+  return left - 1;
+}
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times) {
+  SpecMetrics::Times& time = (*times)[size];
+  ++time.count;
+  time.seconds += seconds;
+}
+
+}  // namespace
+
+Speculator::Speculator(std::unique_ptr<Drafter> drafter, int draft_length)
+    : drafter_(std::move(drafter)), draft_length_(draft_length) {}
+
+std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
+                                                          const KVCache& cache,
+                                                          std::vector<StepItem>* items) const {
+  int rows = limits.max_rows, pages = cache.num_free_pages();
+  for (const StepItem& item : *items) {
+    rows -= item.num_rows;
+    pages -= cache.PagesNeeded(item.sequence->id, item.num_rows);
+  }
+  std::vector<Request> requests;
+  for (StepItem& item : *items) {
+    if (!item.wants_logits || item.sequence->num_generated() == 0) continue;
+    const Sequence& sequence = *item.sequence;
+    int drafts = std::min({draft_length_ > 0 ? draft_length_ : kMaxDrafts, rows,
+                           MostUsefulDrafts(sequence, limits.max_length)});
+    int needed = cache.PagesNeeded(sequence.id, item.num_rows);
+    auto extra_pages = [&] {
+      return cache.PagesNeeded(sequence.id, item.num_rows + drafts) - needed;
+    };
+    while (drafts > 0 && extra_pages() > pages) --drafts;
+    if (drafts <= 0) continue;
+    pages -= extra_pages();
+    rows -= drafts;
+    requests.push_back({&item, drafts});
+  }
+  return requests;
+}
+
+void Speculator::ChooseLengths(std::vector<Request>* requests, double draft_seconds) const {
+  std::vector<DraftCandidate> candidates;
+  for (const Request& request : *requests) {
+    candidates.push_back(
+        {policy_.Acceptance(request.item->sequence->draft_record), request.max_drafts});
+  }
+  std::vector<int> lengths = policy_.Choose(candidates, draft_seconds);
+  for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
+}
+
+void Speculator::Draft(const std::vector<Request>& requests) {
+  std::vector<DraftTask> tasks;
+  std::vector<StepItem*> items;
+  for (const Request& request : requests) {
+    if (request.max_drafts <= 0) continue;
+    tasks.push_back({request.item->sequence.get(), request.max_drafts});
+    items.push_back(request.item);
+  }
+  if (tasks.empty()) return;
+  Clock::time_point begin = Clock::now();
+  Result<std::vector<Drafts>> drafts = drafter_->Draft(tasks);
+  draft_seconds_ = SecondsSince(begin);
+  AddTime(static_cast<int>(tasks.size()), draft_seconds_, &metrics_.draft_times);
+  if (!drafts.ok()) {
+    metrics_.failure = drafts.status().message();
+    std::fprintf(stderr, "mlc_llm: speculative decoding ends: %s\n", metrics_.failure.c_str());
+    drafter_ = nullptr;
+    return;
+  }
+  for (size_t i = 0; i < items.size(); ++i) items[i]->drafts = std::move((*drafts)[i]);
+}
+
+void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
+                           std::vector<StepItem>* items) {
+  draft_seconds_ = 0;
+  bool is_adaptive = draft_length_ == 0;
+  // Beside chunks of prompts there is no telling what a row costs.
+  if (drafter_ == nullptr || (is_adaptive && !IsDecode(*items))) return;
+  std::vector<Request> requests = FindRequests(limits, cache, items);
+  bool is_free = drafter_->is_free();
+  if (is_adaptive && !is_free) {
+    ChooseLengths(&requests, drafter_->seconds_per_draft(static_cast<int>(requests.size())));
+  }
+  Draft(requests);
+  if (!is_adaptive || !is_free) return;
+  for (Request& request : requests) {
+    request.max_drafts = static_cast<int>(request.item->drafts.size());
+  }
+  ChooseLengths(&requests, 0);
+  for (Request& request : requests) {
+    request.item->drafts.resize(static_cast<size_t>(request.max_drafts));
+  }
+}
+
+void Speculator::Observe(const std::vector<StepItem>& items,
+                         const std::vector<SequenceCommit>& commits, double seconds) {
+  int num_rows = 0, num_drafts = 0, num_tokens = 0;
+  for (const StepItem& item : items) num_rows += item.num_rows;
+  bool is_decode = IsDecode(items);
+  for (const SequenceCommit& commit : commits) {
+    int drafts = static_cast<int>(commit.drafts.size());
+    num_drafts += drafts;
+    num_tokens += 1 + commit.num_accepted;
+    if (drafts > 0) metrics_.AddDrafts(drafts, commit.num_accepted);
+    if (is_decode || drafts > 0) {
+      policy_.Record(drafts, commit.num_accepted, &commit.sequence->draft_record);
+    }
+  }
+  num_rows += num_drafts;
+  if (num_drafts > 0) AddTime(num_rows, seconds, &metrics_.verify_times);
+  if (!is_decode) return;
+  policy_.RecordStep(static_cast<int>(items.size()), num_rows, num_tokens, seconds,
+                     seconds + draft_seconds_);
+}
+
+}  // namespace mlc

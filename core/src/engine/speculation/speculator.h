@@ -1,0 +1,61 @@
+// Speculative decoding beside a running engine: gives the work items of a step their drafts and
+// learns from what the commit made of them.
+//
+// Drafts take rows and pages that the step leaves over, so that they neither delay nor preempt
+// anybody; what they yield never depends on them (engine/commit), only how soon.
+#ifndef MLC_ENGINE_SPECULATION_SPECULATOR_H_
+#define MLC_ENGINE_SPECULATION_SPECULATOR_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/commit.h"
+#include "engine/speculation/draft_policy.h"
+#include "engine/speculation/drafter.h"
+#include "engine/speculation/spec_metrics.h"
+#include "engine/step.h"
+
+namespace mlc {
+
+constexpr int kMaxDrafts = 15;  // of one sequence in one step
+
+struct DraftLimits {
+  int max_rows;    // of a step
+  int max_length;  // of a sequence
+};
+
+class Speculator {
+ public:
+  // `draft_length`: drafts of a sequence in a step; 0: as many as pay.
+  Speculator(std::unique_ptr<Drafter> drafter, int draft_length);
+
+  // Adds drafts to the items that want logits, as far as rows and pages reach. A drafter that fails
+  // drafts no more.
+  void AddDrafts(const DraftLimits& limits, const KVCache& cache, std::vector<StepItem>* items);
+  // What came of the step for which AddDrafts was called last; `seconds` without drafting.
+  void Observe(const std::vector<StepItem>& items, const std::vector<SequenceCommit>& commits,
+               double seconds);
+
+  const SpecMetrics& metrics() const { return metrics_; }
+  void ResetMetrics() { metrics_ = SpecMetrics{{}, {}, {}, {}, metrics_.failure}; }
+
+ private:
+  struct Request {
+    StepItem* item;
+    int max_drafts;
+  };
+  std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
+                                    std::vector<StepItem>* items) const;
+  void ChooseLengths(std::vector<Request>* requests, double draft_seconds) const;
+  void Draft(const std::vector<Request>& requests);
+
+  std::unique_ptr<Drafter> drafter_;  // null once it has failed
+  int draft_length_;
+  DraftPolicy policy_;
+  double draft_seconds_ = 0;  // of the step at hand
+  SpecMetrics metrics_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_SPECULATION_SPECULATOR_H_

@@ -1,0 +1,146 @@
+#include "engine/speculation/draft_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+namespace mlc {
+namespace {
+
+TEST(StepTimes, AreRunningMeansThatGrowOld) {
+  StepTimes times;
+  EXPECT_FALSE(times.Measured(1).has_value());
+  times.Add(1, 1.0);
+  times.Add(1, 2.0);
+  EXPECT_DOUBLE_EQ(*times.Measured(1), 1.5);
+  for (int i = 0; i < 50; ++i) times.Add(1, 4.0);
+  EXPECT_NEAR(*times.Measured(1), 4.0, 1e-3);
+  times.Add(2, 1.0);
+  for (int i = 0; i < 1001; ++i) times.Add(3, 1.0);
+  EXPECT_FALSE(times.Measured(1).has_value());
+  times.Add(1, 7.0);
+  EXPECT_DOUBLE_EQ(*times.Measured(1), 7.0) << "what is old does not weigh";
+}
+
+TEST(StepTimes, EstimatesInFavourOfWhatIsNotKnown) {
+  StepTimes times;
+  times.Add(2, 10.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(5, 2), 10.0);
+  times.Add(6, 18.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(4, 2), 14.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(6, 2), 18.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(7, 2), 10.0);
+}
+
+// A machine on which a step of r rows takes row_seconds(r), and a text whose drafts are accepted
+// with some chance each.
+struct Simulation {
+  std::function<double(int)> row_seconds;
+  double acceptance;
+  double draft_seconds = 0;
+  int num_sequences = 1;
+
+  // Tokens a second, and drafts a step of late.
+  std::pair<double, double> Run(int num_steps) const {
+    std::mt19937 random(7);
+    DraftPolicy policy;
+    std::vector<DraftRecord> records(static_cast<size_t>(num_sequences));
+    double seconds = 0, tokens = 0, late_drafts = 0;
+    for (int step = 0; step < num_steps; ++step) {
+      std::vector<DraftCandidate> candidates;
+      for (const DraftRecord& r : records) candidates.push_back({policy.Acceptance(r), 15});
+      std::vector<int> lengths = policy.Choose(candidates, draft_seconds);
+      int rows = num_sequences, step_tokens = 0, deepest = 0;
+      for (size_t i = 0; i < lengths.size(); ++i) {
+        int accepted = 0;
+        std::uniform_real_distribution<> uniform;
+        while (accepted < lengths[i] && uniform(random) < acceptance) ++accepted;
+        policy.Record(lengths[i], accepted, &records[i]);
+        step_tokens += 1 + accepted;
+        rows += lengths[i];
+        deepest = std::max(deepest, lengths[i]);
+      }
+      double model = row_seconds(rows);
+      double all = model + draft_seconds * deepest;
+      policy.RecordStep(num_sequences, rows, step_tokens, model, all);
+      seconds += all;
+      tokens += step_tokens;
+      if (2 * step > num_steps) late_drafts += rows - num_sequences;
+    }
+    return {tokens / seconds, late_drafts / num_steps * 2};
+  }
+};
+
+double Off(const Simulation& s) { return s.num_sequences / s.row_seconds(s.num_sequences); }
+
+// As measured on a CPU: two and three rows take longer than four.
+double CpuSeconds(int rows) {
+  const double table[] = {0, .0154, .022, .0278, .0183};
+  return rows <= 4 ? table[rows] : .0183 + .0017 * (rows - 4);
+}
+
+TEST(DraftPolicy, DraftsMuchWhereRowsAreCheapAndDraftsGood) {
+  auto [rate, drafts] = Simulation{[](int) { return 0.01; }, 0.9}.Run(500);
+  EXPECT_GT(rate, 5 * 100.0);
+  EXPECT_GT(drafts, 10);
+}
+
+TEST(DraftPolicy, FindsTheRowsThatPay) {
+  Simulation cpu{CpuSeconds, 0.8};
+  auto [rate, drafts] = cpu.Run(500);
+  EXPECT_GT(rate, 1.9 * Off(cpu));
+  EXPECT_GE(drafts, 3);
+}
+
+TEST(DraftPolicy, NeverLosesMuch) {
+  auto linear = [](int rows) { return 0.01 * rows; };
+  auto worse = [](int rows) { return 0.01 * rows * rows; };
+  for (const Simulation& s :
+       {Simulation{CpuSeconds, 0.0}, Simulation{CpuSeconds, 0.1}, Simulation{linear, 0.5},
+        Simulation{linear, 0.0}, Simulation{worse, 0.9}, Simulation{CpuSeconds, 0.9, 0.03},
+        Simulation{CpuSeconds, 0.0, 0.015}, Simulation{linear, 0.3, 0, 4},
+        Simulation{CpuSeconds, 0.05, 0, 3}}) {
+    auto [rate, drafts] = s.Run(1000);
+    EXPECT_GT(rate, 0.93 * Off(s)) << s.acceptance << " " << s.draft_seconds << " " << drafts;
+  }
+}
+
+TEST(DraftPolicy, ADraftModelThatIsSlowIsUsedSparingly) {
+  Simulation fast{CpuSeconds, 0.8, 0.001}, slow{CpuSeconds, 0.8, 0.008};
+  EXPECT_GT(fast.Run(1000).first, 1.5 * Off(fast));
+  EXPECT_LT(slow.Run(1000).second, fast.Run(1000).second);
+}
+
+TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
+  DraftPolicy policy;
+  for (int rows = 2; rows <= 12; ++rows) policy.RecordStep(2, rows, 2, 0.01 + 0.002 * rows, 0);
+  std::vector<int> lengths = policy.Choose({{0.2, 8}, {0.95, 8}}, 0);
+  EXPECT_GT(lengths[1], lengths[0]);
+  lengths = policy.Choose({{0.95, 0}, {0.95, 2}}, 0);
+  EXPECT_EQ(lengths, (std::vector<int>{0, 2}));
+}
+
+TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
+  DraftPolicy policy;
+  EXPECT_EQ(policy.Choose({{1.0, 8}}, 0), (std::vector<int>{0}));
+  policy.RecordStep(1, 1, 1, 0.01, 0.01);
+  EXPECT_EQ(policy.Choose({{1.0, 8}}, 0), (std::vector<int>{8}));
+  EXPECT_EQ(policy.Choose({{1.0, 8}, {1.0, 8}}, 0), (std::vector<int>{0, 0}));
+}
+
+TEST(DraftPolicy, AcceptanceIsLearntAndForgotten) {
+  DraftPolicy policy;
+  DraftRecord bad, fresh;
+  double guess = policy.Acceptance(fresh);
+  for (int i = 0; i < 10; ++i) policy.Record(4, 0, &bad);
+  EXPECT_LT(policy.Acceptance(bad), 0.15);
+  EXPECT_LT(policy.Acceptance(fresh), guess) << "others learn from it";
+  for (int i = 0; i < 600; ++i) policy.Record(0, 0, &bad);
+  EXPECT_GT(policy.Acceptance(bad), 0.4) << "it is tried again";
+  for (int i = 0; i < 20; ++i) policy.Record(4, 4, &bad);
+  EXPECT_GT(policy.Acceptance(bad), 0.9);
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,270 @@
+// Speculative decoding in a whole engine: whatever is drafted, the answers are the same.
+#include "engine/speculation/speculator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "engine/engine_driver.h"
+#include "engine/speculation/draft_model.h"
+#include "engine/speculation/prompt_lookup.h"
+
+namespace mlc {
+namespace {
+
+using testing::Bytes;
+using testing::Driver;
+using testing::kByteVocab;
+using testing::kEnd;
+using testing::MakeEngine;
+using testing::Outcome;
+
+// A text that repeats, so that there is something to look up: the most likely token depends on the
+// last one alone, in a circle of `period`.
+FakeModel::Script Circle(int period) {
+  return [period](const std::vector<int32_t>& history, float* logits) {
+    for (int k = 0; k < 6; ++k) {
+      logits['a' + (history.back() + 1 + k * k) % period] += 3.0f - 0.6f * static_cast<float>(k);
+    }
+    logits[kEnd] = -1;
+  };
+}
+
+// The target's script, wrong every third token.
+FakeModel::Script AlmostCircle(int period) {
+  return [period](const std::vector<int32_t>& history, float* logits) {
+    if (history.size() % 3 == 0) {
+      logits['z'] = 9;
+    } else {
+      Circle(period)(history, logits);
+    }
+  };
+}
+
+class RandomDrafter : public Drafter {
+ public:
+  bool is_free() const override { return true; }
+  double seconds_per_draft(int) const override { return 0; }
+  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
+    std::vector<Drafts> drafts(tasks.size());
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      drafts[i].resize(random_() % static_cast<unsigned>(tasks[i].max_drafts + 1));
+      for (int32_t& token : drafts[i]) token = static_cast<int32_t>('a' + random_() % 5);
+    }
+    return drafts;
+  }
+
+ private:
+  std::mt19937 random_{5};
+};
+
+class FailingDrafter : public RandomDrafter {
+ public:
+  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
+    if (++num_calls_ > 3) return Internal("the draft's device is lost");
+    return RandomDrafter::Draft(tasks);
+  }
+
+ private:
+  int num_calls_ = 0;
+};
+
+constexpr int kPeriod = 5;
+
+std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_tokens = 512) {
+  ModelInfo info = FakeModel::SmallInfo();
+  info.vocab_size = kByteVocab;
+  info.max_batch_size = 5;
+  return *DraftModel::Create(std::make_unique<FakeModel>(info, std::move(script)), kByteVocab,
+                             max_total_tokens);
+}
+
+std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
+  if (kind == "lookup") return std::make_unique<PromptLookup>();
+  if (kind == "random") return std::make_unique<RandomDrafter>();
+  if (kind == "failing") return std::make_unique<FailingDrafter>();
+  if (kind == "same model") return MakeDraftModel(Circle(kPeriod));
+  if (kind == "tiny pool") return MakeDraftModel(Circle(kPeriod), 48);
+  if (kind == "other model") return MakeDraftModel(AlmostCircle(kPeriod));
+  return nullptr;
+}
+
+// Requests of every kind: sampled and greedy, penalties, bias, logprobs, grammar, stops, choices.
+std::vector<Request> Requests() {
+  static GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  std::vector<Request> requests;
+  std::mt19937 random(17);
+  auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (RequestId id = 1; id <= 40; ++id) {
+    Request request;
+    request.id = id;
+    request.prompt_tokens.resize(static_cast<size_t>(1 + below(30)));
+    for (int32_t& token : request.prompt_tokens) token = 'a' + below(kPeriod);
+    request.n = below(3) == 0 ? 1 + below(3) : 1;
+    request.max_tokens = 1 + below(30);
+    request.ignore_eos = below(4) == 0;
+    request.stop_token_ids = {kEnd};
+    if (below(4) == 0) request.stop_strings = {"ace"};
+    request.sampling.seed = random();
+    request.sampling.temperature = below(3) == 0 ? 0.0 : 0.2 + below(15) / 10.0;
+    if (below(3) == 0) request.sampling.presence_penalty = below(20) / 10.0;
+    if (below(3) == 0) request.sampling.repetition_penalty = 0.8 + below(8) / 10.0;
+    if (below(3) == 0) request.sampling.logit_bias = {{'b', 1.0f}, {kEnd, 2.0f}};
+    if (below(3) == 0) request.sampling.logprobs = true;
+    request.sampling.top_logprobs = request.sampling.logprobs ? 2 : 0;
+    if (below(4) == 0) request.grammar = *compiler.CompileJsonObject();
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+std::map<RequestId, Outcome> Answers(const std::string& drafter, int draft_length,
+                                     EngineOptions options, Metrics* metrics = nullptr) {
+  options.draft_length = draft_length;
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
+  for (const Request& request : Requests()) EXPECT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_TRUE(driver.AllPagesFree());
+  if (metrics != nullptr) *metrics = driver.engine().metrics();
+  return driver.outcomes();
+}
+
+void ExpectSame(const std::map<RequestId, Outcome>& a, const std::map<RequestId, Outcome>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [id, outcome] : a) {
+    const Outcome& other = b.at(id);
+    EXPECT_TRUE(outcome.status.ok() && other.status.ok());
+    EXPECT_EQ(outcome.choices, other.choices) << "request " << id;
+    EXPECT_EQ(outcome.usage.completion_tokens, other.usage.completion_tokens) << id;
+    std::map<std::pair<int32_t, float>, int> logprobs, other_logprobs;
+    for (const auto& t : outcome.generated) ++logprobs[{t.id, t.logprobs ? t.logprobs->chosen : 1}];
+    for (const auto& t : other.generated) {
+      ++other_logprobs[{t.id, t.logprobs ? t.logprobs->chosen : 1}];
+    }
+    EXPECT_EQ(logprobs, other_logprobs) << id;
+  }
+}
+
+class SpeculatorAnswers : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
+  EngineOptions wide = Driver::Options(), tight = wide;
+  tight.max_sequences = 6;
+  tight.max_total_tokens = 96;
+  tight.prefill_chunk_size = 13;
+  std::map<RequestId, Outcome> expected = Answers("none", 0, wide);
+  for (const EngineOptions& options : {wide, tight}) {
+    for (int length : {0, 1, 4, 40}) {
+      Metrics metrics;
+      ExpectSame(Answers(GetParam(), length, options, &metrics), expected);
+      EXPECT_TRUE(length == 0 || !metrics.speculation.draft_count.empty());
+      ASSERT_FALSE(HasFailure()) << GetParam() << ", " << length << " drafts";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
+                         ::testing::Values("lookup", "random", "failing", "same model", "tiny pool",
+                                           "other model"));
+
+Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
+  Request request;
+  request.id = id;
+  request.prompt_tokens = Bytes(prompt);
+  request.max_tokens = max_tokens;
+  request.ignore_eos = true;
+  request.sampling.temperature = 0;
+  return request;
+}
+
+int StepsFor(const std::string& drafter, int draft_length, double temperature) {
+  EngineOptions options = Driver::Options();
+  options.draft_length = draft_length;
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
+  Request request = Ask(1, "abcde", 50);
+  request.sampling.temperature = temperature;
+  EXPECT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  return static_cast<int>(driver.engine().metrics().num_steps);
+}
+
+TEST(Speculator, GoodDraftsSaveSteps) {
+  EXPECT_EQ(StepsFor("none", 0, 0), 50);
+  EXPECT_LE(StepsFor("same model", 4, 0), 11);
+  EXPECT_LE(StepsFor("lookup", 4, 0), 14);
+  EXPECT_LE(StepsFor("same model", 4, 1.5), 11) << "both sample with the same numbers";
+  EXPECT_LE(StepsFor("other model", 4, 0), 26);
+}
+
+TEST(Speculator, AFailedDrafterDraftsNoMoreAndFailsNobody) {
+  EngineOptions options = Driver::Options();
+  options.draft_length = 4;
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("failing")));
+  ASSERT_TRUE(driver.Add(Ask(1, "abcde", 50)).ok());
+  driver.Run();
+  EXPECT_EQ(driver.Take(1).choices[0].tokens.size(), 50u);
+  EXPECT_EQ(driver.engine().metrics().speculation.failure, "the draft's device is lost");
+  driver.engine().ResetMetrics();
+  Metrics metrics = driver.engine().metrics();
+  EXPECT_TRUE(metrics.speculation.draft_count.empty());
+  EXPECT_FALSE(metrics.speculation.failure.empty());
+}
+
+TEST(Speculator, MetricsCountDraftsAndTokens) {
+  EngineOptions options = Driver::Options();
+  options.draft_length = 4;
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("same model")));
+  ASSERT_TRUE(driver.Add(Ask(1, "abcde", 51)).ok());
+  driver.Run();
+  Metrics metrics = driver.engine().metrics();
+  EXPECT_EQ(metrics.decode_tokens, 50);
+  EXPECT_EQ(metrics.prefill_tokens, 5);
+  EXPECT_EQ(metrics.speculation.draft_count, (std::vector<int64_t>{10, 10, 10, 10, 10}));
+  EXPECT_EQ(metrics.speculation.accept_count, metrics.speculation.draft_count);
+  EXPECT_EQ(metrics.ToJson().Find("spec_decode")->Find("draft_count")->as_array().size(), 5u);
+}
+
+// Pearson's chi-square of 4,000 sampled tokens against the target's distribution, at a position
+// that is decided by an accepted draft, and one after a refused draft.
+TEST(Speculator, SampledTokensFollowTheTargetsDistribution) {
+  const std::vector<double> weights = {2.0, 1.2, 0.5, 0.1, -0.7};
+  auto script = [&](const std::vector<int32_t>&, float* logits) {
+    std::fill(logits, logits + kByteVocab, -30.0f);
+    for (size_t i = 0; i < weights.size(); ++i) logits['a' + i] = static_cast<float>(weights[i]);
+  };
+  auto draft_script = [](const std::vector<int32_t>&, float* logits) {
+    for (int i = 0; i < 5; ++i) logits['a' + i] = static_cast<float>(9 + i % 2);
+  };
+  constexpr int kRuns = 4000;
+  std::vector<std::vector<int>> counts(6, std::vector<int>(weights.size(), 0));
+  EngineOptions options = Driver::Options();
+  options.draft_length = 3;
+  Driver driver(MakeEngine(script, options, nullptr, MakeDraftModel(draft_script)));
+  for (int run = 0; run < kRuns; ++run) {
+    Request request = Ask(static_cast<RequestId>(run + 1), "x", 6);
+    request.sampling.temperature = 1;
+    request.sampling.seed = static_cast<uint64_t>(run) * 7919;
+    ASSERT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    std::vector<int32_t> tokens = driver.Take(request.id).choices[0].tokens;
+    ASSERT_EQ(tokens.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) ++counts[i][static_cast<size_t>(tokens[i] - 'a')];
+  }
+  double total = 0;
+  for (double w : weights) total += std::exp(w);
+  for (size_t position = 0; position < 6; ++position) {
+    double chi_square = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      double expected = kRuns * std::exp(weights[i]) / total;
+      chi_square += std::pow(counts[position][i] - expected, 2) / expected;
+    }
+    EXPECT_LT(chi_square, 18.5) << "position " << position << ", four degrees, p = 0.001";
+  }
+  const SpecMetrics metrics = driver.engine().metrics().speculation;
+  EXPECT_GT(metrics.accept_count[1], kRuns / 4);
+  EXPECT_LT(metrics.accept_count[1], metrics.draft_count[1] * 9 / 10);
+}
+
+}  // namespace
+}  // namespace mlc
