@@ -15,6 +15,7 @@ from codegen.schema.engine_config import EngineConfig
 from codegen.schema.error import ErrorResponse
 from codegen.schema.metrics import EngineMetrics
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
+from codegen.schema.plan import Plan
 from codegen.schema.tokenization import (
     DetokenizeRequest,
     DetokenizeResponse,
@@ -44,6 +45,7 @@ PROTOCOL = ProtocolRoots(
         ModelList,
         DeviceProbe,
         EngineMetrics,
+        Plan,
         ErrorResponse,
         EngineConfig,
     ),

@@ -84,6 +84,11 @@ typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char
 MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
                                        mlc_progress_callback progress, void* user);
 
+/* What mlc_engine_load of the same `model_json` would allocate, without loading: a Plan
+ * (codegen/schema) with bytes of weights, KV cache and temporaries, and whether they fit. Free with
+ * mlc_string_free. */
+MLC_LLM_API MLCStatus* mlc_engine_plan(MLCEngine* engine, const char* model_json, char** out_json);
+
 /* Ends every request with an error of code "model_unloaded" and frees the model's memory. Like
  * mlc_engine_load it waits for running callbacks, and within one it is refused
  * (MLC_INVALID_ARGUMENT). */

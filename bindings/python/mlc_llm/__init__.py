@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     __version__: str
     from mlc_llm.async_engine import AsyncMLCEngine
     from mlc_llm.engine import MLCEngine
+    from mlc_llm.planning import plan
 
-__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors"]
+__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan"]
 
 
 def __getattr__(name: str) -> object:
@@ -33,6 +34,10 @@ def __getattr__(name: str) -> object:
         from mlc_llm.async_engine import AsyncMLCEngine
 
         return AsyncMLCEngine
+    if name == "plan":
+        from mlc_llm.planning import plan
+
+        return plan
     if name == "__version__":
         from importlib.metadata import version
 

@@ -95,14 +95,12 @@ class CoreEngine:
             model_lib=model_lib,
             progress=log,
         )
-        paths = {
-            "model": str(self.model.folder),
-            "model_lib": str(self.model.model_lib),
-            "device": self.device,
-            "name": self.model.name,
-        }
+        paths = json.dumps(self.model.core_json(self.device))
+        if log is not None:
+            for line in json.loads(self._call(self._handle.plan, paths))["summary"]:
+                log(line)
         # The core looks for Ctrl-C whenever it reports.
-        self._call(self._handle.load, json.dumps(paths), lambda fraction, what: None)
+        self._call(self._handle.load, paths, lambda fraction, what: None)
 
     @staticmethod
     def _call(function: Callable[..., Any], *arguments: Any) -> Any:

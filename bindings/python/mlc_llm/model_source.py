@@ -42,6 +42,15 @@ class ResolvedModel:
     def quantization(self) -> str:
         return str(self.config.get("quantization", ""))
 
+    def core_json(self, device: str) -> dict[str, str]:
+        """What the core's `load` and `plan` take."""
+        return {
+            "model": str(self.folder),
+            "model_lib": str(self.model_lib),
+            "device": device,
+            "name": self.name,
+        }
+
 
 def resolve_model(
     model: str | Path | None,

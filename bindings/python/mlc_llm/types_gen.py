@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: e98646885b3a0388
+# Schema hash: 7276be6fa8167fdd
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -99,11 +99,12 @@ __all__ = [
     "RequestMetrics",
     "SpecDecodeMetrics",
     "EngineMetrics",
+    "Plan",
     "ErrorObject",
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "e98646885b3a0388"
+SCHEMA_HASH = "7276be6fa8167fdd"
 
 
 class _Model(BaseModel):
@@ -1458,6 +1459,64 @@ class EngineMetrics(_Model):
 
     verify_time_by_batch_size: dict[str, Any] | None = None
     """The time of a verification by the number of sequences in it. Unit: seconds."""
+
+
+class Plan(_Model):
+    """What an engine would allocate for a model in a mode, and whether that fits."""
+
+    model: str
+    """The model's name."""
+
+    model_type: str
+    """The model's family, such as `llama`."""
+
+    quantization: str
+    """The scheme of its weights, such as `q4f32_1`."""
+
+    device: str
+    """The device, such as `cpu:0`."""
+
+    mode: str
+    """The engine's mode."""
+
+    max_num_sequence: int
+    """How many sequences are generated at the same time."""
+
+    max_total_seq_length: int
+    """The capacity of the KV cache, all sequences together. Unit: tokens."""
+
+    context_window_size: int
+    """The longest sequence. Unit: tokens."""
+
+    prefill_chunk_size: int
+    """The most tokens of prompts that one step takes in. Unit: tokens."""
+
+    kv_bytes_per_token: int
+    """Keys and values of one token. Unit: bytes."""
+
+    parameter_bytes: int
+    """The weights. Unit: bytes."""
+
+    kv_cache_bytes: int
+    """The KV cache. Unit: bytes."""
+
+    temporary_bytes: int
+    """The largest step's temporaries. Unit: bytes."""
+
+    total_bytes: int
+    """All of it. Unit: bytes."""
+
+    available_bytes: int
+    """What the device has free now; the engine takes a share of it. Unit: bytes."""
+
+    fits: bool
+    """Whether the engine would load."""
+
+    reason: str | None = None
+    """Why it would not."""
+
+    summary: list[str]
+    """The same for people, a line an item."""
 
 
 class ErrorObject(_Model):

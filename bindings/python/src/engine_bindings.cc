@@ -125,6 +125,14 @@ class PyEngine {
     return text;
   }
 
+  std::string Plan(const std::string& model_json) {
+    char* json = nullptr;
+    Check(mlc_engine_plan(Use().get(), model_json.c_str(), &json));
+    std::string text = json;
+    mlc_string_free(json);
+    return text;
+  }
+
   template <MLCStatus* (*function)(MLCEngine*)>
   void Call() {
     Handle engine = Use();
@@ -192,6 +200,7 @@ void BindEngine(py::module_& m) {
       .def("pause", &PyEngine::Call<mlc_engine_pause>)
       .def("resume", &PyEngine::Call<mlc_engine_resume>)
       .def("trim_memory", &PyEngine::Call<mlc_engine_trim_memory>)
+      .def("plan", &PyEngine::Plan, py::arg("model_json"))
       .def("metrics", &PyEngine::Metrics)
       .def("close", &PyEngine::Close);
 }

@@ -99,6 +99,17 @@ MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
   });
 }
 
+MLCStatus* mlc_engine_plan(MLCEngine* engine, const char* model_json, char** out_json) {
+  return Guard([&]() -> mlc::Status {
+    if (engine == nullptr) return NullArgument("engine");
+    if (model_json == nullptr) return NullArgument("model_json");
+    if (out_json == nullptr) return NullArgument("out_json");
+    *out_json = nullptr;
+    MLC_ASSIGN_OR_RETURN(std::string json, engine->engine->Plan(model_json));
+    return CopyOut(json, out_json);
+  });
+}
+
 MLCStatus* mlc_engine_unload(MLCEngine* engine) {
   return Guard([&]() -> mlc::Status {
     return engine == nullptr ? NullArgument("engine") : engine->engine->Unload();

@@ -3,6 +3,7 @@
 #include "chat/chunk_writer.h"
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
+#include "chat/memory_plan.h"
 #include "chat/request_builder.h"
 #include "model/fake_model.h"
 #include "model/tvm_model.h"
@@ -25,14 +26,6 @@ int NumThreads(const protocol::EngineConfig& config) {
   return config.num_threads ? static_cast<int>(*config.num_threads) : NumAvailableCores();
 }
 
-// What the KV cache may take: a share of the memory that is free now.
-int64_t KVMemoryBytes(const protocol::EngineConfig& config) {
-  double share = config.gpu_memory_utilization.value_or(0.85);
-  int64_t available = AvailableMemoryBytes();
-  if (config.memory_limit_bytes) available = std::min(available, *config.memory_limit_bytes);
-  return static_cast<int64_t>(share * static_cast<double>(available));
-}
-
 // In place of a device: no weights, no library, answers from a script. For tests and benchmarks of
 // what stands around a model.
 constexpr char kFakeDevice[] = "fake";
@@ -42,16 +35,33 @@ Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
   return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
 }
 
+// `model_json` of Load and Plan.
+struct ModelSpec {
+  std::string folder, library, name;
+  Device device;
+  bool fake = false;
+};
+
+Result<ModelSpec> ParseModelSpec(std::string_view model_json) {
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(model_json));
+  ModelSpec spec;
+  MLC_ASSIGN_OR_RETURN(spec.folder, GetString(json, "model"));
+  MLC_ASSIGN_OR_RETURN(std::string device, GetStringOr(json, "device", "auto"));
+  MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", BaseName(spec.folder)));
+  spec.fake = device == kFakeDevice;
+  if (spec.fake) return spec;
+  MLC_ASSIGN_OR_RETURN(spec.library, GetString(json, "model_lib"));
+  MLC_ASSIGN_OR_RETURN(spec.device, ParseDevice(device));
+  return spec;
+}
+
 Result<std::unique_ptr<Model>> LoadTVMModel(const FolderSource& source, const ChatConfig& config,
-                                            const std::string& library,
-                                            const std::string& device_name,
-                                            const ChatProgress& progress) {
-  MLC_ASSIGN_OR_RETURN(Device device, ParseDevice(device_name));
+                                            const ModelSpec& spec, const ChatProgress& progress) {
   LoadProgress on_weights = [&progress](double fraction) {
     return !progress || progress(fraction, "weights");
   };
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
-                       TVMModel::Load(source, config, library, device, on_weights));
+                       TVMModel::Load(source, config, spec.library, spec.device, on_weights));
   return std::unique_ptr<Model>(std::move(model));
 }
 
@@ -124,28 +134,38 @@ Result<std::unique_ptr<ChatEngine>> ChatEngine::Create(std::string_view config_j
 ChatEngine::~ChatEngine() { (void)Unload(); }
 
 Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progress) {
-  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(model_json));
-  MLC_ASSIGN_OR_RETURN(std::string folder, GetString(json, "model"));
-  MLC_ASSIGN_OR_RETURN(std::string device, GetStringOr(json, "device", "auto"));
-  MLC_ASSIGN_OR_RETURN(std::string name, GetStringOr(json, "name", BaseName(folder)));
-  bool fake = device == kFakeDevice;
-  MLC_ASSIGN_OR_RETURN(std::string library,
-                       fake ? Result<std::string>("") : GetString(json, "model_lib"));
-  if (!fake) MLC_RETURN_IF_ERROR(ParseDevice(device).status());
+  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(model_json));
   MLC_RETURN_IF_ERROR(Unload());
-  FolderSource source(folder);
+  FolderSource source(spec.folder);
   MLC_ASSIGN_OR_RETURN(ModelBundle bundle, LoadModelBundle(source));
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                       fake ? LoadFakeModel(bundle.config)
-                            : LoadTVMModel(source, bundle.config, library, device, progress));
-  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), std::move(name)));
+                       spec.fake ? LoadFakeModel(bundle.config)
+                                 : LoadTVMModel(source, bundle.config, spec, progress));
+  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), std::move(spec.name)));
   if (progress) progress(1.0, "ready");
   return Status();
 }
 
+Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
+  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(model_json));
+  MLC_ASSIGN_OR_RETURN(ChatConfig config, LoadChatConfig(FolderSource(spec.folder)));
+  PlanSubject subject;
+  subject.name = spec.name;
+  subject.device = spec.fake ? kFakeDevice : spec.device.name();
+  subject.available_bytes = AvailableMemoryBytes();
+  subject.model = FakeModel::InfoFor(config);
+  if (!spec.fake) {
+    MLC_ASSIGN_OR_RETURN(subject.model, TVMModel::Inspect(config, spec.library, spec.device));
+  }
+  MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config_, subject));
+  return plan.ToJson().Dump();
+}
+
 Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name) {
+  // The weights are in memory already.
+  int64_t available = AvailableMemoryBytes() + model->info().weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options,
-                       ResolveEngineOptions(config_, model->info(), KVMemoryBytes(config_)));
+                       ResolveEngineOptions(config_, model->info(), available));
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                        Engine::Create(std::move(model), bundle.tokenizer, options));
   auto loaded = std::make_unique<Loaded>();

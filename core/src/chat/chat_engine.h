@@ -40,6 +40,8 @@ class ChatEngine {
   // The same with a model that is made already (tests).
   Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name);
   Status Unload();
+  // What Load of the same `model_json` would allocate: a Plan as JSON. Loads nothing.
+  Result<std::string> Plan(std::string_view model_json) const;
 
   // A request that is wrong is refused here, with no event.
   Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback);

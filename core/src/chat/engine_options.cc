@@ -38,54 +38,75 @@ Status CheckSupported(const protocol::EngineConfig& config) {
 
 // MLC-LLM's defaults of a mode.
 struct ModeDefaults {
-  int64_t max_sequences, max_total_tokens;
+  int64_t max_sequences, max_total_tokens, prefill_chunk;
 };
 
 ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
+  int64_t chunk = model.prefill_chunk_size;
   switch (mode) {
     case protocol::EngineMode::kInteractive:
-      return {1, context};
+      return {1, context, std::min(chunk, context)};
     case protocol::EngineMode::kServer:
-      return {model.max_batch_size, context * model.max_batch_size};
+      return {model.max_batch_size, context * model.max_batch_size, chunk};
     case protocol::EngineMode::kLocal:
       break;
   }
-  return {std::min(4, model.max_batch_size), std::min<int64_t>(context, 8192)};
+  int64_t tokens = std::min<int64_t>(context, 8192);
+  return {std::min(4, model.max_batch_size), tokens, std::min(chunk, tokens)};
+}
+
+// What the KV cache may take of the memory, beside the weights and the temporaries.
+int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& options,
+                const ModelInfo& model, int64_t available_bytes) {
+  double share = config.gpu_memory_utilization.value_or(0.85);
+  auto budget = static_cast<int64_t>(share * static_cast<double>(available_bytes));
+  budget = std::min(budget, config.memory_limit_bytes.value_or(budget));
+  int64_t rest = budget - model.weight_bytes - TemporaryBytes(options, model);
+  return std::min(rest, config.kv_cache_bytes.value_or(rest));
+}
+
+Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model) {
+  if (config.context_window_size.value_or(0) <= model.context_window_size) return Status();
+  return InvalidArgument("context_window_size is " + std::to_string(*config.context_window_size) +
+                         ", more than the " + std::to_string(model.context_window_size) +
+                         " tokens that the model was compiled for")
+      .WithParam("context_window_size");
 }
 
 }  // namespace
 
+int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
+  return model.row_bytes * options.prefill_chunk_size +
+         model.logit_row_bytes * options.max_sequences;
+}
+
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
-                                           const ModelInfo& model, int64_t memory_bytes) {
+                                           const ModelInfo& model, int64_t available_bytes) {
   MLC_RETURN_IF_ERROR(CheckSupported(config));
-  if (config.context_window_size.value_or(0) > model.context_window_size) {
-    return InvalidArgument("context_window_size is " + std::to_string(*config.context_window_size) +
-                           ", more than the " + std::to_string(model.context_window_size) +
-                           " tokens that the model was compiled for")
-        .WithParam("context_window_size");
-  }
+  MLC_RETURN_IF_ERROR(CheckContext(config, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
-  if (context <= 0) context = model.context_window_size;
   ModeDefaults defaults =
       DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model, context);
-  int64_t kv_bytes = std::min(config.kv_cache_bytes.value_or(memory_bytes), memory_bytes);
-  int64_t tokens_that_fit =
-      kv_bytes / std::max<int64_t>(1, model.page_bytes) * int64_t{model.page_size};
-  int64_t total =
-      std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
-  if (tokens_that_fit < 2 * model.page_size) {
-    return ResourceExhausted("the KV cache needs at least " + std::to_string(2 * model.page_bytes) +
-                             " bytes and may take " + std::to_string(kv_bytes) +
-                             "; free some memory or raise kv_cache_bytes or max_total_seq_length")
-        .WithParam("max_total_seq_length");
-  }
   EngineOptions options;
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
-  options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   options.context_window_size = static_cast<int>(context);
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
-      config.prefill_chunk_size.value_or(model.prefill_chunk_size), model.prefill_chunk_size));
+      config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
+  int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
+  int64_t page_bytes = std::max<int64_t>(1, model.page_bytes);
+  int64_t tokens_that_fit = kv_bytes / page_bytes * model.page_size;
+  if (tokens_that_fit < 2 * model.page_size) {
+    return ResourceExhausted("the KV cache needs at least " + std::to_string(2 * model.page_bytes) +
+                             " bytes and may take " +
+                             std::to_string(std::max<int64_t>(0, kv_bytes)) +
+                             ", beside weights and temporaries; free some memory, choose a smaller "
+                             "model or quantization, or raise the limit that is set")
+        .WithParam("max_total_seq_length");
+  }
+  int64_t total =
+      std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
+  options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   return options;
 }
 

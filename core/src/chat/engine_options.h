@@ -9,10 +9,14 @@
 
 namespace mlc {
 
-// `memory_bytes`: what the KV cache may take. Errors: kUnsupported for a setting that this engine
+// `available_bytes`: what the device has free, the model not yet loaded; the engine takes a share
+// of it for weights, temporaries and KV cache. Errors: kUnsupported for a setting that this engine
 // does not have yet, kResourceExhausted when not even two pages fit.
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
-                                           const ModelInfo& model, int64_t memory_bytes);
+                                           const ModelInfo& model, int64_t available_bytes);
+
+// The temporaries of the largest step.
+int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model);
 
 }  // namespace mlc
 

@@ -96,12 +96,16 @@ GrammarCompiler& LazyGrammarCompiler::Get(const Tokenizer& tokenizer, int vocab_
   return *compiler_;
 }
 
-Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
+Result<ChatConfig> LoadChatConfig(const ByteSource& source) {
   constexpr char kConfig[] = "mlc-chat-config.json";
+  MLC_ASSIGN_OR_RETURN(Bytes config, source.Open(kConfig));
+  return ParseChatConfig(config.text(), source.Describe(kConfig));
+}
+
+Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
   constexpr char kTokenizer[] = "tokenizer.json";
   ModelBundle bundle;
-  MLC_ASSIGN_OR_RETURN(Bytes config, source.Open(kConfig));
-  MLC_ASSIGN_OR_RETURN(bundle.config, ParseChatConfig(config.text(), source.Describe(kConfig)));
+  MLC_ASSIGN_OR_RETURN(bundle.config, LoadChatConfig(source));
   MLC_ASSIGN_OR_RETURN(Bytes tokenizer_json, source.Open(kTokenizer));
   Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromJson(tokenizer_json.text());
   if (!tokenizer.ok()) return NameFile(tokenizer.status(), source.Describe(kTokenizer));

@@ -37,6 +37,9 @@ struct ModelBundle {
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };
 
+// Reads mlc-chat-config.json alone.
+Result<ChatConfig> LoadChatConfig(const ByteSource& source);
+
 // Reads mlc-chat-config.json, tokenizer.json and the chat template: chat_template.jinja, or
 // tokenizer_config.json's `chat_template`, or MLC-LLM's `conv_template` when there is neither.
 // Errors name the file and the field.

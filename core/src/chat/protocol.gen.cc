@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e98646885b3a0388
+// Schema hash: 7276be6fa8167fdd
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1505,6 +1505,54 @@ Json EngineMetrics::ToJson() const {
       .Optional("decode_time_by_batch_size", decode_time_by_batch_size)
       .Optional("draft_time_by_batch_size", draft_time_by_batch_size)
       .Optional("verify_time_by_batch_size", verify_time_by_batch_size)
+      .Finish();
+}
+
+Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
+  Plan out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("model", &out.model);
+  reader.Required("model_type", &out.model_type);
+  reader.Required("quantization", &out.quantization);
+  reader.Required("device", &out.device);
+  reader.Required("mode", &out.mode);
+  reader.Required("max_num_sequence", &out.max_num_sequence);
+  reader.Required("max_total_seq_length", &out.max_total_seq_length);
+  reader.Required("context_window_size", &out.context_window_size);
+  reader.Required("prefill_chunk_size", &out.prefill_chunk_size);
+  reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token);
+  reader.Required("parameter_bytes", &out.parameter_bytes);
+  reader.Required("kv_cache_bytes", &out.kv_cache_bytes);
+  reader.Required("temporary_bytes", &out.temporary_bytes);
+  reader.Required("total_bytes", &out.total_bytes);
+  reader.Required("available_bytes", &out.available_bytes);
+  reader.Required("fits", &out.fits);
+  reader.Optional("reason", &out.reason);
+  reader.Required("summary", &out.summary);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json Plan::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("model", model)
+      .Required("model_type", model_type)
+      .Required("quantization", quantization)
+      .Required("device", device)
+      .Required("mode", mode)
+      .Required("max_num_sequence", max_num_sequence)
+      .Required("max_total_seq_length", max_total_seq_length)
+      .Required("context_window_size", context_window_size)
+      .Required("prefill_chunk_size", prefill_chunk_size)
+      .Required("kv_bytes_per_token", kv_bytes_per_token)
+      .Required("parameter_bytes", parameter_bytes)
+      .Required("kv_cache_bytes", kv_cache_bytes)
+      .Required("temporary_bytes", temporary_bytes)
+      .Required("total_bytes", total_bytes)
+      .Required("available_bytes", available_bytes)
+      .Required("fits", fits)
+      .Optional("reason", reason)
+      .Required("summary", summary)
       .Finish();
 }
 

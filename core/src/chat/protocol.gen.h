@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e98646885b3a0388
+// Schema hash: 7276be6fa8167fdd
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "e98646885b3a0388";
+inline constexpr char kSchemaHash[] = "7276be6fa8167fdd";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -1249,6 +1249,49 @@ struct EngineMetrics {
   std::optional<Json> verify_time_by_batch_size;
 
   static Result<EngineMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What an engine would allocate for a model in a mode, and whether that fits.
+struct Plan {
+  // The model's name.
+  std::string model;
+  // The model's family, such as `llama`.
+  std::string model_type;
+  // The scheme of its weights, such as `q4f32_1`.
+  std::string quantization;
+  // The device, such as `cpu:0`.
+  std::string device;
+  // The engine's mode.
+  std::string mode;
+  // How many sequences are generated at the same time.
+  int64_t max_num_sequence = 0;
+  // The capacity of the KV cache, all sequences together. Unit: tokens.
+  int64_t max_total_seq_length = 0;
+  // The longest sequence. Unit: tokens.
+  int64_t context_window_size = 0;
+  // The most tokens of prompts that one step takes in. Unit: tokens.
+  int64_t prefill_chunk_size = 0;
+  // Keys and values of one token. Unit: bytes.
+  int64_t kv_bytes_per_token = 0;
+  // The weights. Unit: bytes.
+  int64_t parameter_bytes = 0;
+  // The KV cache. Unit: bytes.
+  int64_t kv_cache_bytes = 0;
+  // The largest step's temporaries. Unit: bytes.
+  int64_t temporary_bytes = 0;
+  // All of it. Unit: bytes.
+  int64_t total_bytes = 0;
+  // What the device has free now; the engine takes a share of it. Unit: bytes.
+  int64_t available_bytes = 0;
+  // Whether the engine would load.
+  bool fits = false;
+  // Why it would not.
+  std::optional<std::string> reason;
+  // The same for people, a line an item.
+  std::vector<std::string> summary;
+
+  static Result<Plan> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

@@ -22,6 +22,8 @@ struct ModelInfo {
   int page_size = 0;             // tokens in a page
   int64_t page_bytes = 0;        // one page, keys and values, all layers
   int64_t weight_bytes = 0;
+  int64_t row_bytes = 0;        // temporaries of a step, for each row
+  int64_t logit_row_bytes = 0;  // and for each row that wants logits
 };
 
 // The rows of one step. Row r is token tokens[r] at position positions[r] of sequence

@@ -5,6 +5,7 @@ namespace {
 
 constexpr int64_t kMaxTokens = int64_t{1} << 24;  // of any window or chunk
 constexpr int64_t kSupportedSchema = 1;
+constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
 
 // An integer field in [low, high].
 Result<int> GetBounded(const Json& object, std::string_view key, int64_t low, int64_t high) {
@@ -138,6 +139,20 @@ Status ReadParams(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
+// "memory_usage": {"batch_prefill": {"n": bytes a row, "m": bytes a row of logits}}.
+Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
+  const Json* usage = json.Find("memory_usage");
+  const Json* step = usage == nullptr ? nullptr : usage->Find("batch_prefill");
+  if (step == nullptr) return Status();
+  for (auto [key, bytes] : {std::pair("n", &info->row_bytes), {"m", &info->logit_row_bytes}}) {
+    MLC_ASSIGN_OR_RETURN(*bytes, GetIntOr(*step, key, 0));
+    if (*bytes < 0 || *bytes > kMaxRowBytes) {
+      return InvalidArgument("field 'memory_usage' is out of bounds").WithParam("memory_usage");
+    }
+  }
+  return Status();
+}
+
 Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   MLC_ASSIGN_OR_RETURN(int64_t schema, GetInt(json, "schema_version"));
@@ -160,6 +175,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(info.vocab_size, GetBounded(json, "vocab_size", 1, 1 << 24));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));
+  MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));
   return out;
 }
 

@@ -19,24 +19,40 @@ Status CheckFunctions(const ModelLibrary& library, const std::string& path) {
   return Status();
 }
 
+struct OpenLibrary {
+  std::unique_ptr<ModelLibrary> library;
+  LibraryMetadata metadata;
+};
+
+Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, Device device) {
+  OpenLibrary open;
+  MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
+  MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, path));
+  MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
+  Status fits = CheckLibraryFitsModel(open.metadata, config);
+  if (!fits.ok()) return std::move(fits).In(path);
+  return open;
+}
+
 }  // namespace
+
+Result<ModelInfo> TVMModel::Inspect(const ChatConfig& config, const std::string& library_path,
+                                    Device device) {
+  MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
+  return open.metadata.info;
+}
 
 Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const ChatConfig& config,
                                                  const std::string& library_path, Device device,
                                                  const LoadProgress& progress) {
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library,
-                       ModelLibrary::Load(library_path, device));
-  MLC_RETURN_IF_ERROR(CheckFunctions(*library, library_path));
-  MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
-                       ParseLibraryMetadata(library->metadata_json(), library_path));
-  Status fits = CheckLibraryFitsModel(metadata, config);
-  if (!fits.ok()) return std::move(fits).In(library_path);
-  Result<std::vector<Tensor>> weights = LoadWeights(source, metadata.params, device, progress);
+  MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
+  Result<std::vector<Tensor>> weights = LoadWeights(source, open.metadata.params, device, progress);
   if (!weights.ok()) {
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
   }
-  std::unique_ptr<TVMModel> model(new TVMModel(std::move(library), std::move(metadata), device));
+  std::unique_ptr<TVMModel> model(
+      new TVMModel(std::move(open.library), std::move(open.metadata), device));
   model->params_ = TensorList(*weights);
   return model;
 }

@@ -21,6 +21,10 @@ class TVMModel : public Model {
                                                 const std::string& library_path, Device device,
                                                 const LoadProgress& progress);
 
+  // What a library's metadata says, without its weights; checked against `config`.
+  static Result<ModelInfo> Inspect(const ChatConfig& config, const std::string& library_path,
+                                   Device device);
+
   const ModelInfo& info() const override { return metadata_.info; }
   Status AllocatePages(int num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,

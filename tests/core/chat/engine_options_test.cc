@@ -20,6 +20,7 @@ ModelInfo SomeModel() {
 Result<EngineOptions> Resolve(const std::string& json, int64_t memory = kRoomy) {
   Result<protocol::EngineConfig> config = protocol::EngineConfig::Parse(*Json::Parse(json));
   if (!config.ok()) return std::move(config).status();
+  if (!config->gpu_memory_utilization) config->gpu_memory_utilization = 1.0;
   return ResolveEngineOptions(*config, SomeModel(), memory);
 }
 
@@ -57,12 +58,33 @@ TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
   EXPECT_EQ(Resolve("{}", 100000)->max_total_tokens, 1600);
   EXPECT_EQ(Resolve(R"({"kv_cache_bytes": 1000000})", 100000)->max_total_tokens, 1600);
   EXPECT_EQ(Resolve("{}", 2000)->max_total_tokens, 32);
+  EXPECT_EQ(Resolve(R"({"gpu_memory_utilization": 0.5})", 100000)->max_total_tokens, 800);
+  EXPECT_EQ(Resolve(R"({"memory_limit_bytes": 50000})", 100000)->max_total_tokens, 800);
   for (int64_t memory : {int64_t{1999}, int64_t{0}, int64_t{-5}}) {
     Result<EngineOptions> options = Resolve("{}", memory);
     ASSERT_FALSE(options.ok()) << memory;
     EXPECT_EQ(options.status().code(), StatusCode::kResourceExhausted);
     EXPECT_EQ(options.status().param(), "max_total_seq_length");
   }
+}
+
+TEST(ResolveEngineOptions, WeightsAndTemporariesComeFirst) {
+  ModelInfo model = SomeModel();
+  model.weight_bytes = 60000;
+  model.row_bytes = 10;         // 512 rows
+  model.logit_row_bytes = 100;  // 4 sequences
+  protocol::EngineConfig config;
+  config.gpu_memory_utilization = 1.0;
+  int64_t taken = 60000 + 5120 + 400;
+  EXPECT_EQ(ResolveEngineOptions(config, model, taken + 3000)->max_total_tokens, 48);
+  EXPECT_FALSE(ResolveEngineOptions(config, model, taken + 1999).ok());
+}
+
+TEST(ResolveEngineOptions, AChunkIsNoLargerThanWhatAModeKeeps) {
+  EXPECT_EQ(Resolve(R"({"context_window_size": 100})")->prefill_chunk_size, 100);
+  EXPECT_EQ(Resolve(R"({"mode": "interactive", "context_window_size": 100})")->prefill_chunk_size,
+            100);
+  EXPECT_EQ(Resolve(R"({"mode": "server", "context_window_size": 100})")->prefill_chunk_size, 512);
 }
 
 TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {

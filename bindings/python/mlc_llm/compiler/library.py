@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
+from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
 from mlc_llm.compiler.quantization import Scheme
@@ -65,6 +66,11 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         ],
         "target": spec.device.describe(),
         "weight_layout": "mlc",
+        "memory_usage": {
+            gvar.name_hint: peak_bytes(function)
+            for gvar, function in nn.block.get().functions.items()
+            if gvar.name_hint in ("embed", "batch_prefill")
+        },
     }
 
 

@@ -1,0 +1,105 @@
+"""`mlc_llm doctor`: what this machine has, and what a model would take on it, before loading it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+import mlc_llm
+from mlc_llm.cli.settings import parse_overrides
+from mlc_llm.errors import MLCError
+
+_MODES = ("local", "interactive", "server")
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command to the `mlc_llm` parser."""
+    parser = subparsers.add_parser(
+        "doctor", help="what this machine has and what a model would take", description=__doc__
+    )
+    parser.add_argument(
+        "model",
+        nargs="?",
+        help="HF://org/repo, a model folder, a .gguf file, or 'default' for the embedded model",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
+    parser.add_argument("--mode", choices=_MODES, help="this mode alone (default: all)")
+    parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
+    parser.add_argument("--quantization", help="for a model that is not prepared yet")
+    parser.add_argument(
+        "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command; raises MLCError when a model is named that would not load."""
+    from mlc_llm import _core
+
+    machine = _machine()
+    devices = json.loads(_core.list_devices())
+    plans = _plans(args) if args.model else []
+    if args.json:
+        everything = {
+            "machine": machine,
+            "devices": devices,
+            "plans": [p.model_dump() for p in plans],
+        }
+        print(json.dumps(everything, indent=2))
+    else:
+        _print_report(machine, devices, plans)
+    if plans and not any(plan.fits for plan in plans):
+        raise MLCError(f"{plans[0].model} does not fit: {plans[0].reason}")
+
+
+def _machine() -> dict[str, Any]:
+    from mlc_llm import _core, jit_cache
+
+    return {
+        "mlc_llm": mlc_llm.__version__,
+        "core": _core.version(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "home": str(jit_cache.home()),
+    }
+
+
+def _plans(args: argparse.Namespace) -> list[Any]:
+    from mlc_llm.planning import plan
+
+    return [
+        plan(
+            None if args.model == "default" else args.model,
+            model_lib=args.model_lib,
+            device=args.device,
+            mode=mode,
+            quantization=args.quantization,
+            engine_config=parse_overrides(args.overrides),
+            log=lambda line: print(line, file=sys.stderr),
+        )
+        for mode in ([args.mode] if args.mode else _MODES)
+    ]
+
+
+def _print_report(machine: dict[str, Any], devices: list[dict[str, Any]], plans: list[Any]) -> None:
+    for name, value in machine.items():
+        print(f"{name}: {value}")
+    for device in devices:
+        print(f"device {device['name']}: {'found' if device['found'] else device['reason']}")
+    for plan in plans:
+        print(f"\n{plan.model} ({plan.model_type}, {plan.quantization}) on {plan.device}:")
+        for line in plan.summary:
+            print(f"  {line}")
+        print(
+            f"  KV cache: {plan.kv_bytes_per_token} bytes a token. "
+            f"Free memory: {plan.available_bytes / 2**20:.3f} MB."
+        )
+        print("  It fits." if plan.fits else f"  It does not fit: {plan.reason}")

@@ -1,0 +1,34 @@
+"""What a model would take, said before it is loaded."""
+
+from __future__ import annotations
+
+from codegen.schema.base import Model, field
+
+
+class Plan(Model):
+    """What an engine would allocate for a model in a mode, and whether that fits."""
+
+    model: str = field(..., "The model's name.")
+    model_type: str = field(..., "The model's family, such as `llama`.")
+    quantization: str = field(..., "The scheme of its weights, such as `q4f32_1`.")
+    device: str = field(..., "The device, such as `cpu:0`.")
+    mode: str = field(..., "The engine's mode.")
+    max_num_sequence: int = field(..., "How many sequences are generated at the same time.")
+    max_total_seq_length: int = field(
+        ..., "The capacity of the KV cache, all sequences together.", unit="tokens"
+    )
+    context_window_size: int = field(..., "The longest sequence.", unit="tokens")
+    prefill_chunk_size: int = field(
+        ..., "The most tokens of prompts that one step takes in.", unit="tokens"
+    )
+    kv_bytes_per_token: int = field(..., "Keys and values of one token.", unit="bytes")
+    parameter_bytes: int = field(..., "The weights.", unit="bytes")
+    kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes")
+    temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes")
+    total_bytes: int = field(..., "All of it.", unit="bytes")
+    available_bytes: int = field(
+        ..., "What the device has free now; the engine takes a share of it.", unit="bytes"
+    )
+    fits: bool = field(..., "Whether the engine would load.")
+    reason: str | None = field(None, "Why it would not.")
+    summary: list[str] = field(..., "The same for people, a line an item.")
