@@ -65,7 +65,7 @@ TALK = [
 PARTS = [
     {"type": "text", "text": "What is this?"},
     {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA==", "detail": "high"}},
-    {"type": "image_url", "image_url": "https://example.com/a.png"},
+    {"type": "image_url", "image_url": "https://localhost/a.png"},
 ]
 SCHEMA = {
     "type": "object",
