@@ -163,6 +163,27 @@ class ChatCompletionRequest(Model):
         None, "Further variables for the model's chat template, such as `enable_thinking`."
     )
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    priority: int | None = field(
+        None,
+        "Requests of higher priority are served first and may take the place of running ones of "
+        "lower priority. Each level is worth ten seconds of waiting, so that nobody waits for "
+        "ever. Absent: 0. An extension of this engine.",
+        ge=-100,
+        le=100,
+    )
+    timeout_ms: int | None = field(
+        None,
+        "The answer must be complete this long after the request came in; else it ends with the "
+        "error `deadline_exceeded`. Absent: no limit. An extension of this engine.",
+        unit="milliseconds",
+        ge=1,
+        le=2147483647,
+    )
+    usage_extra: bool | None = field(
+        None,
+        "Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: "
+        "false. An extension of this engine.",
+    )
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )

@@ -75,6 +75,18 @@ class EngineConfig(Model):
     prefill_mode: PrefillMode | None = field(
         None, "How prompts are taken in beside running answers. Absent: `hybrid`."
     )
+    max_queued_requests: int | None = field(
+        None,
+        "How many requests may wait for their turn; more are refused with the error `queue_full`. "
+        "Absent: 1024.",
+        ge=1,
+        le=1000000,
+    )
+    enable_tracing: bool | None = field(
+        None,
+        "Whether the engine records what it does for the route `trace`, in Chrome's trace format. "
+        "Absent: false.",
+    )
     max_history_size: int | None = field(
         None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
     )

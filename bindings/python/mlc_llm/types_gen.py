@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 7276be6fa8167fdd
+# Schema hash: 50f6911e7a50572d
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -104,7 +104,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "7276be6fa8167fdd"
+SCHEMA_HASH = "50f6911e7a50572d"
 
 
 class _Model(BaseModel):
@@ -570,6 +570,23 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     user: str | None
     """A label of the end user; it has no effect on the answer."""
 
+    priority: int | None
+    """Requests of higher priority are served first and may take the place of running ones of
+    lower priority. Each level is worth ten seconds of waiting, so that nobody waits for ever.
+    Absent: 0. An extension of this engine. Range: at least -100 and at most 100.
+    """
+
+    timeout_ms: int | None
+    """The answer must be complete this long after the request came in; else it ends with the
+    error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least
+    1 and at most 2.14748e+09. Unit: milliseconds.
+    """
+
+    usage_extra: bool | None
+    """Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent:
+    false. An extension of this engine.
+    """
+
     debug_config: DebugConfigParam | None
     """Switches for tests and measurements; a server takes them in debug mode only."""
 
@@ -813,6 +830,16 @@ class EngineConfigParam(TypedDict, total=False):
     prefill_mode: PrefillMode | None
     """How prompts are taken in beside running answers. Absent: `hybrid`."""
 
+    max_queued_requests: int | None
+    """How many requests may wait for their turn; more are refused with the error `queue_full`.
+    Absent: 1024. Range: at least 1 and at most 1e+06.
+    """
+
+    enable_tracing: bool | None
+    """Whether the engine records what it does for the route `trace`, in Chrome's trace format.
+    Absent: false.
+    """
+
     max_history_size: int | None
     """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""
 
@@ -888,6 +915,16 @@ class EngineConfig(_Config):
 
     prefill_mode: PrefillMode | None = None
     """How prompts are taken in beside running answers. Absent: `hybrid`."""
+
+    max_queued_requests: int | None = None
+    """How many requests may wait for their turn; more are refused with the error `queue_full`.
+    Absent: 1024. Range: at least 1 and at most 1e+06.
+    """
+
+    enable_tracing: bool | None = None
+    """Whether the engine records what it does for the route `trace`, in Chrome's trace format.
+    Absent: false.
+    """
 
     max_history_size: int | None = None
     """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "engine/metrics.h"
 
 namespace mlc {
 namespace {
@@ -30,12 +31,20 @@ wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason) {
                                          : protocol::FinishReason::kStop;
 }
 
-protocol::CompletionUsage ToProtocol(const Usage& usage) {
+std::map<std::string, double> Measurements(const Usage& usage) {
+  Json extra = UsageExtra(usage);
+  std::map<std::string, double> out;
+  for (const auto& [name, value] : extra.as_object()) out[name] = value.as_double();
+  return out;
+}
+
+protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
   protocol::CompletionUsage out;
   out.prompt_tokens = usage.prompt_tokens;
   out.completion_tokens = usage.completion_tokens;
   out.total_tokens = usage.prompt_tokens + usage.completion_tokens;
   out.prompt_tokens_details.emplace().cached_tokens = usage.cached_tokens;
+  if (with_extra) out.extra = Measurements(usage);
   return out;
 }
 
@@ -55,6 +64,7 @@ ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, Request
       logprobs_(request.logprobs),
       include_usage_(request.stream_options &&
                      request.stream_options->include_usage.value_or(false)),
+      usage_extra_(request.usage_extra.value_or(false)),
       tokenizer_(std::move(tokenizer)),
       role_sent_(static_cast<size_t>(request.n), false) {
   completion_.id = id_;
@@ -119,7 +129,7 @@ std::vector<protocol::ChatCompletionChunk> ChunkWriter::WriteChunks(const Reques
   }
   if (event.finished && event.status.ok() && include_usage_) {
     chunks.push_back(NewChunk());
-    chunks.back().usage = ToProtocol(event.usage);
+    chunks.back().usage = ToProtocol(event.usage, usage_extra_);
   }
   return chunks;
 }
@@ -134,7 +144,7 @@ void ChunkWriter::Collect(const RequestEvent& event) {
     auto& all = *choice.logprobs->content;
     all.insert(all.end(), logprobs->content->begin(), logprobs->content->end());
   }
-  if (event.finished) completion_.usage = ToProtocol(event.usage);
+  if (event.finished) completion_.usage = ToProtocol(event.usage, usage_extra_);
 }
 
 protocol::ChatCompletion ChunkWriter::Completion() const { return completion_; }

@@ -34,7 +34,7 @@ class ChunkWriter {
 
   std::string id_, model_;
   int64_t created_;
-  bool logprobs_, include_usage_;
+  bool logprobs_, include_usage_, usage_extra_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<bool> role_sent_;          // by choice
   protocol::ChatCompletion completion_;  // what was collected

@@ -17,9 +17,6 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   if (config.prefix_cache_mode == protocol::PrefixCacheMode::kRadix) {
     return Refuse("prefix_cache_mode", "radix is not supported yet; use disable");
   }
-  if (config.prefill_mode == protocol::PrefillMode::kChunked) {
-    return Refuse("prefill_mode", "chunked is not supported yet; use hybrid");
-  }
   if (config.tensor_parallel_shards.value_or(1) > 1) {
     return Refuse("tensor_parallel_shards", "over 1 is not supported");
   }
@@ -107,6 +104,10 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   int64_t total =
       std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
   options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
+  options.max_queued_requests = static_cast<int>(config.max_queued_requests.value_or(1024));
+  if (config.prefill_mode == protocol::PrefillMode::kChunked) {
+    options.prefill_mode = PrefillMode::kChunked;
+  }
   return options;
 }
 

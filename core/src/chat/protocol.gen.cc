@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7276be6fa8167fdd
+// Schema hash: 50f6911e7a50572d
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -542,6 +542,9 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("reasoning_effort", &out.reasoning_effort);
   reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
   reader.Optional("user", &out.user);
+  reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2.14748e+09));
+  reader.Optional("usage_extra", &out.usage_extra);
   reader.Optional("debug_config", &out.debug_config);
   reader.Optional("metadata", &out.metadata);
   reader.Optional("store", &out.store);
@@ -584,6 +587,9 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("reasoning_effort", reasoning_effort)
       .Optional("chat_template_kwargs", chat_template_kwargs)
       .Optional("user", user)
+      .Optional("priority", priority)
+      .Optional("timeout_ms", timeout_ms)
+      .Optional("usage_extra", usage_extra)
       .Optional("debug_config", debug_config)
       .Optional("metadata", metadata)
       .Optional("store", store)
@@ -817,6 +823,8 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "attention_sink_size",
                     "prefill_chunk_size",
                     "prefill_mode",
+                    "max_queued_requests",
+                    "enable_tracing",
                     "max_history_size",
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
@@ -838,6 +846,9 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("attention_sink_size", &out.attention_sink_size, wire::Limits().AtLeast(0));
   reader.Optional("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(1));
   reader.Optional("prefill_mode", &out.prefill_mode);
+  reader.Optional("max_queued_requests", &out.max_queued_requests,
+                  wire::Limits().AtLeast(1).AtMost(1e+06));
+  reader.Optional("enable_tracing", &out.enable_tracing);
   reader.Optional("max_history_size", &out.max_history_size, wire::Limits().AtLeast(1));
   reader.Optional("prefix_cache_mode", &out.prefix_cache_mode);
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
@@ -866,6 +877,8 @@ Json EngineConfig::ToJson() const {
       .Optional("attention_sink_size", attention_sink_size)
       .Optional("prefill_chunk_size", prefill_chunk_size)
       .Optional("prefill_mode", prefill_mode)
+      .Optional("max_queued_requests", max_queued_requests)
+      .Optional("enable_tracing", enable_tracing)
       .Optional("max_history_size", max_history_size)
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)

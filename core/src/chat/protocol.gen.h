@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7276be6fa8167fdd
+// Schema hash: 50f6911e7a50572d
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "7276be6fa8167fdd";
+inline constexpr char kSchemaHash[] = "50f6911e7a50572d";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -494,6 +494,17 @@ struct ChatCompletionRequest {
   std::optional<Json> chat_template_kwargs;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
+  // Requests of higher priority are served first and may take the place of running ones of lower
+  // priority. Each level is worth ten seconds of waiting, so that nobody waits for ever. Absent: 0.
+  // An extension of this engine. Range: at least -100 and at most 100.
+  std::optional<int64_t> priority;
+  // The answer must be complete this long after the request came in; else it ends with the error
+  // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+  // most 2.14748e+09. Unit: milliseconds.
+  std::optional<int64_t> timeout_ms;
+  // Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: false. An
+  // extension of this engine.
+  std::optional<bool> usage_extra;
   // Switches for tests and measurements; a server takes them in debug mode only.
   std::optional<DebugConfig> debug_config;
   // Labels of the caller's own; they have no effect.
@@ -727,6 +738,12 @@ struct EngineConfig {
   std::optional<int64_t> prefill_chunk_size;
   // How prompts are taken in beside running answers. Absent: `hybrid`.
   std::optional<PrefillMode> prefill_mode;
+  // How many requests may wait for their turn; more are refused with the error `queue_full`.
+  // Absent: 1024. Range: at least 1 and at most 1e+06.
+  std::optional<int64_t> max_queued_requests;
+  // Whether the engine records what it does for the route `trace`, in Chrome's trace format.
+  // Absent: false.
+  std::optional<bool> enable_tracing;
   // How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
   std::optional<int64_t> max_history_size;
   // Whether finished prompts are kept. Absent: `radix`.

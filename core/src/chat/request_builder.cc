@@ -187,6 +187,8 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
   out.stop_strings = StopStrings(model, request);
   out.stop_token_ids = model.stop_token_ids;
   MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request));
+  out.priority = static_cast<int>(request.priority.value_or(0));
+  if (request.timeout_ms) out.timeout = std::chrono::milliseconds(*request.timeout_ms);
   out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;
   return out;
 }

@@ -14,13 +14,18 @@ Usage MakeUsage(const RequestState& request) {
   Usage usage;
   usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
   usage.completion_tokens = request.completion_tokens;
-  usage.end_to_end_s = SecondsBetween(request.submitted, now);
+  usage.end_to_end_s = SecondsBetween(request.request.received, now);
   if (request.first_token) {
-    usage.ttft_s = SecondsBetween(request.submitted, *request.first_token);
+    usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);
     usage.prefill_s = SecondsBetween(*request.first_row, *request.first_token);
     usage.decode_s = SecondsBetween(*request.first_token, now);
   }
   return usage;
+}
+
+std::optional<Clock::time_point> DeadlineOf(const Request& request) {
+  if (!request.timeout) return std::nullopt;
+  return request.received + *request.timeout;
 }
 
 template <typename Predicate>
@@ -63,6 +68,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
+  limits_.prefill_mode = options.prefill_mode;
 }
 
 Status Engine::Check(const Request& request) const {
@@ -92,7 +98,7 @@ std::shared_ptr<Sequence> Engine::NewSequence(std::shared_ptr<RequestState> requ
 
 Status Engine::Add(Request request) {
   MLC_RETURN_IF_ERROR(Check(request));
-  if (static_cast<int>(waiting_.size()) >= max_queued_requests_) {
+  if (num_queued_ >= max_queued_requests_) {
     return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
                              " requests are waiting; try again later")
         .WithReason("queue_full");
@@ -101,7 +107,9 @@ Status Engine::Add(Request request) {
   auto state = std::make_shared<RequestState>(std::move(request));
   state->num_unfinished = state->request.n;
   requests_.emplace(id, state);
-  waiting_.push_back(NewSequence(state, 0));
+  if (auto deadline = DeadlineOf(state->request)) deadlines_.emplace(*deadline, id);
+  ++num_queued_;
+  InsertByRank(NewSequence(state, 0), &waiting_);
   return Status();
 }
 
@@ -122,6 +130,22 @@ void Engine::AbortAll(const Status& status) {
   while (!requests_.empty()) Abort(requests_.begin()->first, status);
 }
 
+std::optional<Clock::time_point> Engine::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+void Engine::EndOverdue() {
+  if (deadlines_.empty()) return;
+  Clock::time_point now = Clock::now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    Abort(deadlines_.begin()->second, DeadlineExceeded("the answer was not complete within the "
+                                                       "request's timeout_ms")
+                                          .WithParam("timeout_ms")
+                                          .WithReason("deadline_exceeded"));
+  }
+}
+
 Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
   metrics.num_pages = cache_.num_pages();
@@ -135,35 +159,44 @@ void Engine::ResetMetrics() {
   if (speculator_ != nullptr) speculator_->ResetMetrics();
 }
 
-void Engine::Preempt(SequenceId id) {
-  auto found = std::find_if(running_.begin(), running_.end(),
-                            [id](const auto& sequence) { return sequence->id == id; });
-  MLC_ICHECK(found != running_.end());
-  cache_.Remove(id);
-  (*found)->num_computed = 0;
-  waiting_.push_front(*found);
-  running_.erase(found);
+void Engine::PreemptLast() {
+  std::shared_ptr<Sequence> last = std::move(running_.back());
+  running_.pop_back();
+  cache_.Remove(last->id);
+  last->num_computed = 0;
+  InsertByRank(std::move(last), &waiting_);
   ++metrics_.num_preemptions;
 }
 
+void Engine::AdmitFirst() {
+  std::shared_ptr<Sequence> first = std::move(waiting_.front());
+  waiting_.pop_front();
+  cache_.Add(first->id);
+  num_queued_ -= !std::exchange(first->request->started, true);
+  InsertByRank(std::move(first), &running_);
+}
+
 std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
-  for (SequenceId id : plan.preempt) Preempt(id);
-  for (int i = 0; i < plan.num_admitted; ++i) {
-    cache_.Add(waiting_.front()->id);
-    running_.push_back(std::move(waiting_.front()));
-    waiting_.pop_front();
+  for (SequenceId id : plan.preempt) {
+    MLC_ICHECK(running_.back()->id == id);
+    PreemptLast();
   }
+  for (int i = 0; i < plan.num_admitted; ++i) AdmitFirst();
   std::vector<StepItem> items;
+  items.reserve(plan.items.size());
+  size_t at = 0;  // items come nearly in the order of the running sequences: look from the last one
   for (const WorkItem& item : plan.items) {
-    auto found = std::find_if(running_.begin(), running_.end(),
-                              [&](const auto& s) { return s->id == item.sequence; });
-    items.push_back({*found, item.num_rows, item.wants_logits});
+    while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
+    items.push_back({running_[at], item.num_rows, item.wants_logits});
   }
   return items;
 }
 
 void Engine::Step() {
-  Plan plan = PlanStep(running_, waiting_, cache_, limits_);
+  EndOverdue();
+  if (!has_work()) return;
+  Plan plan = PlanStep(running_, waiting_, cache_, limits_, prefill_streak_);
+  prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
   if (items.empty()) {
     // After a preemption the next plan sees the pages that came free. Otherwise nothing can run:
@@ -249,12 +282,12 @@ std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr
   for (int choice = 1; choice < first->request->request.n; ++choice) {
     std::shared_ptr<Sequence> sequence = NewSequence(first->request, choice);
     if (static_cast<int>(running_.size()) >= limits_.max_sequences) {
-      waiting_.push_back(std::move(sequence));  // computes the prompt again when its turn comes
+      InsertByRank(std::move(sequence), &waiting_);  // computes the prompt in its turn
       continue;
     }
     cache_.Fork(first->id, sequence->id, first->num_computed);
     sequence->num_computed = first->num_computed;
-    running_.push_back(sequence);
+    InsertByRank(sequence, &running_);
     choices.push_back(std::move(sequence));
   }
   return choices;
@@ -295,6 +328,10 @@ void Engine::EmitFinished(RequestState* request, const Status& status) {
     ++metrics_.num_failed;
   }
   events_.push_back(std::move(event));
+  num_queued_ -= !request->started;
+  if (auto deadline = DeadlineOf(request->request)) {
+    deadlines_.erase({*deadline, request->request.id});
+  }
   requests_.erase(request->request.id);
 }
 

@@ -8,6 +8,7 @@
 #define MLC_ENGINE_ENGINE_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,7 @@ struct EngineOptions {
   int context_window_size = 0;    // of one sequence; 0: the model's
   int max_queued_requests = 1024;
   int draft_length = 0;  // drafts of a sequence in a step, where there is a drafter; 0: as pays
+  PrefillMode prefill_mode = PrefillMode::kHybrid;
 };
 
 class Engine {
@@ -54,6 +56,10 @@ class Engine {
   bool has_work() const { return !running_.empty() || !waiting_.empty(); }
   // Computes one step. Call while has_work().
   void Step();
+  // Ends the requests whose time is over. A step does it first.
+  void EndOverdue();
+  // When the next request's time is over.
+  std::optional<Clock::time_point> next_deadline() const;
   // What happened since the last call, in order.
   std::vector<RequestEvent> TakeEvents() { return std::exchange(events_, {}); }
 
@@ -61,14 +67,15 @@ class Engine {
   void ResetMetrics();
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
-  int num_queued() const { return static_cast<int>(waiting_.size()); }
+  int num_queued() const { return num_queued_; }  // requests that were never admitted
 
  private:
   Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
          const EngineOptions& options, int num_pages, int max_length);
 
   std::vector<StepItem> ApplyPlan(const Plan& plan);
-  void Preempt(SequenceId id);
+  void AdmitFirst();
+  void PreemptLast();
   Status Run(std::vector<StepItem>* items);
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);
@@ -85,10 +92,13 @@ class Engine {
   std::shared_ptr<const Tokenizer> tokenizer_;
   SchedulerLimits limits_;
   int max_length_, max_queued_requests_;
+  int num_queued_ = 0;
+  int prefill_streak_ = 0;  // plans in a row that held up decodes
   LogitRows logit_rows_;
   KVCache cache_;
   SequenceList running_, waiting_;
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
+  std::set<std::pair<Clock::time_point, RequestId>> deadlines_;  // of those that have one
   std::vector<RequestEvent> events_;
   std::vector<float> scratch_;
   SequenceId next_sequence_ = 1;

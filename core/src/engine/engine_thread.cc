@@ -80,9 +80,7 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
     bool paused;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] {
-        return stopping_ || !commands_.empty() || (engine_->has_work() && !paused_);
-      });
+      WaitForWork(&lock);
       commands.swap(commands_);
       stopping = stopping_;
       paused = paused_;
@@ -90,9 +88,24 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
     for (Command& command : commands) command(engine_.get());
     if (stopping)
       engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
-    if (!paused && engine_->has_work()) engine_->Step();
+    if (paused) {
+      engine_->EndOverdue();
+    } else if (engine_->has_work()) {
+      engine_->Step();
+    }
     PublishMetrics();  // before the events: who sees a request end finds it counted
     for (RequestEvent& event : engine_->TakeEvents()) Deliver(std::move(event));
+  }
+}
+
+void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
+  auto wakes = [this] {
+    return stopping_ || !commands_.empty() || (engine_->has_work() && !paused_);
+  };
+  if (std::optional<Clock::time_point> deadline = engine_->next_deadline()) {
+    changed_.wait_until(*lock, *deadline, wakes);
+  } else {
+    changed_.wait(*lock, wakes);
   }
 }
 

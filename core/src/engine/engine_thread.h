@@ -48,6 +48,7 @@ class EngineThread {
   using Command = std::function<void(Engine*)>;
   void Do(Command command);
   void ComputeLoop(const std::function<void()>& on_start);
+  void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
   void PublishMetrics();
   void Deliver(RequestEvent event);

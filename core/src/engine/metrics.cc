@@ -53,6 +53,7 @@ Json UsageExtra(const Usage& usage) {
       .Set("completion_tokens", usage.completion_tokens)
       .Set("prefill_tokens", usage.prompt_tokens - usage.cached_tokens)
       .Set("decode_tokens", decoded)
+      .Set("jump_forward_tokens", 0)
       .Set("prefill_tokens_per_s", Rate(usage.prompt_tokens - usage.cached_tokens, usage.prefill_s))
       .Set("decode_tokens_per_s", Rate(decoded, usage.decode_s))
       .Set("ttft_s", usage.ttft_s)

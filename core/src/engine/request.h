@@ -2,6 +2,7 @@
 #ifndef MLC_ENGINE_REQUEST_H_
 #define MLC_ENGINE_REQUEST_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 namespace mlc {
 
 using RequestId = uint64_t;
+using Clock = std::chrono::steady_clock;
 
 enum class FinishReason { kStop, kLength };
 
@@ -28,6 +30,9 @@ struct Request {
   std::vector<int32_t> stop_token_ids;
   std::optional<Grammar> grammar;  // that the answer must follow
   bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
+  int priority = 0;                // higher first (scheduler.h)
+  Clock::time_point received = Clock::now();
+  std::optional<std::chrono::milliseconds> timeout;  // after `received`: kDeadlineExceeded
 };
 
 struct GeneratedToken {

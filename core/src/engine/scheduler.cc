@@ -5,33 +5,57 @@
 namespace mlc {
 namespace {
 
+Clock::time_point RankOf(const Request& request) {
+  return request.received - request.priority * kPriorityWorth;
+}
+
 class Planner {
  public:
-  Planner(const SequenceList& running, const KVCache& cache, const SchedulerLimits& limits)
+  Planner(const SequenceList& running, const SequenceList& waiting, const KVCache& cache,
+          const SchedulerLimits& limits)
       : running_(running),
+        waiting_(waiting),
         cache_(cache),
         num_kept_(running.size()),
         free_pages_(cache.num_free_pages()),
         rows_left_(limits.max_rows),
         max_sequences_(static_cast<size_t>(limits.max_sequences)) {}
 
-  Plan Run(const SequenceList& waiting) {
-    // Decodes first, so that a long prompt does not hold up the answers beside it.
-    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
-      if (Uncomputed(*running_[i]) == 1) PlanRunning(i);
-    }
-    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
-      if (Uncomputed(*running_[i]) > 1) PlanRunning(i);
-    }
-    for (const auto& sequence : waiting) {
-      if (!Admit(*sequence)) break;
-    }
+  // Decodes first, so that a long prompt does not hold up the answers beside it.
+  Plan Hybrid() {
+    PlanDecodes();
+    PlanPrompts();
+    return std::move(plan_);
+  }
+
+  // Prompts first, until decodes have waited long enough.
+  Plan Chunked(bool decodes_first) {
+    bool has_decodes = std::any_of(running_.begin(), running_.end(),
+                                   [](const auto& s) { return Uncomputed(*s) == 1; });
+    if (!has_decodes || !decodes_first) PlanPrompts();
+    plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
+    if (plan_.items.empty()) PlanDecodes();
     return std::move(plan_);
   }
 
  private:
   static int Uncomputed(const Sequence& sequence) {
     return sequence.num_tokens() - sequence.num_computed;
+  }
+
+  void PlanDecodes() {
+    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
+      if (Uncomputed(*running_[i]) == 1) PlanRunning(i);
+    }
+  }
+
+  void PlanPrompts() {
+    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
+      if (Uncomputed(*running_[i]) > 1) PlanRunning(i);
+    }
+    for (const auto& sequence : waiting_) {
+      if (!Admit(*sequence)) break;
+    }
   }
 
   void AddItem(const Sequence& sequence, int num_rows, int pages) {
@@ -49,48 +73,79 @@ class Planner {
     return num_rows;
   }
 
-  // Takes pages from the youngest until the sequence at `index` can go on, or is itself the
-  // youngest.
+  // Takes pages from the last in rank until the sequence at `index` can go on, or is itself the
+  // last.
   void PlanRunning(size_t index) {
     const Sequence& sequence = *running_[index];
     int wanted = std::min(Uncomputed(sequence), rows_left_);
     int fit = RowsThatFit(sequence, wanted);
     while (fit == 0 && num_kept_ > index + 1) {
-      PreemptYoungest();
+      PreemptLast();
       fit = RowsThatFit(sequence, std::min(wanted, cache_.page_size()));
     }
     if (fit > 0) return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
-    if (index > 0) PreemptYoungest();  // itself: the older ones finish first
+    if (index > 0) PreemptLast();  // itself: those before it finish first
   }
 
-  void PreemptYoungest() {
-    const Sequence& youngest = *running_[--num_kept_];
-    free_pages_ += cache_.PagesFreedBy(youngest.id);
-    plan_.preempt.push_back(youngest.id);
+  // What the plan gives to a sequence so far.
+  struct Share {
+    size_t item;  // its index; their number when there is none
+    int rows, pages;
+  };
+  Share ShareOf(SequenceId id) const {
     for (size_t i = 0; i < plan_.items.size(); ++i) {
-      if (plan_.items[i].sequence == youngest.id) return TakeBackItem(i);
+      if (plan_.items[i].sequence == id) return {i, plan_.items[i].num_rows, item_pages_[i]};
     }
+    return {plan_.items.size(), 0, 0};
   }
 
-  void TakeBackItem(size_t i) {
-    rows_left_ += plan_.items[i].num_rows;
-    free_pages_ += item_pages_[i];
-    plan_.items.erase(plan_.items.begin() + static_cast<std::ptrdiff_t>(i));
-    item_pages_.erase(item_pages_.begin() + static_cast<std::ptrdiff_t>(i));
+  void PreemptLast() {
+    const Sequence& last = *running_[--num_kept_];
+    Share share = ShareOf(last.id);
+    free_pages_ += cache_.PagesFreedBy(last.id) + share.pages;
+    rows_left_ += share.rows;
+    plan_.preempt.push_back(last.id);
+    if (share.item == plan_.items.size()) return;
+    plan_.items.erase(plan_.items.begin() + static_cast<std::ptrdiff_t>(share.item));
+    item_pages_.erase(item_pages_.begin() + static_cast<std::ptrdiff_t>(share.item));
   }
+
+  size_t NumRunning() const { return num_kept_ + static_cast<size_t>(plan_.num_admitted); }
 
   // A new sequence starts when the pages for all of its tokens and one more are free, so that it
   // does not push out at once those that came before it.
   bool Admit(const Sequence& sequence) {
-    bool has_room = num_kept_ + static_cast<size_t>(plan_.num_admitted) < max_sequences_;
     int pages = (sequence.num_tokens() + cache_.page_size()) / cache_.page_size();
-    if (!plan_.preempt.empty() || !has_room || rows_left_ <= 0 || pages > free_pages_) return false;
+    bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
+    if (!overtakes || !MakeRoom(sequence, pages)) return false;
     ++plan_.num_admitted;
     AddItem(sequence, std::min(Uncomputed(sequence), rows_left_), pages);
     return true;
   }
 
-  const SequenceList& running_;
+  // Running sequences give way to one of higher priority, if that is enough to let it in.
+  bool MakeRoom(const Sequence& sequence, int pages) {
+    size_t num_victims = 0;
+    int free_pages = free_pages_, rows_left = rows_left_;
+    while (NumRunning() - num_victims >= max_sequences_ || pages > free_pages || rows_left <= 0) {
+      if (num_victims == num_kept_) return false;
+      const Sequence& victim = *running_[num_kept_ - 1 - num_victims];
+      if (!GivesWay(victim, sequence)) return false;
+      Share share = ShareOf(victim.id);
+      free_pages += cache_.PagesFreedBy(victim.id) + share.pages;
+      rows_left += share.rows;
+      ++num_victims;
+    }
+    for (; num_victims > 0; --num_victims) PreemptLast();
+    return true;
+  }
+
+  static bool GivesWay(const Sequence& running, const Sequence& waiting) {
+    return waiting.request->request.priority > running.request->request.priority &&
+           RanksBefore(waiting, running);
+  }
+
+  const SequenceList &running_, &waiting_;
   const KVCache& cache_;
   size_t num_kept_;  // running_[0 .. num_kept_) are not preempted
   int free_pages_;
@@ -102,9 +157,22 @@ class Planner {
 
 }  // namespace
 
+bool RanksBefore(const Sequence& a, const Sequence& b) {
+  Clock::time_point rank_a = RankOf(a.request->request), rank_b = RankOf(b.request->request);
+  return rank_a < rank_b || (rank_a == rank_b && a.id < b.id);
+}
+
+void InsertByRank(std::shared_ptr<Sequence> sequence, SequenceList* list) {
+  auto at = list->end();
+  while (at != list->begin() && RanksBefore(*sequence, **(at - 1))) --at;
+  list->insert(at, std::move(sequence));
+}
+
 Plan PlanStep(const SequenceList& running, const SequenceList& waiting, const KVCache& cache,
-              const SchedulerLimits& limits) {
-  return Planner(running, cache, limits).Run(waiting);
+              const SchedulerLimits& limits, int prefill_streak) {
+  Planner planner(running, waiting, cache, limits);
+  if (limits.prefill_mode == PrefillMode::kHybrid) return planner.Hybrid();
+  return planner.Chunked(/*decodes_first=*/prefill_streak >= limits.max_prefill_streak);
 }
 
 }  // namespace mlc

@@ -2,7 +2,6 @@
 #ifndef MLC_ENGINE_SEQUENCE_H_
 #define MLC_ENGINE_SEQUENCE_H_
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,8 +14,6 @@
 
 namespace mlc {
 
-using Clock = std::chrono::steady_clock;
-
 // What the choices of a request share.
 struct RequestState {
   explicit RequestState(Request r) : request(std::move(r)), stops(request.stop_strings) {}
@@ -25,7 +22,7 @@ struct RequestState {
   int num_unfinished = 0;     // choices
   std::vector<Delta> deltas;  // published and not sent yet
   int completion_tokens = 0;
-  Clock::time_point submitted = Clock::now();
+  bool started = false;  // it was admitted once
   std::optional<Clock::time_point> first_row, first_token;
 };
 

@@ -127,6 +127,22 @@ TEST(Completion, IsWhatWasCollected) {
   EXPECT_EQ(json.Find("usage")->Find("total_tokens")->as_int(), 12);
 }
 
+TEST(ChunkWriter, MeasurementsOnRequestAlone) {
+  for (const char* members : {"", R"("usage_extra": false)"}) {
+    ChunkWriter writer = Writer(members);
+    writer.Collect(Last({Text(0, "lo", FinishReason::kStop)}));
+    EXPECT_FALSE(writer.Completion().usage->extra.has_value());
+  }
+  ChunkWriter writer = Writer(R"("usage_extra": true)");
+  writer.Collect(Last({Text(0, "lo", FinishReason::kStop)}));
+  std::map<std::string, double> extra = *writer.Completion().usage->extra;
+  for (const char* name : {"prompt_tokens", "completion_tokens", "prefill_tokens", "decode_tokens",
+                           "jump_forward_tokens", "prefill_tokens_per_s", "decode_tokens_per_s",
+                           "end_to_end_latency_s", "ttft_s", "inter_token_latency_s"}) {
+    EXPECT_EQ(extra.count(name), 1u) << name;
+  }
+}
+
 TEST(ChunkWriter, AnswersHaveIdsOfTheirOwn) {
   Delta a = Text(0, "a");
   ChunkWriter first = Writer("", 1), second = Writer("", 2);

@@ -97,9 +97,9 @@ TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {
 TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"speculative_mode", "\"eagle\""}, {"prefix_cache_mode", "\"radix\""},
-      {"prefill_mode", "\"chunked\""},   {"tensor_parallel_shards", "2"},
-      {"pipeline_parallel_stages", "2"}, {"sliding_window_size", "1024"},
-      {"spec_draft_length", "2"},        {"max_history_size", "4"},
+      {"tensor_parallel_shards", "2"},   {"pipeline_parallel_stages", "2"},
+      {"sliding_window_size", "1024"},   {"spec_draft_length", "2"},
+      {"max_history_size", "4"},
   };
   for (const auto& [name, value] : cases) {
     Result<EngineOptions> options = Resolve("{\"" + std::string(name) + "\": " + value + "}");
@@ -111,6 +111,17 @@ TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   EXPECT_TRUE(Resolve(R"({"speculative_mode": "disable", "prefix_cache_mode": "disable",
                           "prefill_mode": "hybrid", "tensor_parallel_shards": 1})")
                   .ok());
+}
+
+TEST(ResolveEngineOptions, TheSchedulersSettings) {
+  Result<EngineOptions> options = Resolve("{}");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->prefill_mode, PrefillMode::kHybrid);
+  EXPECT_EQ(options->max_queued_requests, 1024);
+  options = Resolve(R"({"prefill_mode": "chunked", "max_queued_requests": 3})");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->prefill_mode, PrefillMode::kChunked);
+  EXPECT_EQ(options->max_queued_requests, 3);
 }
 
 }  // namespace

@@ -36,6 +36,14 @@ TEST(BuildRequest, TheDefaultsOfTheProtocol) {
   EXPECT_FALSE(request.sampling.logprobs);
 }
 
+TEST(BuildRequest, PriorityAndTimeLimit) {
+  EXPECT_EQ(Build("").priority, 0);
+  EXPECT_FALSE(Build("").timeout.has_value());
+  Request request = Build(R"("priority": -3, "timeout_ms": 1500)");
+  EXPECT_EQ(request.priority, -3);
+  EXPECT_EQ(request.timeout, std::chrono::milliseconds(1500));
+}
+
 TEST(BuildRequest, EveryMemberArrives) {
   Request request = Build(
       R"("temperature": 0.5, "top_p": 0.9, "top_k": 40, "min_p": 0.05, "frequency_penalty": 0.1,

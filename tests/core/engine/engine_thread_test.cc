@@ -158,6 +158,18 @@ TEST(EngineThread, NoStepIsBegunWhilePaused) {
   EXPECT_TRUE(inbox.Take()[1].status.ok());
 }
 
+TEST(EngineThread, TimeLimitsHoldWhilePausedToo) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  thread->Pause(true);
+  Request request = Ask(1, 3);
+  request.timeout = std::chrono::milliseconds(20);
+  thread->Submit(request, inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  EXPECT_EQ(inbox.Take()[1].status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(thread->metrics().num_steps, 0);
+}
+
 TEST(EngineThread, ACallbackThatThrowsHarmsNobody) {
   Inbox inbox;
   std::unique_ptr<EngineThread> thread = Start();

@@ -2,54 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 
-#include "support/byte_tokenizer.h"
+#include "engine/scheduler_world.h"
 
 namespace mlc {
 namespace {
 
-// Sequences by number, with a cache that holds what they have computed.
-class World {
- public:
-  World(int num_pages, int page_size) : cache_(num_pages, page_size) {}
-
-  // A running sequence with `computed` of its `tokens`.
-  void Run(SequenceId id, int tokens, int computed) {
-    running_.push_back(Make(id, tokens));
-    running_.back()->num_computed = computed;
-    cache_.Add(id);
-    EXPECT_TRUE(cache_.Append(id, computed).ok());
-  }
-  // A running sequence that shares all that `parent` has computed.
-  void RunFork(SequenceId parent, SequenceId id, int tokens) {
-    int computed = cache_.Length(parent);
-    running_.push_back(Make(id, tokens));
-    running_.back()->num_computed = computed;
-    cache_.Fork(parent, id, computed);
-  }
-  void Wait(SequenceId id, int tokens) { waiting_.push_back(Make(id, tokens)); }
-
-  Plan Next(int max_sequences, int max_rows) {
-    return PlanStep(running_, waiting_, cache_, {max_sequences, max_rows});
-  }
-
-  SequenceList& running() { return running_; }
-  SequenceList& waiting() { return waiting_; }
-  KVCache& cache() { return cache_; }
-
- private:
-  static std::shared_ptr<Sequence> Make(SequenceId id, int tokens) {
-    Request request;
-    request.prompt_tokens.assign(static_cast<size_t>(tokens), 'x');
-    return std::make_shared<Sequence>(id, 0, std::make_shared<RequestState>(std::move(request)),
-                                      testing::ByteTokenizer().get());
-  }
-
-  KVCache cache_;
-  SequenceList running_, waiting_;
-};
+using testing::Apply;
+using testing::World;
 
 // "3:2 1:1L preempt 4 admit 1": rows by sequence, L where logits are wanted.
 std::string Text(const Plan& plan) {
@@ -167,6 +128,103 @@ TEST(PlanStep, APlanChangesNothing) {
   EXPECT_EQ(world.cache().num_free_pages(), 0);
 }
 
+// ---- Priorities ---------------------------------------------------------------------------------
+
+TEST(PlanStep, HigherPrioritiesAreAdmittedFirst) {
+  World world(20, 4);
+  world.Wait(1, 3, /*priority=*/0);
+  world.Wait(2, 3, /*priority=*/2);
+  world.Wait(3, 3, /*priority=*/2);
+  world.Wait(4, 3, /*priority=*/-1);
+  EXPECT_EQ(Text(world.Next(4, 16)), "2:3L 3:3L 1:3L 4:3L admit 4");
+}
+
+TEST(PlanStep, LowestPriorityGivesItsPagesFirstAndOfThoseTheYoungest) {
+  World world(4, 4);
+  world.Run(1, 4, 3, /*priority=*/0);
+  world.Run(2, 4, 3, /*priority=*/0);
+  world.Run(3, 5, 4, /*priority=*/5);  // needs a second page
+  world.Run(4, 4, 3, /*priority=*/1);
+  EXPECT_EQ(Text(world.Next(4, 16)), "3:1L 4:1L 1:1L preempt 2");
+}
+
+TEST(PlanStep, AHigherPriorityTakesThePlaceOfARunningSequence) {
+  World world(20, 4);
+  world.Run(1, 6, 5);
+  world.Run(2, 6, 5);
+  world.Wait(3, 3, /*priority=*/1);
+  EXPECT_EQ(Text(world.Next(2, 16)), "1:1L 3:3L preempt 2 admit 1");
+  EXPECT_EQ(Text(world.Next(3, 16)), "1:1L 2:1L 3:3L admit 1") << "there is room for all";
+}
+
+TEST(PlanStep, EqualPrioritiesWaitForAPlace) {
+  World world(20, 4);
+  world.Run(1, 6, 5, /*priority=*/1);
+  world.Wait(2, 3, /*priority=*/1);
+  EXPECT_EQ(Text(world.Next(1, 16)), "1:1L");
+}
+
+TEST(PlanStep, NobodyGivesWayInVain) {
+  World world(4, 4);
+  world.Run(1, 6, 5, /*priority=*/3);
+  world.Run(2, 4, 3, /*priority=*/0);
+  world.Wait(3, 12, /*priority=*/1);  // four pages: those of 2 are not enough
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L 2:1L");
+}
+
+TEST(PlanStep, ARowsBudgetIsNotHeldAgainstAHigherPriority) {
+  World world(20, 4);
+  world.Run(1, 9, 8);
+  world.Run(2, 9, 8);
+  world.Wait(3, 5, /*priority=*/1);
+  EXPECT_EQ(Text(world.Next(4, 2)), "1:1L 3:1 preempt 2 admit 1");
+}
+
+TEST(PlanStep, LongWaitingOutweighsPriority) {
+  World world(20, 4);
+  world.Run(1, 6, 5, /*priority=*/0);
+  world.Pass(kPriorityWorth * 2);
+  world.Wait(2, 3, /*priority=*/1);
+  EXPECT_EQ(Text(world.Next(1, 16)), "1:1L") << "it came too late to take the place of 1";
+  World queue(20, 4);
+  queue.Wait(1, 3, /*priority=*/0);
+  queue.Pass(kPriorityWorth * 2);
+  queue.Wait(2, 3, /*priority=*/1);
+  EXPECT_EQ(Text(queue.Next(1, 16)), "1:3L admit 1");
+}
+
+// ---- Pure chunks --------------------------------------------------------------------------------
+
+TEST(PlanStep, ChunkedTakesPromptsInBeforeItDecodes) {
+  World world(40, 4);
+  world.Run(1, 6, 5);
+  world.Run(2, 30, 10);
+  world.Wait(3, 5);
+  SchedulerLimits limits{4, 16, PrefillMode::kChunked, /*max_prefill_streak=*/2};
+  Plan plan = world.Next(limits);
+  EXPECT_EQ(Text(plan), "2:16");
+  EXPECT_TRUE(plan.holds_up_decodes);
+  limits.max_rows = 32;
+  EXPECT_EQ(Text(world.Next(limits)), "2:20L 3:5L admit 1");
+  EXPECT_EQ(Text(world.Next(limits, /*prefill_streak=*/1)), "2:20L 3:5L admit 1");
+  plan = world.Next(limits, /*prefill_streak=*/2);
+  EXPECT_EQ(Text(plan), "1:1L") << "the answers have waited long enough";
+  EXPECT_FALSE(plan.holds_up_decodes);
+}
+
+TEST(PlanStep, ChunkedDecodesWhenThereIsNoPrompt) {
+  World world(20, 4);
+  world.Run(1, 6, 5);
+  world.Run(2, 8, 7);
+  world.Wait(3, 100);
+  EXPECT_EQ(Text(world.Next({4, 16, PrefillMode::kChunked, 2})), "1:1L 2:1L");
+  World prompts(20, 4);
+  prompts.Wait(1, 20);
+  Plan plan = prompts.Next({4, 16, PrefillMode::kChunked, 2}, /*prefill_streak=*/9);
+  EXPECT_EQ(Text(plan), "1:16 admit 1");
+  EXPECT_FALSE(plan.holds_up_decodes) << "there are none";
+}
+
 // ---- Random states -----------------------------------------------------------------------------
 
 World RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
@@ -193,41 +251,6 @@ World RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
   return world;
 }
 
-// Does to the world what the engine does with a plan; checks that the plan was possible.
-void Apply(const Plan& plan, World* world, int max_rows, int max_sequences) {
-  KVCache& cache = world->cache();
-  for (SequenceId id : plan.preempt) {
-    ASSERT_GT(world->running().size(), 1u) << "the oldest was preempted";
-    ASSERT_EQ(world->running().back()->id, id) << "not the youngest";
-    world->running().back()->num_computed = 0;
-    cache.Remove(id);
-    world->waiting().push_front(world->running().back());
-    world->running().pop_back();
-  }
-  for (int i = 0; i < plan.num_admitted; ++i) {
-    cache.Add(world->waiting().front()->id);
-    world->running().push_back(world->waiting().front());
-    world->waiting().pop_front();
-  }
-  ASSERT_LE(static_cast<int>(world->running().size()), max_sequences);
-  std::map<SequenceId, std::shared_ptr<Sequence>> by_id;
-  for (const auto& sequence : world->running()) by_id[sequence->id] = sequence;
-  int rows = 0;
-  for (const WorkItem& item : plan.items) {
-    auto found = by_id.find(item.sequence);
-    ASSERT_NE(found, by_id.end()) << "planned twice, or not running";
-    Sequence& sequence = *found->second;
-    ASSERT_GT(item.num_rows, 0);
-    ASSERT_LE(sequence.num_computed + item.num_rows, sequence.num_tokens());
-    ASSERT_TRUE(cache.Append(item.sequence, item.num_rows).ok()) << "more pages than there are";
-    sequence.num_computed += item.num_rows;
-    ASSERT_EQ(item.wants_logits, sequence.num_computed == sequence.num_tokens());
-    rows += item.num_rows;
-    by_id.erase(found);
-  }
-  ASSERT_LE(rows, max_rows);
-}
-
 // Steps until every sequence is computed whole; those that are leave, as if they had finished.
 int StepsUntilDone(World* world, int max_rows, int max_sequences) {
   for (int step = 0; step < 2000; ++step) {
@@ -241,7 +264,7 @@ int StepsUntilDone(World* world, int max_rows, int max_sequences) {
     SequenceId oldest = running.empty() ? 0 : running.front()->id;
     Plan plan = world->Next(max_sequences, max_rows);
     EXPECT_FALSE(plan.items.empty() && plan.preempt.empty()) << "no progress";
-    Apply(plan, world, max_rows, max_sequences);
+    Apply(plan, {max_sequences, max_rows}, world);
     if (::testing::Test::HasFatalFailure() || ::testing::Test::HasFailure()) return -1;
     if (oldest != 0 && plan.preempt.empty()) {
       bool goes_on = false;
