@@ -27,7 +27,13 @@ UNION_MEMBERS = KEYWORDS | {"value"}  # a union keeps its variant in `value`
 
 @dataclass(frozen=True)
 class FieldView:
-    """`reads` and `write` are calls on an ObjectReader and an ObjectWriter."""
+    """`reads` and `write` are calls on an ObjectReader and an ObjectWriter.
+
+    `key` is the name on the wire as a literal, `access` reads the member of an `object`.
+    """
+
+    key: str
+    access: str
 
     declaration: str
     doc: str
@@ -41,6 +47,7 @@ class StructView:
     name: str
     doc: str
     fields: tuple[FieldView, ...]
+    schema_name: str
     known: str  # the keys, as C++ literals, of an object that refuses all others; else ""
 
 
@@ -69,7 +76,9 @@ class VariantView:
 
 @dataclass(frozen=True)
 class UnionView:
-    """`expected` is a phrase for a message, `tags` a list of C++ string literals."""
+    """`expected` is a phrase for a message; `tags` and `held`, the names of the variants, are lists
+    of C++ string literals.
+    """
 
     kind: str
     name: str
@@ -78,6 +87,7 @@ class UnionView:
     discriminator: str | None
     expected: str
     tags: str
+    held: str
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -86,12 +96,18 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     views = [language.view(d) for d in protocol.declarations]
     common.check_distinct("C++ types", [*TAKEN_TYPES, *(view.name for view in views)])
     stamp = common.stamp(protocol)
-    return {
+    files = {
         f"core/src/chat/protocol.gen.{suffix}": common.render(
             f"cpp/protocol.{suffix}.j2", stamp=stamp, declarations=views
         )
         for suffix in ("h", "cc")
     }
+    structs = [view for view in views if isinstance(view, StructView)]
+    unions = [view for view in views if isinstance(view, UnionView)]
+    files["tests/bindings/c/access.gen.h"] = common.render(
+        "cpp/access.h.j2", stamp=stamp, structs=structs, unions=unions
+    )
+    return files
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,8 @@ class _Cpp:
         names = [common.escape(field.name, KEYWORDS) for field in struct.fields]
         common.check_distinct(struct.names.name, names)
         known = ", ".join(_literal(field.name) for field in struct.fields) if struct.closed else ""
-        return StructView("struct", self._name(struct), struct.description, fields, known)
+        name, schema_name = self._name(struct), struct.names.name
+        return StructView("struct", name, struct.description, fields, schema_name, known)
 
     def _enum(self, enum: ir.Enum) -> EnumView:
         values = tuple(
@@ -142,19 +159,29 @@ class _Cpp:
             discriminator=_literal(union.discriminator) if union.discriminator else None,
             expected=_literal("one of " + " or ".join(phrases)),
             tags=", ".join(_literal(variant.tag) for variant in union.variants if variant.tag),
+            held=", ".join(_literal(variant.name) for variant in union.variants),
         )
 
     def _field(self, struct: ir.Struct, field: ir.Field) -> FieldView:
         name, key = common.escape(field.name, KEYWORDS), _literal(field.name)
         if isinstance(field.type, ir.Const):
             value = _literal(field.type.value)
-            constant = f"static constexpr char k{common.pascal_case(field.name)}[] = {value}"
+            constant = f"k{common.pascal_case(field.name)}"
             call = f"Constant({key}, {value})"
-            return FieldView(constant, common.field_doc(field), (call,), call)
+            return FieldView(
+                key=key,
+                access=f"object.{constant}",
+                declaration=f"static constexpr char {constant}[] = {value}",
+                doc=common.field_doc(field),
+                reads=(call,),
+                write=call,
+            )
         declared = self.type_of(field.type)
         if field.optional:
             declared = f"std::optional<{declared}>"
         return FieldView(
+            key=key,
+            access=f"object.{name}",
             declaration=f"{declared} {name}{self._initializer(field)}",
             doc=common.field_doc(field),
             reads=(*self._condition(struct, field), self._read(field, key, name)),
