@@ -13,14 +13,12 @@ import programs  # noqa: E402
 
 from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
 
-RESULTS: dict[str, str] = {}
-
 
 @pytest.fixture(params=programs.languages())
 def program(request: pytest.FixtureRequest) -> programs.Program:
     reason = programs.why_not(request.param)
     if reason:
-        RESULTS.setdefault(request.param, f"not built here: {reason}")
+        programs.RESULTS.setdefault(request.param, f"not built here: {reason}")
         pytest.skip(reason)
     return programs.Program(request.param)
 
@@ -38,7 +36,7 @@ def real(default_model: ResolvedModel) -> tuple[str, ...]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if RESULTS:
+    if programs.RESULTS:
         terminalreporter.section("conformance vectors")
-        for language, result in sorted(RESULTS.items()):
+        for language, result in sorted(programs.RESULTS.items()):
             terminalreporter.write_line(f"{language:8} {result}")

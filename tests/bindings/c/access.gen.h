@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7276be6fa8167fdd
+// Schema hash: 50f6911e7a50572d
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -151,6 +151,9 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("reasoning_effort", object.reasoning_effort);
   visit("chat_template_kwargs", object.chat_template_kwargs);
   visit("user", object.user);
+  visit("priority", object.priority);
+  visit("timeout_ms", object.timeout_ms);
+  visit("usage_extra", object.usage_extra);
   visit("debug_config", object.debug_config);
   visit("metadata", object.metadata);
   visit("store", object.store);
@@ -223,6 +226,8 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("attention_sink_size", object.attention_sink_size);
   visit("prefill_chunk_size", object.prefill_chunk_size);
   visit("prefill_mode", object.prefill_mode);
+  visit("max_queued_requests", object.max_queued_requests);
+  visit("enable_tracing", object.enable_tracing);
   visit("max_history_size", object.max_history_size);
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
