@@ -120,6 +120,10 @@ class CoreEngine:
         except (TypeError, ValueError, RecursionError) as error:
             message = f"the request cannot be written as JSON: {error}"
             raise InvalidRequestError(message) from None
+        return self.submit_json(route, body, callback)
+
+    def submit_json(self, route: str, body: bytes, callback: EventCallback) -> int:
+        """The same with a request that is JSON already."""
         return int(self._call(self._handle.submit, route, body, callback))
 
     def abort(self, request_id: int) -> None:

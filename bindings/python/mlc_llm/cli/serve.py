@@ -1,0 +1,145 @@
+"""`mlc_llm serve`: an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from mlc_llm.cli.settings import parse_overrides
+from mlc_llm.errors import InvalidRequestError
+
+_SHUTDOWN_SECONDS = 10
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command to the `mlc_llm` parser."""
+    parser = subparsers.add_parser("serve", help="serve models over HTTP", description=__doc__)
+    parser.add_argument(
+        "model",
+        nargs="?",
+        help="HF://org/repo, a model folder, or a .gguf file (default: the embedded model)",
+    )
+    _add_engine_options(parser)
+    _add_server_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
+    parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
+    parser.add_argument("--quantization", help="for a model that is not prepared yet")
+    parser.add_argument(
+        "--mode", choices=("local", "interactive", "server"), default="local",
+        help="what the engine is for (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--additional-models", nargs="+", default=[], metavar="MODEL[,LIB]",
+        help="more models to serve, or the draft model of speculative decoding",
+    )  # fmt: skip
+    parser.add_argument(
+        "--speculative-mode", choices=("disable", "small_draft", "prompt_lookup"),
+        help="how tokens are drafted ahead (default: disable)",
+    )  # fmt: skip
+    parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
+    parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
+    parser.add_argument(
+        "--overrides", default="", help='engine settings, "max_num_sequence=8;..."'
+    )
+    parser.add_argument("--enable-tracing", action="store_true", help="record an event trace")
+
+
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="(default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument(
+        "--api-key", default=os.environ.get("MLC_LLM_API_KEY"),
+        help="wanted of clients (default: $MLC_LLM_API_KEY, else none)",
+    )  # fmt: skip
+    parser.add_argument("--allow-credentials", action="store_true")
+    for name in ("origins", "methods", "headers"):
+        parser.add_argument(
+            f"--allow-{name}", type=_json_list, default=["*"], metavar="JSON",
+            help='CORS, as a JSON list (default: ["*"])',
+        )  # fmt: skip
+    parser.add_argument("--enable-debug", action="store_true", help="/debug routes, debug_config")
+    parser.add_argument("--enable-admin", action="store_true", help="/admin routes: load, unload")
+    parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
+    parser.add_argument("--request-timeout", type=float, metavar="SECONDS")
+
+
+def _json_list(text: str) -> list[str]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise argparse.ArgumentTypeError(f"'{text}' is no JSON list of strings")
+    return value
+
+
+def run(args: argparse.Namespace) -> None:
+    """Loads the models and serves until it is told to stop."""
+    import uvicorn
+
+    from mlc_llm.serve.app import create_app
+    from mlc_llm.serve.options import ServeOptions
+    from mlc_llm.serve.registry import ModelRegistry
+
+    if not 0 <= args.port <= 65535:
+        raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
+    options = ServeOptions(
+        api_key=args.api_key,
+        allow_credentials=args.allow_credentials,
+        allow_origins=tuple(args.allow_origins),
+        allow_methods=tuple(args.allow_methods),
+        allow_headers=tuple(args.allow_headers),
+        enable_debug=args.enable_debug,
+        enable_admin=args.enable_admin,
+        max_body_bytes=args.max_body_bytes,
+        request_timeout=args.request_timeout,
+    )
+    models = ModelRegistry(log=lambda line: print(line, file=sys.stderr))
+    try:
+        for spec in model_specs(args):
+            models.load(spec)
+        uvicorn.run(
+            create_app(models, options),
+            host=args.host,
+            port=args.port,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+    finally:
+        models.close()
+
+
+def model_specs(args: argparse.Namespace) -> list[Any]:
+    """The models to load; under `small_draft` the additional ones are the draft models."""
+    from mlc_llm.serve.registry import ModelSpec
+
+    config = parse_overrides(args.overrides)
+    for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
+        if getattr(args, name) is not None:
+            config[name] = getattr(args, name)
+    if args.enable_tracing:
+        config["enable_tracing"] = True
+    additional = list(args.additional_models)
+    if args.speculative_mode == "small_draft":
+        config["additional_models"] = additional
+        additional = []
+    pairs = [(args.model, args.model_lib)] + [
+        (model, lib or None) for model, _, lib in (m.partition(",") for m in additional)
+    ]
+    return [
+        ModelSpec(
+            model=model,
+            model_lib=lib,
+            device=args.device,
+            mode=args.mode,
+            quantization=args.quantization,
+            engine_config=config,
+        )
+        for model, lib in pairs
+    ]

@@ -1,0 +1,69 @@
+"""Errors as OpenAI's REST API answers them: a status and the error object, never double-encoded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+
+from mlc_llm.errors import MLCError
+
+# By `code` where it says more than the type.
+_STATUS_BY_CODE = {
+    "invalid_api_key": 401,
+    "admin_disabled": 403,
+    "model_not_found": 404,
+    "not_found": 404,
+    "method_not_allowed": 405,
+    "timeout": 504,
+    "deadline_exceeded": 504,
+    "model_exists": 409,
+    "body_too_large": 413,
+    "queue_full": 429,
+    "request_cancelled": 499,
+    "kv_cache_exhausted": 503,
+    "model_not_loaded": 503,
+    "model_unloaded": 503,
+    "unavailable": 503,
+}
+_STATUS_BY_TYPE = {
+    "invalid_request_error": 400,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+}
+
+
+class RequestError(MLCError):
+    """A request that the server itself refuses."""
+
+    type = "invalid_request_error"
+
+    def __init__(self, message: str, *, code: str, param: str | None = None) -> None:
+        super().__init__(message, param=param, code=code)
+
+
+def status_of(error: Mapping[str, Any]) -> int:
+    """The HTTP status of an OpenAI error object."""
+    by_code = _STATUS_BY_CODE.get(str(error.get("code")))
+    return by_code or _STATUS_BY_TYPE.get(str(error.get("type")), 500)
+
+
+def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 1) -> Response:
+    """`body` is {"error": {"message", "type", "param", "code"}}."""
+    status = status_of(body["error"])
+    headers = {"Retry-After": str(retry_after)} if status in (429, 503) else None
+    if status == 401:
+        headers = {"WWW-Authenticate": "Bearer"}
+    return JSONResponse(dict(body), status_code=status, headers=headers)
+
+
+def response_of(error: MLCError, *, retry_after: int = 1) -> Response:
+    return error_response(error.to_dict(), retry_after=retry_after)
+
+
+def response_of_text(text: str, *, retry_after: int = 1) -> Response:
+    """The response for an error event of the core's."""
+    return error_response(json.loads(text), retry_after=retry_after)

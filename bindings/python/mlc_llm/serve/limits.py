@@ -1,0 +1,63 @@
+"""What is refused before a route sees it: wrong keys, and bodies that are too large."""
+
+from __future__ import annotations
+
+import hmac
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mlc_llm.serve.errors import RequestError, response_of
+
+_OPEN_PATHS = {"/", "/health", "/ready"}  # probes and the page, which asks for the key itself
+
+
+class AccessMiddleware:
+    """Wants `Authorization: Bearer KEY`, compared in constant time."""
+
+    def __init__(self, app: ASGIApp, *, api_key: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {api_key}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in _OPEN_PATHS or scope["method"] == "OPTIONS":
+            return await self._app(scope, receive, send)
+        given = Headers(scope=scope).get("authorization", "").encode("utf-8", "replace")
+        if hmac.compare_digest(given, self._expected):
+            return await self._app(scope, receive, send)
+        message = "Incorrect API key provided." if given else "You didn't provide an API key."
+        error = RequestError(
+            f"{message} Send it as 'Authorization: Bearer KEY'.", code="invalid_api_key"
+        )
+        await response_of(error)(scope, receive, send)
+
+
+class BodyLimitMiddleware:
+    """Refuses a body over the limit: at its announcement, or when that many bytes have come."""
+
+    def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdecimal() and int(announced) > self._max_bytes:
+            return await response_of(self._error())(scope, receive, send)
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._max_bytes:
+                raise self._error()  # becomes an answer in the application's error handler
+            return message
+
+        await self._app(scope, counted, send)
+
+    def _error(self) -> RequestError:
+        return RequestError(
+            f"the request's body is larger than {self._max_bytes} bytes", code="body_too_large"
+        )

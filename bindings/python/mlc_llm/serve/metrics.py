@@ -1,0 +1,98 @@
+"""`/metrics`: the engine's counters under MLC-LLM's names, and histograms of what clients saw."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from mlc_llm.serve.registry import ModelRegistry
+
+_SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+HISTOGRAMS = CollectorRegistry()
+TTFT = Histogram(
+    "time_to_first_token_seconds", "From the request to its first chunk.",
+    buckets=_SECONDS, registry=HISTOGRAMS,
+)  # fmt: skip
+TPOT = Histogram(
+    "time_per_output_token_seconds", "The mean time from chunk to chunk of a request.",
+    buckets=_SECONDS, registry=HISTOGRAMS,
+)  # fmt: skip
+END_TO_END = Histogram(
+    "request_latency_seconds", "From the request to its end.",
+    buckets=_SECONDS, registry=HISTOGRAMS,
+)  # fmt: skip
+
+
+class RequestTimes:
+    """The times of one request, as the server sees them."""
+
+    def __init__(self) -> None:
+        self.begin = time.monotonic()
+        self._first: float | None = None
+        self._chunks = 0
+
+    def take_chunk(self) -> None:
+        self._chunks += 1
+        if self._first is None:
+            self._first = time.monotonic()
+            TTFT.observe(self._first - self.begin)
+
+    def finish_stream(self) -> None:
+        now = time.monotonic()
+        if self._first is not None and self._chunks > 1:
+            TPOT.observe((now - self._first) / (self._chunks - 1))
+        END_TO_END.observe(now - self.begin)
+
+    def finish_whole(self, text: str) -> None:
+        END_TO_END.observe(time.monotonic() - self.begin)
+
+
+def render(models: ModelRegistry) -> bytes:
+    """Prometheus's text format."""
+    registry = CollectorRegistry()
+    registry.register(_EngineCollector(models))
+    return generate_latest(registry) + generate_latest(HISTOGRAMS)
+
+
+class _EngineCollector(Collector):
+    """Every number in the engines' metrics, nested names joined by `_`, labelled by model."""
+
+    def __init__(self, models: ModelRegistry) -> None:
+        self._models = models
+
+    def collect(self) -> Iterable[Metric]:
+        families: dict[str, GaugeMetricFamily] = {}
+        for model in self._models.all():
+            for name, labels, value in _numbers(model.engine.metrics()):
+                keys = ["model", *labels]
+                family = families.setdefault(name, GaugeMetricFamily(name, name, labels=keys))
+                family.add_metric([model.name, *labels.values()], value)
+        yield from families.values()
+
+
+def _numbers(
+    metrics: dict[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, dict[str, str], float]]:
+    """A member called "step=2" or "4" is a label of the metric that holds it."""
+    for key, value in metrics.items():
+        label, equals, at = key.partition("=")
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{prefix}{key}_")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        elif equals:
+            yield prefix.rstrip("_"), {label: at}, value
+        elif key.isdecimal():
+            yield prefix.rstrip("_"), {"batch_size": key}, value
+        else:
+            yield f"{prefix}{key}", {}, value
+
+
+def to_json(models: ModelRegistry) -> str:
+    return json.dumps({model.name: model.engine.metrics() for model in models.all()})
