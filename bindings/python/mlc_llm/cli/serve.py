@@ -45,9 +45,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
-    parser.add_argument(
-        "--overrides", default="", help='engine settings, "max_num_sequence=8;..."'
-    )
+    parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
     parser.add_argument("--enable-tracing", action="store_true", help="record an event trace")
 
 

@@ -51,6 +51,9 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "tensor_parallel_shards": int,
     "pipeline_parallel_stages": int,
     "num_threads": int,
+    "kv_cache_bytes": int,
+    "memory_limit_bytes": int,
+    "max_queued_requests": int,
 }
 
 

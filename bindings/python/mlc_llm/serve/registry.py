@@ -86,7 +86,9 @@ class ModelRegistry:
                 return model
         there = ", ".join(model.name for model in models) or "none"
         raise RequestError(
-            f"The model '{name}' does not exist; there is: {there}" if name else "no model is loaded",
+            f"The model '{name}' does not exist; there is: {there}"
+            if name
+            else "no model is loaded",
             code="model_not_found" if name else "model_not_loaded",
             param="model",
         )

@@ -1,0 +1,188 @@
+"""The server as its clients see it: the official `openai` package, and plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import httpx
+import openai
+import pytest
+
+from .conftest import FAKE, KEY, running_server
+
+HELLO = [{"role": "user", "content": "Hello"}]
+MODEL = "fake-model"
+CHAT = "/v1/chat/completions"
+LONG = {"max_tokens": 8000, "debug_config": {"ignore_eos": True}}
+
+
+def metric(http: httpx.Client, name: str) -> float:
+    return http.post("/debug/dump_engine_metrics").json()[MODEL][name]
+
+
+def wait_until(http: httpx.Client, name: str, value: float) -> None:
+    deadline = time.monotonic() + 10
+    while metric(http, name) != value:
+        assert time.monotonic() < deadline, f"{name} is {metric(http, name)}, not {value}"
+        time.sleep(0.02)
+
+
+def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None:
+    options = {"model": MODEL, "messages": HELLO, "seed": 7, "max_tokens": 50}
+    whole = client.chat.completions.create(**options)
+    chunks = list(
+        client.chat.completions.create(
+            **options, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert text == whole.choices[0].message.content
+    assert chunks[-1].choices == [] and chunks[-1].usage.total_tokens == whole.usage.total_tokens
+    assert {c.id for c in chunks} == {chunks[0].id} and whole.model == MODEL
+
+
+def test_the_async_client_runs_several_at_once(url: str) -> None:
+    async def run() -> list[str]:
+        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+            calls = [
+                client.chat.completions.create(
+                    model=MODEL, messages=HELLO, seed=seed % 3, max_tokens=40
+                )
+                for seed in range(12)
+            ]
+            return [answer.choices[0].message.content for answer in await asyncio.gather(*calls)]
+
+    texts = asyncio.run(run())
+    assert len(set(texts)) == 3 and texts[:3] == texts[3:6] == texts[6:9]
+
+
+def test_server_sent_events_end_with_done(http: httpx.Client) -> None:
+    body = {"messages": HELLO, "stream": True, "max_tokens": 3, "seed": 1}
+    answer = http.post(CHAT, json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = answer.text.split("\n\n")
+    assert events[-1] == "" and events[-2] == "data: [DONE]"
+    assert all(event.startswith("data: {") for event in events[:-2])
+
+
+def test_models_are_listed_and_found(client: openai.OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == [MODEL]
+    assert client.models.retrieve(MODEL).owned_by == "mlc_llm"
+    assert client.models.retrieve(str(FAKE)).id == MODEL
+    with pytest.raises(openai.NotFoundError) as error:
+        client.models.retrieve("gpt-9")
+    assert error.value.code == "model_not_found"
+
+
+def test_the_clients_error_classes(client: openai.OpenAI, url: str) -> None:
+    with pytest.raises(openai.BadRequestError) as bad:
+        client.chat.completions.create(model=MODEL, messages=HELLO, temperature=3)
+    assert bad.value.param == "temperature"
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.create(model="gpt-9", messages=HELLO)
+    with pytest.raises(openai.AuthenticationError) as key:
+        openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0).models.list()
+    assert key.value.code == "invalid_api_key"
+
+
+def test_a_full_queue_is_429_with_retry_after() -> None:
+    async def ask_six_at_once(url: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
+            body = {"messages": HELLO, "max_tokens": 3000, "debug_config": {"ignore_eos": True}}
+            return await asyncio.gather(*(http.post(CHAT, json=body) for _ in range(6)))
+
+    overrides = "max_num_sequence=1;max_queued_requests=1"
+    with running_server("--enable-debug", "--overrides", overrides) as url:
+        answers = asyncio.run(ask_six_at_once(url))
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert refused and len(refused) < 6
+    assert refused[0].headers["retry-after"] == "1"
+    error = refused[0].json()["error"]
+    assert (error["type"], error["code"]) == ("rate_limit_error", "queue_full")
+
+
+BAD_BODIES = {
+    "no JSON": (b"{", 400),
+    "empty": (b"", 400),
+    "a list": (b"[]", 400),
+    "invalid UTF-8": (b'{"messages": [{"role": "user", "content": "\xff"}]}', 400),
+    "deep": (b"[" * 100_000, 400),
+    "NaN": (b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}', 400),
+    "negative": (b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": -1}', 400),
+    "model is no text": (b'{"model": 3, "messages": [{"role": "user", "content": "x"}]}', 400),
+    "unknown model": (b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}', 404),
+    "stops": (
+        b'{"messages": [{"role": "user", "content": "x"}], "stop": [' + b'"a",' * 999 + b'"a"]}',
+        400,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BODIES)
+def test_bad_bodies_are_openais_errors(http: httpx.Client, name: str) -> None:
+    body, status = BAD_BODIES[name]
+    answer = http.post(CHAT, content=body)
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    assert error["type"] == "invalid_request_error" and error["message"]
+    assert set(error) == {"message", "type", "param", "code"}
+
+
+def test_a_large_body_is_refused_announced_or_not(http: httpx.Client) -> None:
+    body = b"x" * 1_000_001
+    assert http.post(CHAT, content=body).status_code == 413
+    assert (
+        http.post(CHAT, content=(body[i : i + 9999] for i in range(0, len(body), 9999))).json()[
+            "error"
+        ]["code"]
+        == "body_too_large"
+    )
+
+
+def test_unknown_routes_and_methods(http: httpx.Client) -> None:
+    assert http.get("/v1/nothing").json()["error"]["code"] == "not_found"
+    wrong_method = http.get(CHAT)
+    assert wrong_method.status_code == 405
+    assert wrong_method.json()["error"]["code"] == "method_not_allowed"
+
+
+def test_a_client_that_leaves_ends_its_request(http: httpx.Client) -> None:
+    ended = metric(http, "num_failed_requests")
+    with http.stream("POST", CHAT, json={"messages": HELLO, "stream": True, **LONG}) as answer:
+        next(answer.iter_lines())
+    wait_until(http, "num_failed_requests", ended + 1)
+    with pytest.raises(httpx.ReadTimeout):
+        http.post(CHAT, json={"messages": HELLO, **LONG}, timeout=0.05)
+    wait_until(http, "num_failed_requests", ended + 2)
+
+
+def test_health_readiness_and_metrics(http: httpx.Client, url: str) -> None:
+    assert httpx.get(f"{url}/health").json() == {"status": "ok"}  # without the key
+    assert httpx.get(f"{url}/metrics").status_code == 401
+    assert http.get("/ready").json()["model"] == MODEL
+    http.post(CHAT, json={"messages": HELLO, "stream": True, "max_tokens": 3})
+    text = http.get("/metrics").text
+    assert f'decode_tokens_sum{{model="{MODEL}"}}' in text
+    assert "time_to_first_token_seconds_count" in text
+
+
+def test_tokenize_and_back(http: httpx.Client) -> None:
+    tokens = http.post("/tokenize", json={"text": "Grüße 🙂"}).json()["tokens"]
+    assert http.post("/detokenize", json={"tokens": tokens}).json() == {"text": "Grüße 🙂"}
+
+
+def test_debug_and_admin_are_off_unless_asked_for() -> None:
+    with running_server("--request-timeout", "0.2", "--enable-admin") as url:
+        with httpx.Client(base_url=url, timeout=30) as http:
+            refused = http.post(CHAT, json={"messages": HELLO, **LONG})
+            assert refused.json()["error"]["param"] == "debug_config"
+            assert http.post("/debug/reset_engine").status_code == 404
+            again = http.post("/admin/load", json={"model": str(FAKE), "device": "fake"})
+            assert again.status_code == 409
+            assert http.post("/admin/unload", json={"model": MODEL}).status_code == 200
+            gone = http.post(CHAT, json={"messages": HELLO})
+            assert gone.status_code == 503 and gone.json()["error"]["code"] == "model_not_loaded"
+            loaded = http.post("/admin/load", json={"model": str(FAKE), "device": "fake"})
+            assert loaded.json()["id"] == MODEL
+            assert http.post(CHAT, json={"messages": HELLO, "max_tokens": 3}).status_code == 200
