@@ -31,7 +31,8 @@ class SpeculativeMode(ClosedEnum):
     """How tokens are drafted ahead of the model."""
 
     DISABLE = "disable", "Not at all."
-    SMALL_DRAFT = "small_draft", "By a smaller model."
+    SMALL_DRAFT = "small_draft", "By a smaller model, the one in `additional_models`."
+    PROMPT_LOOKUP = "prompt_lookup", "By what followed the last tokens when they came before."
     EAGLE = "eagle", "By an EAGLE head on the model's hidden states."
     MEDUSA = "medusa", "By Medusa heads on the model's hidden states."
 
@@ -100,6 +101,11 @@ class EngineConfig(Model):
     )
     speculative_mode: SpeculativeMode | None = field(
         None, "How tokens are drafted ahead. Absent: `disable`."
+    )
+    additional_models: list[str] | None = field(
+        None,
+        "The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or "
+        "`MODEL,LIBRARY`.",
     )
     spec_draft_length: int | None = field(
         None,

@@ -77,10 +77,11 @@ typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char
 
 /* Loads a model folder, replacing a loaded model. `model_json`: {"model": folder with
  * mlc-chat-config.json, "model_lib": compiled library, "device": "cpu:0",
- * "name": the model's name in answers (default: the folder's)}. On the device "fake" a script
- * answers in place of weights and library: for tests and benchmarks of what stands around a model.
- * When `model_json` cannot be read the engine keeps its model; when a load fails after that it has
- * none, and can load another. */
+ * "name": the model's name in answers (default: the folder's), "draft": {"model", "model_lib"} of a
+ * smaller model of the same vocabulary, for an engine of speculative_mode small_draft}. On the
+ * device "fake" a script answers in place of weights and library: for tests and benchmarks of what
+ * stands around a model. When `model_json` cannot be read the engine keeps its model; when a load
+ * fails after that it has none, and can load another. */
 MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
                                        mlc_progress_callback progress, void* user);
 

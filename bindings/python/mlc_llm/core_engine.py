@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mlc_llm import _core
+from mlc_llm.draft_model import EngineSettings, core_config, resolve_draft
 from mlc_llm.errors import (
     InvalidRequestError,
     NotFoundError,
@@ -67,14 +68,14 @@ class CoreEngine:
         device: str,
         mode: str,
         quantization: str | None,
-        engine_config: Mapping[str, Any] | None,
+        engine_config: EngineSettings | None,
         log: Log | None = None,
     ) -> None:
-        config = {"mode": mode, **(engine_config or {})}
+        config = core_config(mode, engine_config)
         self._handle = self._call(_core.Engine, json.dumps(config))
         _open_engines.add(self)
         try:
-            self._load(model, model_lib, device, quantization, log)
+            self._load(model, model_lib, device, quantization, config, log)
         except BaseException:  # the exception may live on, and this object with it
             self.close()
             raise
@@ -85,6 +86,7 @@ class CoreEngine:
         model_lib: str | Path | None,
         device: str,
         quantization: str | None,
+        config: Mapping[str, Any],
         log: Log | None,
     ) -> None:
         self.device = choose_device(device, log)
@@ -95,7 +97,8 @@ class CoreEngine:
             model_lib=model_lib,
             progress=log,
         )
-        paths = json.dumps(self.model.core_json(self.device))
+        draft = resolve_draft(config, device=self.device, progress=log)
+        paths = json.dumps(self.model.core_json(self.device, draft))
         if log is not None:
             for line in json.loads(self._call(self._handle.plan, paths))["summary"]:
                 log(line)
@@ -155,7 +158,7 @@ class EngineBase:
         device: str = "auto",
         mode: str = "local",
         quantization: str | None = None,
-        engine_config: Mapping[str, Any] | None = None,
+        engine_config: EngineSettings | None = None,
         log: Log | None = None,
     ) -> None:
         self._core = CoreEngine(

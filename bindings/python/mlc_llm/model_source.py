@@ -42,14 +42,17 @@ class ResolvedModel:
     def quantization(self) -> str:
         return str(self.config.get("quantization", ""))
 
-    def core_json(self, device: str) -> dict[str, str]:
-        """What the core's `load` and `plan` take."""
-        return {
+    def core_json(self, device: str, draft: ResolvedModel | None = None) -> dict[str, Any]:
+        """What the core's `load` and `plan` take; `draft`: the model of speculative decoding."""
+        paths: dict[str, Any] = {
             "model": str(self.folder),
             "model_lib": str(self.model_lib),
             "device": device,
             "name": self.name,
         }
+        if draft is not None:
+            paths["draft"] = {"model": str(draft.folder), "model_lib": str(draft.model_lib)}
+        return paths
 
 
 def resolve_model(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mlc_llm import _core
 from mlc_llm.core_engine import Log, choose_device
+from mlc_llm.draft_model import EngineSettings, core_config, resolve_draft
 from mlc_llm.errors import error_from_core
 from mlc_llm.model_source import resolve_model
 from mlc_llm.types_gen import Plan
@@ -21,7 +20,7 @@ def plan(
     device: str = "auto",
     mode: str = "local",
     quantization: str | None = None,
-    engine_config: Mapping[str, Any] | None = None,
+    engine_config: EngineSettings | None = None,
     log: Log | None = None,
 ) -> Plan:
     """What `MLCEngine` with the same arguments would allocate, and whether that fits.
@@ -30,13 +29,16 @@ def plan(
     engine. A model that does not fit is a plan whose `fits` is False and whose `reason` says why.
     """
     chosen = choose_device(device, log)
+    config = core_config(mode, engine_config)
+    draft = resolve_draft(config, device=chosen, progress=log)
     resolved = resolve_model(
         model, quantization=quantization, device=chosen, model_lib=model_lib, progress=log
     )
     try:
-        handle = _core.Engine(json.dumps({"mode": mode, **(engine_config or {})}))
+        handle = _core.Engine(json.dumps(config))
         try:
-            return Plan.model_validate_json(handle.plan(json.dumps(resolved.core_json(chosen))))
+            paths = json.dumps(resolved.core_json(chosen, draft))
+            return Plan.model_validate_json(handle.plan(paths))
         finally:
             handle.close()
     except _core.CoreError as error:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 50f6911e7a50572d
+# Schema hash: 30f2642a6fab7068
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -104,7 +104,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "50f6911e7a50572d"
+SCHEMA_HASH = "30f2642a6fab7068"
 
 
 class _Model(BaseModel):
@@ -786,7 +786,7 @@ PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
 """Whether finished prompts are kept for requests that begin alike."""
 
 
-SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "eagle", "medusa"]
+SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "prompt_lookup", "eagle", "medusa"]
 """How tokens are drafted ahead of the model."""
 
 
@@ -853,6 +853,11 @@ class EngineConfigParam(TypedDict, total=False):
 
     speculative_mode: SpeculativeMode | None
     """How tokens are drafted ahead. Absent: `disable`."""
+
+    additional_models: Sequence[str] | None
+    """The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
+    `MODEL,LIBRARY`.
+    """
 
     spec_draft_length: int | None
     """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
@@ -939,6 +944,11 @@ class EngineConfig(_Config):
 
     speculative_mode: SpeculativeMode | None = None
     """How tokens are drafted ahead. Absent: `disable`."""
+
+    additional_models: list[str] | None = None
+    """The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
+    `MODEL,LIBRARY`.
+    """
 
     spec_draft_length: int | None = None
     """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:

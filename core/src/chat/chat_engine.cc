@@ -1,12 +1,13 @@
 #include "chat/chat_engine.h"
 
 #include "chat/chunk_writer.h"
+#include "chat/drafting.h"
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
 #include "chat/memory_plan.h"
+#include "chat/model_loader.h"
 #include "chat/request_builder.h"
-#include "model/fake_model.h"
-#include "model/tvm_model.h"
+#include "runtime/model_library.h"
 
 namespace mlc {
 namespace {
@@ -26,43 +27,23 @@ int NumThreads(const protocol::EngineConfig& config) {
   return config.num_threads ? static_cast<int>(*config.num_threads) : NumAvailableCores();
 }
 
-// In place of a device: no weights, no library, answers from a script. For tests and benchmarks of
-// what stands around a model.
-constexpr char kFakeDevice[] = "fake";
-
-Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
-  FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
-  return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
-}
-
 // `model_json` of Load and Plan.
 struct ModelSpec {
-  std::string folder, library, name;
-  Device device;
-  bool fake = false;
+  ModelFiles files;
+  std::string name, device;
+  std::optional<ModelFiles> draft;
 };
 
-Result<ModelSpec> ParseModelSpec(std::string_view model_json) {
+Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
+                                 std::string_view model_json) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(model_json));
-  ModelSpec spec;
-  MLC_ASSIGN_OR_RETURN(spec.folder, GetString(json, "model"));
   MLC_ASSIGN_OR_RETURN(std::string device, GetStringOr(json, "device", "auto"));
-  MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", BaseName(spec.folder)));
-  spec.fake = device == kFakeDevice;
-  if (spec.fake) return spec;
-  MLC_ASSIGN_OR_RETURN(spec.library, GetString(json, "model_lib"));
-  MLC_ASSIGN_OR_RETURN(spec.device, ParseDevice(device));
+  ModelSpec spec;
+  MLC_ASSIGN_OR_RETURN(spec.files, ModelFiles::Parse(json, device));
+  MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", BaseName(spec.files.folder)));
+  MLC_ASSIGN_OR_RETURN(spec.draft, DraftFiles(config, json, device));
+  spec.device = spec.files.is_fake ? kFakeDevice : spec.files.device.name();
   return spec;
-}
-
-Result<std::unique_ptr<Model>> LoadTVMModel(const FolderSource& source, const ChatConfig& config,
-                                            const ModelSpec& spec, const ChatProgress& progress) {
-  LoadProgress on_weights = [&progress](double fraction) {
-    return !progress || progress(fraction, "weights");
-  };
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
-                       TVMModel::Load(source, config, spec.library, spec.device, on_weights));
-  return std::unique_ptr<Model>(std::move(model));
 }
 
 // Delivers one answer: chunks when streaming, the whole when not.
@@ -134,40 +115,49 @@ Result<std::unique_ptr<ChatEngine>> ChatEngine::Create(std::string_view config_j
 ChatEngine::~ChatEngine() { (void)Unload(); }
 
 Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progress) {
-  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(model_json));
+  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
-  FolderSource source(spec.folder);
-  MLC_ASSIGN_OR_RETURN(ModelBundle bundle, LoadModelBundle(source));
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                       spec.fake ? LoadFakeModel(bundle.config)
-                                 : LoadTVMModel(source, bundle.config, spec, progress));
-  MLC_RETURN_IF_ERROR(LoadModel(std::move(model), std::move(bundle), std::move(spec.name)));
+  MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
+  std::unique_ptr<Model> draft_model;
+  if (spec.draft) {
+    MLC_ASSIGN_OR_RETURN(ModelAndBundle draft,
+                         LoadModelFiles(*spec.draft, progress, "weights of the draft model"));
+    MLC_RETURN_IF_ERROR(CheckSameVocabulary(*target.bundle.tokenizer, *draft.bundle.tokenizer));
+    draft_model = std::move(draft.model);
+  }
+  MLC_RETURN_IF_ERROR(LoadModel(std::move(target.model), std::move(target.bundle),
+                                std::move(spec.name), std::move(draft_model)));
   if (progress) progress(1.0, "ready");
   return Status();
 }
 
 Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
-  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(model_json));
-  MLC_ASSIGN_OR_RETURN(ChatConfig config, LoadChatConfig(FolderSource(spec.folder)));
+  MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   PlanSubject subject;
   subject.name = spec.name;
-  subject.device = spec.fake ? kFakeDevice : spec.device.name();
+  subject.device = spec.device;
   subject.available_bytes = AvailableMemoryBytes();
-  subject.model = FakeModel::InfoFor(config);
-  if (!spec.fake) {
-    MLC_ASSIGN_OR_RETURN(subject.model, TVMModel::Inspect(config, spec.library, spec.device));
+  MLC_ASSIGN_OR_RETURN(subject.model, InspectModelFiles(spec.files));
+  ModelInfo draft;
+  if (spec.draft) {
+    MLC_ASSIGN_OR_RETURN(draft, InspectModelFiles(*spec.draft));
   }
+  subject.model = WithDrafting(config_, subject.model, spec.draft ? &draft : nullptr);
   MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config_, subject));
   return plan.ToJson().Dump();
 }
 
-Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name) {
+Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,
+                             std::unique_ptr<Model> draft) {
+  ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already.
-  int64_t available = AvailableMemoryBytes() + model->info().weight_bytes;
-  MLC_ASSIGN_OR_RETURN(EngineOptions options,
-                       ResolveEngineOptions(config_, model->info(), available));
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
-                       Engine::Create(std::move(model), bundle.tokenizer, options));
+  int64_t available = AvailableMemoryBytes() + planned.weight_bytes;
+  MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
+                       MakeDrafter(config_, *bundle.tokenizer, options, std::move(draft)));
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<Engine> engine,
+      Engine::Create(std::move(model), bundle.tokenizer, options, std::move(drafter)));
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
   loaded->name = std::move(name);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "chat/model_bundle.h"
+#include "chat/model_loader.h"
 #include "chat/protocol.gen.h"
 #include "engine/engine_thread.h"
 
@@ -24,9 +25,6 @@ enum class ChatEventKind { kChunk = 0, kResult = 1, kDone = 2, kError = 3 };
 // In order; ends with exactly one of kResult, kDone or kError.
 using ChatCallback = std::function<void(ChatEventKind kind, const std::string& json)>;
 
-// Called with 0.0 .. 1.0 and what is being done; false cancels.
-using ChatProgress = std::function<bool(double fraction, const char* what)>;
-
 class ChatEngine {
  public:
   // `config_json`: an EngineConfig.
@@ -34,11 +32,12 @@ class ChatEngine {
   ~ChatEngine();
 
   // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": of the model
-  // in answers (the folder's)}. Replaces a loaded model. On the device "fake" a script answers in
-  // place of weights and library.
+  // in answers (the folder's), "draft": {"model", "model_lib"} when drafting needs one}. Replaces a
+  // loaded model. On the device "fake" a script answers in place of weights and library.
   Status Load(std::string_view model_json, const ChatProgress& progress);
   // The same with a model that is made already (tests).
-  Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name);
+  Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,
+                   std::unique_ptr<Model> draft = nullptr);
   Status Unload();
   // What Load of the same `model_json` would allocate: a Plan as JSON. Loads nothing.
   Result<std::string> Plan(std::string_view model_json) const;

@@ -10,10 +10,6 @@ Status Refuse(const char* param, const char* why) {
 }
 
 Status CheckSupported(const protocol::EngineConfig& config) {
-  if (config.speculative_mode.value_or(protocol::SpeculativeMode::kDisable) !=
-      protocol::SpeculativeMode::kDisable) {
-    return Refuse("speculative_mode", "is not supported yet");
-  }
   if (config.prefix_cache_mode == protocol::PrefixCacheMode::kRadix) {
     return Refuse("prefix_cache_mode", "radix is not supported yet; use disable");
   }
@@ -22,9 +18,6 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   }
   if (config.pipeline_parallel_stages.value_or(1) > 1) {
     return Refuse("pipeline_parallel_stages", "over 1 is not supported");
-  }
-  if (config.spec_draft_length || config.spec_tree_width) {
-    return Refuse("spec_draft_length", "needs speculative decoding, which is not supported yet");
   }
   if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
   if (config.sliding_window_size || config.attention_sink_size) {
@@ -88,6 +81,8 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.context_window_size = static_cast<int>(context);
+  options.draft_length = static_cast<int>(
+      std::min<int64_t>(config.spec_draft_length.value_or(0), model.prefill_chunk_size));
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
       config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);

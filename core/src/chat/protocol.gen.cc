@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6911e7a50572d
+// Schema hash: 30f2642a6fab7068
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -801,10 +801,7 @@ wire::Words WireWords(PrefixCacheMode) {
 
 wire::Words WireWords(SpeculativeMode) {
   static constexpr const char* kWords[] = {
-      "disable",
-      "small_draft",
-      "eagle",
-      "medusa",
+      "disable", "small_draft", "prompt_lookup", "eagle", "medusa",
   };
   return {kWords, std::size(kWords)};
 }
@@ -829,6 +826,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
                     "speculative_mode",
+                    "additional_models",
                     "spec_draft_length",
                     "spec_tree_width",
                     "tensor_parallel_shards",
@@ -854,6 +852,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
                   wire::Limits().AtLeast(-1));
   reader.Optional("speculative_mode", &out.speculative_mode);
+  reader.Optional("additional_models", &out.additional_models);
   reader.Optional("spec_draft_length", &out.spec_draft_length, wire::Limits().AtLeast(0));
   reader.Optional("spec_tree_width", &out.spec_tree_width, wire::Limits().AtLeast(1));
   reader.Optional("tensor_parallel_shards", &out.tensor_parallel_shards, wire::Limits().AtLeast(1));
@@ -883,6 +882,7 @@ Json EngineConfig::ToJson() const {
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)
       .Optional("speculative_mode", speculative_mode)
+      .Optional("additional_models", additional_models)
       .Optional("spec_draft_length", spec_draft_length)
       .Optional("spec_tree_width", spec_tree_width)
       .Optional("tensor_parallel_shards", tensor_parallel_shards)

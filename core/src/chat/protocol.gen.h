@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6911e7a50572d
+// Schema hash: 30f2642a6fab7068
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "50f6911e7a50572d";
+inline constexpr char kSchemaHash[] = "30f2642a6fab7068";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -704,8 +704,10 @@ wire::Words WireWords(PrefixCacheMode);
 enum class SpeculativeMode {
   // Not at all.
   kDisable,
-  // By a smaller model.
+  // By a smaller model, the one in `additional_models`.
   kSmallDraft,
+  // By what followed the last tokens when they came before.
+  kPromptLookup,
   // By an EAGLE head on the model's hidden states.
   kEagle,
   // By Medusa heads on the model's hidden states.
@@ -753,6 +755,9 @@ struct EngineConfig {
   std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
   // How tokens are drafted ahead. Absent: `disable`.
   std::optional<SpeculativeMode> speculative_mode;
+  // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
+  // `MODEL,LIBRARY`.
+  std::optional<std::vector<std::string>> additional_models;
   // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
   // least 0. Unit: tokens.
   std::optional<int64_t> spec_draft_length;

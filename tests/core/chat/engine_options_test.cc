@@ -96,9 +96,8 @@ TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {
 
 TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"speculative_mode", "\"eagle\""}, {"prefix_cache_mode", "\"radix\""},
-      {"tensor_parallel_shards", "2"},   {"pipeline_parallel_stages", "2"},
-      {"sliding_window_size", "1024"},   {"spec_draft_length", "2"},
+      {"prefix_cache_mode", "\"radix\""}, {"tensor_parallel_shards", "2"},
+      {"pipeline_parallel_stages", "2"},  {"sliding_window_size", "1024"},
       {"max_history_size", "4"},
   };
   for (const auto& [name, value] : cases) {

@@ -40,6 +40,8 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "prefill_chunk_size": int,
     "max_history_size": int,
     "gpu_memory_utilization": _number,
+    "speculative_mode": str,
+    "additional_models": lambda text: [text],  # one; its library may follow a comma
     "spec_draft_length": int,
     "spec_tree_width": int,
     "prefix_cache_mode": str,
