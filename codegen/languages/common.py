@@ -94,7 +94,12 @@ def _range(limits: ir.Limits) -> str:
 
 
 def _bound(words: str, bound: float | None) -> str:
-    return "" if bound is None else f"{words} {bound:g}"
+    return "" if bound is None else f"{words} {number(bound)}"
+
+
+def number(value: float) -> str:
+    """All its digits: 2147483647, 0.85."""
+    return str(int(value)) if value == int(value) else repr(value)
 
 
 def _count(word: str, limits: ir.Limits) -> str:
@@ -107,7 +112,7 @@ def _count(word: str, limits: ir.Limits) -> str:
 def _show(default: bool | int | float | str) -> str:
     if isinstance(default, bool):
         return "true" if default else "false"
-    return f"`{default}`" if isinstance(default, str) else f"{default:g}"
+    return f"`{default}`" if isinstance(default, str) else number(default)
 
 
 def by_name(protocol: ir.Protocol) -> Mapping[str, ir.Declaration]:

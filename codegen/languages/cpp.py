@@ -282,7 +282,9 @@ def _limits(type_: ir.Type) -> str:
     if isinstance(type_, ir.ListOf):
         _refuse_nested(type_.item)
         calls += [("MinItems", type_.limits.min_length), ("MaxItems", type_.limits.max_length)]
-    chain = "".join(f".{name}({bound:g})" for name, bound in calls if bound is not None)
+    chain = "".join(
+        f".{name}({common.number(bound)})" for name, bound in calls if bound is not None
+    )
     return f"wire::Limits(){chain}" if chain else ""
 
 

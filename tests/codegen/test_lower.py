@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 import small_schema
 from codegen import ir
+from codegen.languages import common
 from codegen.lower import SchemaError, lower
 from codegen.schema import PROTOCOL
 from codegen.schema.base import Case, ClosedEnum, Model, OneOf, ProtocolRoots, field
@@ -159,3 +160,9 @@ def test_hash_is_of_what_crosses_the_wire() -> None:
         protocol.schema_hash()
     )
     assert replace(protocol, declarations=(opened, *rest)).schema_hash() != protocol.schema_hash()
+
+
+def test_bounds_and_defaults_keep_all_their_digits() -> None:
+    """2147483647 was once written as 2.14748e+09."""
+    for value, text in ((2147483647, "2147483647"), (1e6, "1000000"), (0.1234567, "0.1234567")):
+        assert common.number(value) == text

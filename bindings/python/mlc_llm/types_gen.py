@@ -579,7 +579,7 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     timeout_ms: int | None
     """The answer must be complete this long after the request came in; else it ends with the
     error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least
-    1 and at most 2.14748e+09. Unit: milliseconds.
+    1 and at most 2147483647. Unit: milliseconds.
     """
 
     usage_extra: bool | None
@@ -832,7 +832,7 @@ class EngineConfigParam(TypedDict, total=False):
 
     max_queued_requests: int | None
     """How many requests may wait for their turn; more are refused with the error `queue_full`.
-    Absent: 1024. Range: at least 1 and at most 1e+06.
+    Absent: 1024. Range: at least 1 and at most 1000000.
     """
 
     enable_tracing: bool | None
@@ -923,7 +923,7 @@ class EngineConfig(_Config):
 
     max_queued_requests: int | None = None
     """How many requests may wait for their turn; more are refused with the error `queue_full`.
-    Absent: 1024. Range: at least 1 and at most 1e+06.
+    Absent: 1024. Range: at least 1 and at most 1000000.
     """
 
     enable_tracing: bool | None = None

@@ -543,7 +543,7 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
-  reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2.14748e+09));
+  reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
   reader.Optional("usage_extra", &out.usage_extra);
   reader.Optional("debug_config", &out.debug_config);
   reader.Optional("metadata", &out.metadata);
@@ -845,7 +845,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(1));
   reader.Optional("prefill_mode", &out.prefill_mode);
   reader.Optional("max_queued_requests", &out.max_queued_requests,
-                  wire::Limits().AtLeast(1).AtMost(1e+06));
+                  wire::Limits().AtLeast(1).AtMost(1000000));
   reader.Optional("enable_tracing", &out.enable_tracing);
   reader.Optional("max_history_size", &out.max_history_size, wire::Limits().AtLeast(1));
   reader.Optional("prefix_cache_mode", &out.prefix_cache_mode);

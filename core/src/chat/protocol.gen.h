@@ -500,7 +500,7 @@ struct ChatCompletionRequest {
   std::optional<int64_t> priority;
   // The answer must be complete this long after the request came in; else it ends with the error
   // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
-  // most 2.14748e+09. Unit: milliseconds.
+  // most 2147483647. Unit: milliseconds.
   std::optional<int64_t> timeout_ms;
   // Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: false. An
   // extension of this engine.
@@ -741,7 +741,7 @@ struct EngineConfig {
   // How prompts are taken in beside running answers. Absent: `hybrid`.
   std::optional<PrefillMode> prefill_mode;
   // How many requests may wait for their turn; more are refused with the error `queue_full`.
-  // Absent: 1024. Range: at least 1 and at most 1e+06.
+  // Absent: 1024. Range: at least 1 and at most 1000000.
   std::optional<int64_t> max_queued_requests;
   // Whether the engine records what it does for the route `trace`, in Chrome's trace format.
   // Absent: false.

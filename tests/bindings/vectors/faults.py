@@ -4,110 +4,183 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from codegen import ir
+from codegen.languages.common import number
 from expect import member
 from samples import Samples
 
-Fault = tuple[str, str, str, str]  # name, body, param, code
-
-WRONG = {"bool": ["yes"], "int": "many", "float": "much", "string": {"not": "text"}}
+WRONG: dict[str, Any] = {"bool": ["yes"], "int": "many", "float": "much", "string": {"not": "text"}}
 NUMBER = {"int": "integer", "float": "decimal"}
+A_SCALAR = {"bool": "a boolean", "int": "an integer", "float": "a number", "string": "a string"}
+A_JSON = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 
 
-def schema_faults(protocol: ir.Protocol, route: str, request: str) -> Iterator[Fault]:
-    """One fault for each rule of the request's fields."""
+@dataclass(frozen=True)
+class Fault:
+    """A value that breaks a rule at `param`, and the words for it."""
+
+    label: str
+    value: Any
+    param: str
+    code: str
+    message: str
+
+    def within(self, label: str, value: Any) -> Fault:
+        """The same fault as part of a larger value."""
+        return Fault(f"{label} {self.label}", value, self.param, self.code, self.message)
+
+
+def missing(label: str, value: Any, path: str) -> Fault:
+    message = f"Missing required parameter: '{path}'."
+    return Fault(label, value, path, "missing_required_parameter", message)
+
+
+def wrong_type(label: str, value: Any, path: str, expected: str) -> Fault:
+    message = (
+        f"Invalid type for '{path}': expected {expected}, but got {A_JSON[type(value)]} instead."
+    )
+    return Fault(label, value, path, "invalid_type", message)
+
+
+def other_word(label: str, value: Any, path: str, word: str, words: list[str]) -> Fault:
+    quoted = [f"'{w}'" for w in words]
+    supported = " and ".join(quoted)
+    if len(words) > 2:
+        supported = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
+    message = f"Invalid value for '{path}': '{word}'. Supported values are: {supported}."
+    return Fault(label, value, path, "invalid_value", message)
+
+
+def out_of_range(value: float, path: str, kind: str, relation: str, bound: float) -> Fault:
+    above = relation.startswith("<")
+    side, word = ("above_max", "above maximum") if above else ("below_min", "below minimum")
+    message = (
+        f"Invalid '{path}': {kind} {word} value. Expected a value {relation} {number(bound)}, "
+        f"but got {json.dumps(value)} instead."
+    )
+    return Fault("too high" if above else "too low", value, path, f"{kind}_{side}_value", message)
+
+
+def schema_faults(protocol: ir.Protocol, request: str) -> Iterator[Fault]:
+    """One fault for each rule of the request's fields; the values are whole requests."""
     struct = protocol.find(request)
     assert isinstance(struct, ir.Struct)
-    samples = Samples(protocol, newer=False)
-    base = samples.minimal(struct)
+    base = Samples(protocol, newer=False).minimal(struct)
     for item in struct.fields:
         if item.required:
-            body = {key: value for key, value in base.items() if key != item.name}
-            yield f"{item.name} missing", json.dumps(body), item.name, "missing_required_parameter"
-        for label, value, path, code in _of_type(protocol, item.type, item.name):
-            yield f"{item.name} {label}", json.dumps({**base, item.name: value}), path, code
+            less = {key: value for key, value in base.items() if key != item.name}
+            yield missing(f"{item.name} missing", less, item.name)
+        for fault in _of_type(protocol, item.type, item.name):
+            yield fault.within(item.name, {**base, item.name: fault.value})
 
 
-def _of_type(
-    protocol: ir.Protocol, type_: ir.Type, path: str
-) -> Iterator[tuple[str, Any, str, str]]:
+def _of_type(protocol: ir.Protocol, type_: ir.Type, path: str) -> Iterator[Fault]:
     if isinstance(type_, ir.Scalar):
         yield from _of_scalar(type_, path)
     elif isinstance(type_, ir.ListOf):
-        yield "is no list", 3, path, "invalid_type"
-        yield from _of_length("array", type_.limits, path, lambda n: [_item(protocol, type_)] * n)
+        item = Samples(protocol, newer=False).basic(type_.item)
+        yield wrong_type("is no list", 3, path, "an array")
+        yield from _of_length("array", type_.limits, path, lambda count: [item] * count)
     elif isinstance(type_, ir.MapOf):
-        yield "is no map", [], path, "invalid_type"
-        for label, value, at, code in _of_type(protocol, type_.value, member(path, "1")):
-            yield f"value {label}", {"1": value}, at, code
-        if type_.key == "int":
-            yield "key", {"x": 1}, member(path, "x"), "invalid_value"
-            yield "negative key", {"-1": 1}, member(path, "-1"), "invalid_value"
+        yield from _of_map(protocol, type_, path)
     elif isinstance(type_, ir.Raw) and type_.object_only:
-        yield "is no object", [1], path, "invalid_type"
+        yield wrong_type("is no object", [1], path, "an object")
     elif isinstance(type_, ir.Ref):
         yield from _of_declaration(protocol, protocol.find(type_.name), path)
 
 
-def _of_declaration(
-    protocol: ir.Protocol, target: ir.Declaration, path: str
-) -> Iterator[tuple[str, Any, str, str]]:
+def _of_map(protocol: ir.Protocol, type_: ir.MapOf, path: str) -> Iterator[Fault]:
+    yield wrong_type("is no map", [], path, "an object")
+    for fault in _of_type(protocol, type_.value, member(path, "1")):
+        yield fault.within("value", {"1": fault.value})
+    for key in ("x", "-1") if type_.key == "int" else ():
+        message = (
+            f"Invalid key in '{path}': expected a non-negative integer, but got '{key}' instead."
+        )
+        yield Fault(f"key {key}", {key: 1}, member(path, key), "invalid_value", message)
+
+
+def _of_declaration(protocol: ir.Protocol, target: ir.Declaration, path: str) -> Iterator[Fault]:
     if isinstance(target, ir.Enum):
-        yield "is no word", 3, path, "invalid_type"
+        yield wrong_type("is no word", 3, path, "a string")
         if not target.open:
-            yield "other word", "no such word", path, "invalid_value"
+            words, other = [value.wire for value in target.values], "no such word"
+            yield other_word("other word", other, path, other, words)
     elif isinstance(target, ir.Union):
-        yield "is nothing of it", True, path, "invalid_type"
-        if target.discriminator:
-            at = member(path, target.discriminator)
-            yield "has no tag", {}, at, "missing_required_parameter"
-            yield "other tag", {target.discriminator: "no such tag"}, at, "invalid_value"
+        yield from _of_union(target, path)
     else:
-        yield "is no object", "text", path, "invalid_type"
+        yield wrong_type("is no object", "text", path, "an object")
         minimal = Samples(protocol, newer=False).minimal(target)
         for item in target.fields:
             at = member(path, item.name)
             if item.required:
                 less = {key: value for key, value in minimal.items() if key != item.name}
-                yield f"{item.name} missing", less, at, "missing_required_parameter"
+                yield missing(f"{item.name} missing", less, at)
             if isinstance(item.type, ir.Scalar):
-                for label, value, where, code in _of_scalar(item.type, at):
-                    yield f"{item.name} {label}", {**minimal, item.name: value}, where, code
+                for fault in _of_scalar(item.type, at):
+                    yield fault.within(item.name, {**minimal, item.name: fault.value})
 
 
-def _of_scalar(type_: ir.Scalar, path: str) -> Iterator[tuple[str, Any, str, str]]:
-    yield "wrong type", WRONG[type_.kind], path, "invalid_type"
+def _of_union(target: ir.Union, path: str) -> Iterator[Fault]:
+    if target.discriminator is None:
+        phrases = [
+            f"{'an' if v.json_type[0] in 'aeiou' else 'a'} {v.json_type}" for v in target.variants
+        ]
+        yield wrong_type("is nothing of it", True, path, "one of " + " or ".join(phrases))
+        return
+    at, other = member(path, target.discriminator), "no such tag"
+    tags = [variant.tag or "" for variant in target.variants]
+    yield wrong_type("is nothing of it", True, path, "an object")
+    yield missing("has no tag", {}, at)
+    yield other_word("other tag", {target.discriminator: other}, at, other, tags)
+
+
+def _of_scalar(type_: ir.Scalar, path: str) -> Iterator[Fault]:
+    yield wrong_type("wrong type", WRONG[type_.kind], path, A_SCALAR[type_.kind])
     limits = type_.limits
     if type_.kind == "string":
         yield from _of_length("string", limits, path, lambda count: "\u00e9" * count)
-    if type_.kind in NUMBER:
-        kind = NUMBER[type_.kind]
-        low = limits.ge if limits.ge is not None else limits.gt
-        high = limits.le if limits.le is not None else limits.lt
-        if low is not None:
-            value = low if limits.gt is not None else low - 1
-            yield "too low", value, path, f"{kind}_below_min_value"
-        if high is not None:
-            value = high if limits.lt is not None else high + 1
-            yield "too high", value, path, f"{kind}_above_max_value"
+    if type_.kind not in NUMBER:
+        return
+    kind = NUMBER[type_.kind]
+    for bound, relation, step in (
+        (limits.ge, ">=", -1),
+        (limits.gt, ">", 0),
+        (limits.le, "<=", 1),
+        (limits.lt, "<", 0),
+    ):
+        if bound is not None:
+            yield out_of_range(bound + step, path, kind, relation, bound)
 
 
-def _of_length(
-    kind: str, limits: ir.Limits, path: str, make: Any
-) -> Iterator[tuple[str, Any, str, str]]:
-    if limits.min_length:
-        few = limits.min_length - 1
-        yield (
-            "too short",
-            make(few),
-            path,
-            (f"empty_{kind}" if few == 0 else f"{kind}_below_min_length"),
+def _of_length(kind: str, limits: ir.Limits, path: str, make: Any) -> Iterator[Fault]:
+    for bound, count, side, word in (
+        (limits.min_length, (limits.min_length or 0) - 1, "below_min", "short"),
+        (limits.max_length, (limits.max_length or 0) + 1, "above_max", "long"),
+    ):
+        if not bound:
+            continue
+        a_kind = f"an {kind}" if kind == "array" else f"a {kind}"
+        limit = "minimum" if word == "short" else "maximum"
+        message = (
+            f"Invalid '{path}': {kind} too {word}. Expected {a_kind} with {limit} length {bound}, "
+            f"but got {a_kind} with length {count} instead."
         )
-    if limits.max_length is not None:
-        yield "too long", make(limits.max_length + 1), path, f"{kind}_above_max_length"
-
-
-def _item(protocol: ir.Protocol, type_: ir.ListOf) -> Any:
-    return Samples(protocol, newer=False).basic(type_.item)
+        code = f"{kind}_{side}_length"
+        if count == 0:
+            message = (
+                f"Invalid '{path}': empty {kind}. Expected {a_kind} with minimum length {bound}, "
+                f"but got an empty {kind} instead."
+            )
+            code = f"empty_{kind}"
+        yield Fault(f"too {word}", make(count), path, code, message)

@@ -1,16 +1,15 @@
 """Writes the conformance vectors: from the schema, and from what is written in by_hand.py.
 
-Usage: python tests/bindings/vectors/make.py [--check]
+Usage: python tests/bindings/vectors/make.py [--check] [--record]
 
-What must come out follows from the schema (expect.py, faults.py), not from a binding. Only the
-words of an error's message and the fake model's answers are taken down from the core; an error's
-type, param and code are not.
+What must come out follows from the schema (expect.py, faults.py), not from a binding, and needs no
+core; `./dev gen` writes it. Only `--record` asks the core: for the messages of the faults that are
+written by hand (not their type, param and code) and for the fake model's answers.
 """
 
 from __future__ import annotations
 
 import json
-import queue
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 CASES = HERE / "cases"
-FAKE_MODEL = ROOT / "tests" / "fixtures" / "fake-model"
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 import by_hand  # noqa: E402
@@ -27,40 +25,10 @@ from codegen import ir  # noqa: E402
 from codegen.lower import lower  # noqa: E402
 from codegen.schema import PROTOCOL  # noqa: E402
 from expect import expectation  # noqa: E402
-from faults import WRONG, schema_faults  # noqa: E402
+from faults import WRONG, Fault, schema_faults  # noqa: E402
 from samples import Samples  # noqa: E402
 
-from mlc_llm import _core  # noqa: E402
-
 Case = dict[str, Any]
-
-
-class Core:
-    """An engine with the fake model, asked through the C ABI."""
-
-    def __init__(self) -> None:
-        config = {"mode": "local", "max_num_sequence": 16, "prefix_cache_mode": "disable"}
-        self._engine = _core.Engine(json.dumps(config))
-        self._engine.load(json.dumps({"model": str(FAKE_MODEL), "device": "fake"}))
-
-    def refusal(self, route: str, body: str) -> tuple[str, str, str]:
-        """The message, param and reason with which `body` is refused."""
-        try:
-            self._engine.submit(route, body, lambda kind, text: None)
-        except _core.CoreError as error:
-            return error.args[1:]
-        raise AssertionError(f"{route}: is not refused: {body[:200]}")
-
-    def answer(self, request: Case) -> Case:
-        events: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
-        self._engine.submit(
-            "chat.completions",
-            json.dumps({**request, "stream": False}),
-            lambda kind, text: events.put((kind, text)),
-        )
-        kind, text = events.get()
-        assert kind == _core.EVENT_RESULT, text
-        return json.loads(text)
 
 
 def value_case(protocol: ir.Protocol, name: str, type_name: str, use: str, value: Any) -> Case:
@@ -95,21 +63,11 @@ def invalid_values(protocol: ir.Protocol) -> Iterator[Case]:
                 yield {**case, "use": "response", "json": value}
 
 
-def fault_case(
-    core: Core, name: str, route: str, body: str, param: str | None, code: str, family: str
-) -> Case:
-    message, got_param, got_code = core.refusal(route, body)
-    types = {"not_found": "not_found_error"}
-    error = {
-        "message": message,
-        "type": types.get(family, "invalid_request_error"),
-        "param": param,
-        "code": code,
-    }
-    if (got_param or None, got_code or "invalid_request") != (param, code):
-        print(f"differs from the core: {name}: {error}, core: {got_param!r} {got_code!r}")
-    case = {"name": name, "kind": "fault", "route": route, "body": body}
-    return {**case, "error": error, "family": family}
+def schema_fault(fault: Fault) -> Case:
+    case = {"name": f"fault: {fault.label}", "kind": "fault", "route": by_hand.BAD}
+    error = {"message": fault.message, "type": "invalid_request_error", "param": fault.param}
+    error["code"] = fault.code
+    return {**case, "body": json.dumps(fault.value), "error": error, "family": "invalid_request"}
 
 
 def stream_case(protocol: ir.Protocol, name: str, chunks: list[Any]) -> Case:
@@ -150,16 +108,6 @@ def _add_piece(calls: list[Case], piece: Case) -> None:
     call["arguments"] += function.get("arguments") or ""
 
 
-def answer_case(core: Core, name: str, request: Case) -> Case:
-    answer = core.answer(request)
-    case = {"name": f"answer: {name}", "kind": "answer", "type": by_hand.REQUEST}
-    texts = {str(c["index"]): c["message"]["content"] for c in answer["choices"]}
-    reasons = {str(c["index"]): c["finish_reason"] for c in answer["choices"]}
-    counts = ("prompt_tokens", "completion_tokens", "total_tokens")
-    usage = {key: answer["usage"][key] for key in counts}
-    return {**case, "json": request, "texts": texts, "finish_reasons": reasons, "usage": usage}
-
-
 def hand_errors() -> Iterator[Case]:
     for name, message, type_, param, code, family in by_hand.ERRORS:
         error = {"message": message, "type": type_, "param": param, "code": code}
@@ -173,42 +121,44 @@ def build_case(protocol: ir.Protocol, name: str, type_name: str, value: Any) -> 
     return {**case, "json": expected.canonical, "ignore": expected.ignore}
 
 
-def all_files() -> dict[str, list[Case]]:
-    protocol, core = lower(PROTOCOL), Core()
-    faults = schema_faults(protocol, "chat.completions", by_hand.REQUEST)
-    return {
+def all_files(record: bool) -> dict[str, list[Case]]:
+    protocol = lower(PROTOCOL)
+    files = {
         "gen_requests": list(schema_values(protocol, "request")),
         "gen_answers": list(schema_values(protocol, "response")),
         "gen_invalid": list(invalid_values(protocol)),
-        "gen_faults": [
-            fault_case(core, f"fault: {name}", by_hand.BAD, body, param, code, "invalid_request")
-            for name, body, param, code in faults
-        ],
+        "gen_faults": [schema_fault(f) for f in schema_faults(protocol, by_hand.REQUEST)],
         "values": [
             value_case(protocol, f"value: {name}", type_name, use, value)
             for name, type_name, use, value in by_hand.VALUES
         ],
         "streams": [stream_case(protocol, name, chunks) for name, chunks in by_hand.STREAMS],
         "errors": list(hand_errors()),
-        "faults": [fault_case(core, f"refused: {f[0]}", *f[1:]) for f in by_hand.FAULTS],
-        "answers": [answer_case(core, name, request) for name, request in by_hand.ANSWERS],
         "builds": [build_case(protocol, *build) for build in by_hand.BUILDS],
     }
+    if record:
+        import recorded
+
+        files |= recorded.files()
+    return files
 
 
 def main(arguments: list[str]) -> int:
-    stale, total = [], 0
+    stale = []
     CASES.mkdir(exist_ok=True)
-    for name, cases in all_files().items():
-        path, total = CASES / f"{name}.json", total + len(cases)
+    for name, cases in all_files("--record" in arguments).items():
+        path = CASES / f"{name}.json"
         lines = ",\n".join(json.dumps(case, ensure_ascii=True) for case in cases)
         text = f'{{"cases": [\n{lines}\n]}}\n'
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)
             if "--check" not in arguments:
                 path.write_text(text, encoding="utf-8")
-    print(f"{total} cases; {'stale' if '--check' in arguments else 'written'}: {stale}")
-    return 1 if stale and "--check" in arguments else 0
+                print(f"wrote tests/bindings/vectors/cases/{path.name}")
+    if stale and "--check" in arguments:
+        print(f"vectors: stale: {', '.join(stale)}; run `./dev gen`", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
