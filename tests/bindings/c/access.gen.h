@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6911e7a50572d
+// Schema hash: 30f2642a6fab7068
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -232,6 +232,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
   visit("speculative_mode", object.speculative_mode);
+  visit("additional_models", object.additional_models);
   visit("spec_draft_length", object.spec_draft_length);
   visit("spec_tree_width", object.spec_tree_width);
   visit("tensor_parallel_shards", object.tensor_parallel_shards);
