@@ -59,6 +59,10 @@ def check_distinct(where: str, names: list[str]) -> None:
         raise ValueError(f"{where}: names that clash: {sorted(names)}")
 
 
+def article(noun: str) -> str:
+    return ("an " if noun[0] in "aeiou" else "a ") + noun
+
+
 def field_doc(field: ir.Field) -> str:
     """The field's sentence, then what is known of its values."""
     leaf = leaf_limits(field.type)

@@ -150,7 +150,7 @@ class _Cpp:
             for variant in union.variants
         )
         common.check_distinct(union.names.name, [variant.accessor for variant in variants])
-        phrases = [_article(variant.json_type) for variant in union.variants]
+        phrases = [common.article(variant.json_type) for variant in union.variants]
         return UnionView(
             kind="union",
             name=self._name(union),
@@ -255,10 +255,6 @@ def _write_call(field: ir.Field) -> str:
     if field.always:
         return "Always"
     return "Optional" if field.optional else "Required"
-
-
-def _article(json_type: str) -> str:
-    return ("an " if json_type[0] in "aeiou" else "a ") + json_type
 
 
 def _test(variant: ir.Variant) -> str:

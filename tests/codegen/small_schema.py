@@ -130,6 +130,7 @@ class Question(Model):
     """What a call takes."""
 
     text: str = field("", "A default that is empty.")
+    subject: Anything | None = field(None, "A union that may be a text.")
 
 
 class Answer(Model):

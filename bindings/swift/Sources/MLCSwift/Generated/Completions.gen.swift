@@ -1,0 +1,310 @@
+// Generated from codegen/schema by `python -m codegen`. Do not edit.
+// Schema hash: 30f2642a6fab7068
+//
+// The `create`, `stream` and `complete` of each route. Their parameters are described where they
+// are kept: at the properties of the request.
+
+/// `ChatCompletions`: sends a ``ChatCompletionRequest``, which describes the parameters.
+public struct ChatCompletions: Sendable {
+    let channel: RequestChannel
+
+    /// Chunks in order. A failure does not throw: it is the last element, whose `error` says what
+    /// went wrong. Cancelling the task or leaving the loop ends the request. `stream` is here for
+    /// calls that name it; without it there is `complete`.
+    public func create(
+        messages: [ChatCompletionMessage],
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Bool = false,
+        top_logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int? = nil,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream: Bool = true,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        tools: [ChatCompletionTool]? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        max_completion_tokens: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
+        tool_choice: ToolChoice? = nil,
+        parallel_tool_calls: Bool = true,
+        reasoning_effort: ReasoningEffort? = nil,
+        chat_template_kwargs: JSONObject? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
+        usage_extra: Bool? = nil,
+        debug_config: DebugConfig? = nil,
+        metadata: [String: String]? = nil,
+        store: Bool? = nil,
+        service_tier: String? = nil,
+        modalities: [String]? = nil,
+        audio: JSONValue? = nil,
+        prediction: JSONValue? = nil,
+        web_search_options: JSONValue? = nil,
+        functions: JSONValue? = nil,
+        function_call: JSONValue? = nil
+    ) async -> AsyncStream<StreamElement<ChatCompletionChunk>> {
+        let request = ChatCompletionRequest(
+            messages: messages,
+            model: model,
+            frequency_penalty: frequency_penalty,
+            presence_penalty: presence_penalty,
+            logprobs: logprobs,
+            top_logprobs: top_logprobs,
+            logit_bias: logit_bias,
+            max_tokens: max_tokens,
+            n: n,
+            seed: seed,
+            stop: stop,
+            stream: stream,
+            stream_options: stream_options,
+            temperature: temperature,
+            top_p: top_p,
+            tools: tools,
+            user: user,
+            response_format: response_format,
+            max_completion_tokens: max_completion_tokens,
+            top_k: top_k,
+            min_p: min_p,
+            repetition_penalty: repetition_penalty,
+            tool_choice: tool_choice,
+            parallel_tool_calls: parallel_tool_calls,
+            reasoning_effort: reasoning_effort,
+            chat_template_kwargs: chat_template_kwargs,
+            priority: priority,
+            timeout_ms: timeout_ms,
+            usage_extra: usage_extra,
+            debug_config: debug_config,
+            metadata: metadata,
+            store: store,
+            service_tier: service_tier,
+            modalities: modalities,
+            audio: audio,
+            prediction: prediction,
+            web_search_options: web_search_options,
+            functions: functions,
+            function_call: function_call
+        )
+        guard stream else { return .failed(.needsStream("stream"), request) }
+        return await self.create(request)
+    }
+
+    /// Chunks in order; a failure throws an ``MLCError``. The request is sent when the first chunk
+    /// is asked for. Leaving the loop ends it; so does cancelling the task, and then the stream ends
+    /// without an error.
+    public func stream(
+        messages: [ChatCompletionMessage],
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Bool = false,
+        top_logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int? = nil,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        tools: [ChatCompletionTool]? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        max_completion_tokens: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
+        tool_choice: ToolChoice? = nil,
+        parallel_tool_calls: Bool = true,
+        reasoning_effort: ReasoningEffort? = nil,
+        chat_template_kwargs: JSONObject? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
+        usage_extra: Bool? = nil,
+        debug_config: DebugConfig? = nil,
+        metadata: [String: String]? = nil,
+        store: Bool? = nil,
+        service_tier: String? = nil,
+        modalities: [String]? = nil,
+        audio: JSONValue? = nil,
+        prediction: JSONValue? = nil,
+        web_search_options: JSONValue? = nil,
+        functions: JSONValue? = nil,
+        function_call: JSONValue? = nil
+    ) -> AsyncThrowingStream<ChatCompletionChunk, any Error> {
+        self.stream(
+            ChatCompletionRequest(
+                messages: messages,
+                model: model,
+                frequency_penalty: frequency_penalty,
+                presence_penalty: presence_penalty,
+                logprobs: logprobs,
+                top_logprobs: top_logprobs,
+                logit_bias: logit_bias,
+                max_tokens: max_tokens,
+                n: n,
+                seed: seed,
+                stop: stop,
+                stream_options: stream_options,
+                temperature: temperature,
+                top_p: top_p,
+                tools: tools,
+                user: user,
+                response_format: response_format,
+                max_completion_tokens: max_completion_tokens,
+                top_k: top_k,
+                min_p: min_p,
+                repetition_penalty: repetition_penalty,
+                tool_choice: tool_choice,
+                parallel_tool_calls: parallel_tool_calls,
+                reasoning_effort: reasoning_effort,
+                chat_template_kwargs: chat_template_kwargs,
+                priority: priority,
+                timeout_ms: timeout_ms,
+                usage_extra: usage_extra,
+                debug_config: debug_config,
+                metadata: metadata,
+                store: store,
+                service_tier: service_tier,
+                modalities: modalities,
+                audio: audio,
+                prediction: prediction,
+                web_search_options: web_search_options,
+                functions: functions,
+                function_call: function_call
+            ))
+    }
+
+    /// The whole answer; a failure throws an ``MLCError``. Cancelling the task ends the request with
+    /// a `CancellationError`.
+    public func complete(
+        messages: [ChatCompletionMessage],
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Bool = false,
+        top_logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int? = nil,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        tools: [ChatCompletionTool]? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        max_completion_tokens: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
+        tool_choice: ToolChoice? = nil,
+        parallel_tool_calls: Bool = true,
+        reasoning_effort: ReasoningEffort? = nil,
+        chat_template_kwargs: JSONObject? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
+        usage_extra: Bool? = nil,
+        debug_config: DebugConfig? = nil,
+        metadata: [String: String]? = nil,
+        store: Bool? = nil,
+        service_tier: String? = nil,
+        modalities: [String]? = nil,
+        audio: JSONValue? = nil,
+        prediction: JSONValue? = nil,
+        web_search_options: JSONValue? = nil,
+        functions: JSONValue? = nil,
+        function_call: JSONValue? = nil
+    ) async throws -> ChatCompletion {
+        try await self.complete(
+            ChatCompletionRequest(
+                messages: messages,
+                model: model,
+                frequency_penalty: frequency_penalty,
+                presence_penalty: presence_penalty,
+                logprobs: logprobs,
+                top_logprobs: top_logprobs,
+                logit_bias: logit_bias,
+                max_tokens: max_tokens,
+                n: n,
+                seed: seed,
+                stop: stop,
+                stream_options: stream_options,
+                temperature: temperature,
+                top_p: top_p,
+                tools: tools,
+                user: user,
+                response_format: response_format,
+                max_completion_tokens: max_completion_tokens,
+                top_k: top_k,
+                min_p: min_p,
+                repetition_penalty: repetition_penalty,
+                tool_choice: tool_choice,
+                parallel_tool_calls: parallel_tool_calls,
+                reasoning_effort: reasoning_effort,
+                chat_template_kwargs: chat_template_kwargs,
+                priority: priority,
+                timeout_ms: timeout_ms,
+                usage_extra: usage_extra,
+                debug_config: debug_config,
+                metadata: metadata,
+                store: store,
+                service_tier: service_tier,
+                modalities: modalities,
+                audio: audio,
+                prediction: prediction,
+                web_search_options: web_search_options,
+                functions: functions,
+                function_call: function_call
+            ))
+    }
+
+    /// The same as `create(...)`, for a request that is made already.
+    public func create(
+        _ request: ChatCompletionRequest
+    ) async -> AsyncStream<StreamElement<ChatCompletionChunk>> {
+        var request = request
+        request.stream = true
+        return await self.channel.elements("chat.completions", request)
+    }
+
+    /// The same as `stream(...)`, for a request that is made already.
+    public func stream(
+        _ request: ChatCompletionRequest
+    ) -> AsyncThrowingStream<ChatCompletionChunk, any Error> {
+        var request = request
+        request.stream = true
+        return self.channel.chunks("chat.completions", request)
+    }
+
+    /// The same as `complete(...)`, for a request that is made already.
+    public func complete(_ request: ChatCompletionRequest) async throws -> ChatCompletion {
+        var request = request
+        request.stream = false
+        return try await self.channel.result("chat.completions", request)
+    }
+}
+
+extension MLCEngine {
+    /// `tokenize`: one answer, all at once; a failure throws an ``MLCError``.
+    public func tokenize(_ request: TokenizeRequest) async throws -> TokenizeResponse {
+        try await self.channel.result("tokenize", request)
+    }
+    /// `detokenize`: one answer, all at once; a failure throws an ``MLCError``.
+    public func detokenize(_ request: DetokenizeRequest) async throws -> DetokenizeResponse {
+        try await self.channel.result("detokenize", request)
+    }
+    /// `render`: one answer, all at once; a failure throws an ``MLCError``.
+    public func render(_ request: ChatCompletionRequest) async throws -> RenderResponse {
+        try await self.channel.result("render", request)
+    }
+}

@@ -1,0 +1,385 @@
+"""Swift: structs and enums that are `Codable, Sendable`, and the `create` of each route."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codegen import ir
+from codegen.languages import common
+
+# Words that backticks turn into a name; the name on the wire stays as it is.
+KEYWORDS = frozenset(
+    """
+    Any actor as associatedtype async await break case catch class continue default defer deinit do
+    each else enum extension fallthrough false fileprivate for func guard if import in indirect
+    infix init inout internal is let macro mutating nil nonisolated nonmutating open operator
+    optional override package postfix precedencegroup prefix private protocol public repeat rethrows
+    return self Self some static struct subscript super switch throw throws true try typealias var
+    where while
+    """.split()
+)
+# Names that stay taken even in backticks, by the language or by what every generated type has. They
+# get an underscore.
+TAKEN_MEMBERS = frozenset("Protocol Type hashValue init jsonText jsonValue self".split())
+# `.none` of an optional enum would be nil.
+TAKEN_CASES = TAKEN_MEMBERS | frozenset("allKnown description none rawValue some unknown".split())
+# Types of the language and of the binding's own, which the protocol's stand beside.
+TAKEN_TYPES = (
+    "Any", "Array", "AsyncStream", "AsyncThrowingStream", "Bool", "Character", "Chat", "Decoder",
+    "Dictionary", "Double", "Encoder", "Error", "Float", "Int", "JSONObject", "JSONValue",
+    "MLCEngine", "MLCError", "Never", "Optional", "Protocol", "Result", "Self", "Set",
+    "StreamElement", "String", "Substring", "Task", "Type", "Void", "WireEnum", "WireFault",
+    "WireObject", "WireReader", "WireValue", "WireWriter",
+)  # fmt: skip
+# Swift's arguments have an order. These come first, in the order of MLC-LLM's function, so that
+# calls written for it compile.
+MLC_LLM_ORDER = (
+    "messages", "model", "frequency_penalty", "presence_penalty", "logprobs", "top_logprobs",
+    "logit_bias", "max_tokens", "n", "seed", "stop", "stream", "stream_options", "temperature",
+    "top_p", "tools", "user", "response_format",
+)  # fmt: skip
+FOLDER = "bindings/swift/Sources/MLCSwift/Generated"
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class ParameterView:
+    """Of a function: `name: type` with ` = default`, and what is handed on for it."""
+
+    name: str
+    declaration: str
+    value: str
+
+
+@dataclass(frozen=True)
+class PropertyView:
+    """`declaration` is what follows `public`; a constant has its value and no parameter."""
+
+    name: str
+    declaration: str
+    doc: str
+    read: str
+    write: str
+    constant: bool
+
+
+@dataclass(frozen=True)
+class StructView:
+    """`texts`: a second initializer, which takes texts where there is a union with one; or none.
+
+    `known`: the keys, as literals, of an object that refuses all others; else "".
+    """
+
+    kind: str
+    name: str
+    doc: str
+    properties: tuple[PropertyView, ...]
+    parameters: tuple[ParameterView, ...]
+    texts: tuple[ParameterView, ...]
+    known: str
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """`payload` and `test` are a union's: its value's type and the pattern of its tag or type."""
+
+    name: str
+    wire: str
+    doc: str
+    payload: str = ""
+    test: str = ""
+
+
+@dataclass(frozen=True)
+class EnumView:
+    kind: str
+    name: str
+    doc: str
+    cases: tuple[CaseView, ...]
+
+
+@dataclass(frozen=True)
+class LiteralView:
+    """A kind of literal that makes a value of a union."""
+
+    protocol: str
+    parameter: str
+    value: str
+
+
+@dataclass(frozen=True)
+class UnionView:
+    """`discriminator`: a literal, or "" when the JSON type tells; `expected`: for a message."""
+
+    kind: str
+    name: str
+    doc: str
+    cases: tuple[CaseView, ...]
+    discriminator: str
+    expected: str
+    literals: tuple[LiteralView, ...]
+
+
+@dataclass(frozen=True)
+class RouteView:
+    """`parameters` are the request's without `stream_field`."""
+
+    route: str
+    class_name: str
+    request: str
+    response: str
+    chunk: str
+    stream_field: str
+    stream_doc: str
+    create: tuple[ParameterView, ...]
+    parameters: tuple[ParameterView, ...]
+
+
+@dataclass(frozen=True)
+class CallView:
+    """A route that gives one answer, as a function of the engine's."""
+
+    route: str
+    name: str
+    request: str
+    response: str
+
+
+def generate(protocol: ir.Protocol) -> dict[str, str]:
+    """The files by their path in the repository."""
+    language = _Swift(protocol, common.by_name(protocol))
+    views = [language.view(d) for d in protocol.declarations]
+    routes = [language.route(route) for route in protocol.routes]
+    calls = [language.call(call) for call in protocol.calls]
+    common.check_distinct("Swift functions", [call.name for call in calls])
+    names = [*(view.name for view in views), *(route.class_name for route in routes)]
+    common.check_distinct("Swift types", [*TAKEN_TYPES, *names])
+    stamp = common.stamp(protocol)
+    return {
+        f"{FOLDER}/Types.gen.swift": common.render(
+            "swift/types.swift.j2", stamp=stamp, declarations=views
+        ),
+        f"{FOLDER}/Completions.gen.swift": common.render(
+            "swift/completions.swift.j2", stamp=stamp, routes=routes, calls=calls
+        ),
+    }
+
+
+@dataclass(frozen=True)
+class _Swift:
+    protocol: ir.Protocol
+    declarations: Mapping[str, ir.Declaration]
+
+    def view(self, declaration: ir.Declaration) -> StructView | EnumView | UnionView:
+        if isinstance(declaration, ir.Struct):
+            return self._struct(declaration)
+        if isinstance(declaration, ir.Enum):
+            return self._enum(declaration)
+        return self._union(declaration)
+
+    def route(self, route: ir.Route) -> RouteView:
+        request = self.declarations[route.request]
+        assert isinstance(request, ir.Struct)
+        stream = next(f for f in request.fields if f.name == route.stream_field)
+        create = self._parameters(request)
+        return RouteView(
+            route=_literal(route.name),
+            class_name=common.pascal_case(route.name),
+            request=self._name(request),
+            response=self._name(self.declarations[route.response]),
+            chunk=self._name(self.declarations[route.chunk]),
+            stream_field=_member(route.stream_field),
+            stream_doc=stream.description,
+            create=tuple(_streaming(p) if p.name == route.stream_field else p for p in create),
+            parameters=tuple(p for p in create if p.name != route.stream_field),
+        )
+
+    def call(self, call: ir.Call) -> CallView:
+        return CallView(
+            route=_literal(call.name),
+            name=_case(call.name),
+            request=self._name(self.declarations[call.request]),
+            response=self._name(self.declarations[call.response]),
+        )
+
+    def _name(self, declaration: ir.Declaration) -> str:
+        return declaration.names.in_language("swift")
+
+    def _struct(self, struct: ir.Struct) -> StructView:
+        names = [_member(field.name) for field in struct.fields]
+        common.check_distinct(struct.names.name, names)
+        parameters = self._parameters(struct)
+        texts = self._parameters(struct, texts=True)
+        is_request = struct.names.name in {route.request for route in self.protocol.routes}
+        return StructView(
+            kind="struct",
+            name=self._name(struct),
+            doc=_doc(struct.description),
+            properties=tuple(self._property(field) for field in struct.fields),
+            parameters=parameters,
+            texts=() if texts == parameters or is_request else texts,
+            known=", ".join(_literal(f.name) for f in struct.fields) if struct.closed else "",
+        )
+
+    def _property(self, field: ir.Field) -> PropertyView:
+        name, key = _member(field.name), _literal(field.name)
+        doc = _doc(common.field_doc(field), indent="    ")
+        if isinstance(field.type, ir.Const):
+            value = _literal(field.type.value)
+            call = f"constant({key}, {value})"
+            declared = f"let {name} = {value}"
+            return PropertyView(name, declared, doc, call, call, constant=True)
+        if field.optional:
+            read = f"optional({key})"
+        elif field.required:
+            read = f"required({key})"
+        else:
+            read = f"defaulted({key}, {self._default(field)})"
+        write = "always" if field.always else "optional" if field.optional else "required"
+        return PropertyView(
+            name=name,
+            declaration=f"var {name}: {self._declared_type(field)}",
+            doc=doc,
+            read=read,
+            write=f"{write}({key}, self.{name})",
+            constant=False,
+        )
+
+    def _parameters(self, struct: ir.Struct, *, texts: bool = False) -> tuple[ParameterView, ...]:
+        """Of the initializer. With `texts`, a text is taken for a union that may hold one."""
+        fields = [f for f in struct.fields if not isinstance(f.type, ir.Const)]
+        if struct.names.name in {route.request for route in self.protocol.routes}:
+            fields.sort(key=_rank)
+        return tuple(self._text(f) if texts else self._parameter(f) for f in fields)
+
+    def _parameter(self, field: ir.Field) -> ParameterView:
+        name = _member(field.name)
+        default = "" if field.required else f" = {self._default(field)}"
+        return ParameterView(name, f"{name}: {self._declared_type(field)}{default}", name)
+
+    def _text(self, field: ir.Field) -> ParameterView:
+        union = self.declarations[field.type.name] if isinstance(field.type, ir.Ref) else None
+        if isinstance(union, ir.Union):
+            for variant in union.variants:
+                if isinstance(variant.type, ir.Scalar) and variant.type.kind == "string":
+                    name = _member(field.name)
+                    return ParameterView(name, f"{name}: String", f".{_case(variant.name)}({name})")
+        return self._parameter(field)
+
+    def _declared_type(self, field: ir.Field) -> str:
+        return self.type_of(field.type) + ("?" if field.optional else "")
+
+    def _default(self, field: ir.Field) -> str:
+        """The field's value when it is absent, as an expression."""
+        if field.default is None:
+            return "nil"
+        if isinstance(field.type, ir.Ref):
+            return f".{_case(str(field.default))}"
+        return _literal(field.default) if isinstance(field.default, str) else _number(field.default)
+
+    def _enum(self, enum: ir.Enum) -> EnumView:
+        cases = tuple(
+            CaseView(_case(v.wire), _literal(v.wire), _doc(v.description, indent="    "))
+            for v in enum.values
+        )
+        common.check_distinct(enum.names.name, [case.name for case in cases])
+        return EnumView("enum", self._name(enum), _doc(enum.description), cases)
+
+    def _union(self, union: ir.Union) -> UnionView:
+        cases = tuple(
+            CaseView(
+                name=_case(variant.name),
+                wire=_literal(variant.tag or ""),
+                doc="",
+                payload=self.type_of(variant.type),
+                test=_literal(variant.tag) if variant.tag else f".{variant.json_type}",
+            )
+            for variant in union.variants
+        )
+        common.check_distinct(union.names.name, [case.name for case in cases])
+        phrases = [common.article(variant.json_type) for variant in union.variants]
+        return UnionView(
+            kind="union",
+            name=self._name(union),
+            doc=_doc(union.description),
+            cases=cases,
+            discriminator=_literal(union.discriminator) if union.discriminator else "",
+            expected=_literal("one of " + " or ".join(phrases)),
+            literals=tuple(view for v in union.variants for view in self._literals(v)),
+        )
+
+    def _literals(self, variant: ir.Variant) -> tuple[LiteralView, ...]:
+        name = _case(variant.name)
+        if variant.tag is None and variant.json_type == "string":
+            value = "value"
+            if isinstance(variant.type, ir.Ref):
+                value = f"{self.type_of(variant.type)}(rawValue: value)"
+            protocol, parameter = "ExpressibleByStringInterpolation", "stringLiteral value: String"
+            text = LiteralView(protocol, parameter, f".{name}({value})")
+            return (text,)
+        if isinstance(variant.type, ir.ListOf):
+            item = self.type_of(variant.type.item)
+            array = LiteralView(
+                "ExpressibleByArrayLiteral", f"arrayLiteral value: {item}...", f".{name}(value)"
+            )
+            return (array,)
+        return ()
+
+    def type_of(self, type_: ir.Type) -> str:
+        if isinstance(type_, ir.Scalar):
+            scalars = {"bool": "Bool", "int": "Int", "float": "Double", "string": "String"}
+            return scalars[type_.kind]
+        if isinstance(type_, ir.Const):
+            return "String"
+        if isinstance(type_, ir.ListOf):
+            return f"[{self.type_of(type_.item)}]"
+        if isinstance(type_, ir.MapOf):
+            key = "Int" if type_.key == "int" else "String"
+            return f"[{key}: {self.type_of(type_.value)}]"
+        if isinstance(type_, ir.Raw):
+            return "JSONObject" if type_.object_only else "JSONValue"
+        return self._name(self.declarations[type_.name])
+
+
+def _streaming(parameter: ParameterView) -> ParameterView:
+    """The parameter by which `create`, which always streams, can be told so."""
+    return ParameterView(parameter.name, f"{parameter.name}: Bool = true", parameter.value)
+
+
+def _rank(field: ir.Field) -> int:
+    """Where a parameter stands: those of MLC-LLM's first, then the others as in the schema."""
+    known = field.name in MLC_LLM_ORDER
+    return MLC_LLM_ORDER.index(field.name) if known else len(MLC_LLM_ORDER)
+
+
+def _member(name: str, taken: frozenset[str] = TAKEN_MEMBERS) -> str:
+    """A wire name as a property: a keyword in backticks."""
+    identifier = common.escape(name, taken)
+    return f"`{identifier}`" if identifier in KEYWORDS else identifier
+
+
+def _case(word: str) -> str:
+    """A word as a case: `tool_calls` and `dark-red` as `toolCalls` and `darkRed`."""
+    name = common.pascal_case(word)
+    name = re.sub(r"^[A-Z]+?(?=[A-Z][a-z]|[^A-Z]|$)", lambda m: m[0].lower(), name)
+    return _member(name, TAKEN_CASES)
+
+
+def _literal(text: str) -> str:
+    quoted = json.dumps(text, ensure_ascii=False)
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\u([0-9a-f]{4})", r"\1\\u{\2}", quoted)
+
+
+def _number(value: bool | int | float) -> str:
+    return json.dumps(value)
+
+
+def _doc(text: str, indent: str = "") -> str:
+    """The lines of a comment behind its first `/// `, which stands at `indent`."""
+    width = WIDTH - len(indent) - len("/// ")
+    lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width) or [""]]
+    return "\n".join([lines[0], *(f"{indent}/// {line}".rstrip() for line in lines[1:])])
