@@ -1,0 +1,179 @@
+import CMLCLLM
+import Foundation
+
+/// The engine in the core. Every function of the C interface may be called from any thread.
+///
+/// It lives as long as somebody refers to it: a stream that is being read keeps it. Its end waits
+/// for the core's callbacks, which never hold it: they know the queue of their request alone.
+final class CoreEngine: @unchecked Sendable {
+    private let handle: OpaquePointer
+    // For calls that may take long: they must not block the threads that Swift's tasks share.
+    private let calls = DispatchQueue(label: "mlc-llm.calls", attributes: .concurrent)
+    private let lifeCalls = DispatchQueue(label: "mlc-llm.life")
+
+    init(config: EngineConfig) throws(MLCError) {
+        try Self.checkLibrary()
+        var handle: OpaquePointer?
+        let status = mlc_engine_create(try config.jsonText(), &handle)
+        if let error = MLCError(consuming: status) { throw error }
+        guard let handle else { throw MLCError(.internalError, "the core made no engine") }
+        self.handle = handle
+    }
+
+    deinit {
+        mlc_engine_destroy(self.handle)
+    }
+
+    /// A library that speaks another protocol is refused, not tried.
+    private static func checkLibrary() throws(MLCError) {
+        let hash = String(cString: mlc_schema_hash())
+        guard mlc_abi_version() == MLC_LLM_ABI_VERSION, hash == schemaHash else {
+            throw MLCError(
+                .unsupported,
+                "libmlc_llm \(String(cString: mlc_version())) (interface \(mlc_abi_version()), schema "
+                    + "\(hash)) is not of the same version as this binding (\(MLC_LLM_ABI_VERSION), "
+                    + "\(schemaHash)); take both from one release",
+                code: "version_mismatch")
+        }
+    }
+
+    private func check(_ call: (OpaquePointer) -> OpaquePointer?) throws(MLCError) {
+        if let error = MLCError(consuming: call(self.handle)) { throw error }
+    }
+
+    /// Loads a model. The task's cancellation ends it.
+    func load(_ model: ModelLoadRequest, progress: LoadProgress) async throws(MLCError) {
+        let text = try model.jsonText()
+        try await withTaskCancellationHandler { () async -> Result<Void, MLCError> in
+            await self.run(on: self.lifeCalls) { core throws(MLCError) in
+                let user = Unmanaged.passUnretained(progress).toOpaque()
+                try core.check { mlc_engine_load($0, text, reportProgress, user) }
+            }
+        } onCancel: {
+            progress.cancel()
+        }.get()
+    }
+
+    func unload() async throws(MLCError) {
+        try await self.run(on: self.lifeCalls) { core throws(MLCError) in
+            try core.check { mlc_engine_unload($0) }
+        }.get()
+    }
+
+    func reset() async throws(MLCError) {
+        try await self.run(on: self.lifeCalls) { core throws(MLCError) in
+            try core.check { mlc_engine_reset($0) }
+        }.get()
+    }
+
+    func metrics() async throws(MLCError) -> [UInt8] {
+        try await self.run(on: self.calls) { core throws(MLCError) in
+            try core.text { mlc_engine_metrics($0, $1) }
+        }.get()
+    }
+
+    func plan(_ model: ModelLoadRequest) async throws(MLCError) -> [UInt8] {
+        let request = try model.jsonText()
+        return try await self.run(on: self.calls) { core throws(MLCError) in
+            try core.text { mlc_engine_plan($0, request, $1) }
+        }.get()
+    }
+
+    /// The text that a call gives, which is freed.
+    private func text(
+        _ call: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> OpaquePointer?
+    ) throws(MLCError) -> [UInt8] {
+        var text: UnsafeMutablePointer<CChar>?
+        try self.check { call($0, &text) }
+        defer { mlc_string_free(text) }
+        return text.map { Array(String(cString: $0).utf8) } ?? []
+    }
+
+    func setPaused(_ paused: Bool) throws(MLCError) {
+        try self.check { paused ? mlc_engine_pause($0) : mlc_engine_resume($0) }
+    }
+
+    func trimMemory() throws(MLCError) {
+        try self.check { mlc_engine_trim_memory($0) }
+    }
+
+    /// Queues a request. The core renders and tokenizes it meanwhile, and may compile a grammar.
+    func submit(route: String, json: String) async throws(MLCError) -> RunningRequest {
+        try await self.run(on: self.calls) { core throws(MLCError) in
+            let events = EventQueue()
+            // Released by the last event, of which there is exactly one, or here when refused.
+            let user = Unmanaged.passRetained(events)
+            var id: UInt64 = 0
+            do throws(MLCError) {
+                try core.check {
+                    mlc_engine_submit(
+                        $0, route, json, json.utf8.count, nil, 0, takeEvent, user.toOpaque(), &id)
+                }
+            } catch {
+                user.release()
+                throw error
+            }
+            return RunningRequest(core: core, id: id, events: events)
+        }.get()
+    }
+
+    func abort(_ id: UInt64) {
+        mlc_status_free(mlc_engine_abort(self.handle, id))
+    }
+
+    private func run<T: Sendable>(
+        on queue: DispatchQueue, _ work: @escaping @Sendable (CoreEngine) throws(MLCError) -> T
+    ) async -> Result<T, MLCError> {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                do throws(MLCError) {
+                    continuation.resume(returning: .success(try work(self)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+    }
+}
+
+/// The caller's wish to see, and to end, a load.
+final class LoadProgress: Sendable {
+    private let report: (@Sendable (Double, String) -> Void)?
+    private let isCancelled = Locked(false)
+
+    init(_ report: (@Sendable (Double, String) -> Void)?) {
+        self.report = report
+    }
+
+    func cancel() {
+        self.isCancelled.with { $0 = true }
+    }
+
+    /// Whether to go on.
+    func step(_ fraction: Double, _ what: String) -> Bool {
+        self.report?(fraction, what)
+        return !self.isCancelled.with { $0 }
+    }
+}
+
+private let reportProgress: mlc_progress_callback = { user, fraction, what in
+    guard let user, let what else { return 0 }
+    let progress = Unmanaged<LoadProgress>.fromOpaque(user).takeUnretainedValue()
+    return progress.step(fraction, String(cString: what)) ? 0 : 1
+}
+
+/// On the core's callback thread: copies the text and goes.
+private let takeEvent: mlc_event_callback = { user, kind, json, size in
+    guard let user else { return }
+    let bytes = Array(UnsafeRawBufferPointer(start: json, count: size))
+    let event: Event =
+        switch UInt32(kind) {
+        case MLC_EVENT_CHUNK.rawValue: .chunk(bytes)
+        case MLC_EVENT_RESULT.rawValue: .result(bytes)
+        case MLC_EVENT_DONE.rawValue: .done
+        default: .failure(MLCError(event: bytes))
+        }
+    let queue = Unmanaged<EventQueue>.fromOpaque(user)
+    queue.takeUnretainedValue().push(event)
+    if event.isLast { queue.release() }
+}

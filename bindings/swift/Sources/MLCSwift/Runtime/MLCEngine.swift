@@ -1,0 +1,135 @@
+/// An engine with one model in it. It may be used from any task and any actor.
+///
+///     let engine = MLCEngine()
+///     try await engine.load(model: folder, modelLib: library)
+///     let messages = [ChatCompletionMessage(role: .user, content: "Hello")]
+///     for try await chunk in engine.chat.completions.stream(messages: messages) {
+///         print(chunk.choices.first?.delta.content ?? "", terminator: "")
+///     }
+///
+/// Several requests run at the same time; several engines too. The engine ends with the last
+/// reference to it, a stream that is being read included; that may wait for a step of the model,
+/// which `unload` does without blocking.
+public final class MLCEngine: Sendable {
+    public let chat: Chat
+    let channel: RequestChannel
+
+    /// With the defaults. Should the core refuse even these, each use says why.
+    public convenience init() {
+        self.init(core: Result { () throws(MLCError) in try CoreEngine(config: EngineConfig()) })
+    }
+
+    public convenience init(config: EngineConfig) throws(MLCError) {
+        self.init(core: .success(try CoreEngine(config: config)))
+    }
+
+    private init(core: Result<CoreEngine, MLCError>) {
+        self.channel = RequestChannel(core: core)
+        self.chat = Chat(completions: ChatCompletions(channel: self.channel))
+    }
+
+    /// Loads a model, replacing a loaded one.
+    ///
+    /// - Parameters:
+    ///   - model: a folder with `mlc-chat-config.json`, the tokenizer's files and the weights.
+    ///   - modelLib: the model's compiled library.
+    ///   - device: such as `cpu:0`; `auto` is the first that is found.
+    ///   - name: the model's name in answers; nil is the folder's.
+    ///   - progress: called with 0 ... 1 and what is being done, on a thread of the engine's.
+    ///     Cancelling the task ends the load with a `CancellationError`.
+    public func load(
+        model: String, modelLib: String? = nil, device: String = "auto", name: String? = nil,
+        progress: (@Sendable (Double, String) -> Void)? = nil
+    ) async throws {
+        let request = ModelLoadRequest(
+            model: model, model_lib: modelLib, device: device, name: name)
+        do throws(MLCError) {
+            try await self.channel.core.get().load(request, progress: LoadProgress(progress))
+        } catch {
+            if error.kind == .cancelled { try Task.checkCancellation() }
+            throw error
+        }
+    }
+
+    /// What loading a model would take, without loading it.
+    public func plan(
+        model: String, modelLib: String? = nil, device: String = "auto"
+    ) async throws(MLCError) -> Plan {
+        let request = ModelLoadRequest(model: model, model_lib: modelLib, device: device)
+        return try Plan(answer: try await self.channel.core.get().plan(request))
+    }
+
+    /// MLC-LLM's `load`. It does not throw; what went wrong is in the result, and each request says
+    /// that no model is loaded.
+    @discardableResult
+    public func reload(modelPath: String, modelLib: String) async -> Result<Void, any Error> {
+        do {
+            return .success(try await self.load(model: modelPath, modelLib: modelLib))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Ends every request with an error and frees the model's memory.
+    @discardableResult
+    public func unload() async -> Result<Void, MLCError> {
+        await self.result { core throws(MLCError) in try await core.unload() }
+    }
+
+    /// Ends every request and clears the metrics and caches; the model stays loaded.
+    @discardableResult
+    public func reset() async -> Result<Void, MLCError> {
+        await self.result { core throws(MLCError) in try await core.reset() }
+    }
+
+    /// Counters under MLC-LLM's names, and the timings of the last request.
+    public func metrics() async throws(MLCError) -> EngineMetrics {
+        try EngineMetrics(answer: try await self.channel.core.get().metrics())
+    }
+
+    /// No step is begun until `resume`; requests wait. For an app that goes to the background.
+    public func pause() throws(MLCError) {
+        try self.channel.core.get().setPaused(true)
+    }
+
+    public func resume() throws(MLCError) {
+        try self.channel.core.get().setPaused(false)
+    }
+
+    /// Frees what can be had again. For an app that is told that memory is short.
+    public func trimMemory() throws(MLCError) {
+        try self.channel.core.get().trimMemory()
+    }
+
+    /// A route of the core's that has no function here: JSON in, JSON out, in one piece.
+    public func call(_ route: String, _ request: JSONValue) async throws -> JSONValue {
+        try await (self.channel.result(route, AnyJSON(jsonValue: request)) as AnyJSON)
+            .jsonValue
+    }
+
+    /// Queues what may be no request at all, and gives it up: for tests of what is refused.
+    package func submit(route: String, body: String) async throws(MLCError) {
+        _ = try await self.channel.core.get().submit(route: route, json: body)
+    }
+
+    private func result(
+        _ act: (CoreEngine) async throws(MLCError) -> Void
+    ) async -> Result<Void, MLCError> {
+        do throws(MLCError) {
+            return .success(try await act(try self.channel.core.get()))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// `engine.chat`.
+public struct Chat: Sendable {
+    public let completions: ChatCompletions
+}
+
+/// JSON that has no type of its own.
+private struct AnyJSON: WireObject {
+    let jsonValue: JSONValue
+    init(jsonValue: JSONValue) { self.jsonValue = jsonValue }
+}

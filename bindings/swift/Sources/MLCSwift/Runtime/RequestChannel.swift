@@ -1,0 +1,83 @@
+/// What the generated `create`, `stream` and `complete` stand on.
+struct RequestChannel: Sendable {
+    /// The engine, or why there is none.
+    let core: Result<CoreEngine, MLCError>
+
+    func submit(_ route: String, _ request: some WireObject) async throws(MLCError) -> RunningRequest {
+        try await self.core.get().submit(route: route, json: try request.jsonText())
+    }
+
+    func elements<Request: WireObject, Chunk: FailableChunk>(
+        _ route: String, _ request: Request
+    ) async -> AsyncStream<StreamElement<Chunk>> where Chunk.Request == Request {
+        do throws(MLCError) {
+            let running = try await self.submit(route, request)
+            let reader = ElementReader<Chunk>(running, request)
+            return AsyncStream { await reader.next() }
+        } catch {
+            return .failed(error, request)
+        }
+    }
+
+    /// The request is sent when the first chunk is asked for.
+    func chunks<Chunk: WireObject>(
+        _ route: String, _ request: some WireObject
+    ) -> AsyncThrowingStream<Chunk, any Error> {
+        let reader = ChunkReader<Chunk> { () async throws(MLCError) in
+            try await self.submit(route, request)
+        }
+        return AsyncThrowingStream { try await reader.next() }
+    }
+
+    func result<Answer: WireObject>(
+        _ route: String, _ request: some WireObject
+    ) async throws -> Answer {
+        let running = try await self.submit(route, request)
+        switch await running.next() {
+        case .result(let bytes)?: return try Answer(answer: bytes)
+        case .failure(let error)?: throw error
+        case nil: throw CancellationError()
+        case .chunk?, .done?:
+            throw MLCError(.internalError, "the engine streamed an answer that was to come whole")
+        }
+    }
+}
+
+extension WireObject {
+    /// What the core wrote: when it cannot be read the mistake is ours.
+    init(answer utf8: [UInt8]) throws(MLCError) {
+        do throws(MLCError) {
+            try self.init(utf8: utf8)
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+}
+
+/// The chunks of a request that is sent when the first is asked for.
+actor ChunkReader<Chunk: WireObject> {
+    private let submit: @Sendable () async throws(MLCError) -> RunningRequest
+    private var running: RunningRequest?
+
+    init(_ submit: @escaping @Sendable () async throws(MLCError) -> RunningRequest) {
+        self.submit = submit
+    }
+
+    func next() async throws -> Chunk? {
+        let running = try await self.start()
+        switch await running.next() {
+        case .chunk(let bytes)?, .result(let bytes)?: return try Chunk(answer: bytes)
+        case .failure(let error)?: throw error
+        // A stream whose task is cancelled ends without an error, as all of the language's do: it
+        // would not even ask here when the task was cancelled between two elements.
+        case .done?, nil: return nil
+        }
+    }
+
+    private func start() async throws -> RunningRequest {
+        if let running { return running }
+        let running = try await self.submit()
+        self.running = running
+        return running
+    }
+}
