@@ -1,0 +1,164 @@
+import MLCSwift
+
+/// The room in the KV cache for the long answers of `order` and `bench`.
+private let longAnswers = 32768
+
+func user(_ text: String) -> [ChatCompletionMessage] {
+    [ChatCompletionMessage(role: .user, content: text)]
+}
+
+/// An answer as the commands print it.
+struct Answer {
+    var text = ""
+    var finishReason: FinishReason?
+    var chunks = 0
+    var usage: CompletionUsage?
+
+    mutating func add(_ chunk: ChatCompletionChunk) {
+        self.chunks += 1
+        self.text += chunk.choices.first?.delta.content ?? ""
+        self.finishReason = chunk.choices.first?.finish_reason ?? self.finishReason
+        self.usage = chunk.usage ?? self.usage
+    }
+
+    var json: JSONObject {
+        [
+            "text": .string(self.text),
+            "finish_reason": self.finishReason?.jsonValue ?? nil,
+            "chunks": .int(self.chunks),
+            "prompt_tokens": .int(self.usage?.prompt_tokens ?? 0),
+            "completion_tokens": .int(self.usage?.completion_tokens ?? 0),
+        ]
+    }
+}
+
+/// Through `create`, whose failure is the last element.
+func answer(_ engine: MLCEngine, _ request: ChatCompletionRequest) async throws -> Answer {
+    var request = request
+    request.stream_options = StreamOptions(include_usage: true)
+    var answer = Answer()
+    for await element in await engine.chat.completions.create(request) {
+        if let error = element.error { throw error }
+        answer.add(element.chunk)
+    }
+    return answer
+}
+
+func whole(_ engine: MLCEngine, _ request: ChatCompletionRequest) async throws -> Answer {
+    let completion = try await engine.chat.completions.complete(request)
+    return Answer(
+        text: completion.choices[0].message.content ?? "",
+        finishReason: completion.choices[0].finish_reason, chunks: 1, usage: completion.usage)
+}
+
+@Sendable func stream(_ options: Options) async throws -> JSONObject {
+    try await answer(try await options.loadedEngine(), try options.request()).json
+}
+
+@Sendable func complete(_ options: Options) async throws -> JSONObject {
+    try await whole(try await options.loadedEngine(), try options.request()).json
+}
+
+@Sendable func cancel(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine()
+    let prompt = user(try options.text("prompt"))
+    var chunks = 0
+    for await element in await engine.chat.completions.create(
+        messages: prompt, max_tokens: 4000, seed: 1, debug_config: DebugConfig(ignore_eos: true))
+    {
+        if let error = element.error { throw error }
+        chunks += 1
+        if chunks == 3 { break }
+    }
+    var metrics = try await engine.metrics()
+    for _ in 0..<500 where metrics.kv_pages_free != metrics.kv_pages_total {
+        try await Task.sleep(for: .milliseconds(20))
+        metrics = try await engine.metrics()
+    }
+    let after = try await engine.chat.completions.complete(messages: prompt, max_tokens: 8)
+    return [
+        "chunks_before_cancel": .int(chunks),
+        "pages_total": metrics.kv_pages_total?.jsonValue ?? nil,
+        "pages_free": metrics.kv_pages_free?.jsonValue ?? nil,
+        "answer_after": .string(after.choices[0].message.content ?? ""),
+    ]
+}
+
+@Sendable func parallel(_ options: Options) async throws -> JSONObject {
+    let engines = [try await options.loadedEngine(), try await options.loadedEngine()]
+    let prompt = try options.text("prompt")
+    let texts = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+        for index in 0..<8 {
+            let request = ChatCompletionRequest(
+                messages: user("\(prompt) \(index)"), max_tokens: 24, seed: index)
+            group.addTask { (index, try await answer(engines[index / 4], request).text) }
+        }
+        return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+    }
+    return ["texts": .array((0..<8).map { .string(texts[$0] ?? "") })]
+}
+
+@Sendable func loadError(_ options: Options) async throws -> JSONObject {
+    do {
+        _ = try await options.loadedEngine()
+        return ["type": nil]
+    } catch let error as MLCError {
+        return try JSONObject(jsonValue: error.response.error.jsonValue)
+    }
+}
+
+@Sendable func order(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine(tokens: longAnswers)
+    let request = ChatCompletionRequest(
+        messages: user("order"), max_tokens: try options.int("tokens", 10000), seed: 1,
+        debug_config: DebugConfig(ignore_eos: true))
+    let streamed = try await answer(engine, request)
+    let same = try await whole(engine, request)
+    return [
+        "chunks": .int(streamed.chunks),
+        "completion_tokens": .int(streamed.usage?.completion_tokens ?? 0),
+        "text": .string(streamed.text),
+        "same": .bool(streamed.text == same.text),
+    ]
+}
+
+@Sendable func bench(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine(tokens: longAnswers)
+    let streams = try options.int("streams", 1)
+    let tokens = try options.int("tokens", 256)
+    var chunks = 0
+    var times: [JSONValue] = []
+    for repetition in 0...(try options.int("repeats", 9)) {
+        let clock = ContinuousClock()
+        let begin = clock.now
+        chunks = try await readAll(engine, streams: streams, tokens: tokens)
+        let seconds = (clock.now - begin) / .seconds(1)
+        if repetition > 0 { times.append(.double(seconds * 1e6 / Double(chunks))) }
+    }
+    return [
+        "streams": .int(streams), "tokens": .int(tokens), "chunks": .int(chunks),
+        "us_per_chunk": .array(times),
+    ]
+}
+
+/// The number of chunks of `streams` answers that are read at once.
+private func readAll(_ engine: MLCEngine, streams: Int, tokens: Int) async throws -> Int {
+    try await withThrowingTaskGroup(of: Int.self) { group in
+        for index in 0..<streams {
+            let chunks = engine.chat.completions.stream(
+                messages: user("bench \(index)"), max_tokens: tokens, seed: index,
+                debug_config: DebugConfig(ignore_eos: true))
+            group.addTask {
+                var count = 0
+                var bytes = 0
+                for try await chunk in chunks {
+                    count += 1
+                    bytes += chunk.choices.first?.delta.content?.utf8.count ?? 0
+                }
+                if bytes == 0 { throw UsageError("an answer without text") }
+                return count
+            }
+        }
+        return try await group.reduce(0, +)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import MLCSwift
+
+@Test func withoutAModelEveryUseSaysSo() async throws {
+    let engine = MLCEngine()
+    let error = await thrown { _ = try await engine.chat.completions.complete(messages: user("Hi")) }
+    #expect((error as? MLCError)?.kind == .unavailable)
+    await #expect(throws: MLCError.self) { try await engine.metrics() }
+}
+
+@Test func aWrongSettingIsRefused() async {
+    let error = await thrown { _ = try MLCEngine(config: EngineConfig(max_num_sequence: 0)) }
+    #expect((error as? MLCError)?.kind == .invalidRequest)
+    #expect((error as? MLCError)?.param?.hasSuffix("max_num_sequence") == true)
+}
+
+@Test func loadingReportsAndCanBeRepeated() async throws {
+    let engine = MLCEngine()
+    let reports = Locked<[Double]>([])
+    for _ in 0..<2 {
+        try await engine.load(model: fakeModel, device: "fake", name: "fake") { fraction, what in
+            #expect(!what.isEmpty)
+            reports.with { $0.append(fraction) }
+        }
+    }
+    #expect(reports.with { !$0.isEmpty && $0.allSatisfy { (0...1).contains($0) } })
+    let answer = try await engine.chat.completions.complete(messages: user("Hi"), max_tokens: 4)
+    #expect(answer.model == "fake")
+    #expect(try await engine.metrics().num_finished_requests == 1)
+    try await engine.reset().get()
+    #expect(try await engine.metrics().num_finished_requests == 0)
+    try engine.trimMemory()
+}
+
+@Test func aLoadThatFailsIsATypedErrorAndAnotherMayFollow() async throws {
+    let engine = MLCEngine()
+    let error = await thrown { try await engine.load(model: "/nowhere", device: "fake") }
+    #expect((error as? MLCError)?.kind == .notFound)
+    try await engine.load(model: fakeModel, device: "fake")
+    _ = try await engine.chat.completions.complete(messages: user("Hi"), max_tokens: 2)
+}
+
+@Test func aPlanSaysWhatLoadingWouldTake() async throws {
+    let plan = try await MLCEngine().plan(model: fakeModel, device: "fake")
+    #expect(plan.kv_cache_bytes >= 0)
+    await #expect(throws: MLCError.self) { try await MLCEngine().plan(model: "/nowhere") }
+}
+
+@Test func callsAnswerAtOnce() async throws {
+    let engine = try await fakeEngine()
+    let tokens = try await engine.tokenize(TokenizeRequest(text: "Hello, wörld"))
+    #expect(tokens.count == tokens.tokens.count && tokens.count > 0)
+    let text = try await engine.detokenize(DetokenizeRequest(tokens: tokens.tokens))
+    #expect(text.text == "Hello, wörld")
+    let prompt = try await engine.render(ChatCompletionRequest(messages: user("Hi")))
+    #expect(prompt.prompt.contains("Hi"))
+    let raw = try await engine.call("tokenize", ["text": "Hello, wörld"])
+    #expect(raw["count"]?.intValue == tokens.count)
+    await #expect(throws: MLCError.self) { try await engine.call("no.such.route", [:]) }
+}
+
+@Test func enginesComeAndGoWhileTheyAnswer() async throws {
+    for index in 0..<10 {
+        let engine = try await fakeEngine()
+        let chunks = await engine.chat.completions.create(
+            messages: user("\(index)"), max_tokens: 100_000, debug_config: endless)
+        var reader = chunks.makeAsyncIterator()
+        _ = await reader.next()
+    }
+}
+
+private let realModel = ProcessInfo.processInfo.environment["MLC_TEST_MODEL"]
+private let realLibrary = ProcessInfo.processInfo.environment["MLC_TEST_MODEL_LIB"]
+
+private enum Continent: String, Decodable, CaseIterable { case africa, asia, europe }
+
+private struct Capital: Decodable {
+    let continent: Continent
+    let isCapital: Bool
+}
+
+@Test(.enabled(if: realModel != nil, "needs MLC_TEST_MODEL and MLC_TEST_MODEL_LIB"))
+func theDefaultModelAnswersAndFillsInATypeOfTheProgram() async throws {
+    let engine = MLCEngine()
+    try await engine.load(model: try #require(realModel), modelLib: realLibrary, device: "cpu:0")
+    let messages = user("What is the capital of France?")
+    let answer = try await engine.chat.completions.complete(
+        messages: messages, max_tokens: 24, temperature: 0)
+    #expect(answer.choices[0].message.content?.contains("Paris") == true)
+    let capital = try await engine.chat.completions.complete(
+        Capital.self,
+        ChatCompletionRequest(messages: messages, max_tokens: 60, temperature: 0))
+    #expect(Continent.allCases.contains(capital.continent))
+}
+
+@Test(.enabled(if: realModel != nil, "needs MLC_TEST_MODEL and MLC_TEST_MODEL_LIB"))
+func cancellingTheTaskEndsALoad() async throws {
+    let engine = MLCEngine()
+    let load = Task {
+        try await engine.load(model: realModel!, modelLib: realLibrary) { _, _ in
+            Thread.sleep(forTimeInterval: 0.2)
+        }
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    load.cancel()
+    await #expect(throws: CancellationError.self) { try await load.value }
+    try await engine.load(model: fakeModel, device: "fake")
+}

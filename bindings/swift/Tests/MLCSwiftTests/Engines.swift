@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+@testable import MLCSwift
+
+let fakeModel = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().appendingPathComponent("../../../../tests/fixtures/fake-model")
+    .standardizedFileURL.path
+
+/// An engine with the fake model: its answers are random words, the same for the same request.
+func fakeEngine(_ mode: EngineMode = .server) async throws -> MLCEngine {
+    let config = EngineConfig(mode: mode, max_num_sequence: 16, prefix_cache_mode: .disable)
+    let engine = try MLCEngine(config: config)
+    try await engine.load(model: fakeModel, device: "fake")
+    return engine
+}
+
+func user(_ text: String) -> [ChatCompletionMessage] {
+    [ChatCompletionMessage(role: .user, content: text)]
+}
+
+/// Goes on to the end of its tokens, and that is far.
+let endless = DebugConfig(ignore_eos: true)
+
+extension MLCEngine {
+    /// Waits, 10 s at most, until no request holds a page.
+    func becomesIdle() async throws -> Bool {
+        for _ in 0..<1000 {
+            let metrics = try await self.metrics()
+            if metrics.kv_pages_free == metrics.kv_pages_total { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+}
+
+/// The error that `act` throws.
+func thrown(_ act: () async throws -> Void) async -> (any Error)? {
+    do {
+        try await act()
+        return nil
+    } catch {
+        return error
+    }
+}

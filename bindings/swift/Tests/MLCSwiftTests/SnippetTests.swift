@@ -1,0 +1,56 @@
+import MLCSwift
+import Testing
+
+/// What stands around the call in MLC-LLM's sample app.
+@MainActor
+final class ChatState {
+    let engine: MLCEngine
+    var historyMessages: [ChatCompletionMessage] = []
+    var streamingText = ""
+    var endedByLength = false
+
+    init(engine: MLCEngine) {
+        self.engine = engine
+    }
+
+    func generate(prompt: String) async {
+        // The snippet as it is known, unchanged.
+        self.historyMessages.append(ChatCompletionMessage(role: .user, content: prompt))
+        var finishReasonLength = false
+        for await res in await engine.chat.completions.create(
+            messages: self.historyMessages,
+            stream_options: StreamOptions(include_usage: true)
+        ) {
+            for choice in res.choices {
+                if let content = choice.delta.content {
+                    self.streamingText += content.asText()
+                }
+                if let finish_reason = choice.finish_reason {
+                    if finish_reason == "length" {
+                        finishReasonLength = true
+                    }
+                }
+            }
+        }
+        self.endedByLength = finishReasonLength
+    }
+}
+
+@Test @MainActor func theKnownSnippetCompilesAndRuns() async throws {
+    // Room for two tokens behind the prompt: the answer ends by its length.
+    let engine = try MLCEngine(config: EngineConfig(mode: .interactive, context_window_size: 23))
+    try await engine.load(model: fakeModel, device: "fake")
+    let state = ChatState(engine: engine)
+    await state.generate(prompt: "Hi")
+    #expect(!state.streamingText.isEmpty && state.endedByLength)
+}
+
+@Test func theOlderCallsCompileAndRun() async throws {
+    let engine = MLCEngine()
+    let result = await engine.reload(modelPath: "/nowhere", modelLib: "/nowhere.so")
+    #expect(throws: MLCError.self) { try result.get() }
+    await engine.reset()
+    await engine.unload()
+    let format = ResponseFormat(type: "json_object", schema: #"{"type": "object"}"#)
+    #expect(try format.jsonText() == #"{"type":"json_object","schema":"{\"type\": \"object\"}"}"#)
+}
