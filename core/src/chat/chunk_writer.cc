@@ -1,52 +1,9 @@
 #include "chat/chunk_writer.h"
 
-#include <chrono>
-#include <random>
-
-#include "base/rng.h"
 #include "base/utf8.h"
-#include "engine/metrics.h"
 
 namespace mlc {
 namespace {
-
-int64_t UnixSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-// "chatcmpl-" and 16 hexadecimal digits: unique across engines and processes.
-std::string NewAnswerId(RequestId id) {
-  static const uint64_t process = std::random_device()();
-  static const char kDigits[] = "0123456789abcdef";
-  uint64_t bits = Mix64(process ^ Mix64(id) ^ static_cast<uint64_t>(UnixSeconds()) << 32);
-  std::string text = "chatcmpl-";
-  for (int shift = 60; shift >= 0; shift -= 4) text.push_back(kDigits[bits >> shift & 15]);
-  return text;
-}
-
-wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason) {
-  return reason == FinishReason::kLength ? protocol::FinishReason::kLength
-                                         : protocol::FinishReason::kStop;
-}
-
-std::map<std::string, double> Measurements(const Usage& usage) {
-  Json extra = UsageExtra(usage);
-  std::map<std::string, double> out;
-  for (const auto& [name, value] : extra.as_object()) out[name] = value.as_double();
-  return out;
-}
-
-protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
-  protocol::CompletionUsage out;
-  out.prompt_tokens = usage.prompt_tokens;
-  out.completion_tokens = usage.completion_tokens;
-  out.total_tokens = usage.prompt_tokens + usage.completion_tokens;
-  out.prompt_tokens_details.emplace().cached_tokens = usage.cached_tokens;
-  if (with_extra) out.extra = Measurements(usage);
-  return out;
-}
 
 std::vector<int64_t> ByteValues(const std::string& bytes) {
   std::vector<int64_t> values;
@@ -58,18 +15,14 @@ std::vector<int64_t> ByteValues(const std::string& bytes) {
 
 ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id,
                          std::string model, std::shared_ptr<const Tokenizer> tokenizer)
-    : id_(NewAnswerId(id)),
-      model_(std::move(model)),
-      created_(UnixSeconds()),
+    : head_("chatcmpl-", id, std::move(model)),
       logprobs_(request.logprobs),
       include_usage_(request.stream_options &&
                      request.stream_options->include_usage.value_or(false)),
       usage_extra_(request.usage_extra.value_or(false)),
       tokenizer_(std::move(tokenizer)),
       role_sent_(static_cast<size_t>(request.n), false) {
-  completion_.id = id_;
-  completion_.created = created_;
-  completion_.model = model_;
+  head_.FillIn(&completion_);
   for (int64_t i = 0; i < request.n; ++i) {
     protocol::ChatCompletionChoice choice;
     choice.index = i;
@@ -81,9 +34,7 @@ ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, Request
 
 protocol::ChatCompletionChunk ChunkWriter::NewChunk() const {
   protocol::ChatCompletionChunk chunk;
-  chunk.id = id_;
-  chunk.created = created_;
-  chunk.model = model_;
+  head_.FillIn(&chunk);
   return chunk;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "chat/answer_parts.h"
 #include "chat/protocol.gen.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
@@ -32,8 +33,7 @@ class ChunkWriter {
   protocol::ChatCompletionChunkChoice WriteDelta(const Delta& delta);
   std::optional<protocol::ChoiceLogprobs> WriteLogprobs(const Delta& delta) const;
 
-  std::string id_, model_;
-  int64_t created_;
+  AnswerHead head_;
   bool logprobs_, include_usage_, usage_extra_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<bool> role_sent_;          // by choice

@@ -175,9 +175,15 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
   MLC_RETURN_IF_ERROR(CheckSupported(request));
   MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(model, request));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt));
+  std::vector<int32_t> tokens = model.prompt_prefix;
+  tokens.insert(tokens.end(), ids.begin(), ids.end());
+  return BuildGeneration(model, request, std::move(tokens));
+}
+
+Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRequest& request,
+                                std::vector<int32_t> prompt_tokens) {
   Request out;
-  out.prompt_tokens = model.prompt_prefix;
-  out.prompt_tokens.insert(out.prompt_tokens.end(), ids.begin(), ids.end());
+  out.prompt_tokens = std::move(prompt_tokens);
   out.sampling = BuildSampling(model.config, request);
   MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
   out.n = static_cast<int>(request.n);

@@ -3,6 +3,7 @@
 #define MLC_CHAT_REQUEST_BUILDER_H_
 
 #include <string>
+#include <vector>
 
 #include "chat/model_bundle.h"
 #include "chat/protocol.gen.h"
@@ -19,6 +20,12 @@ Result<std::string> RenderPrompt(const ModelBundle& model,
 // the model's defaults. Without a seed a random one is taken. The id is left to the caller.
 Result<Request> BuildRequest(const ModelBundle& model,
                              const protocol::ChatCompletionRequest& request);
+
+// The same once the prompt is tokens: sampling, limits, stops, grammar. `request` has no part in
+// the prompt.
+Result<Request> BuildGeneration(const ModelBundle& model,
+                                const protocol::ChatCompletionRequest& request,
+                                std::vector<int32_t> prompt_tokens);
 
 }  // namespace mlc
 
