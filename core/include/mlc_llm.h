@@ -118,8 +118,8 @@ typedef struct {
   size_t size;
 } mlc_buffer;
 
-/* Queues a request. `route` is "chat.completions", "tokenize", "detokenize" or "render". A request
- * that is wrong is refused here, with no event. `request_id` may be NULL. */
+/* Queues a request. `route` is "chat.completions", "completions", "tokenize", "detokenize" or
+ * "render". A request that is wrong is refused here, with no event. `request_id` may be NULL. */
 MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,

@@ -1,6 +1,6 @@
 #include "chat/chat_engine.h"
 
-#include "chat/chunk_writer.h"
+#include "chat/completion_builder.h"
 #include "chat/drafting.h"
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
@@ -45,32 +45,6 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   spec.device = spec.files.is_fake ? kFakeDevice : spec.files.device.name();
   return spec;
 }
-
-// Delivers one answer: chunks when streaming, the whole when not.
-class Answerer {
- public:
-  Answerer(const protocol::ChatCompletionRequest& request, ChunkWriter writer,
-           ChatCallback callback)
-      : stream_(request.stream), writer_(std::move(writer)), callback_(std::move(callback)) {}
-
-  void operator()(const RequestEvent& event) {
-    if (!event.status.ok()) return callback_(ChatEventKind::kError, ErrorJson(event.status).Dump());
-    if (stream_) {
-      for (const auto& chunk : writer_.WriteChunks(event)) {
-        callback_(ChatEventKind::kChunk, chunk.ToJson().Dump());
-      }
-      if (event.finished) callback_(ChatEventKind::kDone, "");
-      return;
-    }
-    writer_.Collect(event);
-    if (event.finished) callback_(ChatEventKind::kResult, writer_.Completion().ToJson().Dump());
-  }
-
- private:
-  bool stream_;
-  ChunkWriter writer_;
-  ChatCallback callback_;
-};
 
 Result<Json> Tokenize(const ModelBundle& bundle, const Json& json) {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::TokenizeRequest::Parse(json));
@@ -190,7 +164,7 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
   return NotFound("unknown route '" + std::string(route) +
-                  "'; there are chat.completions, tokenize, detokenize and render")
+                  "'; there are chat.completions, completions, tokenize, detokenize and render")
       .WithParam("route");
 }
 
@@ -199,29 +173,62 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
-  RequestId id = next_id_++;
-  if (route == "chat.completions") {
-    MLC_ASSIGN_OR_RETURN(auto parsed, protocol::ChatCompletionRequest::Parse(json));
-    MLC_ASSIGN_OR_RETURN(Request request, BuildRequest(loaded_->bundle, parsed));
-    request.id = id;
-    MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
-    SubmitChat(loaded_.get(), parsed, std::move(request), std::move(callback));
-    return id;
-  }
+  if (route == "chat.completions") return SubmitChat(json, std::move(callback));
+  if (route == "completions") return SubmitCompletion(json, std::move(callback));
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
   loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
   });
+  return next_id_++;
+}
+
+Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback) {
+  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::ChatCompletionRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(Request request, BuildRequest(loaded_->bundle, parsed));
+  MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
+  request.id = next_id_++;
+  AnswerOptions options{request.id, loaded_->name, loaded_->bundle.tokenizer};
+  RequestId id = request.id;
+  Run({std::move(request)}, AnswerChat(parsed, std::move(options), std::move(callback)));
   return id;
 }
 
-void ChatEngine::SubmitChat(Loaded* loaded, const protocol::ChatCompletionRequest& parsed,
-                            Request request, ChatCallback callback) {
-  auto answerer = std::make_shared<Answerer>(
-      parsed, ChunkWriter(parsed, request.id, loaded->name, loaded->bundle.tokenizer),
-      std::move(callback));
-  loaded->thread->Submit(std::move(request),
-                         [answerer](const RequestEvent& event) { (*answerer)(event); });
+Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback callback) {
+  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::CompletionRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(auto prompts, BuildCompletion(loaded_->bundle, parsed));
+  RequestId id = next_id_.fetch_add(prompts.size());
+  std::vector<Request> requests;
+  std::vector<std::string> echoes;
+  for (PromptRequest& prompt : prompts) {
+    Status fits = loaded_->thread->Check(prompt.request);
+    if (!fits.ok()) return std::move(fits).WithParam("prompt");
+    prompt.request.id = id + requests.size();
+    requests.push_back(std::move(prompt.request));
+    echoes.push_back(std::move(prompt.echo));
+  }
+  AnswerOptions options{id, loaded_->name, loaded_->bundle.tokenizer};
+  Run(std::move(requests),
+      AnswerCompletion(parsed, std::move(echoes), std::move(options), std::move(callback)));
+  return id;
+}
+
+void ChatEngine::Run(std::vector<Request> requests, std::shared_ptr<Answerer> answerer) {
+  RequestId first = requests.front().id;
+  if (requests.size() > 1) {
+    std::lock_guard<std::mutex> lock(groups_mutex_);
+    groups_[first] = requests.size();
+  }
+  for (size_t prompt = 0; prompt < requests.size(); ++prompt) {
+    loaded_->thread->Submit(
+        std::move(requests[prompt]),
+        [this, first, prompt, several = requests.size() > 1, answerer](const RequestEvent& event) {
+          answerer->Take(prompt, event);
+          if (!several || !answerer->ended()) return;
+          if (!event.status.ok()) (void)Abort(first);  // what is left of a failed answer
+          std::lock_guard<std::mutex> lock(groups_mutex_);
+          groups_.erase(first);
+        });
+  }
 }
 
 Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
@@ -232,8 +239,16 @@ Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
 }
 
 Status ChatEngine::Abort(RequestId id) {
+  size_t count = 1;
+  {
+    std::lock_guard<std::mutex> lock(groups_mutex_);
+    auto group = groups_.find(id);
+    if (group != groups_.end()) count = group->second;
+  }
   Status status = Cancelled("the request was cancelled").WithReason("request_cancelled");
-  (void)WithThread([&](EngineThread* thread) { thread->Abort(id, status); });
+  (void)WithThread([&](EngineThread* thread) {
+    for (size_t i = 0; i < count; ++i) thread->Abort(id + i, status);
+  });
   return Status();
 }
 

@@ -12,18 +12,16 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
+#include "chat/answerer.h"
 #include "chat/model_bundle.h"
 #include "chat/model_loader.h"
 #include "chat/protocol.gen.h"
 #include "engine/engine_thread.h"
 
 namespace mlc {
-
-enum class ChatEventKind { kChunk = 0, kResult = 1, kDone = 2, kError = 3 };
-
-// In order; ends with exactly one of kResult, kDone or kError.
-using ChatCallback = std::function<void(ChatEventKind kind, const std::string& json)>;
 
 class ChatEngine {
  public:
@@ -56,8 +54,11 @@ class ChatEngine {
     std::unique_ptr<EngineThread> thread;
   };
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
-  void SubmitChat(Loaded* loaded, const protocol::ChatCompletionRequest& parsed, Request request,
-                  ChatCallback callback);
+  // Of the two routes that generate.
+  Result<RequestId> SubmitChat(const Json& json, ChatCallback callback);
+  Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
+  // Queues the requests of one answer, whose ids follow each other.
+  void Run(std::vector<Request> requests, std::shared_ptr<Answerer> answerer);
   static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
   Status WithThread(const std::function<void(EngineThread*)>& act);
 
@@ -66,6 +67,8 @@ class ChatEngine {
   std::shared_mutex loaded_mutex_;  // held shortly by all who use `loaded_`
   std::unique_ptr<Loaded> loaded_;
   std::atomic<RequestId> next_id_{1};
+  std::mutex groups_mutex_;
+  std::unordered_map<RequestId, size_t> groups_;  // answers over several requests: their number
 };
 
 }  // namespace mlc

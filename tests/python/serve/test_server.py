@@ -57,6 +57,31 @@ def test_the_async_client_runs_several_at_once(url: str) -> None:
     assert len(set(texts)) == 3 and texts[:3] == texts[3:6] == texts[6:9]
 
 
+def test_text_completions(client: openai.OpenAI) -> None:
+    options = {"model": MODEL, "seed": 4, "max_tokens": 12}
+    one = client.completions.create(prompt="Once", **options)
+    assert one.object == "text_completion" and one.usage.completion_tokens == 12
+    both = client.completions.create(prompt=["Once", "Twice"], echo=True, **options)
+    assert both.choices[0].text == "Once" + one.choices[0].text
+    assert [choice.index for choice in both.choices] == [0, 1]
+    assert both.choices[1].text.startswith("Twice")
+    stream = client.completions.create(prompt=["Once", "Twice"], stream=True, **options)
+    texts = ["", ""]
+    for chunk in stream:
+        texts[chunk.choices[0].index] += chunk.choices[0].text
+    assert texts == [
+        choice.text.removeprefix(p)
+        for p, choice in zip(("Once", "Twice"), both.choices, strict=True)
+    ]
+    logprobs = (
+        client.completions.create(prompt=[1, 2, 3], logprobs=2, **options).choices[0].logprobs
+    )
+    assert len(logprobs.tokens) == 12 and all(len(top) == 2 for top in logprobs.top_logprobs)
+    with pytest.raises(openai.BadRequestError) as error:
+        client.completions.create(prompt="x", suffix="y", **options)
+    assert error.value.param == "suffix"
+
+
 def test_server_sent_events_end_with_done(http: httpx.Client) -> None:
     body = {"messages": HELLO, "stream": True, "max_tokens": 3, "seed": 1}
     answer = http.post(CHAT, json=body)

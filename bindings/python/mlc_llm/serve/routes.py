@@ -54,6 +54,12 @@ async def chat_completions(request: Request) -> Response:
     return await _answer(request, "chat.completions")
 
 
+@inference.post("/v1/completions")
+async def completions(request: Request) -> Response:
+    """OpenAI's text completions: prompts as text or token ids, one or several."""
+    return await _answer(request, "completions")
+
+
 @inference.post("/tokenize")
 async def tokenize(request: Request) -> Response:
     """{"text": ...} -> {"tokens": [...], "count": n}."""
