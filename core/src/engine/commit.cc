@@ -2,19 +2,24 @@
 
 #include <algorithm>
 
+#include "runtime/parallel.h"
+
 namespace mlc {
 
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
-                            std::vector<float>* scratch) {
+                            SamplerScratch* scratch) {
   const SamplingParams& params = sequence->request->request.sampling;
-  scratch->assign(logits, logits + rows.vocab_size);
-  ApplyBiasAndPenalties(params, sequence->counts(), scratch->data(), rows.vocab_size);
-  MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(scratch->data(), rows.vocab_size));
-  return SampleToken(params, scratch->data(), rows.vocab_size, sequence->NextUniform());
+  if (params.changes_logits() || sequence->has_grammar()) {
+    scratch->row.assign(logits, logits + rows.vocab_size);
+    logits = scratch->row.data();
+    ApplyBiasAndPenalties(params, sequence->counts(), scratch->row.data(), rows.vocab_size);
+    MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(scratch->row.data(), rows.vocab_size));
+  }
+  return SampleToken(params, logits, rows.vocab_size, sequence->NextUniform(), scratch);
 }
 
 void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
-                    std::vector<float>* scratch) {
+                    SamplerScratch* scratch) {
   Sequence* sequence = commit->sequence.get();
   const SamplingParams& params = sequence->request->request.sampling;
   const float* logits = commit->logits;
@@ -24,7 +29,7 @@ void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commi
     if (!id.ok()) return;
     GeneratedToken token{*id, std::nullopt};
     if (params.logprobs) {
-      token.logprobs = ComputeLogprobs(logits, rows.vocab_size, *id, params.top_logprobs);
+      token.logprobs = ComputeLogprobs(logits, rows.vocab_size, *id, params.top_logprobs, scratch);
     }
     bool was_drafted = row < commit->drafts.size() && *id == commit->drafts[row];
     int num_tokens = sequence->num_tokens();
@@ -33,6 +38,20 @@ void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commi
     if (was_drafted && is_kept) ++commit->num_accepted;
     if (!was_drafted || sequence->finished()) return;
   }
+}
+
+void CommitSequences(const LogitRows& rows, int max_length, std::vector<SequenceCommit>* commits,
+                     std::vector<SamplerScratch>* scratch) {
+  constexpr int64_t kWorthWaking = 1 << 18;  // logits: some tens of microseconds for one thread
+  int count = static_cast<int>(commits->size());
+  bool is_large = count > 1 && int64_t{count} * rows.vocab_size >= kWorthWaking;
+  scratch->resize(std::max<size_t>(scratch->size(), is_large ? MaxWorkers() : 1));
+  auto commit = [&](int index, int worker) {
+    CommitSequence(rows, max_length, &(*commits)[static_cast<size_t>(index)],
+                   &(*scratch)[static_cast<size_t>(worker)]);
+  };
+  if (is_large) return ParallelFor(count, commit);
+  for (int index = 0; index < count; ++index) commit(index, 0);
 }
 
 }  // namespace mlc

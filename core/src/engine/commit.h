@@ -32,12 +32,17 @@ struct LogitRows {
 // The token that follows `sequence` and its drafts. `logits` [rows.vocab_size]; `scratch` is the
 // caller's, to be used again. kInternal when none can be chosen.
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
-                            std::vector<float>* scratch);
+                            SamplerScratch* scratch);
 
 // Chooses the tokens of one sequence and accepts them. Touches nothing that another sequence of the
 // step does. `max_length` bounds prompt and answer together.
 void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
-                    std::vector<float>* scratch);
+                    SamplerScratch* scratch);
+
+// The same for all sequences of a step, on the worker pool when that pays. `scratch`: of each
+// worker, made here.
+void CommitSequences(const LogitRows& rows, int max_length, std::vector<SequenceCommit>* commits,
+                     std::vector<SamplerScratch>* scratch);
 
 }  // namespace mlc
 

@@ -232,10 +232,8 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
   std::vector<SequenceCommit> commits = AssignLogits(items, logits);
-  for (SequenceCommit& commit : commits) {
-    CommitSequence(logit_rows_, max_length_, &commit, &scratch_);
-    decode_rows += commit.num_accepted;
-  }
+  CommitSequences(logit_rows_, max_length_, &commits, &scratch_);
+  for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   metrics_.AddStep(prefill_rows, decode_rows, SecondsBetween(begin, Clock::now()));
   if (speculator_ != nullptr) {
     speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));

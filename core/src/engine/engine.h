@@ -100,7 +100,7 @@ class Engine {
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
   std::set<std::pair<Clock::time_point, RequestId>> deadlines_;  // of those that have one
   std::vector<RequestEvent> events_;
-  std::vector<float> scratch_;
+  std::vector<SamplerScratch> scratch_;  // of each worker
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
   std::unique_ptr<Speculator> speculator_;  // null: one token a sequence and step

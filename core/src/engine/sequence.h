@@ -48,6 +48,7 @@ class Sequence {
   int num_computed = 0;  // tokens whose keys and values are in the cache
   DraftRecord draft_record;
 
+  bool has_grammar() const { return grammar_.has_value(); }
   // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
   Status MaskByGrammar(float* logits, int vocab_size);
   // The number that chooses the next token; the same after a preemption.

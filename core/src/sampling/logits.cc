@@ -1,5 +1,6 @@
 #include "sampling/logits.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace mlc {
@@ -9,10 +10,7 @@ void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& coun
   for (const auto& [token, bias] : params.logit_bias) {
     if (token >= 0 && token < vocab_size) logits[token] += bias;
   }
-  if (params.frequency_penalty == 0 && params.presence_penalty == 0 &&
-      params.repetition_penalty == 1) {
-    return;
-  }
+  if (!params.has_penalties()) return;
   float repetition = static_cast<float>(params.repetition_penalty);
   for (const auto& [token, count] : counts.counts()) {
     if (token >= vocab_size) continue;
@@ -24,10 +22,15 @@ void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& coun
 
 void ApplyMask(const std::vector<int32_t>& mask, float* logits, int vocab_size) {
   constexpr float kImpossible = -std::numeric_limits<float>::infinity();
-  for (int token = 0; token < vocab_size; ++token) {
-    bool allowed = static_cast<size_t>(token / 32) < mask.size() &&
-                   (static_cast<uint32_t>(mask[token / 32]) >> (token % 32) & 1) != 0;
-    if (!allowed) logits[token] = kImpossible;
+  for (int first = 0; first < vocab_size; first += 32) {
+    size_t word = static_cast<size_t>(first / 32);
+    uint32_t allowed = word < mask.size() ? static_cast<uint32_t>(mask[word]) : 0;
+    if (allowed == ~0u) continue;
+    int count = std::min(32, vocab_size - first);
+    for (int i = 0; i < count; ++i) {
+      float logit = logits[first + i];
+      logits[first + i] = (allowed >> i & 1) != 0 ? logit : kImpossible;
+    }
   }
 }
 

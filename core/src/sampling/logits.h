@@ -24,6 +24,11 @@ struct SamplingParams {
   uint64_t seed = 0;
   bool logprobs = false;
   int top_logprobs = 0;
+
+  bool has_penalties() const {
+    return frequency_penalty != 0 || presence_penalty != 0 || repetition_penalty != 1;
+  }
+  bool changes_logits() const { return has_penalties() || !logit_bias.empty(); }
 };
 
 // How often each token was generated in a sequence, for the penalties.

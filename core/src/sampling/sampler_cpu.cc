@@ -2,30 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstring>
+#include <limits>
+
+#include "sampling/row_math.h"
 
 namespace mlc {
 namespace {
 
-struct Candidate {
-  double weight;  // exp((logit - max) / temperature)
-  int32_t token;
-};
-
-bool MoreLikely(const Candidate& a, const Candidate& b) {
-  return a.weight > b.weight || (a.weight == b.weight && a.token < b.token);
-}
-
-// The first of the largest logits; -1 when a logit is not a number or all are impossible.
-int32_t ArgMax(const float* logits, int vocab_size) {
-  int32_t best = 0;
-  bool is_number = true;
-  for (int32_t token = 0; token < vocab_size; ++token) {
-    is_number &= !std::isnan(logits[token]);
-    if (logits[token] > logits[best]) best = token;
-  }
-  return is_number && std::isfinite(logits[best]) ? best : -1;
-}
+constexpr float kLeastPositive = std::numeric_limits<float>::denorm_min();
 
 Status NoToken() {
   return Internal(
@@ -33,101 +18,205 @@ Status NoToken() {
       "may be damaged");
 }
 
-std::vector<Candidate> Weigh(const float* logits, int vocab_size, float max, double temperature) {
-  std::vector<Candidate> candidates;
-  candidates.reserve(static_cast<size_t>(vocab_size));
-  for (int32_t token = 0; token < vocab_size; ++token) {
-    double weight = std::exp((static_cast<double>(logits[token]) - max) / temperature);
-    if (weight > 0) candidates.push_back({weight, token});
-  }
-  return candidates;
+template <typename T>
+T* Room(int size, std::vector<T>* vector) {
+  if (vector->size() < static_cast<size_t>(size)) vector->resize(static_cast<size_t>(size));
+  return vector->data();
 }
 
-double TotalWeight(const std::vector<Candidate>& candidates) {
-  double total = 0;
-  for (const Candidate& candidate : candidates) total += candidate.weight;
-  return total;
-}
+// The tokens that are left: `count` weights and ids in the scratch, in the order of ids.
+struct Candidates {
+  float* weights;
+  int32_t* ids;
+  int count;
+};
 
-void KeepTopK(int top_k, std::vector<Candidate>* candidates) {
-  if (top_k <= 0 || static_cast<size_t>(top_k) >= candidates->size()) return;
-  std::nth_element(candidates->begin(), candidates->begin() + top_k, candidates->end(), MoreLikely);
-  candidates->resize(static_cast<size_t>(top_k));
-}
-
-// Keeps the most likely tokens whose weights reach top_p of the total. Sorts only as many as it
-// needs to.
-void KeepTopP(double top_p, std::vector<Candidate>* candidates) {
-  if (top_p >= 1) return;
-  double wanted = top_p * TotalWeight(*candidates);
-  double sum = 0;
-  size_t sorted = 0, kept = 0;
-  while (kept < candidates->size() && (kept == 0 || sum < wanted)) {
-    if (kept == sorted) {
-      size_t end = std::min(candidates->size(), std::max<size_t>(64, sorted * 4));
-      auto first = candidates->begin() + sorted, last = candidates->begin() + end;
-      std::nth_element(first, last, candidates->end(), MoreLikely);
-      std::sort(first, last, MoreLikely);
-      sorted = end;
+// Collects the values of at least `bound`, block by block. `row` may be where they go.
+Candidates Collect(const float* row, int size, float bound, SamplerScratch* scratch) {
+  float* block_max = Room((size + kRowBlock - 1) / kRowBlock, &scratch->block_max);
+  BlockMax(row, size, block_max);
+  Candidates out{Room(size, &scratch->weights), Room(size, &scratch->ids), 0};
+  for (int block = 0; block < size; block += kRowBlock) {
+    if (block_max[block / kRowBlock] < bound) continue;
+    int end = std::min(size, block + kRowBlock);
+    for (int i = block; i < end; ++i) {
+      float value = row[i];
+      out.weights[out.count] = value;
+      out.ids[out.count] = i;
+      out.count += value >= bound;
     }
-    sum += (*candidates)[kept++].weight;
-  }
-  candidates->resize(kept);
-}
-
-void KeepMinP(double min_p, std::vector<Candidate>* candidates) {
-  if (min_p <= 0) return;  // the likeliest has weight 1
-  auto unlikely = [min_p](const Candidate& c) { return c.weight < min_p; };
-  candidates->erase(std::remove_if(candidates->begin(), candidates->end(), unlikely),
-                    candidates->end());
-}
-
-int32_t Draw(std::vector<Candidate>& candidates, double uniform) {
-  // In the order of ids, whatever the filters left behind.
-  auto by_id = [](const Candidate& a, const Candidate& b) { return a.token < b.token; };
-  if (!std::is_sorted(candidates.begin(), candidates.end(), by_id)) {
-    std::sort(candidates.begin(), candidates.end(), by_id);
-  }
-  double left = uniform * TotalWeight(candidates);
-  for (const Candidate& candidate : candidates) {
-    left -= candidate.weight;
-    if (left < 0) return candidate.token;
-  }
-  return candidates.back().token;
-}
-
-}  // namespace
-
-TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top) {
-  double max = *std::max_element(logits, logits + vocab_size);
-  double sum = 0;
-  for (int i = 0; i < vocab_size; ++i) sum += std::exp(logits[i] - max);
-  double log_sum = std::log(sum);
-  TokenLogprobs out;
-  out.chosen = static_cast<float>(logits[token] - max - log_sum);
-  std::vector<int32_t> ids(static_cast<size_t>(vocab_size));
-  std::iota(ids.begin(), ids.end(), 0);
-  size_t count = static_cast<size_t>(std::min(num_top, vocab_size));
-  std::partial_sort(ids.begin(), ids.begin() + count, ids.end(), [&](int32_t a, int32_t b) {
-    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
-  });
-  for (size_t i = 0; i < count; ++i) {
-    out.top.emplace_back(ids[i], static_cast<float>(logits[ids[i]] - max - log_sum));
   }
   return out;
 }
 
+// A bound that at least `count` values of the row reach, and not many more: the count-th largest of
+// the blocks' maxima.
+float BoundOfLargest(const float* row, int size, int count, SamplerScratch* scratch) {
+  int num_blocks = (size + kRowBlock - 1) / kRowBlock;
+  if (count > num_blocks) return -std::numeric_limits<float>::infinity();
+  float* block_max = Room(num_blocks, &scratch->block_max);
+  BlockMax(row, size, block_max);
+  std::nth_element(block_max, block_max + count - 1, block_max + num_blocks,
+                   [](float a, float b) { return a > b; });
+  return block_max[count - 1];
+}
+
+// Weights are positive floats, so that their bits are in their order.
+int32_t BitsOf(float value) {
+  int32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+float FromBits(int32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// The likeliest candidates whose measure reaches `wanted`, as few as do: those heavier than
+// `weight`, and the first `num_equal` of that weight.
+struct Cut {
+  float weight;
+  int num_equal;
+};
+
+// `measure`: of a RowSplit, growing with what is in it. Halves the range of weights until one is
+// left; steps from weight to weight that there is, so equal ones end it early.
+template <typename Measure>
+Cut FindCut(const Candidates& all, double wanted, Measure measure) {
+  RowSplit whole = SplitRow(all.weights, all.count, kLeastPositive);
+  int32_t low = BitsOf(whole.least), high = BitsOf(2.0f);  // [low reaches it, high does not)
+  if (measure(whole) <= wanted) return {FromBits(low), all.count};
+  double heavier = 0;  // the measure of those at least `high`
+  while (high - low > 1) {
+    RowSplit split = SplitRow(all.weights, all.count, FromBits(low + (high - low) / 2));
+    if (split.count > 0 && measure(split) >= wanted) {
+      low = BitsOf(split.least);
+    } else {
+      high = BitsOf(split.next) + 1;
+      heavier = measure(split);
+    }
+  }
+  RowSplit one;
+  one.sum = FromBits(low);
+  one.count = 1;
+  double missing = std::ceil((wanted - heavier) / measure(one));
+  return {FromBits(low), static_cast<int>(std::clamp<double>(missing, 1, all.count))};
+}
+
+void Keep(Cut cut, Candidates* candidates) {
+  int kept = 0;
+  for (int i = 0; i < candidates->count; ++i) {
+    float weight = candidates->weights[i];
+    bool keeps = weight > cut.weight || (weight == cut.weight && cut.num_equal-- > 0);
+    candidates->weights[kept] = weight;
+    candidates->ids[kept] = candidates->ids[i];
+    kept += keeps;
+  }
+  candidates->count = kept;
+}
+
+void KeepTopK(int top_k, Candidates* candidates) {
+  if (candidates->count <= top_k) return;
+  Keep(FindCut(*candidates, top_k, [](const RowSplit& split) { return double(split.count); }),
+       candidates);
+}
+
+void KeepTopP(double wanted, Candidates* candidates) {
+  Keep(FindCut(*candidates, wanted, [](const RowSplit& split) { return split.sum; }), candidates);
+}
+
+// The index that `uniform` falls on, walking along the weights. -1 when all are 0.
+int Draw(const float* weights, int count, double uniform) {
+  double left = uniform * SumOfRow(weights, count);
+  int last = -1;
+  for (int chunk = 0; chunk < count; chunk += kRowChunk) {
+    int end = std::min(count, chunk + kRowChunk);
+    double sum = SumOfRow(weights + chunk, end - chunk);
+    if (sum < left && end < count) {
+      left -= sum;
+      continue;
+    }
+    for (int i = chunk; i < end; ++i) {
+      if (weights[i] <= 0) continue;
+      last = i;
+      left -= weights[i];
+      if (left < 0) return i;
+    }
+  }
+  while (last < 0 && count > 0 && weights[count - 1] <= 0) --count;
+  return last < 0 ? count - 1 : last;
+}
+
+int32_t DrawFrom(const Candidates& candidates, double uniform) {
+  return candidates.ids[Draw(candidates.weights, candidates.count, uniform)];
+}
+
+// With top_k few tokens are left at once; only theirs are weighed.
+int32_t SampleTopK(const SamplingParams& params, const float* logits, int vocab_size, float max,
+                   double uniform, SamplerScratch* scratch) {
+  float bound = BoundOfLargest(logits, vocab_size, params.top_k, scratch);
+  Candidates left = Collect(logits, vocab_size, bound, scratch);
+  float scale = static_cast<float>(1 / params.temperature);
+  (void)ExpOfRow(left.weights, left.count, max, scale, left.weights);
+  Keep({kLeastPositive, left.count}, &left);
+  KeepTopK(params.top_k, &left);
+  if (params.top_p < 1) {
+    KeepTopP(params.top_p * SumOfRow(left.weights, left.count), &left);
+  }
+  if (params.min_p > 0) Keep({static_cast<float>(params.min_p), left.count}, &left);
+  return DrawFrom(left, uniform);
+}
+
+int32_t SampleAll(const SamplingParams& params, const float* logits, int vocab_size, float max,
+                  double uniform, SamplerScratch* scratch) {
+  float* weights = Room(vocab_size, &scratch->weights);
+  double total =
+      ExpOfRow(logits, vocab_size, max, static_cast<float>(1 / params.temperature), weights);
+  float min_p = static_cast<float>(params.min_p);
+  if (params.top_p >= 1 && min_p <= 0) return Draw(weights, vocab_size, uniform);
+  // What is lighter than this, all together, is not needed to reach top_p.
+  double spare = (1 - std::min(1.0, params.top_p)) * total / vocab_size;
+  float bound = std::max({static_cast<float>(0.99 * spare), min_p, kLeastPositive});
+  Candidates left = Collect(weights, vocab_size, bound, scratch);
+  if (params.top_p < 1) KeepTopP(params.top_p * total, &left);
+  return DrawFrom(left, uniform);
+}
+
+}  // namespace
+
+TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top,
+                              SamplerScratch* scratch) {
+  float max = MaxOfRow(logits, vocab_size).value;
+  double sum = ExpOfRow(logits, vocab_size, max, 1.0f, Room(vocab_size, &scratch->weights));
+  double log_sum = std::log(sum);
+  auto logprob = [&](int32_t id) {
+    return static_cast<float>(static_cast<double>(logits[id]) - max - log_sum);
+  };
+  TokenLogprobs out;
+  out.chosen = logprob(token);
+  int count = std::min(num_top, vocab_size);
+  if (count <= 0) return out;
+  float bound = BoundOfLargest(logits, vocab_size, count, scratch);
+  Candidates likely = Collect(logits, vocab_size, bound, scratch);
+  count = std::min(count, likely.count);
+  std::partial_sort(likely.ids, likely.ids + count, likely.ids + likely.count,
+                    [logits](int32_t a, int32_t b) {
+                      return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+                    });
+  for (int i = 0; i < count; ++i) out.top.emplace_back(likely.ids[i], logprob(likely.ids[i]));
+  return out;
+}
+
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,
-                            double uniform) {
-  int32_t best = ArgMax(logits, vocab_size);
-  if (best < 0) return NoToken();
-  constexpr double kGreedyBelow = 1e-6;  // exp((x - max) / t) is 0 or 1 in double precision
-  if (params.temperature < kGreedyBelow || params.top_k == 1) return best;
-  std::vector<Candidate> candidates = Weigh(logits, vocab_size, logits[best], params.temperature);
-  KeepTopK(params.top_k, &candidates);
-  KeepTopP(params.top_p, &candidates);
-  KeepMinP(params.min_p, &candidates);
-  return Draw(candidates, uniform);
+                            double uniform, SamplerScratch* scratch) {
+  RowMax max = MaxOfRow(logits, vocab_size);
+  if (max.index < 0 || std::isinf(max.value)) return NoToken();
+  constexpr double kGreedyBelow = 1e-6;  // exp((x - max) / t) is 0 or 1
+  if (params.temperature < kGreedyBelow || params.top_k == 1) return max.index;
+  bool few = params.top_k > 0 && params.top_k < vocab_size;
+  return (few ? SampleTopK : SampleAll)(params, logits, vocab_size, max.value, uniform, scratch);
 }
 
 }  // namespace mlc

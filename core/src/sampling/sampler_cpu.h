@@ -18,14 +18,24 @@ struct TokenLogprobs {
   std::vector<std::pair<int32_t, float>> top;  // most likely first
 };
 
+// Memory that the functions below use again; one for each thread. What it holds is theirs alone.
+struct SamplerScratch {
+  std::vector<float> row;      // a caller's own copy of a row
+  std::vector<float> weights;  // of the tokens that are left, in the order of their ids
+  std::vector<int32_t> ids;
+  std::vector<float> block_max;
+};
+
 // log(softmax(logits))[token] and the `num_top` most likely tokens. `logits` [vocab_size].
-TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top);
+TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top,
+                              SamplerScratch* scratch);
 
 // The token for `uniform` in [0, 1), by temperature, top_k, top_p and min_p, in that order. Of
-// equal logits the lower id counts as the more likely. `logits` [vocab_size]. kInternal when no
-// token is possible or a logit is not a number.
+// equally likely tokens the lower id comes first. Probabilities are a float's: what differs by less
+// counts as equal. `logits` [vocab_size]. kInternal when no token is possible or a logit is not a
+// number.
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,
-                            double uniform);
+                            double uniform, SamplerScratch* scratch);
 
 }  // namespace mlc
 

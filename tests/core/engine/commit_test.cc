@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "runtime/model_library.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -58,7 +61,8 @@ TEST(CommitSequence, AcceptsDraftsThatWouldHaveBeenChosen) {
     request.max_tokens = c.max_tokens;
     request.stop_strings = c.stops;
     auto sequence = MakeSequence(request);
-    std::vector<float> logits = Saying(c.chosen), scratch;
+    std::vector<float> logits = Saying(c.chosen);
+    SamplerScratch scratch;
     SequenceCommit commit{sequence, c.drafts, logits.data()};
     CommitSequence(kRows, 100, &commit, &scratch);
     EXPECT_TRUE(commit.status.ok()) << c.name;
@@ -74,7 +78,8 @@ TEST(CommitSequence, PenaltiesOfARowCountTheRowsBefore) {
   Request request = Greedy();
   request.sampling.presence_penalty = 1.5;
   auto sequence = MakeSequence(request);
-  std::vector<float> logits(3 * kRows.stride, 0.0f), scratch;
+  std::vector<float> logits(3 * kRows.stride, 0.0f);
+  SamplerScratch scratch;
   for (int row = 0; row < 3; ++row) {
     logits[row * kRows.stride + 'a'] = 2;
     logits[row * kRows.stride + 'b'] = 1;
@@ -87,7 +92,8 @@ TEST(CommitSequence, PenaltiesOfARowCountTheRowsBefore) {
 
 TEST(CommitSequence, ARowWithoutATokenEndsItThere) {
   auto sequence = MakeSequence(Greedy());
-  std::vector<float> logits = Saying(Bytes("abc")), scratch;
+  std::vector<float> logits = Saying(Bytes("abc"));
+  SamplerScratch scratch;
   logits[kRows.stride] = std::numeric_limits<float>::quiet_NaN();
   SequenceCommit commit{sequence, Bytes("ab"), logits.data()};
   CommitSequence(kRows, 100, &commit, &scratch);
@@ -97,11 +103,48 @@ TEST(CommitSequence, ARowWithoutATokenEndsItThere) {
 
 TEST(CommitSequence, PaddingOfTheVocabularyIsNeverChosen) {
   auto sequence = MakeSequence(Greedy());
-  std::vector<float> logits = Saying({kByteVocab + 1}), scratch;
+  std::vector<float> logits = Saying({kByteVocab + 1});
+  SamplerScratch scratch;
   logits['q'] = 1;
   SequenceCommit commit{sequence, {}, logits.data()};
   CommitSequence(kRows, 100, &commit, &scratch);
   EXPECT_EQ(sequence->tokens(), Bytes("Hiq"));
+}
+
+// Enough rows of a large vocabulary that the worker pool takes part.
+TEST(CommitSequences, AnyNumberOfThreadsChoosesTheSame) {
+  constexpr int kStride = 20000, kSequences = 24;
+  std::vector<float> logits(static_cast<size_t>(kStride) * kSequences);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * 2654435761u % 997);
+  std::vector<std::vector<int32_t>> chosen;
+  for (int threads : {1, 2, 3}) {
+    std::thread([&] {
+      SetComputeThreads(threads);
+      std::vector<SequenceCommit> commits;
+      std::vector<SamplerScratch> scratch;
+      for (int i = 0; i < kSequences; ++i) {
+        Request request;
+        request.prompt_tokens = Bytes("Hi");
+        request.sampling.seed = static_cast<uint64_t>(i);
+        request.sampling.temperature = 50 + i;
+        if (i % 2) request.sampling.top_p = 0.8;
+        if (i % 3) request.sampling.top_k = 5 + i;
+        if (i % 4 == 0) request.sampling.logit_bias = {{i, 900.0f}};
+        auto state = std::make_shared<RequestState>(std::move(request));
+        commits.push_back({std::make_shared<Sequence>(i, 0, state, testing::ByteTokenizer().get()),
+                           {},
+                           logits.data() + static_cast<size_t>(i) * kStride});
+      }
+      CommitSequences({kStride, kStride}, 100, &commits, &scratch);
+      chosen.emplace_back();
+      for (const SequenceCommit& commit : commits) {
+        EXPECT_TRUE(commit.status.ok());
+        chosen.back().push_back(commit.sequence->tokens().back());
+      }
+    }).join();
+  }
+  EXPECT_EQ(chosen[0], chosen[1]);
+  EXPECT_EQ(chosen[0], chosen[2]);
 }
 
 }  // namespace

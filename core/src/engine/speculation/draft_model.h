@@ -77,7 +77,7 @@ class DraftModel : public Drafter {
   std::vector<std::unique_ptr<Branch>> branches_;
   int64_t now_ = 0;              // calls of Draft
   StepTimes seconds_per_token_;  // by tasks
-  std::vector<float> scratch_;
+  SamplerScratch scratch_;
 };
 
 }  // namespace mlc

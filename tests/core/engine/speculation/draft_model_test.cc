@@ -45,7 +45,7 @@ class Text {
   // What a model with `script` says next, `count` tokens; the text stays as it is.
   Drafts Continuation(const FakeModel::Script& script, int count) {
     Drafts out;
-    std::vector<float> scratch;
+    SamplerScratch scratch;
     std::vector<int32_t> history = sequence_->tokens();
     for (int i = 0; i < count; ++i) {
       std::vector<float> logits(kByteVocab, 0.0f);
