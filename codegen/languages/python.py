@@ -20,7 +20,7 @@ MODEL_MEMBERS = KEYWORDS | frozenset(
 )
 # What the generated modules import or define themselves.
 TAKEN_TYPES = (
-    "Any", "BaseModel", "ClassVar", "ConfigDict", "Field", "Literal", "Mapping", "Required",
+    "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "Literal", "Mapping", "Required",
     "Sequence", "TypeAlias", "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator",
     "Protocol", "Self", "Stream", "TracebackType", "TypeVar", "Unpack",
 )  # fmt: skip

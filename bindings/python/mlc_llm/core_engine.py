@@ -103,7 +103,7 @@ class CoreEngine:
             for line in json.loads(self._call(self._handle.plan, paths))["summary"]:
                 log(line)
         # The core looks for Ctrl-C whenever it reports.
-        self._call(self._handle.load, paths, lambda fraction, what: None)
+        self._call(self._handle.load, paths, _ignore_progress)
 
     @staticmethod
     def _call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -186,6 +186,9 @@ def _dump_model(value: object) -> object:
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_none=True)
     raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def _ignore_progress(fraction: float, what: str) -> None: ...
 
 
 def ends_stream(kind: int) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -20,7 +20,8 @@ def core_config(mode: str, settings: EngineSettings | None) -> dict[str, Any]:
     config = {"mode": mode, **(settings or {})}
     models = config.get("additional_models")
     if isinstance(models, (list, tuple)):
-        config["additional_models"] = [_as_text(entry) for entry in models]
+        entries = cast("Sequence[Any]", models)
+        config["additional_models"] = [_as_text(entry) for entry in entries]
     return config
 
 
@@ -36,11 +37,12 @@ def resolve_draft(
     return resolve_model(model, device=device, model_lib=library, progress=progress)
 
 
-def _as_text(entry: Any) -> Any:
+def _as_text(entry: object) -> object:
     """A pair of model and library, as MLC-LLM takes too, in one text."""
-    if isinstance(entry, (list, tuple)) and len(entry) == 2:
-        return f"{entry[0]},{entry[1]}"
-    return str(entry) if isinstance(entry, Path) else entry
+    if isinstance(entry, Path):
+        return str(entry)
+    parts = cast("Sequence[object]", entry) if isinstance(entry, (list, tuple)) else ()
+    return f"{parts[0]},{parts[1]}" if len(parts) == 2 else cast("object", entry)
 
 
 def _split(entry: str) -> tuple[str, str | None]:

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -34,16 +34,18 @@ from mlc_llm.jit_cache import home_errors_named, locked
 PREFIX = "HF://"
 _MARK = ".mlc-downloaded.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_TOKENIZER = ["tokenizer*", "vocab.json", "merges.txt", "added_tokens.json"]
-_TOKENIZER += [
-    "special_tokens_map.json",
-    "chat_template.jinja",
-    "additional_chat_templates/*.jinja",
+_TOKENIZER = [
+    *("tokenizer*", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json"),
+    *("chat_template.jinja", "additional_chat_templates/*.jinja"),
 ]
-_PREPARED_FILES = ["mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json"]
-_PREPARED_FILES += ["params_shard_*.bin", *_TOKENIZER]
-_ORDINARY_FILES = ["config.json", "generation_config.json", *_TOKENIZER]
-_ORDINARY_FILES += ["model.safetensors", "model.safetensors.index.json", "model-*.safetensors"]
+_PREPARED_FILES = [
+    *("mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json", "params_shard_*.bin"),
+    *_TOKENIZER,
+]
+_ORDINARY_FILES = [
+    *("config.json", "generation_config.json", *_TOKENIZER),
+    *("model.safetensors", "model.safetensors.index.json", "model-*.safetensors"),
+]
 
 Log = Callable[[str], None]
 
@@ -173,9 +175,11 @@ def _no_safetensors(model: HubModel, names: list[str]) -> str:
 def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> None:
     """Brings one file, or the rest of it, and puts it in place if its hash is right."""
     from huggingface_hub import hf_hub_url
-    from huggingface_hub.file_download import http_get
+    from huggingface_hub.file_download import (
+        http_get,  # pyright: ignore[reportUnknownVariableType]
+    )
     from huggingface_hub.utils import (  # type: ignore[attr-defined]
-        build_hf_headers,
+        build_hf_headers,  # pyright: ignore[reportUnknownVariableType]
         disable_progress_bars,
     )
 
@@ -243,7 +247,7 @@ def _check_space(folder: Path, needed: int) -> None:
 
 
 @contextlib.contextmanager
-def _errors_named(model: HubModel) -> Iterator[None]:
+def _errors_named(model: HubModel) -> Generator[None]:
     """Turns the library's exceptions into ours."""
     from huggingface_hub import errors
 

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -135,7 +135,7 @@ class LibraryOptions:
 @contextlib.contextmanager
 def _made(
     path: Path, policy: str, is_whole: Callable[[Path], bool], *, what: str
-) -> Iterator[bool]:
+) -> Generator[bool]:
     """Yields whether `path` has to be made, holding its lock if so."""
     if policy == "OFF":
         raise NotFoundError(
@@ -159,7 +159,7 @@ def _made(
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Generator[None]:
     """Holds the lock of a cache entry."""
     from filelock import FileLock
 
@@ -169,7 +169,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def home_errors_named(path: Path) -> Iterator[None]:
+def home_errors_named(path: Path) -> Generator[None]:
     """Turns failures of the file system into an error that names the setting."""
     try:
         yield
@@ -304,7 +304,7 @@ def _error_of(answer: str, returncode: int) -> MLCError:
 
 
 @contextlib.contextmanager
-def _killed_on_error(child: subprocess.Popen[str]) -> Iterator[None]:
+def _killed_on_error(child: subprocess.Popen[str]) -> Generator[None]:
     """Takes the child along when this side is interrupted."""
     try:
         yield

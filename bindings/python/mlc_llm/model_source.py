@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mlc_llm import embedded_model, hub_download
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
@@ -134,7 +134,7 @@ def read_chat_config(folder: Path) -> dict[str, Any]:
         raise CorruptFileError(f"{path}: not valid JSON: {error}", param=_CHAT_CONFIG) from None
     if not isinstance(config, dict):
         raise CorruptFileError(f"{path}: must hold a JSON object", param=_CHAT_CONFIG)
-    return config
+    return cast("dict[str, Any]", config)
 
 
 def _local_path(model: str | Path | None, policies: Policies, log: Log) -> Path:

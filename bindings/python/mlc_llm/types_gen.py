@@ -9,7 +9,7 @@ field of an answer as an attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Required, TypedDict
@@ -126,13 +126,13 @@ class _Model(BaseModel):
         return {**given, **(self.model_extra or {})}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, _Model):
         return value.to_dict()
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("list[object]", value)]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in cast("dict[str, object]", value).items()}
     return value
 
 
