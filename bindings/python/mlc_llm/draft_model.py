@@ -39,10 +39,10 @@ def resolve_draft(
 
 def _as_text(entry: object) -> object:
     """A pair of model and library, as MLC-LLM takes too, in one text."""
-    if isinstance(entry, Path):
-        return str(entry)
-    parts = cast("Sequence[object]", entry) if isinstance(entry, (list, tuple)) else ()
-    return f"{parts[0]},{parts[1]}" if len(parts) == 2 else cast("object", entry)
+    if isinstance(entry, (list, tuple)):
+        parts = cast("Sequence[object]", entry)
+        return f"{parts[0]},{parts[1]}" if len(parts) == 2 else parts
+    return str(entry) if isinstance(entry, Path) else entry
 
 
 def _split(entry: str) -> tuple[str, str | None]:
