@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import mlc_llm
 from mlc_llm.errors import MLCError
 
-_COMMANDS = ("chat", "convert_weight", "gen_config", "compile", "doctor", "serve")
-_PLANNED = ("bench", "package")
+_COMMANDS = ("chat", "convert_weight", "gen_config", "compile", "doctor", "serve", "bench")
+_PLANNED = ("package",)
 
 
 def _parser() -> argparse.ArgumentParser:
