@@ -14,7 +14,7 @@ class EngineMode(ClosedEnum):
 
 
 class PrefixCacheMode(ClosedEnum):
-    """Whether finished prompts are kept for requests that begin alike."""
+    """Whether what was computed is kept for requests that begin alike."""
 
     RADIX = "radix", "Kept in a radix tree of token ids."
     DISABLE = "disable", "Not kept."
@@ -92,11 +92,11 @@ class EngineConfig(Model):
         None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
     )
     prefix_cache_mode: PrefixCacheMode | None = field(
-        None, "Whether finished prompts are kept. Absent: `radix`."
+        None, "Whether what was computed is kept for requests that begin alike. Absent: `radix`."
     )
     prefix_cache_max_num_recycling_seqs: int | None = field(
         None,
-        "How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.",
+        "How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1.",
         ge=-1,
     )
     speculative_mode: SpeculativeMode | None = field(

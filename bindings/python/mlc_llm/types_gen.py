@@ -783,7 +783,7 @@ PrefillMode: TypeAlias = Literal["hybrid", "chunked"]
 
 
 PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
-"""Whether finished prompts are kept for requests that begin alike."""
+"""Whether what was computed is kept for requests that begin alike."""
 
 
 SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "prompt_lookup", "eagle", "medusa"]
@@ -844,11 +844,11 @@ class EngineConfigParam(TypedDict, total=False):
     """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""
 
     prefix_cache_mode: PrefixCacheMode | None
-    """Whether finished prompts are kept. Absent: `radix`."""
+    """Whether what was computed is kept for requests that begin alike. Absent: `radix`."""
 
     prefix_cache_max_num_recycling_seqs: int | None
-    """How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.
-    Range: at least -1.
+    """How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range:
+    at least -1.
     """
 
     speculative_mode: SpeculativeMode | None
@@ -935,11 +935,11 @@ class EngineConfig(_Config):
     """How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1."""
 
     prefix_cache_mode: PrefixCacheMode | None = None
-    """Whether finished prompts are kept. Absent: `radix`."""
+    """Whether what was computed is kept for requests that begin alike. Absent: `radix`."""
 
     prefix_cache_max_num_recycling_seqs: int | None = None
-    """How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.
-    Range: at least -1.
+    """How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range:
+    at least -1.
     """
 
     speculative_mode: SpeculativeMode | None = None

@@ -173,10 +173,10 @@ MLCStatus* mlc_engine_resume(MLCEngine* engine) {
   });
 }
 
-// Nothing is cached yet that could be had again.
 MLCStatus* mlc_engine_trim_memory(MLCEngine* engine) {
-  return Guard(
-      [&]() -> mlc::Status { return engine == nullptr ? NullArgument("engine") : mlc::Status(); });
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : engine->engine->TrimMemory();
+  });
 }
 
 MLCStatus* mlc_list_devices(char** out_json) {

@@ -256,8 +256,14 @@ Status ChatEngine::Reset() {
   Status status = Cancelled("the engine was reset").WithReason("request_cancelled");
   return WithThread([&](EngineThread* thread) {
     thread->AbortAll(status);
+    thread->ClearPrefixCache();
     thread->ResetMetrics();
   });
+}
+
+Status ChatEngine::TrimMemory() {
+  (void)WithThread([](EngineThread* thread) { thread->ClearPrefixCache(); });
+  return Status();
 }
 
 Status ChatEngine::Pause(bool paused) {

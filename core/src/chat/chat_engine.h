@@ -44,6 +44,8 @@ class ChatEngine {
   Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback);
   Status Abort(RequestId id);
   Status Reset();
+  // Gives up the prefix cache.
+  Status TrimMemory();
   Status Pause(bool paused);
   Result<std::string> MetricsJson();
 

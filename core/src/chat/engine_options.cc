@@ -10,9 +10,6 @@ Status Refuse(const char* param, const char* why) {
 }
 
 Status CheckSupported(const protocol::EngineConfig& config) {
-  if (config.prefix_cache_mode == protocol::PrefixCacheMode::kRadix) {
-    return Refuse("prefix_cache_mode", "radix is not supported yet; use disable");
-  }
   if (config.tensor_parallel_shards.value_or(1) > 1) {
     return Refuse("tensor_parallel_shards", "over 1 is not supported");
   }
@@ -103,6 +100,9 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   if (config.prefill_mode == protocol::PrefillMode::kChunked) {
     options.prefill_mode = PrefillMode::kChunked;
   }
+  options.prefix_cache = config.prefix_cache_mode != protocol::PrefixCacheMode::kDisable;
+  options.max_cached_sequences = static_cast<int>(
+      std::min<int64_t>(config.prefix_cache_max_num_recycling_seqs.value_or(-1), INT32_MAX));
   return options;
 }
 

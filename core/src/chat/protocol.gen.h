@@ -691,7 +691,7 @@ enum class PrefillMode {
 };
 wire::Words WireWords(PrefillMode);
 
-// Whether finished prompts are kept for requests that begin alike.
+// Whether what was computed is kept for requests that begin alike.
 enum class PrefixCacheMode {
   // Kept in a radix tree of token ids.
   kRadix,
@@ -748,10 +748,10 @@ struct EngineConfig {
   std::optional<bool> enable_tracing;
   // How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
   std::optional<int64_t> max_history_size;
-  // Whether finished prompts are kept. Absent: `radix`.
+  // Whether what was computed is kept for requests that begin alike. Absent: `radix`.
   std::optional<PrefixCacheMode> prefix_cache_mode;
-  // How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`. Range:
-  // at least -1.
+  // How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range: at
+  // least -1.
   std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
   // How tokens are drafted ahead. Absent: `disable`.
   std::optional<SpeculativeMode> speculative_mode;

@@ -14,6 +14,7 @@ Usage MakeUsage(const RequestState& request) {
   Usage usage;
   usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
   usage.completion_tokens = request.completion_tokens;
+  usage.cached_tokens = request.cached_tokens.value_or(0);
   usage.end_to_end_s = SecondsBetween(request.request.received, now);
   if (request.first_token) {
     usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);
@@ -31,6 +32,13 @@ std::optional<Clock::time_point> DeadlineOf(const Request& request) {
 template <typename Predicate>
 void EraseIf(SequenceList* list, Predicate predicate) {
   list->erase(std::remove_if(list->begin(), list->end(), predicate), list->end());
+}
+
+KVCacheOptions CacheOptions(const EngineOptions& options) {
+  KVCacheOptions out;
+  out.keep_prefixes = options.prefix_cache;
+  out.max_cached_sequences = options.max_cached_sequences;
+  return out;
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
-      cache_(num_pages, info().page_size) {
+      cache_(num_pages, info().page_size, CacheOptions(options)) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
@@ -113,13 +121,17 @@ Status Engine::Add(Request request) {
   return Status();
 }
 
-void Engine::Abort(RequestId id, const Status& status) {
+void Engine::Abort(RequestId id, const Status& status) { End(id, status, /*keep_prefix=*/true); }
+
+void Engine::End(RequestId id, const Status& status, bool keep_prefix) {
   auto found = requests_.find(id);
   if (found == requests_.end()) return;
   std::shared_ptr<RequestState> request = found->second;
   auto is_of_request = [&](const std::shared_ptr<Sequence>& s) { return s->request == request; };
   for (const auto& sequence : running_) {
-    if (is_of_request(sequence)) cache_.Remove(sequence->id);
+    if (!is_of_request(sequence)) continue;
+    if (keep_prefix) Retire(*sequence);
+    if (!keep_prefix) cache_.Remove(sequence->id);
   }
   EraseIf(&running_, is_of_request);
   EraseIf(&waiting_, is_of_request);
@@ -149,7 +161,7 @@ void Engine::EndOverdue() {
 Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
   metrics.num_pages = cache_.num_pages();
-  metrics.num_free_pages = cache_.num_free_pages();
+  metrics.num_free_pages = cache_.num_available_pages();
   if (speculator_ != nullptr) metrics.speculation = speculator_->metrics();
   return metrics;
 }
@@ -159,10 +171,14 @@ void Engine::ResetMetrics() {
   if (speculator_ != nullptr) speculator_->ResetMetrics();
 }
 
+void Engine::Retire(const Sequence& sequence) {
+  cache_.Retire(sequence.id, sequence.tokens(), sequence.num_computed);
+}
+
 void Engine::PreemptLast() {
   std::shared_ptr<Sequence> last = std::move(running_.back());
   running_.pop_back();
-  cache_.Remove(last->id);
+  Retire(*last);
   last->num_computed = 0;
   InsertByRank(std::move(last), &waiting_);
   ++metrics_.num_preemptions;
@@ -171,8 +187,10 @@ void Engine::PreemptLast() {
 void Engine::AdmitFirst() {
   std::shared_ptr<Sequence> first = std::move(waiting_.front());
   waiting_.pop_front();
-  cache_.Add(first->id);
-  num_queued_ -= !std::exchange(first->request->started, true);
+  RequestState& request = *first->request;
+  first->num_computed = cache_.AddWithPrefix(first->id, request.request.adapter, first->tokens());
+  if (!request.cached_tokens) request.cached_tokens = first->num_computed;
+  num_queued_ -= !std::exchange(request.started, true);
   InsertByRank(std::move(first), &running_);
 }
 
@@ -187,7 +205,10 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
   size_t at = 0;  // items come nearly in the order of the running sequences: look from the last one
   for (const WorkItem& item : plan.items) {
     while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
-    items.push_back({running_[at], item.num_rows, item.wants_logits});
+    // What was admitted may have found more, or less, in the prefix cache than the plan saw.
+    int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
+    int num_rows = std::min(item.num_rows, uncomputed);
+    items.push_back({running_[at], num_rows, num_rows == uncomputed});
   }
   return items;
 }
@@ -211,7 +232,10 @@ void Engine::Step() {
   }
   Status status = Run(&items);
   if (status.ok()) return;
-  for (const StepItem& item : items) Abort(item.sequence->request->request.id, status);
+  // What the step left in their pages is not to be found by others.
+  for (const StepItem& item : items) {
+    End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
+  }
 }
 
 Status Engine::Run(std::vector<StepItem>* step_items) {
@@ -228,6 +252,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     RequestState& request = *item.sequence->request;
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
+    cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
@@ -293,7 +318,7 @@ std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr
 
 void Engine::RemoveFinished() {
   for (const auto& sequence : running_) {
-    if (sequence->finished()) cache_.Remove(sequence->id);
+    if (sequence->finished()) Retire(*sequence);
   }
   EraseIf(&running_, [](const auto& sequence) { return sequence->finished(); });
 }

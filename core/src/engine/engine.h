@@ -31,6 +31,8 @@ struct EngineOptions {
   int max_queued_requests = 1024;
   int draft_length = 0;  // drafts of a sequence in a step, where there is a drafter; 0: as pays
   PrefillMode prefill_mode = PrefillMode::kHybrid;
+  bool prefix_cache = true;
+  int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
 };
 
 class Engine {
@@ -65,6 +67,8 @@ class Engine {
 
   Metrics metrics() const;
   void ResetMetrics();
+  // Frees what the prefix cache holds and no sequence uses.
+  void ClearPrefixCache() { cache_.ClearPrefixes(); }
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
   int num_queued() const { return num_queued_; }  // requests that were never admitted
@@ -76,6 +80,9 @@ class Engine {
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void AdmitFirst();
   void PreemptLast();
+  // Gives a sequence's pages back; what it computed can be found by others.
+  void Retire(const Sequence& sequence);
+  void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);

@@ -72,6 +72,10 @@ void EngineThread::ResetMetrics() {
   Do([](Engine* engine) { engine->ResetMetrics(); });
 }
 
+void EngineThread::ClearPrefixCache() {
+  Do([](Engine* engine) { engine->ClearPrefixCache(); });
+}
+
 void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
   if (on_start) on_start();
   bool stopping = false;

@@ -43,6 +43,7 @@ class EngineThread {
   void Pause(bool paused);
   Metrics metrics();
   void ResetMetrics();
+  void ClearPrefixCache();
 
  private:
   using Command = std::function<void(Engine*)>;

@@ -23,6 +23,7 @@ enum class FinishReason { kStop, kLength };
 struct Request {
   RequestId id = 0;
   std::vector<int32_t> prompt_tokens;  // at least one
+  uint64_t adapter = 0;                // of the weights; prefixes are shared within one
   SamplingParams sampling;             // choice i samples from stream seed + i
   int n = 1;                           // choices
   int max_tokens = -1;                 // of each choice; -1: as far as the context reaches

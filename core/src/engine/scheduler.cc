@@ -17,7 +17,7 @@ class Planner {
         waiting_(waiting),
         cache_(cache),
         num_kept_(running.size()),
-        free_pages_(cache.num_free_pages()),
+        free_pages_(cache.num_available_pages()),
         rows_left_(limits.max_rows),
         max_sequences_(static_cast<size_t>(limits.max_sequences)) {}
 
@@ -58,8 +58,8 @@ class Planner {
     }
   }
 
-  void AddItem(const Sequence& sequence, int num_rows, int pages) {
-    plan_.items.push_back({sequence.id, num_rows, num_rows == Uncomputed(sequence)});
+  void AddItem(const Sequence& sequence, int num_rows, int num_uncomputed, int pages) {
+    plan_.items.push_back({sequence.id, num_rows, num_rows == num_uncomputed});
     item_pages_.push_back(pages);
     rows_left_ -= num_rows;
     free_pages_ -= pages;
@@ -83,7 +83,9 @@ class Planner {
       PreemptLast();
       fit = RowsThatFit(sequence, std::min(wanted, cache_.page_size()));
     }
-    if (fit > 0) return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
+    if (fit > 0) {
+      return AddItem(sequence, fit, Uncomputed(sequence), cache_.PagesNeeded(sequence.id, fit));
+    }
     if (index > 0) PreemptLast();  // itself: those before it finish first
   }
 
@@ -112,14 +114,21 @@ class Planner {
 
   size_t NumRunning() const { return num_kept_ + static_cast<size_t>(plan_.num_admitted); }
 
-  // A new sequence starts when the pages for all of its tokens and one more are free, so that it
-  // does not push out at once those that came before it.
+  // A new sequence starts when the pages for all of its tokens and one more are available, so that
+  // it does not push out at once those that came before it. The pages that it will share count as
+  // its own although they may be in use already: a plan never asks for more than there is.
   bool Admit(const Sequence& sequence) {
-    int pages = (sequence.num_tokens() + cache_.page_size()) / cache_.page_size();
+    int pages = cache_.PagesToHold(sequence.num_tokens() + 1);
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
+    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.tokens());
+    int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
+    while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {  // under a window
+      rows -= std::min(rows, cache_.page_size());
+    }
+    if (rows == 0) return false;
     ++plan_.num_admitted;
-    AddItem(sequence, std::min(Uncomputed(sequence), rows_left_), pages);
+    AddItem(sequence, rows, wanted, std::max(pages, cache_.PagesToStart(cached, rows)));
     return true;
   }
 

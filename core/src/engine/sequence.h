@@ -22,7 +22,8 @@ struct RequestState {
   int num_unfinished = 0;     // choices
   std::vector<Delta> deltas;  // published and not sent yet
   int completion_tokens = 0;
-  bool started = false;  // it was admitted once
+  std::optional<int> cached_tokens;  // of the prompt, found in the prefix cache; once admitted
+  bool started = false;              // it was admitted once
   std::optional<Clock::time_point> first_row, first_token;
 };
 

@@ -5,8 +5,11 @@
 
 namespace mlc {
 
-KVCache::KVCache(int num_pages, int page_size)
-    : page_size_(page_size), owners_(static_cast<size_t>(num_pages), 0) {
+KVCache::KVCache(int num_pages, int page_size, const KVCacheOptions& options)
+    : page_size_(page_size),
+      options_(options),
+      owners_(static_cast<size_t>(num_pages), 0),
+      tree_(num_pages, page_size) {
   for (int32_t page = num_pages - 1; page >= 0; --page) free_pages_.push_back(page);
 }
 
@@ -21,16 +24,22 @@ KVCache::Sequence& KVCache::Get(SequenceId id) {
 }
 
 int32_t KVCache::TakePage() {
-  MLC_ICHECK(!free_pages_.empty());
+  if (free_pages_.empty()) free_pages_.push_back(tree_.Evict());
   int32_t page = free_pages_.back();
   free_pages_.pop_back();
   owners_[page] = 1;
   return page;
 }
 
-void KVCache::ReleasePage(int32_t page) {
+void KVCache::Hold(int32_t page) {
+  if (owners_[page]++ == 0) tree_.SetBusy(page);
+}
+
+void KVCache::Release(int32_t page) {
   MLC_ICHECK(owners_[page] > 0);
-  if (--owners_[page] == 0) free_pages_.push_back(page);
+  if (--owners_[page] > 0) return;
+  if (tree_.Holds(page)) return tree_.SetIdle(page);
+  free_pages_.push_back(page);
 }
 
 void KVCache::Add(SequenceId id) {
@@ -39,19 +48,28 @@ void KVCache::Add(SequenceId id) {
 }
 
 void KVCache::Fork(SequenceId parent_id, SequenceId child_id, int length) {
-  Sequence child;
-  const Sequence& parent = Get(parent_id);
-  MLC_ICHECK(length >= 0 && length <= parent.length);
-  int num_pages = (length + page_size_ - 1) / page_size_;
-  child.pages.assign(parent.pages.begin(), parent.pages.begin() + num_pages);
+  Sequence child = Get(parent_id);
+  MLC_ICHECK(length >= 0 && length <= child.length);
+  child.pages.resize(static_cast<size_t>(PagesOf(length)));
   child.length = length;
-  for (int32_t page : child.pages) ++owners_[page];
+  if (length / page_size_ < child.num_published) {
+    child.num_published = 0;
+    child.last_published = PrefixTree::kNone;
+  }
+  for (int32_t page : child.pages) {
+    if (page != kNoPage) ++owners_[page];
+  }
   bool is_new = sequences_.emplace(child_id, std::move(child)).second;
   MLC_ICHECK(is_new);
 }
 
+// The last page first: of pages that fall idle together the tree evicts the first one first, and
+// what hangs on an evicted page is lost.
 void KVCache::Remove(SequenceId id) {
-  for (int32_t page : Get(id).pages) ReleasePage(page);
+  const std::vector<int32_t>& pages = Get(id).pages;
+  for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
+    if (*page != kNoPage) Release(*page);
+  }
   sequences_.erase(id);
 }
 
@@ -62,20 +80,21 @@ bool KVCache::MustCopyLastPage(const Sequence& sequence) const {
 int KVCache::PagesNeeded(SequenceId id, int num_tokens) const {
   const Sequence& sequence = Get(id);
   if (num_tokens == 0) return 0;
-  int after = (sequence.length + num_tokens + page_size_ - 1) / page_size_;
+  int after = PagesOf(sequence.length + num_tokens);
   return after - static_cast<int>(sequence.pages.size()) + (MustCopyLastPage(sequence) ? 1 : 0);
 }
 
 int KVCache::PagesFreedBy(SequenceId id) const {
   const std::vector<int32_t>& pages = Get(id).pages;
-  return static_cast<int>(
-      std::count_if(pages.begin(), pages.end(), [this](int32_t p) { return owners_[p] == 1; }));
+  return static_cast<int>(std::count_if(pages.begin(), pages.end(), [this](int32_t page) {
+    return page != kNoPage && owners_[page] == 1;
+  }));
 }
 
 Status KVCache::Append(SequenceId id, int num_tokens) {
   int needed = PagesNeeded(id, num_tokens);
-  if (needed > num_free_pages()) {
-    return ResourceExhausted("the KV cache has " + std::to_string(num_free_pages()) +
+  if (needed > num_available_pages()) {
+    return ResourceExhausted("the KV cache has " + std::to_string(num_available_pages()) +
                              " free pages and needs " + std::to_string(needed));
   }
   if (num_tokens == 0) return Status();
@@ -83,8 +102,10 @@ Status KVCache::Append(SequenceId id, int num_tokens) {
   if (MustCopyLastPage(sequence)) {
     int32_t copy = TakePage();
     pending_copies_.emplace_back(sequence.pages.back(), copy);
-    ReleasePage(sequence.pages.back());
+    Release(sequence.pages.back());
     sequence.pages.back() = copy;
+  } else if (sequence.length % page_size_ != 0 && tree_.Holds(sequence.pages.back())) {
+    tree_.Drop(sequence.pages.back());  // about to hold something else
   }
   sequence.length += num_tokens;
   while (static_cast<int>(sequence.pages.size()) * page_size_ < sequence.length) {
@@ -97,17 +118,22 @@ void KVCache::Pop(SequenceId id, int num_tokens) {
   Sequence& sequence = Get(id);
   MLC_ICHECK(num_tokens >= 0 && num_tokens <= sequence.length);
   sequence.length -= num_tokens;
-  size_t keep = static_cast<size_t>((sequence.length + page_size_ - 1) / page_size_);
-  while (sequence.pages.size() > keep) {
-    ReleasePage(sequence.pages.back());
+  while (static_cast<int>(sequence.pages.size()) > PagesOf(sequence.length)) {
+    if (sequence.pages.back() != kNoPage) Release(sequence.pages.back());
     sequence.pages.pop_back();
+  }
+  if (sequence.length / page_size_ < sequence.num_published) {
+    sequence.num_published = 0;
+    sequence.last_published = PrefixTree::kNone;
   }
 }
 
 int32_t KVCache::Slot(SequenceId id, int position) const {
   const Sequence& sequence = Get(id);
   MLC_ICHECK(position >= 0 && position < sequence.length);
-  return sequence.pages[position / page_size_] * page_size_ + position % page_size_;
+  int32_t page = sequence.pages[position / page_size_];
+  MLC_ICHECK(page != kNoPage);
+  return page * page_size_ + position % page_size_;
 }
 
 std::vector<std::pair<int32_t, int32_t>> KVCache::TakePendingCopies() {

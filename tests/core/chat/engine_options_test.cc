@@ -96,8 +96,9 @@ TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {
 
 TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"prefix_cache_mode", "\"radix\""}, {"tensor_parallel_shards", "2"},
-      {"pipeline_parallel_stages", "2"},  {"sliding_window_size", "1024"},
+      {"tensor_parallel_shards", "2"},
+      {"pipeline_parallel_stages", "2"},
+      {"sliding_window_size", "1024"},
       {"max_history_size", "4"},
   };
   for (const auto& [name, value] : cases) {

@@ -72,7 +72,10 @@ class Driver {
   explicit Driver(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   Engine& engine() { return *engine_; }
-  bool AllPagesFree() const { return engine_->num_free_pages() == engine_->num_pages(); }
+  bool AllPagesFree() const {
+    engine_->ClearPrefixCache();
+    return engine_->num_free_pages() == engine_->num_pages();
+  }
   const std::map<RequestId, Outcome>& outcomes() const { return outcomes_; }
 
   Status Add(Request request) { return engine_->Add(std::move(request)); }

@@ -236,11 +236,14 @@ TEST(Engine, APreemptedRequestGoesAheadOfThoseThatWait) {
   options.max_total_tokens = 32;
   Driver driver(MakeEngine(Hash(), options));
   for (RequestId id = 1; id <= 3; ++id) {
-    Request request = Ask(id, "prompt", id == 3 ? 1 : 20);
+    Request request = Ask(id, std::to_string(id) + "prompt", id == 3 ? 1 : 20);
     request.ignore_eos = true;
     ASSERT_TRUE(driver.Add(request).ok());
   }
-  while (driver.engine().metrics().num_preemptions == 0) driver.Step();
+  for (int step = 0; driver.engine().metrics().num_preemptions == 0; ++step) {
+    ASSERT_LT(step, 200);
+    driver.Step();
+  }
   for (int step = 0; driver.outcomes().at(2).num_ends == 0; ++step) {
     ASSERT_LT(step, 200);
     ASSERT_EQ(driver.outcomes().count(3), 0u) << "the third began before the second ended";

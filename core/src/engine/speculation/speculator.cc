@@ -38,7 +38,7 @@ Speculator::Speculator(std::unique_ptr<Drafter> drafter, int draft_length)
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
                                                           std::vector<StepItem>* items) const {
-  int rows = limits.max_rows, pages = cache.num_free_pages();
+  int rows = limits.max_rows, pages = cache.num_available_pages();
   for (const StepItem& item : *items) {
     rows -= item.num_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item.num_rows);

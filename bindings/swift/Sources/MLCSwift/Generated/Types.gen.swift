@@ -1860,7 +1860,7 @@ public enum PrefillMode: WireEnum {
     }
 }
 
-/// Whether finished prompts are kept for requests that begin alike.
+/// Whether what was computed is kept for requests that begin alike.
 public enum PrefixCacheMode: WireEnum {
     /// Kept in a radix tree of token ids.
     case radix
@@ -1971,10 +1971,10 @@ public struct EngineConfig: WireObject {
     public var enable_tracing: Bool?
     /// How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
     public var max_history_size: Int?
-    /// Whether finished prompts are kept. Absent: `radix`.
+    /// Whether what was computed is kept for requests that begin alike. Absent: `radix`.
     public var prefix_cache_mode: PrefixCacheMode?
-    /// How many finished sequences are kept; -1 is without limit. Absent: `max_num_sequence`.
-    /// Range: at least -1.
+    /// How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range: at
+    /// least -1.
     public var prefix_cache_max_num_recycling_seqs: Int?
     /// How tokens are drafted ahead. Absent: `disable`.
     public var speculative_mode: SpeculativeMode?

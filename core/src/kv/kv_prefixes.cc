@@ -1,0 +1,156 @@
+// The parts of KVCache that deal in tokens: taking over what is cached, leaving it to others, and
+// what a sliding window leaves behind.
+#include <algorithm>
+
+#include "kv/kv_cache.h"
+
+namespace mlc {
+namespace {
+
+// Holes cost memory although they hold no page; so many nodes a page are kept at most.
+constexpr int kMaxNodesPerPage = 32;
+
+}  // namespace
+
+int KVCache::FirstInWindow(int position) const {
+  int sinks = PagesOf(options_.sink);
+  if (options_.window == 0) return 0;
+  return std::max(sinks, (position - options_.window + 1) / page_size_);
+}
+
+bool KVCache::InReach(int page_index, int position) const {
+  return page_index < PagesOf(options_.sink) || page_index >= FirstInWindow(position);
+}
+
+int KVCache::PagesToHold(int num_tokens) const {
+  int all = PagesOf(num_tokens);
+  if (options_.window == 0) return all;
+  return std::min(all, PagesOf(options_.sink) + PagesOf(options_.window) + 1);
+}
+
+void KVCache::Slide(SequenceId id) {
+  if (options_.window == 0) return;
+  Sequence& sequence = Get(id);
+  int end = FirstInWindow(sequence.length);
+  int begin = std::max(sequence.num_slid, PagesOf(options_.sink));
+  for (int i = end - 1; i >= begin; --i) {
+    if (sequence.pages[i] == kNoPage) continue;
+    Release(sequence.pages[i]);
+    sequence.pages[i] = kNoPage;
+  }
+  if (end > begin) sequence.num_slid = end;
+}
+
+PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens,
+                                int* length) const {
+  *length = 0;
+  if (!options_.keep_prefixes || tokens.empty()) return {};
+  PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(tokens.size()) - 1);
+  int full = static_cast<int>(match.nodes.size());
+  *length = full * page_size_ + match.num_partial_tokens;
+  // A hole ends what is usable unless the window of the rows that follow has passed it.
+  for (int i = full - 1; i >= 0; --i) {
+    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, *length)) *length = i * page_size_;
+  }
+  return match;
+}
+
+int KVCache::CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const {
+  int length;
+  Find(key, tokens, &length);
+  return length;
+}
+
+int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens) {
+  Add(id);
+  Sequence& sequence = Get(id);
+  sequence.key = key;
+  PrefixTree::Match match = Find(key, tokens, &sequence.length);
+  int full = sequence.length / page_size_;
+  for (int i = 0; i < full; ++i) {
+    bool holds = InReach(i, sequence.length);
+    sequence.pages.push_back(holds ? tree_.page(match.nodes[i]) : kNoPage);
+    if (holds) Hold(sequence.pages.back());
+    if (!holds) sequence.num_slid = i + 1;
+  }
+  sequence.num_published = full;
+  sequence.last_published = full > 0 ? match.nodes[full - 1] : PrefixTree::kNone;
+  int rest = sequence.length % page_size_;
+  if (rest == 0) return sequence.length;
+  if (num_available_pages() == 0) {  // a plan would have seen it
+    Remove(id);
+    Add(id);
+    Get(id).key = key;
+    return 0;
+  }
+  // The copy is made now, so that a plan need not count both pages: the source may be evicted for
+  // it, and copies come before anything that a step writes.
+  int32_t source = tree_.page(match.partial), copy = TakePage();
+  if (copy != source) pending_copies_.emplace_back(source, copy);
+  sequence.pages.push_back(copy);
+  return sequence.length;
+}
+
+PrefixTree::NodeId KVCache::PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
+                                    const std::vector<int32_t>& tokens, int count) {
+  int32_t& own = sequence->pages[index];
+  PrefixTree::Placed placed = tree_.Put(parent, tokens.data() + index * page_size_, count, own);
+  int32_t released = placed.released;
+  if (released != kNoPage && owners_[released] == 0) free_pages_.push_back(released);
+  int32_t kept = tree_.page(placed.node);
+  bool is_full = count == page_size_;
+  if (own != kNoPage && kept != own && is_full) {  // the same content, computed twice
+    Hold(kept);
+    Release(own);
+    own = kept;
+  }
+  return placed.node;
+}
+
+void KVCache::Publish(SequenceId id, const std::vector<int32_t>& tokens, int num_computed) {
+  Sequence& sequence = Get(id);
+  if (!options_.keep_prefixes || sequence.num_slid > 0) return;
+  if (sequence.num_published >= num_computed / page_size_) return;
+  PrefixTree::NodeId node =
+      sequence.num_published > 0 ? sequence.last_published : tree_.Root(sequence.key);
+  for (int& i = sequence.num_published; i < num_computed / page_size_; ++i) {
+    node = PutPage(&sequence, node, i, tokens, page_size_);
+  }
+  sequence.last_published = node;
+}
+
+void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_computed) {
+  Pop(id, Length(id) - num_computed);
+  Sequence& sequence = Get(id);
+  if (options_.keep_prefixes && num_computed > 0 && sequence.pages.back() != kNoPage) {
+    if (sequence.num_slid > 0) {  // from the root again: others may have evicted what it left
+      PrefixTree::NodeId node = tree_.Root(sequence.key);
+      for (int i = 0; i < num_computed / page_size_; ++i) {
+        node = PutPage(&sequence, node, i, tokens, page_size_);
+      }
+      sequence.last_published = node;
+    } else {
+      Publish(id, tokens, num_computed);
+    }
+    int rest = num_computed % page_size_, full = num_computed / page_size_;
+    PrefixTree::NodeId parent = full > 0 ? sequence.last_published : tree_.Root(sequence.key);
+    if (rest > 0) PutPage(&sequence, parent, full, tokens, rest);
+  }
+  Remove(id);
+  LimitCached();
+}
+
+void KVCache::LimitCached() {
+  auto too_many = [this] {
+    return (options_.max_cached_sequences >= 0 &&
+            tree_.num_idle_leaves() > options_.max_cached_sequences) ||
+           tree_.num_nodes() > kMaxNodesPerPage * num_pages();
+  };
+  while (too_many() && tree_.num_idle_pages() > 0) free_pages_.push_back(tree_.Evict());
+}
+
+void KVCache::ClearPrefixes() {
+  while (tree_.num_idle_pages() > 0) free_pages_.push_back(tree_.Evict());
+}
+
+}  // namespace mlc

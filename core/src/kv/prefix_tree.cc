@@ -1,0 +1,173 @@
+#include "kv/prefix_tree.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/status.h"
+
+namespace mlc {
+namespace {
+
+int CommonLength(const std::vector<int32_t>& a, const int32_t* b, int count) {
+  int limit = std::min(static_cast<int>(a.size()), count);
+  return static_cast<int>(std::mismatch(a.begin(), a.begin() + limit, b).first - a.begin());
+}
+
+}  // namespace
+
+bool PrefixTree::Order::operator()(const Tokens& a, const View& b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.tokens, b.tokens + b.count);
+}
+
+bool PrefixTree::Order::operator()(const View& a, const Tokens& b) const {
+  return std::lexicographical_compare(a.tokens, a.tokens + a.count, b.begin(), b.end());
+}
+
+PrefixTree::PrefixTree(int num_pages, int page_size)
+    : page_size_(page_size), node_of_page_(static_cast<size_t>(num_pages), kNone) {}
+
+PrefixTree::NodeId PrefixTree::NewNode() {
+  if (free_nodes_.empty()) {
+    nodes_.emplace_back();
+    return static_cast<NodeId>(nodes_.size()) - 1;
+  }
+  NodeId node = free_nodes_.back();
+  free_nodes_.pop_back();
+  nodes_[node] = Node();
+  return node;
+}
+
+PrefixTree::NodeId PrefixTree::Root(uint64_t key) {
+  auto found = roots_.find(key);
+  if (found != roots_.end()) return found->second;
+  NodeId root = NewNode();
+  roots_.emplace(key, root);
+  return root;
+}
+
+PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int count) const {
+  Match match;
+  auto root = roots_.find(key);
+  if (root == roots_.end()) return match;
+  NodeId node = root->second;
+  for (; count > 0; tokens += page_size_, count -= page_size_) {
+    const Children& children = nodes_[node].children;
+    auto next = children.lower_bound(View{tokens, std::min(count, page_size_)});
+    if (next != children.end() && CommonLength(next->first, tokens, count) == page_size_) {
+      node = next->second;
+      match.nodes.push_back(node);
+      continue;
+    }
+    // The longest common beginning is that of a neighbour in lexicographic order.
+    auto consider = [&](Children::const_iterator child) {
+      int common = CommonLength(child->first, tokens, count);
+      if (common <= match.num_partial_tokens || nodes_[child->second].page == kNoPage) return;
+      match.partial = child->second;
+      match.num_partial_tokens = common;
+    };
+    if (next != children.end()) consider(next);
+    if (next != children.begin()) consider(std::prev(next));
+    break;
+  }
+  return match;
+}
+
+void PrefixTree::SetPage(NodeId node, int32_t page) {
+  MLC_ICHECK(!Holds(page));
+  nodes_[node].page = page;
+  node_of_page_[page] = node;
+}
+
+// Leaves the node without a page, and not idle.
+int32_t PrefixTree::TakePage(NodeId id) {
+  Node& node = nodes_[id];
+  if (node.idle) SetBusy(node.page);
+  int32_t page = std::exchange(node.page, kNoPage);
+  node_of_page_[page] = kNone;
+  return page;
+}
+
+PrefixTree::NodeId PrefixTree::Attach(NodeId parent_id, View tokens) {
+  NodeId id = NewNode();
+  Node& parent = nodes_[parent_id];
+  if (IsIdleLeaf(parent)) --num_idle_leaves_;
+  Node& node = nodes_[id];
+  node.parent = parent_id;
+  node.in_parent =
+      parent.children.emplace(Tokens(tokens.tokens, tokens.tokens + tokens.count), id).first;
+  ++num_nodes_;
+  return id;
+}
+
+// Removes a leaf without a page, and the holes that nothing hangs on any more.
+void PrefixTree::Detach(NodeId leaf) {
+  do {
+    Node& node = nodes_[leaf];
+    Node& parent = nodes_[node.parent];
+    parent.children.erase(node.in_parent);
+    free_nodes_.push_back(leaf);
+    --num_nodes_;
+    leaf = node.parent;
+    if (IsIdleLeaf(parent)) ++num_idle_leaves_;
+  } while (!IsRoot(leaf) && nodes_[leaf].page == kNoPage && nodes_[leaf].children.empty());
+}
+
+PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int count, int32_t page) {
+  MLC_ICHECK(count >= 1 && count <= page_size_);
+  Placed placed{kNone};
+  Children& children = nodes_[parent].children;
+  auto next = children.lower_bound(View{tokens, count});
+  if (next != children.end() && CommonLength(next->first, tokens, count) == count) {
+    placed.node = next->second;
+    bool same = static_cast<int>(next->first.size()) == count;
+    if (same && nodes_[placed.node].page == kNoPage && page != kNoPage) SetPage(placed.node, page);
+    return placed;
+  }
+  // No child is the beginning of another, so that a beginning of these tokens is next to them.
+  if (next != children.begin()) {
+    auto before = std::prev(next);
+    int length = static_cast<int>(before->first.size());
+    if (CommonLength(before->first, tokens, count) == length) {
+      NodeId shorter = before->second;
+      placed.node = Attach(parent, View{tokens, count});  // first: the parent keeps a child
+      placed.released = TakePage(shorter);
+      Detach(shorter);
+    }
+  }
+  if (placed.node == kNone) placed.node = Attach(parent, View{tokens, count});
+  if (page != kNoPage) SetPage(placed.node, page);
+  return placed;
+}
+
+void PrefixTree::SetIdle(int32_t page) {
+  NodeId id = node_of_page_[page];
+  Node& node = nodes_[id];
+  MLC_ICHECK(!node.idle);
+  node.idle = true;
+  node.in_idle = idle_.insert(idle_.end(), id);
+  if (node.children.empty()) ++num_idle_leaves_;
+}
+
+void PrefixTree::SetBusy(int32_t page) {
+  Node& node = nodes_[node_of_page_[page]];
+  MLC_ICHECK(node.idle);
+  node.idle = false;
+  idle_.erase(node.in_idle);
+  if (node.children.empty()) --num_idle_leaves_;
+}
+
+void PrefixTree::Drop(int32_t page) {
+  NodeId node = node_of_page_[page];
+  TakePage(node);
+  if (nodes_[node].children.empty()) Detach(node);
+}
+
+int32_t PrefixTree::Evict() {
+  MLC_ICHECK(!idle_.empty());
+  int32_t page = nodes_[idle_.front()].page;
+  Drop(page);
+  return page;
+}
+
+}  // namespace mlc

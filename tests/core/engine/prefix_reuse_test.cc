@@ -1,0 +1,148 @@
+// What requests find of those before them, and that they answer as if they had found nothing.
+#include <gtest/gtest.h>
+
+#include "engine/engine_driver.h"
+
+namespace mlc {
+namespace {
+
+using testing::Bytes;
+using testing::Driver;
+using testing::kByteVocab;
+using testing::kEnd;
+using testing::MakeEngine;
+using testing::Outcome;
+
+Request Ask(RequestId id, std::vector<int32_t> prompt, int max_tokens) {
+  Request request;
+  request.id = id;
+  request.prompt_tokens = std::move(prompt);
+  request.max_tokens = max_tokens;
+  request.sampling.temperature = 0;
+  request.ignore_eos = true;
+  return request;
+}
+
+class PrefixReuse : public ::testing::Test {
+ protected:
+  Outcome Answer(Request request) {
+    EXPECT_TRUE(driver_.Add(request).ok());
+    driver_.Run();
+    Outcome outcome = driver_.Take(request.id);
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
+    EXPECT_EQ(outcome.choices, Cold(request).choices);
+    return outcome;
+  }
+  static Outcome Cold(const Request& request) {
+    EngineOptions options = Driver::Options();
+    options.prefix_cache = false;
+    Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
+    EXPECT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    EXPECT_EQ(driver.Take(request.id).usage.cached_tokens, 0);
+    return driver.Take(request.id);
+  }
+  Driver driver_{MakeEngine(FakeModel::HashOfHistory(kByteVocab))};
+};
+
+TEST_F(PrefixReuse, TheSamePromptAgain) {
+  std::vector<int32_t> prompt = Bytes("the quick brown fox");
+  EXPECT_EQ(Answer(Ask(1, prompt, 5)).usage.cached_tokens, 0);
+  int64_t computed = driver_.engine().metrics().prefill_tokens;
+  EXPECT_EQ(Answer(Ask(2, prompt, 5)).usage.cached_tokens, 18);
+  EXPECT_EQ(driver_.engine().metrics().prefill_tokens, computed + 1);
+}
+
+TEST_F(PrefixReuse, AChatReusesWhatItSaid) {
+  std::vector<int32_t> chat = Bytes("hello");
+  int cached = 0;
+  for (RequestId turn = 1; turn <= 4; ++turn) {
+    Outcome outcome = Answer(Ask(turn, chat, 6));
+    EXPECT_EQ(outcome.usage.cached_tokens, cached) << "turn " << turn;
+    const std::vector<int32_t>& said = outcome.choices[0].tokens;
+    chat.insert(chat.end(), said.begin(), said.end());
+    cached = static_cast<int>(chat.size()) - 1;  // the last token was never computed
+    chat.push_back('?');
+  }
+}
+
+TEST_F(PrefixReuse, ARequestSharesWhatIsBeingComputed) {
+  std::vector<int32_t> prompt = Bytes("a common system prompt");
+  ASSERT_TRUE(driver_.Add(Ask(1, prompt, 20)).ok());
+  driver_.Step();
+  int free = driver_.engine().num_free_pages();
+  prompt.push_back('!');
+  EXPECT_EQ(Answer(Ask(2, prompt, 1)).usage.cached_tokens, 20);  // five full pages
+  EXPECT_GT(driver_.engine().num_free_pages(), free - 20);
+}
+
+TEST_F(PrefixReuse, AnAbortedRequestLeavesWhatItComputed) {
+  std::vector<int32_t> prompt = Bytes("the quick brown fox");
+  ASSERT_TRUE(driver_.Add(Ask(1, prompt, 20)).ok());
+  driver_.Step();
+  driver_.engine().Abort(1, Cancelled("by the test"));
+  EXPECT_EQ(Answer(Ask(2, prompt, 5)).usage.cached_tokens, 18);
+}
+
+TEST_F(PrefixReuse, AFailedStepLeavesNothing) {
+  FakeModel* model = nullptr;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), &model));
+  model->FailForward(0, Internal("by the test"));
+  Request request = Ask(1, Bytes("the quick brown fox"), 5);
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_FALSE(driver.Take(1).status.ok());
+  request.id = 2;
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
+  EXPECT_EQ(driver.Take(2).choices, Cold(request).choices);
+}
+
+TEST_F(PrefixReuse, AdaptersAreKeptApart) {
+  std::vector<int32_t> prompt = Bytes("the quick brown fox");
+  Answer(Ask(1, prompt, 5));
+  Request other = Ask(2, prompt, 5);
+  other.adapter = 7;
+  EXPECT_EQ(Answer(other).usage.cached_tokens, 0);
+}
+
+TEST_F(PrefixReuse, ChoicesThatWaitTakeThePromptsPages) {
+  EngineOptions options = Driver::Options();
+  options.max_sequences = 2;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
+  Request request = Ask(1, Bytes("the quick brown fox"), 5);
+  request.n = 6;
+  request.sampling.temperature = 1;
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_EQ(driver.Take(1).choices, Cold(request).choices);
+  EXPECT_LE(driver.engine().metrics().prefill_tokens, 19 + 4 * 3);  // 16 of 19 are in full pages
+}
+
+TEST_F(PrefixReuse, APreemptedSequenceFindsItsPagesAgain) {
+  EngineOptions options = Driver::Options();
+  options.max_total_tokens = 64;
+  options.max_sequences = 2;
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
+  std::vector<Request> requests = {Ask(1, Bytes("first prompt"), 30), Ask(2, Bytes("second"), 40)};
+  for (const Request& request : requests) ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  const Metrics metrics = driver.engine().metrics();
+  EXPECT_GE(metrics.num_preemptions, 1);
+  for (const Request& request : requests) {
+    EXPECT_EQ(driver.Take(request.id).choices, Cold(request).choices);
+  }
+  EXPECT_LT(metrics.prefill_tokens, 18 + 30);
+}
+
+TEST_F(PrefixReuse, ClearingFreesAllPages) {
+  Answer(Ask(1, Bytes("the quick brown fox"), 5));
+  EXPECT_LT(driver_.engine().num_free_pages(), driver_.engine().num_pages());
+  EXPECT_EQ(driver_.engine().metrics().num_free_pages, driver_.engine().num_pages());
+  EXPECT_TRUE(driver_.AllPagesFree());
+  EXPECT_EQ(Answer(Ask(2, Bytes("the quick brown fox"), 5)).usage.cached_tokens, 0);
+}
+
+}  // namespace
+}  // namespace mlc
