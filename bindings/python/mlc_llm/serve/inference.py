@@ -24,8 +24,28 @@ from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 
 Event = tuple[int, str]
-_DONE = b"data: [DONE]\n\n"
 _SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+class Shape:
+    """How a core's answer goes out: here as OpenAI's completions, which the core writes itself."""
+
+    def begin(self) -> bytes:
+        """What a stream begins with."""
+        return b""
+
+    def chunk(self, text: str) -> bytes:
+        return b"data: " + text.encode() + b"\n\n"
+
+    def done(self) -> bytes:
+        return b"data: [DONE]\n\n"
+
+    def error(self, text: str) -> bytes:
+        """An error once the stream has begun; nothing follows it."""
+        return self.chunk(text)
+
+    def whole(self, text: str) -> str:
+        return text
 
 
 class CoreRequest:
@@ -74,17 +94,23 @@ class CoreRequest:
 
 
 async def answer(
-    request: Request, engine: CoreEngine, route: str, body: bytes, options: ServeOptions
+    request: Request,
+    engine: CoreEngine,
+    route: str,
+    body: bytes,
+    options: ServeOptions,
+    shape: Shape | None = None,
 ) -> Response:
     """Runs a request to its end, or begins to stream it."""
+    shape = shape or Shape()
     core = CoreRequest(engine)
     times = RequestTimes()
     deadline = None if options.request_timeout is None else times.begin + options.request_timeout
     try:
         await core.submit(route, body)
         if wants_stream(body):
-            return await _stream(core, times, deadline, options)
-        return await _whole(request, core, times, deadline, options)
+            return await _stream(core, shape, times, deadline, options)
+        return await _whole(request, core, shape, times, deadline, options)
     except MLCError as error:
         core.end()
         return response_of(error, retry_after=options.retry_after)
@@ -122,6 +148,7 @@ def _timeout_error(options: ServeOptions) -> RequestError:
 async def _whole(
     request: Request,
     core: CoreRequest,
+    shape: Shape,
     times: RequestTimes,
     deadline: float | None,
     options: ServeOptions,
@@ -138,7 +165,7 @@ async def _whole(
             if kind == _core.EVENT_ERROR:
                 return response_of_text(text, retry_after=options.retry_after)
             times.finish_whole(text)
-            return Response(text, media_type="application/json")
+            return Response(shape.whole(text), media_type="application/json")
         if left.done():
             return Response(status_code=499)  # nobody reads it
         raise _timeout_error(options)
@@ -154,25 +181,31 @@ async def _disconnected(request: Request) -> None:
 
 
 async def _stream(
-    core: CoreRequest, times: RequestTimes, deadline: float | None, options: ServeOptions
+    core: CoreRequest,
+    shape: Shape,
+    times: RequestTimes,
+    deadline: float | None,
+    options: ServeOptions,
 ) -> Response:
     """Waits for the first event, so that what fails at once fails with its status."""
     first = await core.next_event(options.keep_alive)
     if first is not None and first[0] == _core.EVENT_ERROR:
         return response_of_text(first[1], retry_after=options.retry_after)
-    events = _server_sent_events(core, first, times, deadline, options)
+    events = _server_sent_events(core, shape, first, times, deadline, options)
     return StreamingResponse(events, media_type="text/event-stream", headers=_SSE_HEADERS)
 
 
 async def _server_sent_events(
     core: CoreRequest,
+    shape: Shape,
     event: Event | None,
     times: RequestTimes,
     deadline: float | None,
     options: ServeOptions,
 ) -> AsyncIterator[bytes]:
-    """As OpenAI's: a `data:` line a chunk, comments while it is silent, `[DONE]` at a good end."""
+    """Events as they come, comments while it is silent."""
     try:
+        yield shape.begin()
         while True:
             if event is None:
                 yield b": keep-alive\n\n"
@@ -180,17 +213,16 @@ async def _server_sent_events(
                 kind, text = event
                 if kind == _core.EVENT_DONE:
                     times.finish_stream()
-                    yield _DONE
+                    yield shape.done()
                     return
-                if kind == _core.EVENT_CHUNK:
-                    times.take_chunk()
-                yield b"data: " + text.encode() + b"\n\n"
                 if kind == _core.EVENT_ERROR:
+                    yield shape.error(text)
                     return
+                times.take_chunk()
+                yield shape.chunk(text)
             remaining = _remaining(deadline)
             if remaining == 0.0:
-                error = json.dumps(_timeout_error(options).to_dict())
-                yield b"data: " + error.encode() + b"\n\n"
+                yield shape.error(json.dumps(_timeout_error(options).to_dict()))
                 return
             wait = options.keep_alive if remaining is None else min(options.keep_alive, remaining)
             event = await core.next_event(wait)

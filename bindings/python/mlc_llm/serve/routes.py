@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
+from mlc_llm.serve import responses
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.inference import answer, peek
 from mlc_llm.serve.options import ServeOptions
@@ -58,6 +59,16 @@ async def chat_completions(request: Request) -> Response:
 async def completions(request: Request) -> Response:
     """OpenAI's text completions: prompts as text or token ids, one or several."""
     return await _answer(request, "completions")
+
+
+@inference.post("/v1/responses")
+async def create_response(request: Request) -> Response:
+    """OpenAI's responses, without state: text, streamed events, function tools."""
+    asked = responses.parse(await request.body())
+    model = _models(request).find(asked.get("model"))
+    body = json.dumps(responses.to_chat(asked)).encode()
+    shape = responses.ResponseShape(asked, model.name)
+    return await answer(request, model.engine, "chat.completions", body, _options(request), shape)
 
 
 @inference.post("/tokenize")

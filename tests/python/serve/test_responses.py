@@ -1,0 +1,122 @@
+"""The Responses API through the official client, and its translation."""
+
+from __future__ import annotations
+
+import httpx
+import openai
+import pytest
+
+from mlc_llm.serve.errors import RequestError
+from mlc_llm.serve.responses import ResponseShape, to_chat
+
+MODEL = "fake-model"
+OPTIONS = {"model": MODEL, "input": "Hello", "max_output_tokens": 400, "temperature": 0}
+
+
+def test_a_whole_response(client: openai.OpenAI) -> None:
+    response = client.responses.create(**OPTIONS, instructions="Be brief.")
+    assert response.status == "completed" and response.output[0].role == "assistant"
+    assert response.output_text and response.instructions == "Be brief."
+    usage = response.usage
+    assert usage.total_tokens == usage.input_tokens + usage.output_tokens
+
+
+def test_a_stream_tells_the_same(client: openai.OpenAI) -> None:
+    whole = client.responses.create(**OPTIONS)
+    events = list(client.responses.create(**OPTIONS, stream=True))
+    kinds = [event.type for event in events]
+    assert kinds[:4] == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+    ]
+    assert kinds[-4:] == [
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+    assert "".join(deltas) == whole.output_text == events[-1].response.output_text
+    assert events[-1].response.usage.output_tokens == whole.usage.output_tokens
+
+
+def test_the_clients_stream_helper(client: openai.OpenAI) -> None:
+    with client.responses.stream(**OPTIONS) as stream:
+        text = "".join(e.delta for e in stream if e.type == "response.output_text.delta")
+        assert stream.get_final_response().output_text == text
+
+
+def test_a_cut_response_is_incomplete(client: openai.OpenAI) -> None:
+    response = client.responses.create(**{**OPTIONS, "max_output_tokens": 3})
+    assert response.status == "incomplete"
+    assert response.incomplete_details.reason == "max_output_tokens"
+
+
+def test_faults_are_openais_errors(client: openai.OpenAI, http: httpx.Client) -> None:
+    with pytest.raises(openai.BadRequestError) as state:
+        client.responses.create(**OPTIONS, previous_response_id="resp_1")
+    assert state.value.param == "previous_response_id"
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(**{**OPTIONS, "temperature": 9})
+    with pytest.raises(openai.NotFoundError):
+        client.responses.create(model="gpt-9", input="x")
+    for body in (b"{", b"[]", b"{}", b'{"input": []}', b'{"input": [3]}', b"[" * 100_000):
+        answer = http.post("/v1/responses", content=body)
+        assert answer.status_code == 400, body[:20]
+        assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_everything_is_said_in_the_chats_words() -> None:
+    chat = to_chat(
+        {
+            "instructions": "I",
+            "input": [
+                {"role": "developer", "content": "D"},
+                {"role": "user", "content": [{"type": "input_text", "text": "U"}]},
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c", "output": "42"},
+            ],
+            "text": {"format": {"type": "json_schema", "name": "n", "schema": {}, "strict": True}},
+            "tools": [{"type": "function", "name": "f", "parameters": {}}],
+            "tool_choice": {"type": "function", "name": "f"},
+            "reasoning": {"effort": "low"},
+            "stream": True,
+        }
+    )
+    function = {"name": "f", "arguments": "{}"}
+    assert chat["messages"] == [
+        {"role": "system", "content": "I"},
+        {"role": "system", "content": "D"},
+        {"role": "user", "content": [{"type": "text", "text": "U"}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "42"},
+    ]
+    assert chat["response_format"]["json_schema"] == {"name": "n", "schema": {}, "strict": True}
+    assert chat["tools"] == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    assert chat["tool_choice"] == {"type": "function", "function": {"name": "f"}}
+    assert chat["reasoning_effort"] == "low" and chat["stream_options"] == {"include_usage": True}
+    with pytest.raises(RequestError):
+        to_chat({"input": "x", "tools": [{"type": "web_search"}]})
+
+
+def test_function_calls_become_output_items() -> None:
+    shape = ResponseShape({}, "m")
+    shape.begin()
+    piece = (
+        '{"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c", "function": '
+        '{"name": "f", "arguments": "{\\"a\\""}}]}}]}'
+    )
+    shape.chunk(piece)
+    shape.chunk(
+        '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]},'
+        ' "finish_reason": "tool_calls"}]}'
+    )
+    end = shape.done().decode()
+    assert '"name": "f"' in end and '"call_id": "c"' in end
+    assert '{\\"a\\": 1}' in end and "response.completed" in end
