@@ -95,8 +95,8 @@ MLC_LLM_API MLCStatus* mlc_engine_plan(MLCEngine* engine, const char* model_json
  * (MLC_INVALID_ARGUMENT). */
 MLC_LLM_API MLCStatus* mlc_engine_unload(MLCEngine* engine);
 
-/* Unloads and frees. Accepts NULL. Returns after the last callback has returned; must not be called
- * from within a callback of this engine. */
+/* Unloads and frees; a load under way on another thread is cancelled. Accepts NULL. Returns after
+ * the last callback has returned; must not be called from within a callback of this engine. */
 MLC_LLM_API void mlc_engine_destroy(MLCEngine* engine);
 
 /* ---- Requests ------------------------------------------------------------------------------ */
@@ -118,8 +118,10 @@ typedef struct {
   size_t size;
 } mlc_buffer;
 
-/* Queues a request. `route` is "chat.completions", "completions", "tokenize", "detokenize" or
- * "render". A request that is wrong is refused here, with no event. `request_id` may be NULL. */
+/* Queues a request. `route` is "chat.completions", "completions", "tokenize", "detokenize",
+ * "render" or "trace" (what the engine did last, in Chrome's trace format; needs `enable_tracing`
+ * in the EngineConfig). A request that is wrong is refused here, with no event. `request_id` may be
+ * NULL. */
 MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,

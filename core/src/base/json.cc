@@ -83,7 +83,20 @@ std::string Shorten(const std::string& message) {
   return at == std::string::npos ? message : message.substr(at + 15);
 }
 
+// Nearly all strings are plain; they need no second copy.
+bool IsPlain(const std::string& text) {
+  bool plain = true;
+  for (char c : text) plain &= c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+  return plain;
+}
+
 void DumpString(const std::string& text, std::string* out) {
+  if (IsPlain(text)) {
+    out->push_back('"');
+    *out += text;
+    out->push_back('"');
+    return;
+  }
   *out += Library(text).dump(-1, ' ', false, Library::error_handler_t::replace);
 }
 

@@ -86,9 +86,44 @@ Result<std::unique_ptr<ChatEngine>> ChatEngine::Create(std::string_view config_j
   return std::unique_ptr<ChatEngine>(new ChatEngine(std::move(config)));
 }
 
-ChatEngine::~ChatEngine() { (void)Unload(); }
+ChatEngine::~ChatEngine() {
+  {
+    std::unique_lock<std::mutex> lock(closing_mutex_);
+    closing_ = true;
+    load_ended_.wait(lock, [this] { return num_loads_ == 0; });
+  }
+  (void)Unload();
+}
+
+// Counts a load while it is under way, however it ends.
+class ChatEngine::LoadScope {
+ public:
+  explicit LoadScope(ChatEngine* engine) : engine_(engine) {
+    std::lock_guard<std::mutex> lock(engine_->closing_mutex_);
+    ++engine_->num_loads_;
+  }
+  ~LoadScope() {
+    std::lock_guard<std::mutex> lock(engine_->closing_mutex_);
+    --engine_->num_loads_;
+    engine_->load_ended_.notify_all();  // under the lock: once it is free the engine may be gone
+  }
+  bool cancelled() const {
+    std::lock_guard<std::mutex> lock(engine_->closing_mutex_);
+    return engine_->closing_;
+  }
+
+ private:
+  ChatEngine* engine_;
+};
 
 Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progress) {
+  LoadScope scope(this);
+  return LoadFiles(model_json, [&](double fraction, const char* what) {
+    return !scope.cancelled() && (!progress || progress(fraction, what));
+  });
+}
+
+Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& progress) {
   MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
@@ -101,7 +136,7 @@ Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progres
   }
   MLC_RETURN_IF_ERROR(LoadModel(std::move(target.model), std::move(target.bundle),
                                 std::move(spec.name), std::move(draft_model)));
-  if (progress) progress(1.0, "ready");
+  progress(1.0, "ready");
   return Status();
 }
 
@@ -164,7 +199,8 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
   return NotFound("unknown route '" + std::string(route) +
-                  "'; there are chat.completions, completions, tokenize, detokenize and render")
+                  "'; there are chat.completions, completions, tokenize, detokenize, render and "
+                  "trace")
       .WithParam("route");
 }
 
@@ -175,9 +211,21 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   if (loaded_ == nullptr) return NoModel();
   if (route == "chat.completions") return SubmitChat(json, std::move(callback));
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
+  if (route == "trace") return SubmitTrace(std::move(callback));
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
   loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
+  });
+  return next_id_++;
+}
+
+Result<RequestId> ChatEngine::SubmitTrace(ChatCallback callback) {
+  if (!config_.enable_tracing.value_or(false)) {
+    return InvalidArgument("nothing is traced; set enable_tracing in the engine's config")
+        .WithParam("enable_tracing");
+  }
+  loaded_->thread->TakeTrace([callback = std::move(callback)](const std::string& json) {
+    callback(ChatEventKind::kResult, json);
   });
   return next_id_++;
 }

@@ -6,6 +6,7 @@
 #define MLC_CHAT_CHAT_ENGINE_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@ class ChatEngine {
  public:
   // `config_json`: an EngineConfig.
   static Result<std::unique_ptr<ChatEngine>> Create(std::string_view config_json);
+  // Cancels a load that is under way on another thread and waits for it.
   ~ChatEngine();
 
   // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": of the model
@@ -55,8 +57,11 @@ class ChatEngine {
     std::string name;
     std::unique_ptr<EngineThread> thread;
   };
+  class LoadScope;
+  Status LoadFiles(std::string_view model_json, const ChatProgress& progress);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
   // Of the two routes that generate.
+  Result<RequestId> SubmitTrace(ChatCallback callback);
   Result<RequestId> SubmitChat(const Json& json, ChatCallback callback);
   Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
   // Queues the requests of one answer, whose ids follow each other.
@@ -65,6 +70,10 @@ class ChatEngine {
   Status WithThread(const std::function<void(EngineThread*)>& act);
 
   protocol::EngineConfig config_;
+  std::mutex closing_mutex_;
+  std::condition_variable load_ended_;
+  bool closing_ = false;
+  int num_loads_ = 0;               // under way
   std::mutex load_mutex_;           // one load or unload at a time
   std::shared_mutex loaded_mutex_;  // held shortly by all who use `loaded_`
   std::unique_ptr<Loaded> loaded_;

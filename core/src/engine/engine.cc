@@ -77,6 +77,8 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
   limits_.prefill_mode = options.prefill_mode;
+  constexpr size_t kTraceEvents = 1 << 16;  // some megabytes
+  if (options.enable_tracing) trace_ = std::make_unique<Trace>(kTraceEvents);
 }
 
 Status Engine::Check(const Request& request) const {
@@ -162,6 +164,9 @@ Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
   metrics.num_pages = cache_.num_pages();
   metrics.num_free_pages = cache_.num_available_pages();
+  metrics.num_running = static_cast<int>(running_.size());
+  metrics.num_waiting = static_cast<int>(waiting_.size());
+  metrics.num_queued = num_queued_;
   if (speculator_ != nullptr) metrics.speculation = speculator_->metrics();
   return metrics;
 }
@@ -180,6 +185,7 @@ void Engine::PreemptLast() {
   running_.pop_back();
   Retire(*last);
   last->num_computed = 0;
+  last->preempted_at = Clock::now();
   InsertByRank(std::move(last), &waiting_);
   ++metrics_.num_preemptions;
 }
@@ -191,6 +197,7 @@ void Engine::AdmitFirst() {
   first->num_computed = cache_.AddWithPrefix(first->id, request.request.adapter, first->tokens());
   if (!request.cached_tokens) request.cached_tokens = first->num_computed;
   num_queued_ -= !std::exchange(request.started, true);
+  if (trace_ != nullptr) trace_->Admitted(*first);
   InsertByRank(std::move(first), &running_);
 }
 
@@ -259,7 +266,11 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   std::vector<SequenceCommit> commits = AssignLogits(items, logits);
   CommitSequences(logit_rows_, max_length_, &commits, &scratch_);
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
-  metrics_.AddStep(prefill_rows, decode_rows, SecondsBetween(begin, Clock::now()));
+  double seconds = SecondsBetween(begin, Clock::now());
+  metrics_.AddStep(prefill_rows, decode_rows, seconds);
+  bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
+  if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
+  if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());
   if (speculator_ != nullptr) {
     speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
   }
@@ -350,6 +361,7 @@ void Engine::EmitFinished(RequestState* request, const Status& status) {
   } else {
     ++metrics_.num_failed;
   }
+  if (trace_ != nullptr) trace_->Finished(*request, status);
   events_.push_back(std::move(event));
   num_queued_ -= !request->started;
   if (auto deadline = DeadlineOf(request->request)) {

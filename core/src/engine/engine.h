@@ -19,6 +19,7 @@
 #include "engine/scheduler.h"
 #include "engine/speculation/speculator.h"
 #include "engine/step.h"
+#include "engine/trace.h"
 #include "model/model.h"
 
 namespace mlc {
@@ -33,6 +34,7 @@ struct EngineOptions {
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
+  bool enable_tracing = false;
 };
 
 class Engine {
@@ -69,6 +71,7 @@ class Engine {
   void ResetMetrics();
   // Frees what the prefix cache holds and no sequence uses.
   void ClearPrefixCache() { cache_.ClearPrefixes(); }
+  const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
   int num_queued() const { return num_queued_; }  // requests that were never admitted
@@ -110,6 +113,7 @@ class Engine {
   std::vector<SamplerScratch> scratch_;  // of each worker
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
+  std::unique_ptr<Trace> trace_;
   std::unique_ptr<Speculator> speculator_;  // null: one token a sequence and step
 };
 

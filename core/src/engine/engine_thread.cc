@@ -7,6 +7,16 @@ namespace {
 
 thread_local bool is_callback_thread = false;
 
+// A caller's mistake must not end its process, nor the other requests.
+template <typename Callback>
+void Guarded(Callback&& callback) {
+  try {
+    callback();
+  } catch (...) {
+    std::fputs("mlc_llm: a callback threw an exception; it was ignored\n", stderr);
+  }
+}
+
 }  // namespace
 
 EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
@@ -43,7 +53,9 @@ void EngineThread::Submit(Request request, EventSink sink) {
     refused.status = engine->Add(std::move(request));
     if (refused.status.ok()) return;
     refused.finished = true;
-    Deliver(std::move(refused));
+    std::vector<RequestEvent> events;
+    events.push_back(std::move(refused));
+    Deliver(std::move(events));
   });
 }
 
@@ -76,6 +88,14 @@ void EngineThread::ClearPrefixCache() {
   Do([](Engine* engine) { engine->ClearPrefixCache(); });
 }
 
+void EngineThread::TakeTrace(std::function<void(const std::string& json)> callback) {
+  Do([this, callback = std::move(callback)](Engine* engine) {
+    if (engine->trace() == nullptr) return Post([callback] { callback(""); });
+    // The compute thread copies, the callback thread writes the text.
+    Post([callback, trace = *engine->trace()] { callback(trace.ToJson()); });
+  });
+}
+
 void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
   if (on_start) on_start();
   bool stopping = false;
@@ -98,7 +118,7 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
       engine_->Step();
     }
     PublishMetrics();  // before the events: who sees a request end finds it counted
-    for (RequestEvent& event : engine_->TakeEvents()) Deliver(std::move(event));
+    Deliver(engine_->TakeEvents());
   }
 }
 
@@ -120,26 +140,30 @@ void EngineThread::PublishMetrics() {
 
 void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
 
-void EngineThread::Deliver(RequestEvent event) {
-  auto sink = sinks_.find(event.id);
-  if (sink == sinks_.end()) return;  // it ended before: an abort met its last token
-  std::shared_ptr<EventSink> keep = sink->second;
-  if (event.finished) sinks_.erase(sink);
-  Post([keep = std::move(keep), event = std::move(event)]() mutable { (*keep)(std::move(event)); });
+// The events of a step travel together: one wake of the callback thread, not one for each.
+void EngineThread::Deliver(std::vector<RequestEvent> events) {
+  std::vector<std::pair<std::shared_ptr<EventSink>, RequestEvent>> deliveries;
+  deliveries.reserve(events.size());
+  for (RequestEvent& event : events) {
+    auto sink = sinks_.find(event.id);
+    if (sink == sinks_.end()) continue;  // it ended before: an abort met its last token
+    std::shared_ptr<EventSink> keep = sink->second;
+    if (event.finished) sinks_.erase(sink);
+    deliveries.emplace_back(std::move(keep), std::move(event));
+  }
+  if (deliveries.empty()) return;
+  Post([deliveries = std::move(deliveries)]() mutable {
+    for (auto& [sink, event] : deliveries) {
+      Guarded([&sink = sink, &event = event] { (*sink)(std::move(event)); });
+    }
+  });
 }
 
 bool EngineThread::InCallback() { return is_callback_thread; }
 
 void EngineThread::CallbackLoop() {
   is_callback_thread = true;
-  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
-    try {
-      (*callback)();
-    } catch (...) {
-      // A caller's mistake must not end its process, nor the other requests.
-      std::fputs("mlc_llm: a callback threw an exception; it was ignored\n", stderr);
-    }
-  }
+  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) Guarded(*callback);
 }
 
 }  // namespace mlc

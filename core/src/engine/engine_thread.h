@@ -44,6 +44,8 @@ class EngineThread {
   Metrics metrics();
   void ResetMetrics();
   void ClearPrefixCache();
+  // Calls `callback` with the trace's JSON on the callback thread; with "" when tracing is off.
+  void TakeTrace(std::function<void(const std::string& json)> callback);
 
  private:
   using Command = std::function<void(Engine*)>;
@@ -52,7 +54,7 @@ class EngineThread {
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
   void PublishMetrics();
-  void Deliver(RequestEvent event);
+  void Deliver(std::vector<RequestEvent> events);
 
   std::unique_ptr<Engine> engine_;  // the compute thread's alone, but for its const limits
 

@@ -7,6 +7,15 @@ namespace {
 
 double Rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
+// As SpecMetrics writes its own.
+Json TimesJson(const std::vector<SpecMetrics::Times>& times) {
+  std::map<int, SpecMetrics::Times> by_size;
+  for (size_t size = 0; size < times.size(); ++size) {
+    if (times[size].count > 0) by_size[static_cast<int>(size)] = times[size];
+  }
+  return SpecMetrics::TimesJson(by_size);
+}
+
 }  // namespace
 
 void Metrics::AddStep(int prefill_rows, int decode_rows, double seconds) {
@@ -16,6 +25,13 @@ void Metrics::AddStep(int prefill_rows, int decode_rows, double seconds) {
   int rows = std::max(1, prefill_rows + decode_rows);
   prefill_s += seconds * prefill_rows / rows;
   decode_s += seconds * decode_rows / rows;
+}
+
+void Metrics::AddDecode(int num_sequences, double seconds) {
+  size_t size = static_cast<size_t>(num_sequences);
+  if (decode_times.size() <= size) decode_times.resize(size + 1);
+  ++decode_times[size].count;
+  decode_times[size].seconds += seconds;
 }
 
 void Metrics::AddFinished(const Usage& usage) {
@@ -29,18 +45,24 @@ Json Metrics::ToJson() const {
   Json out;
   out.Set("engine_prefill_time_sum", prefill_s)
       .Set("engine_decode_time_sum", decode_s)
+      .Set("engine_jump_forward_time_sum", 0.0)
       .Set("prompt_tokens_sum", prompt_tokens)
       .Set("prefill_tokens_sum", prefill_tokens)
       .Set("decode_tokens_sum", decode_tokens)
+      .Set("jump_forward_tokens_sum", 0)
       .Set("completion_tokens_sum", completion_tokens)
       .Set("prefill_tokens_per_s", Rate(static_cast<double>(prefill_tokens), prefill_s))
       .Set("decode_tokens_per_s", Rate(static_cast<double>(decode_tokens), decode_s))
       .Set("kv_pages_total", num_pages)
       .Set("kv_pages_free", num_free_pages)
+      .Set("num_running_sequences", num_running)
+      .Set("num_waiting_sequences", num_waiting)
+      .Set("num_queued_requests", num_queued)
       .Set("num_steps", num_steps)
       .Set("num_preemptions", num_preemptions)
       .Set("num_finished_requests", num_finished)
       .Set("num_failed_requests", num_failed);
+  out.Set("decode_time_by_batch_size", TimesJson(decode_times));
   speculation.AddTo(&out);
   if (num_finished > 0) out.Set("last_finished_request", UsageExtra(last_finished));
   return out;

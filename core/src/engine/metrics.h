@@ -3,6 +3,7 @@
 #define MLC_ENGINE_METRICS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "base/json.h"
 #include "engine/request.h"
@@ -14,11 +15,17 @@ struct Metrics {
   int64_t prompt_tokens = 0, prefill_tokens = 0, decode_tokens = 0, completion_tokens = 0;
   int64_t num_steps = 0, num_preemptions = 0, num_finished = 0, num_failed = 0;
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, now
+  int num_running = 0, num_waiting = 0;   // sequences, now
+  int num_queued = 0;                     // requests that never ran, now
   double prefill_s = 0, decode_s = 0;     // model time, shared out by rows where a step mixes both
   Usage last_finished;
   SpecMetrics speculation;
 
+  std::vector<SpecMetrics::Times> decode_times;  // of steps that decode alone, by sequences
+
   void AddStep(int prefill_rows, int decode_rows, double seconds);
+  // A step of nothing but one row of each of `num_sequences`.
+  void AddDecode(int num_sequences, double seconds);
   void AddFinished(const Usage& usage);
   Json ToJson() const;
 };

@@ -46,7 +46,8 @@ class Sequence {
   int num_prompt_tokens() const { return num_prompt_tokens_; }
   int num_generated() const { return num_tokens() - num_prompt_tokens_; }
   const TokenCounts& counts() const { return counts_; }
-  int num_computed = 0;  // tokens whose keys and values are in the cache
+  std::optional<Clock::time_point> preempted_at;  // the last time, if ever
+  int num_computed = 0;                           // tokens whose keys and values are in the cache
   DraftRecord draft_record;
 
   bool has_grammar() const { return grammar_.has_value(); }

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <stdexcept>
 #include <thread>
 
 #include "base/utf8.h"
 #include "chat/test_model.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
@@ -406,6 +410,102 @@ TEST_F(ChatEngineTest, LoadNamesWhatIsWrong) {
   Status folder = engine_->Load(R"({"model": "/nowhere/m", "model_lib": "l"})", nullptr);
   EXPECT_EQ(folder.code(), StatusCode::kNotFound);
   EXPECT_NE(folder.message().find("/nowhere/m"), std::string::npos);
+}
+
+TEST_F(ChatEngineTest, DestructionWaitsForALoad) {
+  testing::TempFolder folder;
+  folder.Write("mlc-chat-config.json",
+               R"({"model_type": "fake", "quantization": "q0f32", "context_window_size": 64,
+                   "vocab_size": 258, "eos_token_id": [256]})");
+  folder.Write("tokenizer.json", testing::ByteTokenizerJson());
+  std::string json = R"({"device": "fake", "model": ")" + folder.path() + "\"}";
+  std::atomic<bool> loading{false}, destroying{false};
+  std::thread loader([&] {
+    // "ready" is the last report: the model is there, and Load has not returned.
+    Status status = engine_->Load(json, [&](double, const char*) {
+      loading = true;
+      while (!destroying) std::this_thread::yield();
+      return true;
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+  });
+  while (!loading) std::this_thread::yield();
+  destroying = true;
+  engine_.reset();
+  loader.join();
+}
+
+TEST_F(ChatEngineTest, ACallbackThatThrowsLosesNothing) {
+  LoadReply("hello");
+  Answer answer;
+  ChatCallback record = answer.Callback();
+  Result<RequestId> id = engine_->Submit("chat.completions", HiJson(R"("stream": true)"),
+                                         [&](ChatEventKind kind, const auto& json) {
+                                           record(kind, json);
+                                           throw std::runtime_error("from the caller");
+                                         });
+  ASSERT_TRUE(id.ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  EXPECT_EQ(answer.last_kind(), ChatEventKind::kDone);
+  EXPECT_EQ(answer.Streamed(), "hello");
+}
+
+TEST_F(ChatEngineTest, PriorityAndTimeLimitReachTheEngine) {
+  LoadEndless();
+  Answer late;
+  Ask(R"("timeout_ms": 1, "max_tokens": 400)", &late);
+  EXPECT_EQ(late.last_kind(), ChatEventKind::kError);
+  EXPECT_EQ(late.Code(), "deadline_exceeded");
+  ASSERT_TRUE(engine_->Pause(true).ok());
+  Answer first, second;
+  std::vector<int> order;
+  auto noting = [&order](int number, ChatCallback callback) {
+    return [&order, number, callback](ChatEventKind kind, const std::string& json) {
+      if (kind == ChatEventKind::kResult) order.push_back(number);
+      callback(kind, json);
+    };
+  };
+  auto submit = [&](int number, const char* members, Answer* answer) {
+    ASSERT_TRUE(
+        engine_->Submit("chat.completions", HiJson(members), noting(number, answer->Callback()))
+            .ok());
+  };
+  submit(1, R"("max_tokens": 20, "n": 4)", &first);
+  submit(2, R"("max_tokens": 20, "n": 4, "priority": 3)", &second);
+  ASSERT_TRUE(engine_->Pause(false).ok());
+  ASSERT_TRUE(first.WaitForEnd());
+  ASSERT_TRUE(second.WaitForEnd());
+  EXPECT_EQ(order, (std::vector<int>{2, 1}));
+}
+
+TEST(ChatEngineTrace, IsChromesFormat) {
+  auto engine = *ChatEngine::Create(R"({"enable_tracing": true, "num_threads": 1})");
+  Status status = engine->LoadModel(
+      std::make_unique<FakeModel>(ChatInfo(), FakeModel::HashOfHistory(kByteVocab)), ChatBundle(),
+      "fake");
+  ASSERT_TRUE(status.ok());
+  Answer answer, trace;
+  ASSERT_TRUE(
+      engine->Submit("chat.completions", HiJson(R"("max_tokens": 3)"), answer.Callback()).ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  ASSERT_TRUE(engine->Submit("trace", "{}", trace.Callback()).ok());
+  ASSERT_TRUE(trace.WaitForEnd());
+  ASSERT_EQ(trace.last_kind(), ChatEventKind::kResult);
+  std::vector<std::string> names;
+  for (const Json& event : trace.last().Find("traceEvents")->as_array()) {
+    if (event.Find("ph")->as_string() == "M") continue;
+    names.push_back(event.Find("name")->as_string());
+  }
+  EXPECT_EQ(names.front(), "queued");
+  EXPECT_EQ(std::count(names.begin(), names.end(), "prefill"), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "decode"), 2);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "step"), 3);
+  EXPECT_EQ(names.back(), "finish");
+}
+
+TEST_F(ChatEngineTest, NoTraceUnlessItIsEnabled) {
+  LoadReply("hello");
+  EXPECT_EQ(Refusal("{}", "trace").param(), "enable_tracing");
 }
 
 TEST(ChatEngineCreate, ChecksItsConfig) {

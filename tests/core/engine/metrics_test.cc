@@ -32,6 +32,30 @@ TEST(Metrics, AStepsTimeIsSharedOutByRows) {
   EXPECT_EQ(json.Find("last_finished_request"), nullptr);
 }
 
+TEST(Metrics, StepsThatDecodeAloneByTheirSize) {
+  Metrics metrics;
+  metrics.AddDecode(4, 0.5);
+  metrics.AddDecode(4, 1.5);
+  metrics.AddDecode(1, 0.25);
+  EXPECT_EQ(metrics.ToJson().Find("decode_time_by_batch_size")->Dump(),
+            R"({"mean{batch_size=1}":0.25,"count{batch_size=1}":1,)"
+            R"("mean{batch_size=4}":1.0,"count{batch_size=4}":2})");
+}
+
+TEST(Metrics, EveryNameOfTheSurfaceIsThere) {
+  Metrics metrics;
+  metrics.AddFinished(SomeUsage());
+  Json json = metrics.ToJson();
+  for (const char* name :
+       {"engine_prefill_time_sum", "engine_decode_time_sum", "engine_jump_forward_time_sum",
+        "prompt_tokens_sum", "prefill_tokens_sum", "decode_tokens_sum", "jump_forward_tokens_sum",
+        "completion_tokens_sum", "prefill_tokens_per_s", "decode_tokens_per_s",
+        "last_finished_request", "decode_time_by_batch_size", "num_running_sequences",
+        "num_waiting_sequences", "num_queued_requests", "kv_pages_total", "kv_pages_free"}) {
+    EXPECT_NE(json.Find(name), nullptr) << name;
+  }
+}
+
 TEST(Metrics, NothingYetIsZerosAndNotNan) {
   std::string text = Metrics().ToJson().Dump();
   EXPECT_EQ(text.find("null"), std::string::npos) << text;

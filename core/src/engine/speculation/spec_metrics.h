@@ -26,14 +26,14 @@ struct SpecMetrics {
   // Sets "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" of the engine's
   // metrics; nothing when nothing was drafted.
   void AddTo(Json* metrics) const;
+  // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
+  static Json TimesJson(const std::map<int, Times>& times);
 
  private:
   // {"draft_count": [...], "accept_count": [...], "accept_prob": {"accept_prob{step=0}": 1, ...},
   //  "accept_rate": {...}, "accept_len": {...}}: the chance of each draft, that given the one
   // before, and the mean number of tokens of a step when so many are drafted.
   Json ToJson() const;
-  // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
-  static Json TimesJson(const std::map<int, Times>& times);
 };
 
 }  // namespace mlc
