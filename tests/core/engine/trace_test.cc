@@ -27,6 +27,7 @@ Driver Traced() {
   options.max_sequences = 1;
   options.prefill_chunk_size = 4;
   options.enable_tracing = true;
+  options.prefix_cache = false;  // what was preempted is computed again, for all to see
   return Driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
 }
 
