@@ -57,21 +57,19 @@ class ParameterView:
 
 @dataclass(frozen=True)
 class PropertyView:
-    """`declaration` is what follows `public`; a constant has its value and no parameter."""
+    """`declaration` is what follows `public`; `read` and `write` are statements."""
 
-    name: str
     declaration: str
     doc: str
     read: str
     write: str
-    constant: bool
 
 
 @dataclass(frozen=True)
 class StructView:
     """`texts`: a second initializer, which takes texts where there is a union with one; or none.
 
-    `known`: the keys, as literals, of an object that refuses all others; else "".
+    `known`: the keys, as an array, of an object that refuses all others; else "".
     """
 
     kind: str
@@ -96,10 +94,13 @@ class CaseView:
 
 @dataclass(frozen=True)
 class EnumView:
+    """`known`: the cases but the unknown one, as an array."""
+
     kind: str
     name: str
     doc: str
     cases: tuple[CaseView, ...]
+    known: str
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class _Swift:
             properties=tuple(self._property(field) for field in struct.fields),
             parameters=parameters,
             texts=() if texts == parameters or is_request else texts,
-            known=", ".join(_literal(f.name) for f in struct.fields) if struct.closed else "",
+            known=_array([_literal(f.name) for f in struct.fields]) if struct.closed else "",
         )
 
     def _property(self, field: ir.Field) -> PropertyView:
@@ -232,7 +233,7 @@ class _Swift:
             value = _literal(field.type.value)
             call = f"constant({key}, {value})"
             declared = f"let {name} = {value}"
-            return PropertyView(name, declared, doc, call, call, constant=True)
+            return PropertyView(declared, doc, f"try reader.{call}", f"writer.{call}")
         if field.optional:
             read = f"optional({key})"
         elif field.required:
@@ -241,12 +242,10 @@ class _Swift:
             read = f"defaulted({key}, {self._default(field)})"
         write = "always" if field.always else "optional" if field.optional else "required"
         return PropertyView(
-            name=name,
             declaration=f"var {name}: {self._declared_type(field)}",
             doc=doc,
-            read=read,
-            write=f"{write}({key}, self.{name})",
-            constant=False,
+            read=_statement(f"self.{name} = try reader.{read}"),
+            write=_statement(f"writer.{write}({key}, self.{name})"),
         )
 
     def _parameters(self, struct: ir.Struct, *, texts: bool = False) -> tuple[ParameterView, ...]:
@@ -287,7 +286,8 @@ class _Swift:
             for v in enum.values
         )
         common.check_distinct(enum.names.name, [case.name for case in cases])
-        return EnumView("enum", self._name(enum), _doc(enum.description), cases)
+        known = _array([f".{case.name}" for case in cases])
+        return EnumView("enum", self._name(enum), _doc(enum.description), cases, known)
 
     def _union(self, union: ir.Union) -> UnionView:
         cases = tuple(
@@ -372,6 +372,18 @@ def _case(word: str) -> str:
 def _literal(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
     return re.sub(r"(?<!\\)((?:\\\\)*)\\u([0-9a-f]{4})", r"\1\\u{\2}", quoted)
+
+
+def _statement(text: str) -> str:
+    """In a function's body: a call that is too long has its arguments on a line of their own."""
+    return text if len(text) <= WIDTH - 8 else text.replace("(", "(\n            ", 1)
+
+
+def _array(items: list[str]) -> str:
+    """Of several items one a line, as an argument or a value in a type's body."""
+    if len(items) < 2:
+        return f"[{''.join(items)}]"
+    return "[\n" + "".join(f"        {item},\n" for item in items) + "    ]"
 
 
 def _number(value: bool | int | float) -> str:

@@ -50,10 +50,16 @@ class Square(Model):
     side: int = field(..., "Inclusive bounds and a unit.", ge=1, le=9, unit="cm")
 
 
+class Dot(Model):
+    """A tagged member with nothing but its tag."""
+
+    kind: Literal["dot"] = field(..., "A constant.")
+
+
 class Shape(OneOf):
     """A union of tagged objects."""
 
-    root: Annotated[Circle | Square, Field(discriminator="kind")]
+    root: Annotated[Circle | Square | Dot, Field(discriminator="kind")]
 
 
 class Anything(OneOf):

@@ -22,7 +22,8 @@ struct Options: Sendable {
                 continue
             }
             let name = String(word.dropFirst(2))
-            guard word.hasPrefix("--"), Self.known.contains(name), let value = rest.popFirst() else {
+            guard word.hasPrefix("--"), Self.known.contains(name), let value = rest.popFirst()
+            else {
                 throw UsageError("unknown option, or one without a value: \(word)")
             }
             self.values[name] = value
@@ -30,7 +31,9 @@ struct Options: Sendable {
     }
 
     func text(_ name: String, _ fallback: String? = nil) throws -> String {
-        guard let value = self.values[name] ?? fallback else { throw UsageError("--\(name) is missing") }
+        guard let value = self.values[name] ?? fallback else {
+            throw UsageError("--\(name) is missing")
+        }
         return value
     }
 

@@ -79,12 +79,12 @@ private func text<T: Decodable>(_ type: T.Type) throws -> String {
     let wanted =
         #"{"type":"object","properties":{"flag":{"type":"boolean"},"#
         + #""count":{"type":"integer","minimum":0},"#
-            + #""points":{"type":"array","items":\#(point)},"#
-            + #""by_name":{"type":"object","additionalProperties":{"type":"integer"}},"#
-            + #""colour":{"enum":["red","green"]},"size":{"enum":[1,2]},"#
-            + #""tags":{"type":"array","items":{"type":"string"}},"#
-            + #""link":{"type":"string","format":"uri"},"anything":{},"inner":\#(point)},"#
-            + #""required":["flag","count","points","by_name","colour","tags","link","anything","#
+        + #""points":{"type":"array","items":\#(point)},"#
+        + #""by_name":{"type":"object","additionalProperties":{"type":"integer"}},"#
+        + #""colour":{"enum":["red","green"]},"size":{"enum":[1,2]},"#
+        + #""tags":{"type":"array","items":{"type":"string"}},"#
+        + #""link":{"type":"string","format":"uri"},"anything":{},"inner":\#(point)},"#
+        + #""required":["flag","count","points","by_name","colour","tags","link","anything","#
         + #""inner"],"additionalProperties":false}"#
     #expect(everything == wanted)
 }

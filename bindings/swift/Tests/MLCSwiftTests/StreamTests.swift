@@ -111,7 +111,8 @@ import Testing
     #expect(elements[0].choices.allSatisfy { $0.finish_reason == "error" })
 
     let streamed = await thrown {
-        for try await _ in engine.chat.completions.stream(messages: user("Hello"), temperature: 3) {}
+        for try await _ in engine.chat.completions.stream(messages: user("Hello"), temperature: 3) {
+        }
     }
     #expect(streamed as? MLCError == error)
     let whole = await thrown {
@@ -143,7 +144,9 @@ import Testing
     #expect(last?.error?.kind == .unavailable && last?.error?.code == "model_unloaded")
     #expect(last?.choices.first?.finish_reason == .error)
     #expect(last?.id.isEmpty == false)
-    let later = await thrown { _ = try await engine.chat.completions.complete(messages: user("Hi")) }
+    let later = await thrown {
+        _ = try await engine.chat.completions.complete(messages: user("Hi"))
+    }
     #expect((later as? MLCError)?.kind == .unavailable)
 }
 
@@ -170,7 +173,9 @@ import Testing
             group.addTask {
                 let chunks = engines[index % 2].chat.completions.stream(
                     messages: user("\(index / 2)"), max_tokens: 50, seed: index / 2)
-                return (index, try await chunks.reduce("") { $0 + ($1.choices[0].delta.content ?? "") })
+                return (
+                    index, try await chunks.reduce("") { $0 + ($1.choices[0].delta.content ?? "") }
+                )
             }
         }
         return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }

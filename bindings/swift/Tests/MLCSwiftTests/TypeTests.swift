@@ -38,17 +38,27 @@ import Testing
 
 @Test(arguments: [
     ("[]", "", "Invalid type for the JSON value: expected an object, but got an array instead."),
-    (#"{"messages": 3}"#, "messages",
-     "Invalid type for 'messages': expected an array, but got an integer instead."),
-    (#"{"messages": [{"role": "user"}, {}]}"#, "messages[1].role",
-     "Missing required parameter: 'messages[1].role'."),
-    (#"{"messages": [{"role": "user", "content": 5}]}"#, "messages[0].content",
-     "Invalid type for 'messages[0].content': expected one of a string or an array, but got an "
-        + "integer instead."),
-    (#"{"messages": [], "n": 1.5}"#, "n",
-     "Invalid type for 'n': expected an integer, but got a decimal instead."),
-    (#"{"messages": [], "logit_bias": {"-1": 2}}"#, "logit_bias",
-     "Invalid key in 'logit_bias': expected a non-negative integer, but got '-1' instead."),
+    (
+        #"{"messages": 3}"#, "messages",
+        "Invalid type for 'messages': expected an array, but got an integer instead."
+    ),
+    (
+        #"{"messages": [{"role": "user"}, {}]}"#, "messages[1].role",
+        "Missing required parameter: 'messages[1].role'."
+    ),
+    (
+        #"{"messages": [{"role": "user", "content": 5}]}"#, "messages[0].content",
+        "Invalid type for 'messages[0].content': expected one of a string or an array, but got an "
+            + "integer instead."
+    ),
+    (
+        #"{"messages": [], "n": 1.5}"#, "n",
+        "Invalid type for 'n': expected an integer, but got a decimal instead."
+    ),
+    (
+        #"{"messages": [], "logit_bias": {"-1": 2}}"#, "logit_bias",
+        "Invalid key in 'logit_bias': expected a non-negative integer, but got '-1' instead."
+    ),
 ])
 func faultsNameTheirPlaceInTheWordsOfTheCore(text: String, path: String, message: String) {
     #expect { try ChatCompletionRequest(jsonText: text) } throws: { error in

@@ -152,8 +152,8 @@ public enum ImageSource: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .url(try String(jsonValue: jsonValue))
-        case .object: self = .image(try ImageURL(jsonValue: jsonValue))
+        case .string: self = .url(try .init(jsonValue: jsonValue))
+        case .object: self = .image(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an object")
         }
     }
@@ -167,7 +167,9 @@ public enum ImageSource: WireObject {
 }
 
 extension ImageSource: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .url(value) }
+    public init(stringLiteral value: String) {
+        self = .url(value)
+    }
 }
 
 /// An image within a message.
@@ -212,8 +214,8 @@ public enum ChatCompletionContentPart: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch try WireReader(jsonValue).tag("type") {
-        case "text": self = .text(try ChatCompletionContentPartText(jsonValue: jsonValue))
-        case "image_url": self = .imageUrl(try ChatCompletionContentPartImage(jsonValue: jsonValue))
+        case "text": self = .text(try .init(jsonValue: jsonValue))
+        case "image_url": self = .imageUrl(try .init(jsonValue: jsonValue))
         default: self = .unknown(jsonValue)
         }
     }
@@ -234,8 +236,8 @@ public enum ChatCompletionMessageContent: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .text(try String(jsonValue: jsonValue))
-        case .array: self = .parts(try [ChatCompletionContentPart](jsonValue: jsonValue))
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .array: self = .parts(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an array")
         }
     }
@@ -249,11 +251,15 @@ public enum ChatCompletionMessageContent: WireObject {
 }
 
 extension ChatCompletionMessageContent: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
 }
 
 extension ChatCompletionMessageContent: ExpressibleByArrayLiteral {
-    public init(arrayLiteral value: ChatCompletionContentPart...) { self = .parts(value) }
+    public init(arrayLiteral value: ChatCompletionContentPart...) {
+        self = .parts(value)
+    }
 }
 
 /// A function call that the model made.
@@ -419,8 +425,8 @@ public enum Stop: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .text(try String(jsonValue: jsonValue))
-        case .array: self = .texts(try [String](jsonValue: jsonValue))
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .array: self = .texts(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an array")
         }
     }
@@ -434,11 +440,15 @@ public enum Stop: WireObject {
 }
 
 extension Stop: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
 }
 
 extension Stop: ExpressibleByArrayLiteral {
-    public init(arrayLiteral value: String...) { self = .texts(value) }
+    public init(arrayLiteral value: String...) {
+        self = .texts(value)
+    }
 }
 
 /// A function that the model may call.
@@ -602,8 +612,8 @@ public enum ToolChoice: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .mode(try ToolChoiceMode(jsonValue: jsonValue))
-        case .object: self = .named(try ChatCompletionNamedToolChoice(jsonValue: jsonValue))
+        case .string: self = .mode(try .init(jsonValue: jsonValue))
+        case .object: self = .named(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an object")
         }
     }
@@ -617,7 +627,9 @@ public enum ToolChoice: WireObject {
 }
 
 extension ToolChoice: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .mode(ToolChoiceMode(rawValue: value)) }
+    public init(stringLiteral value: String) {
+        self = .mode(ToolChoiceMode(rawValue: value))
+    }
 }
 
 /// Any text.
@@ -625,9 +637,7 @@ public struct ResponseFormatText: WireObject {
     /// The kind of format.
     public let type = "text"
 
-    public init(
-    ) {
-    }
+    public init() {}
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         let reader = try WireReader(jsonValue)
@@ -648,8 +658,8 @@ public enum JsonSchemaSource: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .text(try String(jsonValue: jsonValue))
-        case .object: self = .object(try JSONObject(jsonValue: jsonValue))
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .object: self = .object(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an object")
         }
     }
@@ -663,7 +673,9 @@ public enum JsonSchemaSource: WireObject {
 }
 
 extension JsonSchemaSource: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
 }
 
 /// A JSON object.
@@ -912,12 +924,12 @@ public enum ResponseFormat: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch try WireReader(jsonValue).tag("type") {
-        case "text": self = .text(try ResponseFormatText(jsonValue: jsonValue))
-        case "json_object": self = .jsonObject(try ResponseFormatJSONObject(jsonValue: jsonValue))
-        case "json_schema": self = .jsonSchema(try ResponseFormatJSONSchema(jsonValue: jsonValue))
-        case "regex": self = .regex(try ResponseFormatRegex(jsonValue: jsonValue))
-        case "grammar": self = .grammar(try ResponseFormatGrammar(jsonValue: jsonValue))
-        case "structural_tag": self = .structuralTag(try ResponseFormatStructuralTag(jsonValue: jsonValue))
+        case "text": self = .text(try .init(jsonValue: jsonValue))
+        case "json_object": self = .jsonObject(try .init(jsonValue: jsonValue))
+        case "json_schema": self = .jsonSchema(try .init(jsonValue: jsonValue))
+        case "regex": self = .regex(try .init(jsonValue: jsonValue))
+        case "grammar": self = .grammar(try .init(jsonValue: jsonValue))
+        case "structural_tag": self = .structuralTag(try .init(jsonValue: jsonValue))
         default: self = .unknown(jsonValue)
         }
     }
@@ -993,9 +1005,7 @@ public enum SpecialRequest: WireEnum {
     /// A word that this version does not know.
     case unknown(String)
 
-    public static let allKnown: [Self] = [
-        .queryEngineMetrics,
-    ]
+    public static let allKnown: [Self] = [.queryEngineMetrics]
 
     public init(rawValue: String) {
         switch rawValue {
@@ -1359,9 +1369,9 @@ public enum PromptItem: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .text(try String(jsonValue: jsonValue))
-        case .number: self = .token(try Int(jsonValue: jsonValue))
-        case .array: self = .tokens(try [Int](jsonValue: jsonValue))
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .number: self = .token(try .init(jsonValue: jsonValue))
+        case .array: self = .tokens(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or a number or an array")
         }
     }
@@ -1376,11 +1386,15 @@ public enum PromptItem: WireObject {
 }
 
 extension PromptItem: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
 }
 
 extension PromptItem: ExpressibleByArrayLiteral {
-    public init(arrayLiteral value: Int...) { self = .tokens(value) }
+    public init(arrayLiteral value: Int...) {
+        self = .tokens(value)
+    }
 }
 
 /// What is to be continued or embedded: a text, several texts, token ids, or lists of those.
@@ -1390,8 +1404,8 @@ public enum Prompt: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .string: self = .text(try String(jsonValue: jsonValue))
-        case .array: self = .items(try [PromptItem](jsonValue: jsonValue))
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .array: self = .items(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of a string or an array")
         }
     }
@@ -1405,11 +1419,15 @@ public enum Prompt: WireObject {
 }
 
 extension Prompt: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .text(value) }
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
 }
 
 extension Prompt: ExpressibleByArrayLiteral {
-    public init(arrayLiteral value: PromptItem...) { self = .items(value) }
+    public init(arrayLiteral value: PromptItem...) {
+        self = .items(value)
+    }
 }
 
 /// A text, and how the model is to continue it.
@@ -2045,9 +2063,35 @@ public struct EngineConfig: WireObject {
         self.num_threads = num_threads
     }
 
+    private static let known: Set<String> = [
+        "mode",
+        "max_num_sequence",
+        "max_total_seq_length",
+        "kv_cache_bytes",
+        "memory_limit_bytes",
+        "gpu_memory_utilization",
+        "context_window_size",
+        "sliding_window_size",
+        "attention_sink_size",
+        "prefill_chunk_size",
+        "prefill_mode",
+        "max_queued_requests",
+        "enable_tracing",
+        "max_history_size",
+        "prefix_cache_mode",
+        "prefix_cache_max_num_recycling_seqs",
+        "speculative_mode",
+        "additional_models",
+        "spec_draft_length",
+        "spec_tree_width",
+        "tensor_parallel_shards",
+        "pipeline_parallel_stages",
+        "num_threads",
+    ]
+
     public init(jsonValue: JSONValue) throws(WireFault) {
         let reader = try WireReader(jsonValue)
-        try reader.onlyKnown(["mode", "max_num_sequence", "max_total_seq_length", "kv_cache_bytes", "memory_limit_bytes", "gpu_memory_utilization", "context_window_size", "sliding_window_size", "attention_sink_size", "prefill_chunk_size", "prefill_mode", "max_queued_requests", "enable_tracing", "max_history_size", "prefix_cache_mode", "prefix_cache_max_num_recycling_seqs", "speculative_mode", "additional_models", "spec_draft_length", "spec_tree_width", "tensor_parallel_shards", "pipeline_parallel_stages", "num_threads"])
+        try reader.onlyKnown(Self.known)
         self.mode = try reader.optional("mode")
         self.max_num_sequence = try reader.optional("max_num_sequence")
         self.max_total_seq_length = try reader.optional("max_total_seq_length")
@@ -2063,7 +2107,8 @@ public struct EngineConfig: WireObject {
         self.enable_tracing = try reader.optional("enable_tracing")
         self.max_history_size = try reader.optional("max_history_size")
         self.prefix_cache_mode = try reader.optional("prefix_cache_mode")
-        self.prefix_cache_max_num_recycling_seqs = try reader.optional("prefix_cache_max_num_recycling_seqs")
+        self.prefix_cache_max_num_recycling_seqs = try reader.optional(
+            "prefix_cache_max_num_recycling_seqs")
         self.speculative_mode = try reader.optional("speculative_mode")
         self.additional_models = try reader.optional("additional_models")
         self.spec_draft_length = try reader.optional("spec_draft_length")
@@ -2090,7 +2135,8 @@ public struct EngineConfig: WireObject {
         writer.optional("enable_tracing", self.enable_tracing)
         writer.optional("max_history_size", self.max_history_size)
         writer.optional("prefix_cache_mode", self.prefix_cache_mode)
-        writer.optional("prefix_cache_max_num_recycling_seqs", self.prefix_cache_max_num_recycling_seqs)
+        writer.optional(
+            "prefix_cache_max_num_recycling_seqs", self.prefix_cache_max_num_recycling_seqs)
         writer.optional("speculative_mode", self.speculative_mode)
         writer.optional("additional_models", self.additional_models)
         writer.optional("spec_draft_length", self.spec_draft_length)
@@ -2514,9 +2560,7 @@ public enum ToolType: WireEnum {
     /// A word that this version does not know.
     case unknown(String)
 
-    public static let allKnown: [Self] = [
-        .function,
-    ]
+    public static let allKnown: [Self] = [.function]
 
     public init(rawValue: String) {
         switch rawValue {
@@ -2895,8 +2939,8 @@ public enum EmbeddingVector: WireObject {
 
     public init(jsonValue: JSONValue) throws(WireFault) {
         switch jsonValue.kind {
-        case .array: self = .numbers(try [Double](jsonValue: jsonValue))
-        case .string: self = .base64(try String(jsonValue: jsonValue))
+        case .array: self = .numbers(try .init(jsonValue: jsonValue))
+        case .string: self = .base64(try .init(jsonValue: jsonValue))
         default: throw .wrongType(jsonValue, expected: "one of an array or a string")
         }
     }
@@ -2910,11 +2954,15 @@ public enum EmbeddingVector: WireObject {
 }
 
 extension EmbeddingVector: ExpressibleByArrayLiteral {
-    public init(arrayLiteral value: Double...) { self = .numbers(value) }
+    public init(arrayLiteral value: Double...) {
+        self = .numbers(value)
+    }
 }
 
 extension EmbeddingVector: ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .base64(value) }
+    public init(stringLiteral value: String) {
+        self = .base64(value)
+    }
 }
 
 /// The vector of one text.

@@ -34,7 +34,11 @@ public enum JSONValue: Hashable, Sendable {
 
     /// The element of an array; nil when there is none, or when this is no array.
     public subscript(index: Int) -> JSONValue? {
-        if case .array(let items) = self, items.indices.contains(index) { items[index] } else { nil }
+        if case .array(let items) = self, items.indices.contains(index) {
+            items[index]
+        } else {
+            nil
+        }
     }
 
     public var stringValue: String? {

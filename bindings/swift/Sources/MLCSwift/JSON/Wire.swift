@@ -36,8 +36,10 @@ public struct WireFault: Error, Hashable, Sendable {
     }
 
     static func missing(_ key: String) -> WireFault {
-        WireFault(code: "missing_required_parameter", prefix: "Missing required parameter: ", suffix: ".")
-            .within(key)
+        WireFault(
+            code: "missing_required_parameter", prefix: "Missing required parameter: ", suffix: "."
+        )
+        .within(key)
     }
 
     static func notSupported(_ got: String, supported: String) -> WireFault {
@@ -110,7 +112,7 @@ struct WireReader {
         try self.required(key)
     }
 
-    func onlyKnown(_ keys: [String]) throws(WireFault) {
+    func onlyKnown(_ keys: Set<String>) throws(WireFault) {
         for member in self.object.members where !keys.contains(member.key) {
             throw .unknownMember(member.key)
         }

@@ -81,7 +81,8 @@ final class CoreEngine: @unchecked Sendable {
 
     /// The text that a call gives, which is freed.
     private func text(
-        _ call: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> OpaquePointer?
+        _ call: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) ->
+            OpaquePointer?
     ) throws(MLCError) -> [UInt8] {
         var text: UnsafeMutablePointer<CChar>?
         try self.check { call($0, &text) }

@@ -3,7 +3,9 @@ struct RequestChannel: Sendable {
     /// The engine, or why there is none.
     let core: Result<CoreEngine, MLCError>
 
-    func submit(_ route: String, _ request: some WireObject) async throws(MLCError) -> RunningRequest {
+    func submit(_ route: String, _ request: some WireObject) async throws(MLCError)
+        -> RunningRequest
+    {
         try await self.core.get().submit(route: route, json: try request.jsonText())
     }
 

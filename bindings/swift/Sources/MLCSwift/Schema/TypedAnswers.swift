@@ -42,7 +42,8 @@ extension ResponseFormat {
     public init(type: String, schema: String? = nil) {
         switch type {
         case "text": self = .text(ResponseFormatText())
-        case "json_object": self = .jsonObject(ResponseFormatJSONObject(schema: schema.map { .text($0) }))
+        case "json_object":
+            self = .jsonObject(ResponseFormatJSONObject(schema: schema.map { .text($0) }))
         default: self = .unknown(["type": .string(type)])
         }
     }
@@ -55,7 +56,8 @@ extension ChatCompletion {
         guard self.choices.indices.contains(choice),
             let text = self.choices[choice].message.content
         else {
-            throw MLCError(.invalidRequest, "answer \(choice) has no text", param: "choices[\(choice)]")
+            throw MLCError(
+                .invalidRequest, "answer \(choice) has no text", param: "choices[\(choice)]")
         }
         return try JSONDecoder().decode(type, from: Data(text.utf8))
     }
