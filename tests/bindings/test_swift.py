@@ -18,6 +18,25 @@ import toolchain  # noqa: E402
 
 GOLDEN = HERE.parent / "codegen" / "golden"
 SOURCES = toolchain.PACKAGE / "Sources"
+APP_MANIFEST = """// swift-tools-version: 6.0
+import PackageDescription
+let package = Package(
+    name: "App",
+    platforms: [.macOS(.v13)],
+    dependencies: [.package(PACKAGE)],
+    targets: [
+        .executableTarget(
+            name: "App", dependencies: [.product(name: "MLCSwift", package: "swift")])
+    ])
+"""
+APP = """import MLCSwift
+let engine = MLCEngine()
+try await engine.load(model: CommandLine.arguments[1], device: "fake")
+let messages = [ChatCompletionMessage(role: .user, content: "Hello")]
+for try await chunk in engine.chat.completions.stream(messages: messages, max_tokens: 20) {
+    print(chunk.choices.first?.delta.content ?? "", terminator: "")
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +77,34 @@ def test_the_package_passes_under_the_thread_sanitizer(
         MLC_TEST_MODEL_LIB=str(default_model.model_lib),
         TSAN_OPTIONS="halt_on_error=1",
     )
+
+
+def test_the_sources_are_as_the_formatter_leaves_them(swift: str) -> None:
+    run([swift, "format", "lint", "--strict", "-r", str(SOURCES), str(toolchain.PACKAGE / "Tests")])
+
+
+@pytest.mark.parametrize("by", ["path", "url"])
+def test_an_app_takes_the_package(
+    swift: str, by: str, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("builds everything once more; run with --long")
+    package = f'path: "{toolchain.PACKAGE}"'
+    if by == "url":
+        clone = tmp_path / "swift"
+        run(["git", "clone", "-q", "--no-hardlinks", str(toolchain.ROOT), str(clone)])
+        run(["git", "-C", str(clone), "checkout", "-q", "-B", "app"])
+        package = f'url: "file:{clone}", branch: "app"'
+    app = tmp_path / "app"
+    (app / "Sources" / "App").mkdir(parents=True)
+    (app / "Package.swift").write_text(APP_MANIFEST.replace("PACKAGE", package))
+    (app / "Sources" / "App" / "main.swift").write_text(APP)
+    folder = str(toolchain.LIBRARY.parent)
+    linker = [word for flag in ("-L", "-rpath") for word in ("-Xlinker", flag, "-Xlinker", folder)]
+    verb = [swift, "run", "--package-path", str(app), "--disable-sandbox", *linker, "App"]
+    model = toolchain.ROOT / "tests" / "fixtures" / "fake-model"
+    done = run([*verb, str(model)])
+    assert len(done.stdout.strip()) > 10
 
 
 def test_what_is_generated_from_the_small_schema_compiles(swift: str, tmp_path: Path) -> None:
