@@ -94,7 +94,7 @@ def test_an_app_takes_the_package(
         clone = tmp_path / "swift"
         run(["git", "clone", "-q", "--no-hardlinks", str(toolchain.ROOT), str(clone)])
         run(["git", "-C", str(clone), "checkout", "-q", "-B", "app"])
-        package = f'url: "file:{clone}", branch: "app"'
+        package = f'url: "file://{clone}", branch: "app"'
     app = tmp_path / "app"
     (app / "Sources" / "App").mkdir(parents=True)
     (app / "Package.swift").write_text(APP_MANIFEST.replace("PACKAGE", package))
