@@ -1,0 +1,1085 @@
+// Generated from codegen/schema by `python -m codegen`. Do not edit.
+// Schema hash: 30f2642a6fab7068
+package ai.mlc.mlcllm
+
+import kotlinx.coroutines.channels.ReceiveChannel
+import kotlinx.coroutines.flow.Flow
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+
+/** "chat.completions". Its functions' parameters are the properties of [ChatCompletionRequest]. */
+class ChatCompletions internal constructor(requests: Requests) :
+    Route<ChatCompletionRequest, ChatCompletionChunk, ChatCompletion>(
+        requests,
+        "chat.completions",
+        ChatCompletionRequest.serializer(),
+        ChatCompletionChunk.serializer(),
+        ChatCompletion.serializer(),
+    ) {
+    override fun streaming(request: ChatCompletionRequest, stream: Boolean): ChatCompletionRequest =
+        request.copy(stream = stream)
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<ChatCompletionChunk> {
+        checkStreams(stream)
+        return create(
+            ChatCompletionRequest(
+                messages = messages,
+                model = model,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                max_completion_tokens = max_completion_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                top_logprobs = top_logprobs,
+                seed = seed,
+                stop = stop,
+                tools = tools,
+                tool_choice = tool_choice,
+                parallel_tool_calls = parallel_tool_calls,
+                response_format = response_format,
+                reasoning_effort = reasoning_effort,
+                chat_template_kwargs = chat_template_kwargs,
+                user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
+                usage_extra = usage_extra,
+                debug_config = debug_config,
+                metadata = metadata,
+                store = store,
+                service_tier = service_tier,
+                modalities = modalities,
+                audio = audio,
+                prediction = prediction,
+                web_search_options = web_search_options,
+                functions = functions,
+                function_call = function_call,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): Flow<ChatCompletionChunk> = stream(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = stop,
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): ChatCompletion = complete(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = stop,
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<ChatCompletionChunk> {
+        checkStreams(stream)
+        return create(
+            ChatCompletionRequest(
+                messages = messages,
+                model = model,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                max_completion_tokens = max_completion_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                top_logprobs = top_logprobs,
+                seed = seed,
+                stop = StopText(stop),
+                tools = tools,
+                tool_choice = tool_choice,
+                parallel_tool_calls = parallel_tool_calls,
+                response_format = response_format,
+                reasoning_effort = reasoning_effort,
+                chat_template_kwargs = chat_template_kwargs,
+                user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
+                usage_extra = usage_extra,
+                debug_config = debug_config,
+                metadata = metadata,
+                store = store,
+                service_tier = service_tier,
+                modalities = modalities,
+                audio = audio,
+                prediction = prediction,
+                web_search_options = web_search_options,
+                functions = functions,
+                function_call = function_call,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): Flow<ChatCompletionChunk> = stream(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = StopText(stop),
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): ChatCompletion = complete(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = StopText(stop),
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<ChatCompletionChunk> {
+        checkStreams(stream)
+        return create(
+            ChatCompletionRequest(
+                messages = messages,
+                model = model,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                max_completion_tokens = max_completion_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                top_logprobs = top_logprobs,
+                seed = seed,
+                stop = StopTexts(stop),
+                tools = tools,
+                tool_choice = tool_choice,
+                parallel_tool_calls = parallel_tool_calls,
+                response_format = response_format,
+                reasoning_effort = reasoning_effort,
+                chat_template_kwargs = chat_template_kwargs,
+                user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
+                usage_extra = usage_extra,
+                debug_config = debug_config,
+                metadata = metadata,
+                store = store,
+                service_tier = service_tier,
+                modalities = modalities,
+                audio = audio,
+                prediction = prediction,
+                web_search_options = web_search_options,
+                functions = functions,
+                function_call = function_call,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): Flow<ChatCompletionChunk> = stream(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = StopTexts(stop),
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        chat_template_kwargs: JsonObject? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: JsonElement? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ): ChatCompletion = complete(
+        ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            max_completion_tokens = max_completion_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            seed = seed,
+            stop = StopTexts(stop),
+            tools = tools,
+            tool_choice = tool_choice,
+            parallel_tool_calls = parallel_tool_calls,
+            response_format = response_format,
+            reasoning_effort = reasoning_effort,
+            chat_template_kwargs = chat_template_kwargs,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+            usage_extra = usage_extra,
+            debug_config = debug_config,
+            metadata = metadata,
+            store = store,
+            service_tier = service_tier,
+            modalities = modalities,
+            audio = audio,
+            prediction = prediction,
+            web_search_options = web_search_options,
+            functions = functions,
+            function_call = function_call,
+        ),
+    )
+}
+
+/** Makes a [ChatCompletionRequest] in Java, where parameters have no names. */
+class ChatCompletionRequestBuilder(
+    private val messages: List<ChatCompletionMessage>,
+) {
+    private var model: String? = null
+    private var stream_options: StreamOptions? = null
+    private var max_tokens: Long? = null
+    private var max_completion_tokens: Long? = null
+    private var n: Long = 1
+    private var temperature: Double? = null
+    private var top_p: Double? = null
+    private var top_k: Long? = null
+    private var min_p: Double? = null
+    private var frequency_penalty: Double? = null
+    private var presence_penalty: Double? = null
+    private var repetition_penalty: Double? = null
+    private var logit_bias: Map<Int, Double>? = null
+    private var logprobs: Boolean = false
+    private var top_logprobs: Long? = null
+    private var seed: Long? = null
+    private var stop: Stop? = null
+    private var tools: List<ChatCompletionTool>? = null
+    private var tool_choice: ToolChoice? = null
+    private var parallel_tool_calls: Boolean = true
+    private var response_format: ResponseFormat? = null
+    private var reasoning_effort: ReasoningEffort? = null
+    private var chat_template_kwargs: JsonObject? = null
+    private var user: String? = null
+    private var priority: Long? = null
+    private var timeout_ms: Long? = null
+    private var usage_extra: Boolean? = null
+    private var debug_config: DebugConfig? = null
+    private var metadata: Map<String, String>? = null
+    private var store: Boolean? = null
+    private var service_tier: String? = null
+    private var modalities: List<String>? = null
+    private var audio: JsonElement? = null
+    private var prediction: JsonElement? = null
+    private var web_search_options: JsonElement? = null
+    private var functions: JsonElement? = null
+    private var function_call: JsonElement? = null
+
+    /** The model to answer. Absent: the engine's own. */
+    fun model(model: String?): ChatCompletionRequestBuilder =
+        apply { this.model = model }
+
+    /** Options of the stream. */
+    fun stream_options(stream_options: StreamOptions?): ChatCompletionRequestBuilder =
+        apply { this.stream_options = stream_options }
+
+    /**
+     * The longest answer. Absent: until the context window is full. Range: at least 1.
+     * Unit: tokens.
+     */
+    fun max_tokens(max_tokens: Long?): ChatCompletionRequestBuilder =
+        apply { this.max_tokens = max_tokens }
+
+    /**
+     * The newer name of `max_tokens`; it wins when both are given. Range: at least 1.
+     * Unit: tokens.
+     */
+    fun max_completion_tokens(max_completion_tokens: Long?): ChatCompletionRequestBuilder =
+        apply { this.max_completion_tokens = max_completion_tokens }
+
+    /**
+     * How many answers are generated, each on its own. Range: at least 1 and at most 128.
+     * Default: 1.
+     */
+    fun n(n: Long): ChatCompletionRequestBuilder =
+        apply { this.n = n }
+
+    /**
+     * How far the choice of tokens strays from the likeliest; 0 always takes the
+     * likeliest. Absent: the model's own default, else 1. Range: at least 0 and at most 2.
+     */
+    fun temperature(temperature: Double?): ChatCompletionRequestBuilder =
+        apply { this.temperature = temperature }
+
+    /**
+     * Keeps the likeliest tokens that together reach this probability; 0 keeps the
+     * likeliest alone. Absent: the model's own default, else 1. Range: at least 0 and at
+     * most 1.
+     */
+    fun top_p(top_p: Double?): ChatCompletionRequestBuilder =
+        apply { this.top_p = top_p }
+
+    /**
+     * Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own
+     * default, else 0. Range: at least -1. Unit: tokens.
+     */
+    fun top_k(top_k: Long?): ChatCompletionRequestBuilder =
+        apply { this.top_k = top_k }
+
+    /**
+     * Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at
+     * least 0 and at most 1.
+     */
+    fun min_p(min_p: Double?): ChatCompletionRequestBuilder =
+        apply { this.min_p = min_p }
+
+    /**
+     * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
+     * 0. Range: at least -2 and at most 2.
+     */
+    fun frequency_penalty(frequency_penalty: Double?): ChatCompletionRequestBuilder =
+        apply { this.frequency_penalty = frequency_penalty }
+
+    /**
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
+     * at least -2 and at most 2.
+     */
+    fun presence_penalty(presence_penalty: Double?): ChatCompletionRequestBuilder =
+        apply { this.presence_penalty = presence_penalty }
+
+    /**
+     * Divides a positive logit, and multiplies a negative one, of tokens that occurred.
+     * Absent: 1. Range: above 0 and at most 10.
+     */
+    fun repetition_penalty(repetition_penalty: Double?): ChatCompletionRequestBuilder =
+        apply { this.repetition_penalty = repetition_penalty }
+
+    /**
+     * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
+     * most 100.
+     */
+    fun logit_bias(logit_bias: Map<Int, Double>?): ChatCompletionRequestBuilder =
+        apply { this.logit_bias = logit_bias }
+
+    /** Whether the chosen tokens' log probabilities are returned. Default: false. */
+    fun logprobs(logprobs: Boolean): ChatCompletionRequestBuilder =
+        apply { this.logprobs = logprobs }
+
+    /**
+     * How many of the likeliest tokens are returned at each position; needs `logprobs`.
+     * Range: at least 0 and at most 20. Unit: tokens.
+     */
+    fun top_logprobs(top_logprobs: Long?): ChatCompletionRequestBuilder =
+        apply { this.top_logprobs = top_logprobs }
+
+    /** Makes the answer repeatable: equal requests with equal seeds get equal answers. */
+    fun seed(seed: Long?): ChatCompletionRequestBuilder =
+        apply { this.seed = seed }
+
+    /** Texts at which the answer ends, before them. */
+    fun stop(stop: Stop?): ChatCompletionRequestBuilder =
+        apply { this.stop = stop }
+
+    /** The tools that the model may call. Items: at most 128. */
+    fun tools(tools: List<ChatCompletionTool>?): ChatCompletionRequestBuilder =
+        apply { this.tools = tools }
+
+    /** Which tools are called. Absent: `auto` with tools, `none` without. */
+    fun tool_choice(tool_choice: ToolChoice?): ChatCompletionRequestBuilder =
+        apply { this.tool_choice = tool_choice }
+
+    /** Whether one answer may hold several tool calls. Default: true. */
+    fun parallel_tool_calls(parallel_tool_calls: Boolean): ChatCompletionRequestBuilder =
+        apply { this.parallel_tool_calls = parallel_tool_calls }
+
+    /** The shape that the answer must have. Absent: any text. */
+    fun response_format(response_format: ResponseFormat?): ChatCompletionRequestBuilder =
+        apply { this.response_format = response_format }
+
+    /** How long a reasoning model thinks before it answers. */
+    fun reasoning_effort(reasoning_effort: ReasoningEffort?): ChatCompletionRequestBuilder =
+        apply { this.reasoning_effort = reasoning_effort }
+
+    /** Further variables for the model's chat template, such as `enable_thinking`. */
+    fun chat_template_kwargs(chat_template_kwargs: JsonObject?): ChatCompletionRequestBuilder =
+        apply { this.chat_template_kwargs = chat_template_kwargs }
+
+    /** A label of the end user; it has no effect on the answer. */
+    fun user(user: String?): ChatCompletionRequestBuilder =
+        apply { this.user = user }
+
+    /**
+     * Requests of higher priority are served first and may take the place of running ones
+     * of lower priority. Each level is worth ten seconds of waiting, so that nobody waits
+     * for ever. Absent: 0. An extension of this engine. Range: at least -100 and at most
+     * 100.
+     */
+    fun priority(priority: Long?): ChatCompletionRequestBuilder =
+        apply { this.priority = priority }
+
+    /**
+     * The answer must be complete this long after the request came in; else it ends with
+     * the error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range:
+     * at least 1 and at most 2147483647. Unit: milliseconds.
+     */
+    fun timeout_ms(timeout_ms: Long?): ChatCompletionRequestBuilder =
+        apply { this.timeout_ms = timeout_ms }
+
+    /**
+     * Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent:
+     * false. An extension of this engine.
+     */
+    fun usage_extra(usage_extra: Boolean?): ChatCompletionRequestBuilder =
+        apply { this.usage_extra = usage_extra }
+
+    /** Switches for tests and measurements; a server takes them in debug mode only. */
+    fun debug_config(debug_config: DebugConfig?): ChatCompletionRequestBuilder =
+        apply { this.debug_config = debug_config }
+
+    /** Labels of the caller's own; they have no effect. */
+    fun metadata(metadata: Map<String, String>?): ChatCompletionRequestBuilder =
+        apply { this.metadata = metadata }
+
+    /** Asks a service to keep the answer; this engine keeps none. */
+    fun store(store: Boolean?): ChatCompletionRequestBuilder =
+        apply { this.store = store }
+
+    /** A service's price class; it has no effect. */
+    fun service_tier(service_tier: String?): ChatCompletionRequestBuilder =
+        apply { this.service_tier = service_tier }
+
+    /** The kinds of output that are asked for; only `text` is offered. */
+    fun modalities(modalities: List<String>?): ChatCompletionRequestBuilder =
+        apply { this.modalities = modalities }
+
+    /** How spoken output sounds; spoken output is not offered. */
+    fun audio(audio: JsonElement?): ChatCompletionRequestBuilder =
+        apply { this.audio = audio }
+
+    /** A text that the answer will resemble; not offered. */
+    fun prediction(prediction: JsonElement?): ChatCompletionRequestBuilder =
+        apply { this.prediction = prediction }
+
+    /** A search of the web; not offered. */
+    fun web_search_options(web_search_options: JsonElement?): ChatCompletionRequestBuilder =
+        apply { this.web_search_options = web_search_options }
+
+    /** The older form of `tools`; use that. */
+    fun functions(functions: JsonElement?): ChatCompletionRequestBuilder =
+        apply { this.functions = functions }
+
+    /** The older form of `tool_choice`; use that. */
+    fun function_call(function_call: JsonElement?): ChatCompletionRequestBuilder =
+        apply { this.function_call = function_call }
+
+    /** The request with what was set so far. */
+    fun build(): ChatCompletionRequest = ChatCompletionRequest(
+        messages = messages,
+        model = model,
+        stream_options = stream_options,
+        max_tokens = max_tokens,
+        max_completion_tokens = max_completion_tokens,
+        n = n,
+        temperature = temperature,
+        top_p = top_p,
+        top_k = top_k,
+        min_p = min_p,
+        frequency_penalty = frequency_penalty,
+        presence_penalty = presence_penalty,
+        repetition_penalty = repetition_penalty,
+        logit_bias = logit_bias,
+        logprobs = logprobs,
+        top_logprobs = top_logprobs,
+        seed = seed,
+        stop = stop,
+        tools = tools,
+        tool_choice = tool_choice,
+        parallel_tool_calls = parallel_tool_calls,
+        response_format = response_format,
+        reasoning_effort = reasoning_effort,
+        chat_template_kwargs = chat_template_kwargs,
+        user = user,
+        priority = priority,
+        timeout_ms = timeout_ms,
+        usage_extra = usage_extra,
+        debug_config = debug_config,
+        metadata = metadata,
+        store = store,
+        service_tier = service_tier,
+        modalities = modalities,
+        audio = audio,
+        prediction = prediction,
+        web_search_options = web_search_options,
+        functions = functions,
+        function_call = function_call,
+    )
+}
+
+/** The routes that give one answer and are never streamed. */
+abstract class Calls internal constructor() {
+    internal abstract suspend fun <Q, A> call(
+        route: String,
+        request: Q,
+        requestSerializer: KSerializer<Q>,
+        answerSerializer: KSerializer<A>,
+    ): A
+
+    /** The route "tokenize". */
+    suspend fun tokenize(request: TokenizeRequest): TokenizeResponse =
+        call("tokenize", request, TokenizeRequest.serializer(), TokenizeResponse.serializer())
+
+    /** The route "detokenize". */
+    suspend fun detokenize(request: DetokenizeRequest): DetokenizeResponse =
+        call("detokenize", request, DetokenizeRequest.serializer(), DetokenizeResponse.serializer())
+
+    /** The route "render". */
+    suspend fun render(request: ChatCompletionRequest): RenderResponse =
+        call("render", request, ChatCompletionRequest.serializer(), RenderResponse.serializer())
+}
