@@ -1,0 +1,151 @@
+package ai.mlc.mlcllm
+
+import java.util.concurrent.CompletableFuture
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ensureActive
+import kotlinx.coroutines.future.future
+import kotlinx.coroutines.isActive
+import kotlinx.coroutines.withContext
+import kotlinx.serialization.KSerializer
+import kotlinx.serialization.builtins.ListSerializer
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+
+/** Hears how far a load is: from 0.0 to 1.0, and what is being done. */
+fun interface LoadProgress {
+    fun onProgress(fraction: Double, what: String)
+}
+
+/**
+ * An engine, with one model in it at a time. Any thread may call it; [close] it in the end.
+ *
+ *     val engine = MLCEngine()
+ *     engine.load("/data/SmolLM2-135M-Instruct-MLC", "/data/SmolLM2.so")
+ *     engine.chat.completions.stream(listOf(ChatCompletionMessage(ChatCompletionRole.user, "Hi")))
+ *         .collect { print(it.choices.firstOrNull()?.delta?.content.orEmpty()) }
+ *
+ * What the engine refuses or fails at is an [MLCException].
+ */
+class MLCEngine @JvmOverloads constructor(
+    config: EngineConfig = EngineConfig(),
+    library: NativeLibrary = NativeLibrary.default(),
+) : Calls(),
+    AutoCloseable {
+    private val engine: NativeEngine
+    internal val requests: Requests
+
+    /** `engine.chat.completions`. */
+    @get:JvmName("chat")
+    val chat: Chat
+
+    init {
+        LoadedLibrary.ensure(library)
+        engine = NativeEngine(encode(EngineConfig.serializer(), config))
+        requests = Requests(engine)
+        chat = Chat(requests)
+    }
+
+    /**
+     * Loads a model folder (with `mlc-chat-config.json`) and its compiled library, in place of a model
+     * that is loaded. `device` is as `cuda:0`, or `auto`; `name` is what answers call the model.
+     * Cancelling the coroutine ends the load.
+     */
+    suspend fun load(
+        model: String,
+        modelLib: String? = null,
+        device: String = "auto",
+        name: String? = null,
+        progress: LoadProgress? = null,
+    ): Unit = withContext(Dispatchers.IO) {
+        try {
+            load(ModelLoadRequest(model, modelLib, device, name)) { fraction, what ->
+                progress?.onProgress(fraction, what.decodeToString())
+                isActive
+            }
+        } catch (error: MLCException) {
+            ensureActive() // a load that was cancelled throws the cancellation
+            throw error
+        }
+    }
+
+    /** [load] for Java. Cancelling the future ends the load. */
+    @JvmOverloads
+    fun loadAsync(
+        model: String,
+        modelLib: String? = null,
+        device: String = "auto",
+        progress: LoadProgress? = null,
+    ): CompletableFuture<Void?> = CoroutineScope(Dispatchers.Default).future {
+        load(model, modelLib, device, progress = progress)
+        null
+    }
+
+    /** What loading would allocate, and whether that fits; nothing is loaded. */
+    suspend fun plan(model: String, modelLib: String? = null, device: String = "auto"): Plan {
+        val json = encode(ModelLoadRequest.serializer(), ModelLoadRequest(model, modelLib, device))
+        val plan = withContext(Dispatchers.IO) { engine.call { NativeBridge.plan(it, json) } }
+        return decode(Plan.serializer(), plan)
+    }
+
+    /** [load] as MLC-LLM has it: the calling thread waits. */
+    fun reload(modelPath: String, modelLib: String): Unit =
+        load(ModelLoadRequest(modelPath, modelLib, "auto", null)) { _, _ -> true }
+
+    /** Ends every request with an error and frees the model's memory; waits until that is done. */
+    fun unload(): Unit = engine.call(NativeBridge::unload)
+
+    /** Ends every request with an error and clears metrics and caches; the model stays loaded. */
+    fun reset(): Unit = engine.call(NativeBridge::reset)
+
+    /** Counters, under the names of MLC-LLM's `/metrics`. */
+    fun metrics(): EngineMetrics =
+        decode(EngineMetrics.serializer(), engine.call(NativeBridge::metrics))
+
+    /** No step is begun until [resume]; requests wait. For an app that goes to the background. */
+    fun pause(): Unit = engine.call(NativeBridge::pause)
+
+    fun resume(): Unit = engine.call(NativeBridge::resume)
+
+    /** Frees what can be had again: caches, spare buffers. */
+    fun trimMemory(): Unit = engine.call(NativeBridge::trimMemory)
+
+    /** Any route of the core's by its name, such as `tokenize`; JSON in, JSON out. */
+    suspend fun call(route: String, body: JsonObject): JsonElement =
+        call(route, body, JsonObject.serializer(), JsonElement.serializer())
+
+    internal override suspend fun <Q, A> call(
+        route: String,
+        request: Q,
+        requestSerializer: KSerializer<Q>,
+        answerSerializer: KSerializer<A>,
+    ): A = decode(answerSerializer, requests.result(route, encode(requestSerializer, request)))
+
+    /** Ends every request with an error and frees everything. Closing again has no effect. */
+    override fun close(): Unit = engine.close()
+
+    private fun load(model: ModelLoadRequest, progress: NativeProgress) {
+        val json = encode(ModelLoadRequest.serializer(), model)
+        engine.call { handle ->
+            NativeBridge.load(handle, json) { fraction, what ->
+                progress.onProgress(fraction, what) && !engine.isClosed
+            }
+        }
+    }
+
+    companion object {
+        /** The devices that this build knows, and which of them are here. */
+        @JvmStatic
+        @JvmOverloads
+        fun devices(library: NativeLibrary = NativeLibrary.default()): List<DeviceProbe> {
+            LoadedLibrary.ensure(library)
+            return decode(ListSerializer(DeviceProbe.serializer()), NativeBridge.devices())
+        }
+    }
+}
+
+/** `engine.chat`. */
+class Chat internal constructor(requests: Requests) {
+    @get:JvmName("completions")
+    val completions: ChatCompletions = ChatCompletions(requests)
+}

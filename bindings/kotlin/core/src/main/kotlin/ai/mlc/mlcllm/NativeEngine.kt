@@ -1,0 +1,66 @@
+package ai.mlc.mlcllm
+
+import java.util.concurrent.locks.ReentrantLock
+import kotlin.concurrent.thread
+import kotlin.concurrent.withLock
+
+/**
+ * The handle of an engine in the core. Any thread may call; the handle lives until the last call that
+ * uses it has returned, and what comes after [close] is refused.
+ */
+internal class NativeEngine(config: ByteArray) {
+    private val lock = ReentrantLock()
+    private val isQuiet = lock.newCondition() // no call is inside
+    private val handle = NativeBridge.create(config)
+    private var callsInside = 0
+
+    @Volatile
+    var isClosed = false
+        private set
+
+    /** The engine's own thread that delivers events, once it has. */
+    @Volatile
+    var callbackThread: Thread? = null
+
+    fun <T> call(function: (Long) -> T): T {
+        enter()
+        try {
+            return function(handle)
+        } finally {
+            leave()
+        }
+    }
+
+    /**
+     * Ends every request with an error and frees the model. The core cannot be destroyed out of its
+     * own callback, where a consumer without a dispatcher runs: another thread does it then.
+     */
+    fun close() {
+        lock.withLock {
+            if (isClosed) return
+            isClosed = true
+        }
+        if (Thread.currentThread() === callbackThread) {
+            thread(name = "mlc_llm close") { destroy() }
+        } else {
+            destroy()
+        }
+    }
+
+    private fun destroy() {
+        lock.withLock {
+            while (callsInside > 0) isQuiet.awaitUninterruptibly()
+        }
+        NativeBridge.destroy(handle)
+    }
+
+    private fun enter() = lock.withLock {
+        if (isClosed) throw UnavailableException("the engine is closed; make a new one")
+        callsInside++
+    }
+
+    private fun leave() = lock.withLock {
+        callsInside--
+        if (callsInside == 0) isQuiet.signalAll()
+    }
+}

@@ -1,0 +1,41 @@
+package ai.mlc.mlcllm
+
+import java.io.File
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.withTimeout
+
+/** The scripted model of the tests; see tests/fixtures. */
+object FakeModel {
+    @JvmField
+    val folder: String = File(System.getProperty("mlc_llm.root"), "tests/fixtures/fake-model").path
+
+    const val DEVICE = "fake"
+
+    suspend fun engine(maxNumSequence: Long = 4): MLCEngine {
+        val engine = MLCEngine(
+            EngineConfig(
+                max_num_sequence = maxNumSequence,
+                prefix_cache_mode = PrefixCacheMode.disable,
+            ),
+        )
+        engine.load(folder, device = DEVICE)
+        return engine
+    }
+}
+
+fun user(prompt: String) = ChatCompletionMessage(ChatCompletionRole.user, prompt)
+
+/** A request for exactly so many tokens. */
+fun request(prompt: String, tokens: Long, seed: Long = 1) = ChatCompletionRequest(
+    messages = listOf(user(prompt)),
+    max_tokens = tokens,
+    seed = seed,
+    debug_config = DebugConfig(ignore_eos = true),
+)
+
+val ChatCompletionChunk.text: String get() = choices.firstOrNull()?.delta?.content.orEmpty()
+
+/** Waits until all pages are back, and fails when they do not come. */
+suspend fun MLCEngine.awaitFreePages() = withTimeout(10_000) {
+    while (metrics().run { kv_pages_free != kv_pages_total }) delay(1)
+}
