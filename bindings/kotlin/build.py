@@ -232,7 +232,7 @@ def native_library() -> Path:
         os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-g1", "-fPIC", "-shared",
         "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", f"-I{headers}",
         f"-I{headers / 'linux'}", f"-I{include}", str(source), "-o", str(output),
-        "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs", "-ldl",
+        "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs", "-ldl", "-pthread",
     ]  # fmt: skip
     wanted = digest([source, include / "mlc_llm.h"], *command)
     if not is_current(stamp, wanted):

@@ -5,9 +5,11 @@
 // NativeBridge.failure makes.
 #include <dlfcn.h>
 #include <jni.h>
-#include <signal.h>
+#include <sched.h>
+#include <sys/wait.h>
 
-#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <string>
@@ -27,12 +29,28 @@ jmethodID progress_method = nullptr;  // NativeProgress.onProgress(D[B)Z
 
 // ---- The core ----------------------------------------------------------------------------------
 
-#define MLC_FOR_EACH_FUNCTION(F)                                                                   \
-  F(abi_version)                                                                                   \
-  F(schema_hash) F(version) F(status_get_error_json) F(status_free) F(string_free) F(list_devices) \
-      F(engine_create) F(engine_load) F(engine_plan) F(engine_unload) F(engine_destroy)            \
-          F(engine_submit) F(engine_abort) F(engine_reset) F(engine_metrics) F(engine_pause)       \
-              F(engine_resume) F(engine_trim_memory)
+// clang-format off
+#define MLC_FOR_EACH_FUNCTION(F) \
+  F(abi_version) \
+  F(schema_hash) \
+  F(version) \
+  F(status_get_error_json) \
+  F(status_free) \
+  F(string_free) \
+  F(list_devices) \
+  F(engine_create) \
+  F(engine_load) \
+  F(engine_plan) \
+  F(engine_unload) \
+  F(engine_destroy) \
+  F(engine_submit) \
+  F(engine_abort) \
+  F(engine_reset) \
+  F(engine_metrics) \
+  F(engine_pause) \
+  F(engine_resume) \
+  F(engine_trim_memory)
+// clang-format on
 
 // The functions of mlc_llm.h, without their prefix.
 struct Core {
@@ -44,23 +62,38 @@ struct Core {
 Core core;
 
 // A Java virtual machine lives on signals: a null pointer is a SIGSEGV that it turns into an
-// exception. Libraries that take the signals for a stack trace when they are loaded (TVM's does)
-// end the process at the first one. This gives them back.
-class KeptSignals {
- public:
-  KeptSignals() {
-    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &actions_[i]);
-  }
-  ~KeptSignals() {
-    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &actions_[i], nullptr);
-  }
-  KeptSignals(const KeptSignals&) = delete;
-  KeptSignals& operator=(const KeptSignals&) = delete;
-
- private:
-  static constexpr std::array<int, 5> kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  struct sigaction actions_[kSignals.size()];
+// exception, and so is a compiled loop's stop for the garbage collector. TVM's library takes
+// SIGSEGV for itself when it is loaded, to print a stack trace, and the next such signal would end
+// the process; to put the handler back afterwards is too late for the threads that run meanwhile.
+//
+// So the library is loaded by a task that shares everything with this thread, which waits for it
+// (as posix_spawn's does), but for the table of signal handlers. Android's build of TVM has no such
+// handler, and its loader is called directly.
+struct Opening {
+  const char* path;
+  void* library = nullptr;
 };
+
+int Open(void* argument) {
+  Opening* opening = static_cast<Opening*>(argument);
+  opening->library = dlopen(opening->path, RTLD_NOW | RTLD_LOCAL);
+  return 0;
+}
+
+void OpenWithOwnSignals(Opening* opening) {
+#if defined(__linux__) && !defined(__ANDROID__)
+  constexpr size_t kStackBytes = size_t{1} << 20;
+  auto stack = std::make_unique<std::byte[]>(kStackBytes);
+  int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_FS | CLONE_SYSVSEM;
+  pid_t task = clone(Open, stack.get() + kStackBytes, flags, opening);
+  if (task > 0) {
+    while (waitpid(task, nullptr, __WCLONE) < 0 && errno == EINTR) {
+    }
+    return;
+  }
+#endif
+  Open(opening);
+}
 
 template <typename Function>
 bool Find(void* library, const char* name, Function* function) {
@@ -70,8 +103,9 @@ bool Find(void* library, const char* name, Function* function) {
 
 // Loads the core; "" or what is wrong. It is never unloaded.
 std::string OpenCore(const std::string& path) {
-  KeptSignals signals;
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  Opening opening = {path.c_str()};
+  OpenWithOwnSignals(&opening);
+  void* library = opening.library;
   if (library == nullptr) return dlerror();
 #define MLC_FIND(name) \
   if (!Find(library, "mlc_" #name, &core.name)) return path + " has no function mlc_" #name;
@@ -218,7 +252,7 @@ int32_t OnProgress(void* user, double fraction, const char* what) {
 MLCEngine* ToEngine(jlong handle) { return reinterpret_cast<MLCEngine*>(handle); }
 
 // NULL, or what is wrong.
-jbyteArray Open(JNIEnv* env, jclass, jbyteArray path) {
+jbyteArray OpenLibrary(JNIEnv* env, jclass, jbyteArray path) {
   std::string problem = OpenCore(ToString(env, path));
   return problem.empty() ? nullptr : ToBytes(env, problem.data(), problem.size());
 }
@@ -315,7 +349,7 @@ JNINativeMethod Method(const char* name, const char* signature, Function* functi
 
 bool RegisterFunctions(JNIEnv* env) {
   const JNINativeMethod methods[] = {
-      Method("open", "([B)[B", Open),
+      Method("open", "([B)[B", OpenLibrary),
       Method("mismatch", "()Ljava/lang/String;", Mismatch),
       Method("schemaHash", "()Ljava/lang/String;", SchemaHash),
       Method("version", "()Ljava/lang/String;", Version),
