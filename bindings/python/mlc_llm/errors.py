@@ -82,6 +82,12 @@ class UnavailableError(MLCError):
     code = "unavailable"
 
 
+class DeadlineExceededError(MLCError):
+    """The answer was not complete within the request's `timeout_ms`."""
+
+    code = "deadline_exceeded"
+
+
 class RateLimitError(ResourceError):
     """The queue is full; try again later."""
 
@@ -98,6 +104,7 @@ _BY_STATUS: dict[int, type[MLCError]] = {
     5: ResourceError,
     6: CancelledError,
     7: UnavailableError,
+    8: DeadlineExceededError,
     9: InternalError,
 }
 
@@ -110,6 +117,8 @@ _BY_CODE: dict[str, type[MLCError]] = {
     "request_cancelled": CancelledError,
     "unavailable": UnavailableError,
     "queue_full": RateLimitError,
+    "deadline_exceeded": DeadlineExceededError,
+    "timeout": DeadlineExceededError,
     "model_unloaded": UnavailableError,
     "model_not_loaded": UnavailableError,
 }

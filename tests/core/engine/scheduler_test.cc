@@ -164,6 +164,14 @@ TEST(PlanStep, EqualPrioritiesWaitForAPlace) {
   EXPECT_EQ(Text(world.Next(1, 16)), "1:1L");
 }
 
+TEST(PlanStep, AgeAloneTakesNobodysPlace) {
+  World world(20, 4);
+  world.Wait(1, 3, /*priority=*/0);
+  world.Pass(kPriorityWorth * 3);
+  world.Run(2, 6, 5, /*priority=*/1);  // ranks behind 1, and is more urgent
+  EXPECT_EQ(Text(world.Next(1, 16)), "2:1L");
+}
+
 TEST(PlanStep, NobodyGivesWayInVain) {
   World world(4, 4);
   world.Run(1, 6, 5, /*priority=*/3);
