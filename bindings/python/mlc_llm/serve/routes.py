@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -81,6 +82,12 @@ async def tokenize(request: Request) -> Response:
 async def detokenize(request: Request) -> Response:
     """{"tokens": [...]} -> {"text": ...}."""
     return await _answer(request, "detokenize")
+
+
+@service.get("/", include_in_schema=False)
+async def page() -> Response:
+    """A chat in the browser."""
+    return FileResponse(Path(__file__).parent / "page.html", media_type="text/html")
 
 
 @service.get("/v1/models")
