@@ -174,6 +174,26 @@ TEST_F(ChatEngineTest, LogprobsOfEveryToken) {
   EXPECT_NEAR(content[0].Find("logprob")->as_double(), -std::log(1 + 257 * std::exp(-10.0)), 1e-5);
 }
 
+TEST_F(ChatEngineTest, TwentyLikeliestTokensInOrder) {
+  LoadScript(FakeModel::HashOfHistory(kByteVocab));
+  Answer answer;
+  Ask(R"("logprobs": true, "top_logprobs": 20, "max_tokens": 4, "seed": 1,
+         "debug_config": {"ignore_eos": true})",
+      &answer);
+  for (const Json& token : answer.Choice().Find("logprobs")->Find("content")->as_array()) {
+    const Json::Array& top = token.Find("top_logprobs")->as_array();
+    ASSERT_EQ(top.size(), 20u);
+    double total = 0;
+    for (size_t i = 0; i < top.size(); ++i) {
+      double logprob = top[i].Find("logprob")->as_double();
+      if (i > 0) EXPECT_LE(logprob, top[i - 1].Find("logprob")->as_double());
+      total += std::exp(logprob);
+    }
+    EXPECT_GT(total, 20.0 / kByteVocab);
+    EXPECT_LT(total, 1);
+  }
+}
+
 TEST_F(ChatEngineTest, StopStringsAndLimits) {
   LoadReply("one two three");
   Answer stopped, cut;
