@@ -27,7 +27,13 @@ file(GLOB_RECURSE xgrammar_sources ${xgrammar_dir}/cpp/*.cc)
 list(FILTER xgrammar_sources EXCLUDE REGEX "/(nanobind|pybind|web|tvm_ffi)/")
 add_library(xgrammar STATIC ${xgrammar_sources})
 set_target_properties(xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 17)
-target_compile_options(xgrammar PRIVATE -O2 -g0 -w)
+target_compile_options(xgrammar PRIVATE -w)
+if(NOT MLC_SANITIZE)  # whose reports want lines, and whose builds less optimizing
+  target_compile_options(xgrammar PRIVATE -O2 -g0)
+endif()
+if(MLC_FUZZ)  # undefined behaviour in it is for the tests under sanitizers; here speed counts
+  target_compile_options(xgrammar PRIVATE -fno-sanitize=undefined)
+endif()
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include)
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/3rdparty/dlpack/include
                            PRIVATE ${xgrammar_dir}/3rdparty/picojson ${xgrammar_dir}/cpp)

@@ -1,0 +1,20 @@
+// The helper that TVM's thread pool takes from its general utilities.
+#ifndef MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
+#define MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
+
+#include <algorithm>
+#include <string>
+
+namespace tvm {
+namespace support {
+
+// Whether `text` is a number in decimal digits.
+inline bool IsNumber(const std::string& text) {
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+}  // namespace support
+}  // namespace tvm
+
+#endif  // MLC_TVM_RUNTIME_SUPPORT_UTILS_H_

@@ -1,0 +1,34 @@
+// The byte stream that TVM's runtime sources read and write; the PyPI package leaves it out. How a
+// value is written is in serializer.h.
+#ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_
+#define MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_
+
+#include <cstddef>
+
+namespace tvm {
+namespace support {
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // How many of `size` bytes were read or written.
+  virtual size_t Read(void* data, size_t size) = 0;
+  virtual size_t Write(const void* data, size_t size) = 0;
+
+  template <typename T>
+  void Write(const T& value);
+  template <typename T>
+  bool Read(T* value);
+  // The elements alone, without their number.
+  template <typename T>
+  void WriteArray(const T* data, size_t count);
+  template <typename T>
+  bool ReadArray(T* data, size_t count);
+};
+
+}  // namespace support
+}  // namespace tvm
+
+#include <tvm/support/serializer.h>
+
+#endif  // MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_
