@@ -1,0 +1,77 @@
+"""Runs an engine for long in a process of its own and prints its resident memory at two moments.
+
+usage: long_run.py chats|loads|engines FOLDER LIBRARY EARLY COUNT
+
+Prints JSON: {"early_kb", "late_kb"} after EARLY and after COUNT rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mlc_llm import MLCEngine
+
+CONFIG = {"max_num_sequence": 4, "max_total_seq_length": 2048}
+
+
+def resident_kb() -> int:
+    gc.collect()
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def chat(engine: MLCEngine, number: int) -> None:
+    """A conversation of one to three turns, streamed or not, now and then left in the middle."""
+    rng = random.Random(number)
+    messages = []
+    for _ in range(rng.randint(1, 3)):
+        words = " ".join(rng.choices(["the", "sea", "ship", "12", "é"], k=rng.randint(1, 30)))
+        messages.append({"role": "user", "content": words})
+        options = {"messages": messages, "seed": number, "max_tokens": rng.randint(1, 12)}
+        if rng.random() < 0.4:
+            with engine.chat.completions.create(stream=True, **options) as stream:
+                text = ""
+                for chunk in stream:
+                    text += "".join(c.delta.content or "" for c in chunk.choices)
+                    if rng.random() < 0.05:
+                        return
+        else:
+            answer = engine.chat.completions.create(n=rng.randint(1, 2), logprobs=True, **options)
+            text = answer.choices[0].message.content or ""
+        messages.append({"role": "assistant", "content": text})
+
+
+def main() -> None:
+    kind, folder, library, early, count = sys.argv[1:]
+
+    def open_engine() -> MLCEngine:
+        return MLCEngine(folder, model_lib=library, engine_config=CONFIG)
+
+    def load_once(number: int) -> None:
+        with open_engine() as engine:
+            chat(engine, number)
+
+    def make_once(number: int) -> None:
+        open_engine().terminate()
+
+    engine = open_engine() if kind == "chats" else None
+    rounds: dict[str, Callable[[int], None]] = {
+        "chats": lambda number: chat(engine, number),  # type: ignore[arg-type]
+        "loads": load_once,
+        "engines": make_once,
+    }
+    marks = {}
+    for number in range(1, int(count) + 1):
+        rounds[kind](number)
+        if number == int(early):
+            marks["early_kb"] = resident_kb()
+    print(json.dumps({**marks, "late_kb": resident_kb()}))
+
+
+if __name__ == "__main__":
+    main()
