@@ -17,10 +17,29 @@ Status CheckSupported(const protocol::EngineConfig& config) {
     return Refuse("pipeline_parallel_stages", "over 1 is not supported");
   }
   if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
-  if (config.sliding_window_size || config.attention_sink_size) {
-    return Refuse("sliding_window_size", "is fixed when the model is compiled");
-  }
   return Status();
+}
+
+// The window is compiled into the kernels: what is asked for must be what there is.
+Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model) {
+  auto check = [](const char* name, std::optional<int64_t> wanted, int64_t compiled) {
+    if (!wanted || *wanted == compiled) return Status();
+    return Unsupported(std::string(name) + " is " + std::to_string(*wanted) +
+                           ", but the model was compiled with " + std::to_string(compiled) +
+                           "; set it with gen_config and compile the model again")
+        .WithParam(name);
+  };
+  MLC_RETURN_IF_ERROR(
+      check("sliding_window_size", config.sliding_window_size, model.sliding_window_size));
+  return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
+}
+
+// The KV tokens that one sequence needs at most.
+int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
+  if (model.sliding_window_size <= 0) return context;
+  int64_t held = int64_t{model.sliding_window_size} + model.attention_sink_size +
+                 model.prefill_chunk_size + 2 * model.page_size;
+  return std::min(context, held);
 }
 
 // MLC-LLM's defaults of a mode.
@@ -53,6 +72,7 @@ int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& optio
 }
 
 Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model) {
+  if (model.sliding_window_size > 0) return Status();
   if (config.context_window_size.value_or(0) <= model.context_window_size) return Status();
   return InvalidArgument("context_window_size is " + std::to_string(*config.context_window_size) +
                          ", more than the " + std::to_string(model.context_window_size) +
@@ -71,13 +91,18 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
                                            const ModelInfo& model, int64_t available_bytes) {
   MLC_RETURN_IF_ERROR(CheckSupported(config));
   MLC_RETURN_IF_ERROR(CheckContext(config, model));
+  MLC_RETURN_IF_ERROR(CheckWindow(config, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
   ModeDefaults defaults =
-      DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model, context);
+      DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
+                 TokensOfSequence(model, context));
   EngineOptions options;
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.context_window_size = static_cast<int>(context);
+  if (model.sliding_window_size > 0 && !config.context_window_size) {
+    options.context_window_size = 0;  // it slides
+  }
   options.draft_length = static_cast<int>(
       std::min<int64_t>(config.spec_draft_length.value_or(0), model.prefill_chunk_size));
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(

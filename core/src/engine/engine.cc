@@ -5,6 +5,9 @@
 namespace mlc {
 namespace {
 
+// Positions that a sliding window may reach: what rotary tables are made for, and days of talk.
+constexpr int kEndless = 1 << 24;
+
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -34,11 +37,24 @@ void EraseIf(SequenceList* list, Predicate predicate) {
   list->erase(std::remove_if(list->begin(), list->end(), predicate), list->end());
 }
 
-KVCacheOptions CacheOptions(const EngineOptions& options) {
+KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model) {
   KVCacheOptions out;
+  if (model.sliding_window_size > 0) {
+    out.window = model.sliding_window_size;
+    out.sink = model.attention_sink_size;
+  }
   out.keep_prefixes = options.prefix_cache;
   out.max_cached_sequences = options.max_cached_sequences;
   return out;
+}
+
+// The longest sequence, in tokens.
+int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_pages) {
+  // A pool in which a window fits lets it slide on and on.
+  int window_pages = KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless);
+  bool slides = model.sliding_window_size > 0 && window_pages <= num_pages;
+  int longest = slides ? kEndless : std::min(model.context_window_size, num_pages * model.page_size);
+  return options.context_window_size > 0 ? std::min(longest, options.context_window_size) : longest;
 }
 
 }  // namespace
@@ -48,10 +64,8 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
                                                const EngineOptions& options,
                                                std::unique_ptr<Drafter> drafter) {
   const ModelInfo& info = model->info();
-  int context = info.context_window_size;
-  if (options.context_window_size > 0) context = std::min(context, options.context_window_size);
   int num_pages = (options.max_total_tokens + info.page_size - 1) / info.page_size;
-  int max_length = std::min(context, num_pages * info.page_size);
+  int max_length = MaxLength(options, info, num_pages);
   if (max_length < 2) {
     return InvalidArgument("the context window must hold at least two tokens")
         .WithParam("context_window_size");
@@ -72,7 +86,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
-      cache_(num_pages, info().page_size, CacheOptions(options)) {
+      cache_(num_pages, info().page_size, CacheOptions(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
@@ -260,6 +274,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
+    cache_.Slide(item.sequence->id, item.sequence->num_computed);
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }

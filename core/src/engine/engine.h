@@ -28,7 +28,7 @@ struct EngineOptions {
   int max_sequences = 4;          // running at once
   int max_total_tokens = 8192;    // in the KV cache, all sequences together
   int prefill_chunk_size = 2048;  // rows of a step
-  int context_window_size = 0;    // of one sequence; 0: the model's
+  int context_window_size = 0;    // of one sequence; 0: the model's, or endless where it slides
   int max_queued_requests = 1024;
   int draft_length = 0;  // drafts of a sequence in a step, where there is a drafter; 0: as pays
   PrefillMode prefill_mode = PrefillMode::kHybrid;

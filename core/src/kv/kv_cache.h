@@ -61,22 +61,19 @@ class KVCache {
   // How many pages a sequence of that length occupies.
   int PagesToHold(int num_tokens) const;
   // How many pages a new sequence occupies that takes over `cached` tokens and appends others.
-  int PagesToStart(int cached, int num_tokens) const {
-    int shared = cached / page_size_;
-    return PagesToHold(shared * page_size_) + PagesOf(cached + num_tokens) - shared;
-  }
+  int PagesToStart(int cached, int num_tokens) const;
   // How many pages would come available if the sequence went: those that no other sequence holds.
   int PagesFreedBy(SequenceId id) const;
   // Makes room for more tokens. kResourceExhausted (and nothing changed) when pages are short.
   Status Append(SequenceId id, int num_tokens);
-  // Forgets the last tokens; pages that fall empty become free. Not after Slide.
+  // Forgets the last tokens; pages that fall empty become free. Not behind where it has slid to.
   void Pop(SequenceId id, int num_tokens);
 
   // Lets others find the full pages among the first `num_computed` tokens. The sequence may get
   // other pages of the same content.
   void Publish(SequenceId id, const std::vector<int32_t>& tokens, int num_computed);
-  // Gives up the pages that no row from Length on can read.
-  void Slide(SequenceId id);
+  // Gives up the pages that no row from `position` on can read.
+  void Slide(SequenceId id, int position);
   // Removes the sequence and keeps its first `num_computed` tokens findable.
   void Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_computed);
   // Frees the pages that only the prefix cache holds.

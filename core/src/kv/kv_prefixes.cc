@@ -28,10 +28,17 @@ int KVCache::PagesToHold(int num_tokens) const {
   return std::min(all, PagesOf(options_.sink) + PagesOf(options_.window) + 1);
 }
 
-void KVCache::Slide(SequenceId id) {
+int KVCache::PagesToStart(int cached, int num_tokens) const {
+  int shared = cached / page_size_;
+  int sinks = options_.window == 0 ? 0 : std::min(shared, PagesOf(options_.sink));
+  int held = sinks + std::max(0, shared - FirstInWindow(cached));
+  return held + PagesOf(cached + num_tokens) - shared;
+}
+
+void KVCache::Slide(SequenceId id, int position) {
   if (options_.window == 0) return;
   Sequence& sequence = Get(id);
-  int end = FirstInWindow(sequence.length);
+  int end = FirstInWindow(position);
   int begin = std::max(sequence.num_slid, PagesOf(options_.sink));
   for (int i = end - 1; i >= begin; --i) {
     if (sequence.pages[i] == kNoPage) continue;

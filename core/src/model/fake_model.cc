@@ -47,12 +47,16 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
 }
 
 Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) const {
-  int sequence = batch.row_sequence[row];
+  int sequence = batch.row_sequence[row], window = info_.sliding_window_size;
   std::vector<int32_t> history;
   for (int position = 0; position <= batch.positions[row]; ++position) {
+    bool reads = window <= 0 || position < info_.attention_sink_size ||
+                 position > batch.positions[row] - window;
+    if (!reads) continue;
     int page_at = batch.page_indptr[sequence] + position / info_.page_size;
     if (page_at >= batch.page_indptr[sequence + 1]) return Internal("a position without a page");
     int32_t page = batch.page_indices[page_at];
+    if (page < 0) return Internal("a row reads a page that was given up");
     int32_t token = slots_[page * info_.page_size + position % info_.page_size];
     if (token < 0) return Internal("a position that was never written");
     history.push_back(token);

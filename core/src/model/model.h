@@ -15,7 +15,8 @@ struct ModelInfo {
   std::string model_type;        // "llama"
   std::string quantization;      // "q4f32_1"
   int context_window_size = 0;   // tokens
-  int sliding_window_size = -1;  // tokens; -1: none
+  int sliding_window_size = -1;  // tokens that a row looks back, itself included; -1: all
+  int attention_sink_size = 0;   // first tokens that stay in reach of a sliding window
   int prefill_chunk_size = 0;    // rows of one step at most
   int max_batch_size = 0;        // sequences of one step at most
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
@@ -30,7 +31,8 @@ struct ModelInfo {
 // row_sequence[r]; its key and value are written to slots[r] (page * page_size + offset), and it
 // attends to positions 0 .. positions[r], whose pages are
 // page_indices[page_indptr[s] .. page_indptr[s + 1]), s = row_sequence[r]. Rows of a sequence are
-// adjacent and ascending.
+// adjacent and ascending. Under a sliding window it attends to the first attention_sink_size and
+// the last sliding_window_size of them; pages in which no row of the batch reads may be -1.
 struct Batch {
   std::vector<int32_t> tokens, positions, slots, row_sequence;  // [n]
   std::vector<int32_t> page_indptr;                             // [b + 1]

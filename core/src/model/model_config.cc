@@ -169,6 +169,10 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
                        GetBounded(json, "context_window_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(info.sliding_window_size,
                        GetBounded(json, "sliding_window_size", -1, kMaxTokens));
+  if (json.Find("attention_sink_size") != nullptr) {
+    MLC_ASSIGN_OR_RETURN(info.attention_sink_size,
+                         GetBounded(json, "attention_sink_size", 0, kMaxTokens));
+  }
   MLC_ASSIGN_OR_RETURN(info.prefill_chunk_size,
                        GetBounded(json, "prefill_chunk_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(info.max_batch_size, GetBounded(json, "max_batch_size", 1, 65536));

@@ -2,6 +2,7 @@
 // and the preemptions, a request gets what it gets alone.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "engine/engine_driver.h"
@@ -14,6 +15,14 @@ using testing::kByteVocab;
 using testing::kEnd;
 using testing::MakeEngine;
 using testing::Outcome;
+using testing::TestInfo;
+
+std::unique_ptr<Engine> Make(const EngineOptions& options, const ModelInfo& info) {
+  auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
+  auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
+  MLC_ICHECK(engine.ok());
+  return std::move(engine).value();
+}
 
 class RandomRequests {
  public:
@@ -23,8 +32,9 @@ class RandomRequests {
   Request Next(RequestId id) {
     Request request;
     request.id = id;
-    request.prompt_tokens.resize(static_cast<size_t>(1 + Below(40)));
-    for (int32_t& token : request.prompt_tokens) token = Below(256);
+    request.prompt_tokens = Beginning();
+    for (int i = 1 + Below(24); i > 0; --i) request.prompt_tokens.push_back(Below(256));
+    request.priority = Below(4) == 0 ? Below(5) - 2 : 0;
     request.n = Below(3) == 0 ? 1 + Below(4) : 1;
     request.max_tokens = Below(4) == 0 ? -1 : 1 + Below(30);
     request.ignore_eos = Below(5) == 0;
@@ -37,6 +47,13 @@ class RandomRequests {
   }
 
  private:
+  // A part of one of four texts, so that requests share what they begin with.
+  std::vector<int32_t> Beginning() {
+    std::vector<int32_t> tokens;
+    int text = Below(4), length = Below(3) == 0 ? 0 : Below(20);
+    for (int i = 0; i < length; ++i) tokens.push_back('a' + text);
+    return tokens;
+  }
   SamplingParams Sampling() {
     SamplingParams sampling;
     sampling.seed = random_();
@@ -51,14 +68,21 @@ class RandomRequests {
   std::mt19937 random_;
 };
 
-Outcome Alone(const Request& request) {
+// Alone, in a roomy pool, with nothing that was computed before.
+Outcome Alone(const Request& request, const ModelInfo& info) {
   EngineOptions roomy;
   roomy.max_sequences = 8;
   roomy.max_total_tokens = 4096;
-  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), roomy));
+  roomy.context_window_size = 64;
+  roomy.prefix_cache = false;
+  Driver driver(Make(roomy, info));
   EXPECT_TRUE(driver.Add(request).ok());
   driver.Run();
   return driver.Take(request.id);
+}
+
+int NumRequests(int in_ci, int in_long) {
+  return std::getenv("MLC_TEST_LONG") == nullptr ? in_ci : in_long;
 }
 
 // Text and tokens that came before the end of a request are the beginning of what it gets alone.
@@ -69,13 +93,14 @@ void ExpectBeginning(const Outcome& part, const Outcome& whole) {
   }
 }
 
-void Check(const Driver& driver, const std::vector<Request>& requests) {
+void Check(const Driver& driver, const std::vector<Request>& requests,
+           const ModelInfo& info = TestInfo()) {
   for (const Request& request : requests) {
     auto found = driver.outcomes().find(request.id);
     ASSERT_NE(found, driver.outcomes().end()) << "request " << request.id << " has no events";
     const Outcome& outcome = found->second;
     EXPECT_EQ(outcome.num_ends, 1) << request.id;
-    Outcome alone = Alone(request);
+    Outcome alone = Alone(request, info);
     if (!outcome.status.ok()) {
       ExpectBeginning(outcome, alone);
       continue;
@@ -85,8 +110,28 @@ void Check(const Driver& driver, const std::vector<Request>& requests) {
   }
 }
 
+// A tenth of what sixteen sequences of 64 tokens would take.
+EngineOptions Tight() {
+  EngineOptions tight;
+  tight.max_sequences = 16;
+  tight.max_total_tokens = 104;
+  tight.context_window_size = 64;
+  tight.prefill_chunk_size = 29;
+  tight.max_queued_requests = 1 << 20;
+  return tight;
+}
+
+// That the soak was one: requests were preempted, aborted, and most came to their end.
+void ExpectHardship(const Metrics& metrics, int num_requests) {
+  EXPECT_GT(metrics.num_preemptions, num_requests / 50);
+  EXPECT_GT(metrics.num_failed, num_requests / 20);
+  EXPECT_GT(metrics.num_finished, num_requests / 2);
+  EXPECT_EQ(metrics.num_finished + metrics.num_failed, num_requests);
+}
+
 // Adds, steps and aborts (about `abort_percent` of the requests) in random order.
-void Soak(RandomRequests* random, Driver* driver, int num_requests, int abort_percent) {
+void Soak(RandomRequests* random, Driver* driver, int num_requests, int abort_percent,
+          const ModelInfo& info = TestInfo()) {
   std::vector<Request> requests;
   std::vector<RequestId> to_abort;
   while (static_cast<int>(requests.size()) < num_requests || driver->engine().has_work()) {
@@ -105,22 +150,26 @@ void Soak(RandomRequests* random, Driver* driver, int num_requests, int abort_pe
   }
   driver->Collect();
   EXPECT_TRUE(driver->AllPagesFree());
-  Check(*driver, requests);
+  Check(*driver, requests, info);
 }
 
 TEST(EngineSoak, EveryRequestGetsWhatItGetsAlone) {
-  EngineOptions tight;
-  tight.max_sequences = 6;
-  tight.max_total_tokens = 88;  // 22 pages; six sequences of 64 tokens would take 96
-  tight.prefill_chunk_size = 13;
-  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), tight));
+  int num_requests = NumRequests(800, 16000);
+  Driver driver(Make(Tight(), TestInfo()));
   RandomRequests random(20240601);
-  Soak(&random, &driver, /*num_requests=*/300, /*abort_percent=*/30);
-  const Metrics& metrics = driver.engine().metrics();
-  EXPECT_GT(metrics.num_preemptions, 20);
-  EXPECT_GT(metrics.num_failed, 10);
-  EXPECT_GT(metrics.num_finished, 180);
-  EXPECT_EQ(metrics.num_finished + metrics.num_failed, 300);
+  Soak(&random, &driver, num_requests, /*abort_percent=*/30);
+  ExpectHardship(driver.engine().metrics(), num_requests);
+}
+
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneUnderASlidingWindow) {
+  ModelInfo info = TestInfo();
+  info.sliding_window_size = 14;
+  info.attention_sink_size = 3;
+  int num_requests = NumRequests(200, 4000);
+  Driver driver(Make(Tight(), info));
+  RandomRequests random(20240602);
+  Soak(&random, &driver, num_requests, /*abort_percent=*/30, info);
+  ExpectHardship(driver.engine().metrics(), num_requests);
 }
 
 TEST(EngineSoak, TheSmallestPoolStillServesEveryone) {

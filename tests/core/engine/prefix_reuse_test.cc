@@ -12,6 +12,7 @@ using testing::kByteVocab;
 using testing::kEnd;
 using testing::MakeEngine;
 using testing::Outcome;
+using testing::TestInfo;
 
 Request Ask(RequestId id, std::vector<int32_t> prompt, int max_tokens) {
   Request request;
@@ -142,6 +143,73 @@ TEST_F(PrefixReuse, ClearingFreesAllPages) {
   EXPECT_EQ(driver_.engine().metrics().num_free_pages, driver_.engine().num_pages());
   EXPECT_TRUE(driver_.AllPagesFree());
   EXPECT_EQ(Answer(Ask(2, Bytes("the quick brown fox"), 5)).usage.cached_tokens, 0);
+}
+
+// ---- Sliding windows ---------------------------------------------------------------------------
+
+// Rows see the last 10 tokens and the first 3.
+std::unique_ptr<Engine> MakeSliding(EngineOptions options) {
+  ModelInfo info = TestInfo();
+  info.sliding_window_size = 10;
+  info.attention_sink_size = 3;
+  auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
+  auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
+  MLC_ICHECK(engine.ok());
+  return std::move(engine).value();
+}
+
+std::unique_ptr<Engine> MakeSliding(int pages, bool prefix_cache = true) {
+  EngineOptions options = Driver::Options();
+  options.max_total_tokens = pages * 4;
+  options.prefix_cache = prefix_cache;
+  return MakeSliding(options);
+}
+
+TEST(SlidingWindow, AnAnswerGoesOnPastThePoolAndTheContext) {
+  std::vector<int32_t> prompt = Bytes("a prompt that is longer than the whole pool");
+  Driver driver(MakeSliding(/*pages=*/5));  // 20 tokens; the context window is 64
+  ASSERT_TRUE(driver.Add(Ask(1, prompt, 500)).ok());
+  driver.Run();
+  Outcome outcome = driver.Take(1);
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
+  EXPECT_EQ(outcome.choices[0].tokens.size(), 500u);
+  Driver roomy(MakeSliding(/*pages=*/200, /*prefix_cache=*/false));
+  ASSERT_TRUE(roomy.Add(Ask(1, prompt, 500)).ok());
+  roomy.Run();
+  EXPECT_EQ(roomy.Take(1).choices, outcome.choices);
+  EXPECT_TRUE(driver.AllPagesFree());
+}
+
+TEST(SlidingWindow, APoolWithoutRoomForAWindowBoundsTheContext) {
+  Driver driver(MakeSliding(/*pages=*/4));  // a page of sinks and four of window do not fit
+  EXPECT_EQ(driver.engine().max_length(), 16);
+}
+
+TEST(SlidingWindow, AContextThatIsSetHolds) {
+  EngineOptions options = Driver::Options();
+  options.context_window_size = 40;
+  Driver driver(MakeSliding(options));
+  ASSERT_TRUE(driver.Add(Ask(1, Bytes("hello"), 500)).ok());
+  driver.Run();
+  EXPECT_EQ(driver.Take(1).choices[0].tokens.size(), 35u);
+}
+
+TEST(SlidingWindow, ALongChatIsFoundByItsLastWindow) {
+  Driver driver(MakeSliding(/*pages=*/40)), cold(MakeSliding(/*pages=*/40, false));
+  std::vector<int32_t> chat = Bytes("hello");
+  for (RequestId turn = 1; turn <= 8; ++turn) {
+    for (Driver* each : {&driver, &cold}) {
+      ASSERT_TRUE(each->Add(Ask(turn, chat, 20)).ok());
+      each->Run();
+    }
+    Outcome outcome = driver.Take(turn);
+    EXPECT_EQ(outcome.choices, cold.Take(turn).choices);
+    // All but the last token said, which was never computed, and the one that follows.
+    if (turn > 1) EXPECT_EQ(outcome.usage.cached_tokens, static_cast<int>(chat.size()) - 2);
+    const std::vector<int32_t>& said = outcome.choices[0].tokens;
+    chat.insert(chat.end(), said.begin(), said.end());
+    chat.push_back('?');
+  }
 }
 
 }  // namespace

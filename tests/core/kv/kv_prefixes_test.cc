@@ -54,7 +54,7 @@ class World {
       CheckReads(id, live.computed, live.computed + 1);
     }
     cache_.Publish(id, live.tokens, live.computed);
-    cache_.Slide(id);
+    cache_.Slide(id, live.computed);
     CopyPages();
     return true;
   }

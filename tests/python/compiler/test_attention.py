@@ -105,16 +105,16 @@ def test_pages_outside_a_sliding_window_are_not_read():
 def test_append_rotates_and_writes_its_slots_only(shape, count):
     scaling = RopeScaling(kind="linear", factor=2.0)
     frequencies = inverse_frequencies(shape.dim, 1e4, scaling)
-    table = attention.rope_table(frequencies, 5000)
+    table = attention.rope_table(frequencies)
     rng = np.random.default_rng(2)
     heads = shape.heads + 2 * shape.kv_heads
     qkv = rng.standard_normal((count, heads, shape.dim)).astype(np.float32)
-    positions = rng.integers(0, 5000, count).astype(np.int32)
+    positions = rng.integers(0, rng.choice([5000, 2_000_000]), count).astype(np.int32)
     slots = rng.permutation(6 * PAGE_SIZE)[:count].astype(np.int32)
     cache = Cache(shape, [4 * PAGE_SIZE])
     cache.pages[...] = 7.0
     q = np.zeros((count, shape.heads, shape.dim), np.float32)
-    kernel = compiled(attention.rope_and_append(shape, len(table)))
+    kernel = compiled(attention.rope_and_append(shape))
     flat = frozen(qkv.reshape(count, -1))
     kernel(flat, frozen(positions), frozen(slots), frozen(table), cache.pages, q)
 
@@ -140,11 +140,13 @@ def rotate(x, angles):
 
 def test_rope_table_is_exact_far_into_a_long_context():
     frequencies = inverse_frequencies(64, 5e5, RopeScaling())
-    table = attention.rope_table(frequencies, 131072).astype(np.float64)
-    for position in (0, 255, 256, 100_003, 131_071):
-        fine, coarse = table[position % 256], table[256 + position // 256]
-        cos = coarse[0] * fine[0] - coarse[1] * fine[1]
-        np.testing.assert_allclose(cos, np.cos(position * np.array(frequencies)), atol=2e-7)
+    table = attention.rope_table(frequencies).astype(np.float64)
+    for position in (0, 255, 256, 65_535, 65_536, 131_071, 12_345_678, 2**24 - 1):
+        parts = (position % 256, 256 + position // 256 % 256, 512 + position // 65536)
+        angle = np.prod([table[part, 0] + 1j * table[part, 1] for part in parts], axis=0)
+        np.testing.assert_allclose(
+            angle, np.exp(1j * position * np.array(frequencies)), atol=3e-7
+        )
 
 
 def test_copy_pages_copies_whole_pages():

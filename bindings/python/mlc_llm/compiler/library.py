@@ -49,6 +49,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "quantization": spec.scheme.name,
         "context_window_size": config.context_window_size,
         "sliding_window_size": config.sliding_window_size,
+        "attention_sink_size": getattr(config, "attention_sink_size", 0),
         "prefill_chunk_size": spec.prefill_chunk_size,
         "max_batch_size": spec.max_batch_size,
         "vocab_size": config.vocab_size,

@@ -126,7 +126,6 @@ class Attention:
             heads=heads,
             kv_heads=kv_heads,
             dim=dim,
-            context=config.context_window_size,
             rope_theta=config.rope_theta,
             rope_scaling=config.rope_scaling,
             sliding_window=config.sliding_window_size,

@@ -138,7 +138,6 @@ class PagedAttention:
         heads: int,
         kv_heads: int,
         dim: int,
-        context: int,
         rope_theta: float,
         rope_scaling: RopeScaling,
         sliding_window: int = -1,
@@ -149,15 +148,14 @@ class PagedAttention:
             heads=heads, kv_heads=kv_heads, dim=dim, sliding_window=sliding_window, sinks=sinks
         )
         frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
-        table = attention.rope_table(frequencies, context, rope_scaling.magnitude)
-        self.table_rows, self.table = len(table), nn.constant(table)
+        self.table = nn.constant(attention.rope_table(frequencies, rope_scaling.magnitude))
 
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: relax.Expr) -> relax.Var:
         nn, shape = self.nn, self.shape
         append = nn.kernel(
             "rope_and_append",
-            (shape, self.table_rows),
-            lambda: attention.rope_and_append(shape, self.table_rows),
+            shape,
+            lambda: attention.rope_and_append(shape),
         )
         attend = nn.kernel(
             "paged_attention",

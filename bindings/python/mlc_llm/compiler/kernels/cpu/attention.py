@@ -36,7 +36,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 from mlc_llm.errors import UnsupportedError
 
 PAGE_SIZE = LANES
-ROPE_FINE = 256  # positions in the fine part of the rope table
+ROPE_FINE = 256  # positions in each of the three parts of the rope table
+ROPE_POSITIONS = ROPE_FINE**3  # beyond them positions are taken for the last 65536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,21 +70,22 @@ class AttentionShape:
         return Arg("pages", ("num_pages", *self.page_shape))
 
 
-def rope_table(frequencies: list[float], context: int, magnitude: float = 1.0) -> np.ndarray:
-    """cos and sin `[rows, 2, dim / 2]`, from which an angle is the sum of a coarse and a fine one.
+def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:
+    """cos and sin `[768, 2, dim / 2]`, from which an angle is the sum of three: as with digits, row
+    i < 256 is position i, row 256 + j position 256 * j, row 512 + k position 65536 * k.
 
-    Row i < 256 is position i, row 256 + j position 256 * j. Computed in float64, so that positions
-    far into a context are as exact as near ones; kernels need no sine.
+    Computed in float64, so that far positions are as exact as near ones; kernels need no sine. The
+    table ends at no context window: where attention slides, positions go on.
     """
-    fine = np.arange(ROPE_FINE, dtype=np.float64)
-    coarse = np.arange(-(-context // ROPE_FINE), dtype=np.float64) * ROPE_FINE
-    angles = np.concatenate([fine, coarse])[:, None] * np.asarray(frequencies, np.float64)
+    digits = np.arange(ROPE_FINE, dtype=np.float64)
+    positions = np.concatenate([digits, digits * ROPE_FINE, digits * ROPE_FINE**2])
+    angles = positions[:, None] * np.asarray(frequencies, np.float64)
     table = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     table[:ROPE_FINE] *= magnitude
     return table.astype(np.float32)
 
 
-def rope_and_append(shape: AttentionShape, table_rows: int) -> tirx.PrimFunc:
+def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, pages, q [n, heads, dim]).
 
     Rotates queries into q; writes rotated keys, and values, into their slots of the pages.
@@ -97,7 +99,7 @@ def rope_and_append(shape: AttentionShape, table_rows: int) -> tirx.PrimFunc:
             position = emit_value(positions[r])
             page, offset = (emit_value(e) for e in (slots[r] // PAGE_SIZE, slots[r] % PAGE_SIZE))
             for base in range(0, half, lanes):
-                rotation = _emit_rotation(table, table_rows, position, base, lanes)
+                rotation = _emit_rotation(table, position, base, lanes)
                 with T.serial(heads) as h:
                     low, high = _emit_rotated(qkv, r, h * dim + base, half, rotation, lanes)
                     T.buffer_store(q, low, [r, h, at(base, lanes)])
@@ -119,21 +121,31 @@ def rope_and_append(shape: AttentionShape, table_rows: int) -> tirx.PrimFunc:
         Arg("qkv", ("n", (heads + 2 * kv_heads) * dim)),
         Arg("positions", ("n",), "int32"),
         Arg("slots", ("n",), "int32"),
-        Arg("table", (table_rows, 2, half)),
+        Arg("table", (3 * ROPE_FINE, 2, half)),
         shape.pages,
         Arg("q", ("n", heads, dim)),
     ]
     return kernel(args, body)
 
 
-def _emit_rotation(table, table_rows: int, position, base: int, lanes: int):
+def _emit_rotation(table, position, base: int, lanes: int):
     """cos and sin of position * frequency for pairs [base, base + lanes), by angle addition."""
-    fine = position % ROPE_FINE
-    coarse = T.min(position // ROPE_FINE + ROPE_FINE, table_rows - 1)
-    parts = [(row, part) for row in (fine, coarse) for part in (0, 1)]
-    cf, sf, cc, sc = (emit_value(table[row, part, at(base, lanes)]) for row, part in parts)
-    cos = emit_value(fma(cc, cf, splat(0.0, lanes) - sc * sf, lanes))
-    return cos, emit_value(fma(sc, cf, cc * sf, lanes))
+    rows = (
+        position % ROPE_FINE,
+        position // ROPE_FINE % ROPE_FINE + ROPE_FINE,
+        T.min(position // ROPE_FINE**2, ROPE_FINE - 1) + 2 * ROPE_FINE,
+    )
+    angles = [
+        tuple(emit_value(table[row, part, at(base, lanes)]) for part in (0, 1)) for row in rows
+    ]
+    fine, coarse, top = angles
+    return _emit_sum_of_angles(_emit_sum_of_angles(fine, coarse, lanes), top, lanes)
+
+
+def _emit_sum_of_angles(a, b, lanes: int):
+    (cos_a, sin_a), (cos_b, sin_b) = a, b
+    cos = emit_value(fma(cos_b, cos_a, splat(0.0, lanes) - sin_b * sin_a, lanes))
+    return cos, emit_value(fma(sin_b, cos_a, cos_b * sin_a, lanes))
 
 
 def _emit_rotated(x, row, base, half: int, rotation, lanes: int):
