@@ -29,7 +29,7 @@ def running_server(*options: str) -> Iterator[str]:
         lines = []
         for line in process.stderr:
             lines.append(line)
-            if found := re.search(r"running on (http://[\d.:]+)", line):
+            if found := re.search(r"running on (\S+:\d+)", line):
                 break
         else:
             pytest.fail("the server did not start:\n" + "".join(lines))
