@@ -25,8 +25,8 @@ Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model)
   auto check = [](const char* name, std::optional<int64_t> wanted, int64_t compiled) {
     if (!wanted || *wanted == compiled) return Status();
     return Unsupported(std::string(name) + " is " + std::to_string(*wanted) +
-                           ", but the model was compiled with " + std::to_string(compiled) +
-                           "; set it with gen_config and compile the model again")
+                       ", but the model was compiled with " + std::to_string(compiled) +
+                       "; set it with gen_config and compile the model again")
         .WithParam(name);
   };
   MLC_RETURN_IF_ERROR(
@@ -93,9 +93,8 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckContext(config, model));
   MLC_RETURN_IF_ERROR(CheckWindow(config, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
-  ModeDefaults defaults =
-      DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
-                 TokensOfSequence(model, context));
+  ModeDefaults defaults = DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
+                                     TokensOfSequence(model, context));
   EngineOptions options;
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));

@@ -51,9 +51,11 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
 // The longest sequence, in tokens.
 int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_pages) {
   // A pool in which a window fits lets it slide on and on.
-  int window_pages = KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless);
+  int window_pages =
+      KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless);
   bool slides = model.sliding_window_size > 0 && window_pages <= num_pages;
-  int longest = slides ? kEndless : std::min(model.context_window_size, num_pages * model.page_size);
+  int longest =
+      slides ? kEndless : std::min(model.context_window_size, num_pages * model.page_size);
   return options.context_window_size > 0 ? std::min(longest, options.context_window_size) : longest;
 }
 

@@ -65,10 +65,15 @@ class Planner {
     free_pages_ -= pages;
   }
 
+  // By whole pages at first; the last rows one by one, since some may fit a page that is begun.
+  int StepDown(int num_rows) const {
+    return num_rows > cache_.page_size() ? cache_.page_size() : 1;
+  }
+
   // The most rows, up to `num_rows`, that the free pages hold.
   int RowsThatFit(const Sequence& sequence, int num_rows) const {
     while (num_rows > 0 && cache_.PagesNeeded(sequence.id, num_rows) > free_pages_) {
-      num_rows -= std::min(num_rows, cache_.page_size());
+      num_rows -= StepDown(num_rows);
     }
     return num_rows;
   }
@@ -124,7 +129,7 @@ class Planner {
     int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.tokens());
     int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
     while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {  // under a window
-      rows -= std::min(rows, cache_.page_size());
+      rows -= StepDown(rows);
     }
     if (rows == 0) return false;
     ++plan_.num_admitted;

@@ -180,6 +180,21 @@ TEST(SlidingWindow, AnAnswerGoesOnPastThePoolAndTheContext) {
   EXPECT_TRUE(driver.AllPagesFree());
 }
 
+// Whatever is left over of a prompt, a page that is begun takes its next row.
+TEST(SlidingWindow, TheSmallestPoolTakesPromptsOfAnyLength) {
+  for (int length = 1; length <= 80; ++length) {
+    for (int chunk : {1, 3, 4, 7, 64}) {
+      EngineOptions options = Driver::Options();
+      options.max_total_tokens = 20;
+      options.prefill_chunk_size = chunk;
+      Driver driver(MakeSliding(options));
+      ASSERT_TRUE(driver.Add(Ask(1, std::vector<int32_t>(length, 'x'), 9)).ok());
+      driver.Run();
+      ASSERT_TRUE(driver.Take(1).status.ok()) << length << " tokens in chunks of " << chunk;
+    }
+  }
+}
+
 TEST(SlidingWindow, APoolWithoutRoomForAWindowBoundsTheContext) {
   Driver driver(MakeSliding(/*pages=*/4));  // a page of sinks and four of window do not fit
   EXPECT_EQ(driver.engine().max_length(), 16);

@@ -144,9 +144,7 @@ def test_rope_table_is_exact_far_into_a_long_context():
     for position in (0, 255, 256, 65_535, 65_536, 131_071, 12_345_678, 2**24 - 1):
         parts = (position % 256, 256 + position // 256 % 256, 512 + position // 65536)
         angle = np.prod([table[part, 0] + 1j * table[part, 1] for part in parts], axis=0)
-        np.testing.assert_allclose(
-            angle, np.exp(1j * position * np.array(frequencies)), atol=3e-7
-        )
+        np.testing.assert_allclose(angle, np.exp(1j * position * np.array(frequencies)), atol=3e-7)
 
 
 def test_copy_pages_copies_whole_pages():
