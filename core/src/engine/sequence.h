@@ -27,9 +27,12 @@ struct RequestState {
   std::optional<Clock::time_point> first_row, first_token;
 };
 
-// How drafts fared, the recent ones: tried until the first refused, and accepted.
+// How drafts fared, the recent ones. One is tried when those before it were accepted.
 struct DraftRecord {
-  double tried = 0, accepted = 0;
+  struct Count {
+    double tried = 0, accepted = 0;
+  };
+  Count first, next;  // the first draft of a step, and those behind it
 };
 
 class Sequence {

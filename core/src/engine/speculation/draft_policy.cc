@@ -10,19 +10,28 @@ constexpr int64_t kOldAfter = 1000;  // measurements
 constexpr double kNewest = 0.2;      // the least weight of a measurement in the mean
 constexpr double kForget = 0.999;    // of the ledger, a step
 constexpr double kMayLoseShare = 0.05, kMayLose = 0.1;
-constexpr double kFirstGuess = 0.6;   // acceptance when nothing is known
+constexpr double kFirstGuess = 0.6;   // of a chance when nothing is known
 constexpr double kGuessWeight = 2;    // in drafts
 constexpr double kRecentDrafts = 20;  // that a record weighs
 constexpr double kIdle = 0.99;        // of a record that a step without drafts keeps
 constexpr double kLeastGain = 0.02;   // tokens that a draft must promise
 
-void Keep(double share, DraftRecord* record) {
-  record->tried *= share;
-  record->accepted *= share;
+using Count = DraftRecord::Count;
+
+void Keep(double share, Count* count) {
+  count->tried *= share;
+  count->accepted *= share;
 }
 
-double Mean(const DraftRecord& record, double guess) {
-  return (kGuessWeight * guess + record.accepted) / (kGuessWeight + record.tried);
+void Add(int tried, int accepted, Count* count) {
+  if (tried == 0) return;
+  Keep(std::min(1.0, kRecentDrafts / (count->tried + tried)), count);
+  count->tried += tried;
+  count->accepted += accepted;
+}
+
+double Mean(const Count& count, double guess) {
+  return (kGuessWeight * guess + count.accepted) / (kGuessWeight + count.tried);
 }
 
 // One more draft for a candidate.
@@ -70,7 +79,7 @@ std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidat
   if (!plain || !MayDraft()) return chosen;
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].max_drafts > 0) extras.push({candidates[i].acceptance, i, 1});
+    if (candidates[i].max_drafts > 0) extras.push({candidates[i].chances.first, i, 1});
   }
   double tokens = num_rows, best_rate = num_rows / *plain;
   std::vector<int> tried = chosen;
@@ -88,27 +97,28 @@ std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidat
     }
     const DraftCandidate& candidate = candidates[extra.candidate];
     if (extra.depth < candidate.max_drafts) {
-      extras.push({extra.gain * candidate.acceptance, extra.candidate, extra.depth + 1});
+      extras.push({extra.gain * candidate.chances.next, extra.candidate, extra.depth + 1});
     }
   }
   return chosen;
 }
 
-double DraftPolicy::Acceptance(const DraftRecord& record) const {
-  return Mean(record, Mean(all_, kFirstGuess));
+DraftChances DraftPolicy::Chances(const DraftRecord& record) const {
+  return {Mean(record.first, Mean(all_.first, kFirstGuess)),
+          Mean(record.next, Mean(all_.next, kFirstGuess))};
 }
 
 void DraftPolicy::Record(int num_drafts, int num_accepted, DraftRecord* record) {
+  // Drafts behind the first that was refused say nothing.
+  int num_tried = std::min(num_drafts, num_accepted + 1);
+  int first = std::min(1, num_tried), first_accepted = std::min(1, num_accepted);
   for (DraftRecord* r : {record, &all_}) {
     if (num_drafts == 0) {
-      Keep(kIdle, r);
-      continue;
+      Keep(kIdle, &r->first);
+      Keep(kIdle, &r->next);
     }
-    // Drafts behind the first that was refused say nothing.
-    int num_tried = std::min(num_drafts, num_accepted + 1);
-    Keep(std::min(1.0, kRecentDrafts / (r->tried + num_tried)), r);
-    r->tried += num_tried;
-    r->accepted += num_accepted;
+    Add(first, first_accepted, &r->first);
+    Add(num_tried - first, num_accepted - first_accepted, &r->next);
   }
 }
 

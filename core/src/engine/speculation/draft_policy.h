@@ -35,8 +35,14 @@ class StepTimes {
   int64_t now_ = 0;
 };
 
+// The chances that a draft is accepted when those before it are. The first one's is often lower:
+// a text that is being followed tends to be followed on.
+struct DraftChances {
+  double first, next;
+};
+
 struct DraftCandidate {
-  double acceptance;  // the chance that a draft is accepted when those before it are
+  DraftChances chances;
   int max_drafts;
 };
 
@@ -47,7 +53,7 @@ class DraftPolicy {
   std::vector<int> Choose(const std::vector<DraftCandidate>& candidates,
                           double draft_seconds) const;
 
-  double Acceptance(const DraftRecord& record) const;
+  DraftChances Chances(const DraftRecord& record) const;
   // What became of a sequence's drafts in a step.
   void Record(int num_drafts, int num_accepted, DraftRecord* record);
   // A step that decoded `num_sequences` and yielded `num_tokens` took `seconds`, drafting included.

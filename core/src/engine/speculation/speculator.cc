@@ -66,7 +66,7 @@ void Speculator::ChooseLengths(std::vector<Request>* requests, double draft_seco
   std::vector<DraftCandidate> candidates;
   for (const Request& request : *requests) {
     candidates.push_back(
-        {policy_.Acceptance(request.item->sequence->draft_record), request.max_drafts});
+        {policy_.Chances(request.item->sequence->draft_record), request.max_drafts});
   }
   std::vector<int> lengths = policy_.Choose(candidates, draft_seconds);
   for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];

@@ -49,7 +49,7 @@ struct Simulation {
     double seconds = 0, tokens = 0, late_drafts = 0;
     for (int step = 0; step < num_steps; ++step) {
       std::vector<DraftCandidate> candidates;
-      for (const DraftRecord& r : records) candidates.push_back({policy.Acceptance(r), 15});
+      for (const DraftRecord& r : records) candidates.push_back({policy.Chances(r), 15});
       std::vector<int> lengths = policy.Choose(candidates, draft_seconds);
       int rows = num_sequences, step_tokens = 0, deepest = 0;
       for (size_t i = 0; i < lengths.size(); ++i) {
@@ -115,31 +115,35 @@ TEST(DraftPolicy, ADraftModelThatIsSlowIsUsedSparingly) {
 TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
   DraftPolicy policy;
   for (int rows = 2; rows <= 12; ++rows) policy.RecordStep(2, rows, 2, 0.01 + 0.002 * rows, 0);
-  std::vector<int> lengths = policy.Choose({{0.2, 8}, {0.95, 8}}, 0);
+  std::vector<int> lengths = policy.Choose({{{0.2, 0.2}, 8}, {{0.95, 0.95}, 8}}, 0);
   EXPECT_GT(lengths[1], lengths[0]);
-  lengths = policy.Choose({{0.95, 0}, {0.95, 2}}, 0);
+  lengths = policy.Choose({{{0.95, 0.95}, 0}, {{0.95, 0.95}, 2}}, 0);
   EXPECT_EQ(lengths, (std::vector<int>{0, 2}));
 }
 
+constexpr DraftCandidate kSure{{1.0, 1.0}, 8};
+
 TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
   DraftPolicy policy;
-  EXPECT_EQ(policy.Choose({{1.0, 8}}, 0), (std::vector<int>{0}));
+  EXPECT_EQ(policy.Choose({kSure}, 0), (std::vector<int>{0}));
   policy.RecordStep(1, 1, 1, 0.01, 0.01);
-  EXPECT_EQ(policy.Choose({{1.0, 8}}, 0), (std::vector<int>{8}));
-  EXPECT_EQ(policy.Choose({{1.0, 8}, {1.0, 8}}, 0), (std::vector<int>{0, 0}));
+  EXPECT_EQ(policy.Choose({kSure}, 0), (std::vector<int>{8}));
+  EXPECT_EQ(policy.Choose({kSure, kSure}, 0), (std::vector<int>{0, 0}));
 }
 
-TEST(DraftPolicy, AcceptanceIsLearntAndForgotten) {
+TEST(DraftPolicy, ChancesAreLearntAndForgotten) {
   DraftPolicy policy;
   DraftRecord bad, fresh;
-  double guess = policy.Acceptance(fresh);
+  double guess = policy.Chances(fresh).first;
   for (int i = 0; i < 10; ++i) policy.Record(4, 0, &bad);
-  EXPECT_LT(policy.Acceptance(bad), 0.15);
-  EXPECT_LT(policy.Acceptance(fresh), guess) << "others learn from it";
+  EXPECT_LT(policy.Chances(bad).first, 0.15);
+  EXPECT_DOUBLE_EQ(policy.Chances(bad).next, guess) << "no second draft was tried";
+  EXPECT_LT(policy.Chances(fresh).first, guess) << "others learn from it";
   for (int i = 0; i < 600; ++i) policy.Record(0, 0, &bad);
-  EXPECT_GT(policy.Acceptance(bad), 0.4) << "it is tried again";
-  for (int i = 0; i < 20; ++i) policy.Record(4, 4, &bad);
-  EXPECT_GT(policy.Acceptance(bad), 0.9);
+  EXPECT_GT(policy.Chances(bad).first, 0.4) << "it is tried again";
+  for (int i = 0; i < 20; ++i) policy.Record(4, 3, &bad);
+  EXPECT_GT(policy.Chances(bad).first, 0.9);
+  EXPECT_NEAR(policy.Chances(bad).next, 0.67, 0.05);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+"""Speculative decoding on the default model: acceptance and speed beside decoding without.
+
+usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3]
+
+Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
+them alike; medians of the decode speed. Answers that differ from those without speculation are an
+error. `--draft q4f16_1` adds the model itself in another quantization as its own draft: high
+acceptance at the full price of a draft, a case where adaptive lengths must know when to stop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import Any
+
+from mlc_llm import MLCEngine
+from mlc_llm.model_source import resolve_model
+
+TEXT = (
+    "The quick brown fox jumps over the lazy dog near the river bank while the sun sets behind the "
+    "old mill and the birds sing their evening songs."
+)
+PROMPTS = {
+    "copy": f"Repeat this text word for word: {TEXT}",
+    "list": "Count from 1 to 40, separated by commas.",
+    "code": "Write a Python function that computes the factorial of a number and explain it.",
+    "prose": "Write two sentences about the sea.",
+}
+
+
+def answer(engine: MLCEngine, prompt: str, tokens: int, temperature: float) -> tuple[str, float]:
+    result = engine.chat.completions.create(
+        messages=[{"role": "user", "content": prompt}],
+        temperature=temperature, seed=1, max_tokens=tokens,
+        debug_config={"ignore_eos": True},
+    )  # fmt: skip
+    speed = engine.metrics()["last_finished_request"]["decode_tokens_per_s"]
+    return result.choices[0].message.content or "", float(speed)
+
+
+def ways(draft: str | None) -> dict[str, dict[str, Any]]:
+    lookup = {"speculative_mode": "prompt_lookup"}
+    found: dict[str, dict[str, Any]] = {
+        "off": {},
+        "lookup adaptive": lookup,
+        "lookup 3": {**lookup, "spec_draft_length": 3},
+        "lookup 7": {**lookup, "spec_draft_length": 7},
+    }
+    if draft is not None:
+        model = resolve_model(None, quantization=draft)
+        small = {
+            "speculative_mode": "small_draft",
+            "additional_models": [f"{model.folder},{model.model_lib}"],
+        }
+        found |= {"draft adaptive": small, "draft 3": {**small, "spec_draft_length": 3}}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draft")
+    parser.add_argument("--tokens", type=int, default=96)
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
+    model = resolve_model(None)
+    engines = {
+        name: MLCEngine(
+            model.folder, model_lib=model.model_lib, mode="interactive", engine_config=config
+        )
+        for name, config in ways(args.draft).items()
+    }
+    print(f"decode tok/s, {args.tokens} tokens, median of {args.runs}")
+    print(f"{'':12}" + "".join(f"{name:>18}" for name in engines))
+    for label, prompt in PROMPTS.items():
+        for temperature in (0.0, 0.7):
+            speeds: dict[str, list[float]] = {name: [] for name in engines}
+            texts = set()
+            for _ in range(args.runs):
+                for name, engine in engines.items():
+                    text, speed = answer(engine, prompt, args.tokens, temperature)
+                    texts.add(text)
+                    speeds[name].append(speed)
+            if len(texts) != 1:
+                raise SystemExit(f"the answers to '{prompt}' differ")
+            cells = "".join(f"{statistics.median(s):18.1f}" for s in speeds.values())
+            print(f"{label:6} {temperature:4.1f} {cells}")
+    for name, engine in engines.items():
+        counts = engine.metrics().get("spec_decode")
+        if counts is not None:
+            drafted, accepted = sum(counts["draft_count"][1:]), sum(counts["accept_count"][1:])
+            print(f"{name}: {accepted} of {drafted} drafts accepted")
+        engine.terminate()
+
+
+if __name__ == "__main__":
+    main()
