@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/engine_driver.h"
+#include "engine/speculation/draft_model.h"
 
 namespace mlc {
 namespace {
@@ -170,6 +171,26 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneUnderASlidingWindow) {
   RandomRequests random(20240602);
   Soak(&random, &driver, num_requests, /*abort_percent=*/30, info);
   ExpectHardship(driver.engine().metrics(), num_requests);
+}
+
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithDrafts) {
+  EngineOptions tight;
+  tight.max_sequences = 6;
+  tight.max_total_tokens = 88;
+  tight.prefill_chunk_size = 13;
+  tight.prefix_cache = true;
+  tight.draft_length = 3;
+  ModelInfo info = testing::TestInfo();
+  auto draft = DraftModel::Create(
+      std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab)), kByteVocab, 88);
+  ASSERT_TRUE(draft.ok());
+  Driver driver(
+      MakeEngine(FakeModel::HashOfHistory(kByteVocab), tight, nullptr, std::move(draft).value()));
+  RandomRequests random(20240602);
+  Soak(&random, &driver, /*num_requests=*/300, /*abort_percent=*/30);
+  const Metrics& metrics = driver.engine().metrics();
+  EXPECT_GT(metrics.num_preemptions, 10);
+  EXPECT_GT(metrics.speculation.accept_count.at(1), 300);
 }
 
 TEST(EngineSoak, TheSmallestPoolStillServesEveryone) {
