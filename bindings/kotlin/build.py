@@ -14,6 +14,7 @@ same sources. Exit status 77: something needed is not here; the last line says w
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -21,7 +22,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +31,7 @@ HERE = ROOT / "bindings" / "kotlin"
 BUILD = ROOT / "build" / "kotlin"
 KERNEL = "kotlin-jupyter-kernel==0.19.0.944"
 KERNEL_HASH = "sha256:dc654a426a28e6621aeb0bd7772d268a9a877aabae4a17b73383752a416281a3"
+CARVED = "2"  # changes with what is taken out of it
 JUNIT = [Path("/usr/share/java/junit4.jar"), Path("/usr/share/java/hamcrest-all.jar")]
 SERIALIZATION = "org.jetbrains.kotlinx.serialization.compiler"
 JNI_COMPLAINTS = ("in native method", "WARNING: JNI", "handler modified")
@@ -71,6 +74,15 @@ def sources(folder: Path, *suffixes: str) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.suffix in suffixes)
 
 
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """One build at a time; a second one waits."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 # ---- The tools ---------------------------------------------------------------------------------
 
 
@@ -93,7 +105,7 @@ def junit() -> list[Path]:
 def toolchain() -> Path:
     """The folder with the compiler's and the libraries' jars."""
     folder, stamp = BUILD / "toolchain", BUILD / "toolchain.stamp"
-    wanted = digest([Path(__file__)], KERNEL_HASH)
+    wanted = digest([], KERNEL_HASH, CARVED)
     if is_current(stamp, wanted):
         return folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -232,7 +244,7 @@ def native_library() -> Path:
         os.environ.get("CXX", "g++"), "-std=c++17", "-O2", "-g1", "-fPIC", "-shared",
         "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", f"-I{headers}",
         f"-I{headers / 'linux'}", f"-I{include}", str(source), "-o", str(output),
-        "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs", "-ldl", "-pthread",
+        "-Wl,-rpath,$ORIGIN", "-Wl,-z,defs", "-ldl",
     ]  # fmt: skip
     wanted = digest([source, include / "mlc_llm.h"], *command)
     if not is_current(stamp, wanted):
@@ -276,11 +288,13 @@ def jar() -> Path:
 
 
 def java_command(*flags: str) -> list[str]:
-    """The virtual machine with everything on its path; the main class comes behind it."""
-    path = class_path([test_classes(), core_classes(), *libraries(), *junit()])
+    """The virtual machine with everything built and on its path; the main class comes behind it."""
+    with exclusive():
+        path = class_path([test_classes(), core_classes(), *libraries(), *junit()])
+        jni = native_library()
     return [
         str(jdk() / "bin" / "java"), "-XX:+UseSerialGC", "-Xmx1g", *flags,
-        f"-Dmlc_llm.jni={native_library()}", f"-Dmlc_llm.core={core_library()}",
+        f"-Dmlc_llm.jni={jni}", f"-Dmlc_llm.core={core_library()}",
         f"-Dmlc_llm.root={ROOT}", "-cp", path,
     ]  # fmt: skip
 
@@ -314,9 +328,11 @@ def main(arguments: Sequence[str]) -> int:
     command, rest = (arguments[0] if arguments else ""), list(arguments[1:])
     try:
         if command == "core":
-            print(core_classes(), native_library(), sep="\n")
+            with exclusive():
+                print(core_classes(), native_library(), sep="\n")
         elif command == "jar":
-            print(jar())
+            with exclusive():
+                print(jar())
         elif command == "test":
             return test(rest)
         elif command == "run":
