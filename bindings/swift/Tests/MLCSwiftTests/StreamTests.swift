@@ -31,13 +31,13 @@ import Testing
         count += 1
         if count == 3 { break }
     }
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.becomesIdle(cancelled: 1))
     for try await _ in engine.chat.completions.stream(
         messages: user("Hello"), max_tokens: 100_000, debug_config: endless)
     {
         break
     }
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.becomesIdle(cancelled: 2))
 }
 
 @Test func cancellingTheTaskEndsTheRequest() async throws {
@@ -53,22 +53,23 @@ import Testing
     for await _ in started { break }
     reader.cancel()
     try await reader.value  // as every stream of the language's it ends without an error
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.becomesIdle(cancelled: 1))
 
+    let (createStarted, createStart) = AsyncStream.makeStream(of: Void.self)
     let creator = Task {
         var last: ChatCompletionStreamResponse?
         for await res in await engine.chat.completions.create(
             messages: user("Hello"), max_tokens: 1_000_000, debug_config: endless)
         {
-            start.yield()
+            createStart.yield()
             last = res
         }
         return last
     }
-    for await _ in started { break }
+    for await _ in createStarted { break }
     creator.cancel()
     #expect(await creator.value?.error == nil)
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.becomesIdle(cancelled: 2))
 }
 
 @Test func aCancelledTaskGetsNoAnswer() async throws {
@@ -92,7 +93,7 @@ import Testing
         _ = try await engine.chat.completions.complete(messages: user("Hello"))
     }
     await #expect(throws: CancellationError.self) { try await early.value }
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.metrics().num_finished_requests == 0)
 }
 
 @Test func aRefusalIsTheLastElementOrIsThrown() async throws {
@@ -203,5 +204,5 @@ import Testing
         _ = await engine.chat.completions.create(
             messages: user("Hello"), max_tokens: 100_000, debug_config: endless)
     }
-    #expect(try await engine.becomesIdle())
+    #expect(try await engine.becomesIdle(cancelled: 20))
 }

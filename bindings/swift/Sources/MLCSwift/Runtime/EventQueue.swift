@@ -1,5 +1,3 @@
-import CMLCLLM
-
 /// What the core sends for a request, in order; the last is a result, the end or a failure.
 enum Event: Sendable {
     case chunk([UInt8])

@@ -12,6 +12,7 @@ struct RequestChannel: Sendable {
     func elements<Request: WireObject, Chunk: FailableChunk>(
         _ route: String, _ request: Request
     ) async -> AsyncStream<StreamElement<Chunk>> where Chunk.Request == Request {
+        if Task.isCancelled { return AsyncStream { nil } }
         do throws(MLCError) {
             let running = try await self.submit(route, request)
             let reader = ElementReader<Chunk>(running, request)
@@ -34,6 +35,7 @@ struct RequestChannel: Sendable {
     func result<Answer: WireObject>(
         _ route: String, _ request: some WireObject
     ) async throws -> Answer {
+        try Task.checkCancellation()
         let running = try await self.submit(route, request)
         switch await running.next() {
         case .result(let bytes)?: return try Answer(answer: bytes)
