@@ -13,6 +13,7 @@ internal class NativeEngine(config: ByteArray) {
     private val isQuiet = lock.newCondition() // no call is inside
     private val handle = NativeBridge.create(config)
     private var callsInside = 0
+    private val isInside = ThreadLocal<Boolean>() // set while this thread is within a call
 
     @Volatile
     var isClosed = false
@@ -24,23 +25,27 @@ internal class NativeEngine(config: ByteArray) {
 
     fun <T> call(function: (Long) -> T): T {
         enter()
+        val wasInside = isInside.get()
+        isInside.set(true)
         try {
             return function(handle)
         } finally {
+            if (wasInside == null) isInside.remove()
             leave()
         }
     }
 
     /**
      * Ends every request with an error and frees the model. The core cannot be destroyed out of its
-     * own callback, where a consumer without a dispatcher runs: another thread does it then.
+     * own callback, where a consumer without a dispatcher runs, nor out of a load's progress: another
+     * thread does it then.
      */
     fun close() {
         lock.withLock {
             if (isClosed) return
             isClosed = true
         }
-        if (Thread.currentThread() === callbackThread) {
+        if (Thread.currentThread() === callbackThread || isInside.get() != null) {
             thread(name = "mlc_llm close") { destroy() }
         } else {
             destroy()

@@ -220,6 +220,18 @@ class EngineTest {
     }
 
     @Test
+    fun `closing within a load's progress does not hang`() = runBlocking {
+        // What is closed at the load's last word has been loaded.
+        runCatching {
+            withTimeout(10_000) {
+                engine.load(FakeModel.folder, device = FakeModel.DEVICE) { _, _ -> engine.close() }
+            }
+        }.exceptionOrNull()?.let { assertTrue("$it", it is MLCException) }
+        assertThrows(UnavailableException::class.java) { engine.metrics() }
+        Unit
+    }
+
+    @Test
     fun `engines come and go while requests run`() = runBlocking {
         val outcomes = CopyOnWriteArrayList<Any>()
         List(6) { i ->
