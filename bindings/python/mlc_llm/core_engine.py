@@ -112,18 +112,13 @@ class CoreEngine:
         except _core.CoreError as error:
             raise error_from_core(*error.args) from None
 
+    def stream(self, route: str, request: Mapping[str, Any]) -> tuple[int, _core.EventStream]:
+        """Queues a request; its id, and its events as they come."""
+        return self._call(self._handle.stream, route, _body(request))
+
     def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
         """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
-        try:
-            text = json.dumps(request, ensure_ascii=False, default=_dump_model, allow_nan=False)
-            body = text.encode("utf-8")
-        except UnicodeEncodeError:
-            message = "the request's text is not valid Unicode: it holds half of a surrogate pair"
-            raise InvalidRequestError(f"{message}, as bytes that are not UTF-8 become") from None
-        except (TypeError, ValueError, RecursionError) as error:
-            message = f"the request cannot be written as JSON: {error}"
-            raise InvalidRequestError(message) from None
-        return self.submit_json(route, body, callback)
+        return self.submit_json(route, _body(request), callback)
 
     def submit_json(self, route: str, body: bytes, callback: EventCallback) -> int:
         """The same with a request that is JSON already."""
@@ -181,6 +176,19 @@ class EngineBase:
         self._core.close()
 
 
+def _body(request: Mapping[str, Any]) -> bytes:
+    """The request as JSON."""
+    try:
+        text = json.dumps(request, ensure_ascii=False, default=_dump_model, allow_nan=False)
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        message = "the request's text is not valid Unicode: it holds half of a surrogate pair"
+        raise InvalidRequestError(f"{message}, as bytes that are not UTF-8 become") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the request cannot be written as JSON: {error}"
+        raise InvalidRequestError(message) from None
+
+
 def _dump_model(value: object) -> object:
     """Messages may be response objects of ours, as in `messages.append(choice.message)`."""
     if isinstance(value, BaseModel):
@@ -195,7 +203,7 @@ def ends_stream(kind: int) -> bool:
     return bool(kind != _core.EVENT_CHUNK)
 
 
-def raise_if_error(kind: int, text: str) -> None:
+def raise_if_error(kind: int, text: str | bytes) -> None:
     if kind == _core.EVENT_ERROR:
         raise error_from_json(json.loads(text))
 

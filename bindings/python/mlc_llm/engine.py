@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Mapping
 from functools import cached_property
 from types import TracebackType
 from typing import Any
 
+from mlc_llm import _core
 from mlc_llm.completions_gen import ChatCompletions
-from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
+from mlc_llm.core_engine import CoreEngine, EngineBase, raise_if_error
 from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
 
-_DONE = ""  # the text of the event that ends a stream well
+_CHUNK = _core.EVENT_CHUNK  # looked up once: a stream asks for each chunk
 
 
 class ChunkStream:
@@ -20,12 +20,8 @@ class ChunkStream:
 
     def __init__(self, core: CoreEngine, request: Mapping[str, Any]) -> None:
         self._core = core
-        self._events: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
+        self._id, self._events = core.stream("chat.completions", request)
         self._open = True
-        events = self._events
-        self._id = core.submit(
-            "chat.completions", request, lambda kind, text: events.put((kind, text))
-        )
 
     def __iter__(self) -> ChunkStream:
         return self
@@ -33,10 +29,10 @@ class ChunkStream:
     def __next__(self) -> ChatCompletionChunk:
         if not self._open:
             raise StopIteration
-        kind, text = self._events.get()
-        self._open = not ends_stream(kind)
-        raise_if_error(kind, text)
-        if text == _DONE:
+        kind, text = self._events.next()
+        if kind != _CHUNK:
+            self._open = False
+            raise_if_error(kind, text)
             raise StopIteration
         return ChatCompletionChunk.model_validate_json(text)
 
@@ -69,12 +65,9 @@ class _Completions(ChatCompletions):
     def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion | ChunkStream:
         if stream:
             return ChunkStream(self._core, request)
-        events: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
-        request_id = self._core.submit(
-            "chat.completions", request, lambda kind, text: events.put((kind, text))
-        )
+        request_id, events = self._core.stream("chat.completions", request)
         try:
-            kind, text = events.get()
+            kind, text = events.next()
         except BaseException:  # Ctrl-C: nobody waits for the answer any more
             self._core.abort(request_id)
             raise

@@ -1,6 +1,7 @@
 // The engine through the C ABI: JSON in, JSON out, one Python callable a request.
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 #include <unistd.h>
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "bindings.h"
+#include "event_stream.h"
 #include "mlc_llm.h"
 #include "status.h"
 
@@ -117,6 +119,23 @@ class PyEngine {
     return id;
   }
 
+  // The request's id, and its events.
+  std::pair<uint64_t, EventStream> Stream(const std::string& route, const std::string& json) {
+    EventStream events;
+    uint64_t id = 0;
+    Handle engine = Use();
+    MLCStatus* status;
+    {
+      py::gil_scoped_release release;
+      void* user = events.NewUser();
+      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(), nullptr, 0,
+                                 EventStream::OnEvent, user, &id);
+      if (status != nullptr) EventStream::Drop(user);
+    }
+    Check(status);
+    return {id, events};
+  }
+
   std::string Metrics() {
     char* json = nullptr;
     Check(mlc_engine_metrics(Use().get(), &json));
@@ -190,11 +209,13 @@ void BindEngine(py::module_& m) {
   m.attr("EVENT_RESULT") = static_cast<int>(MLC_EVENT_RESULT);
   m.attr("EVENT_DONE") = static_cast<int>(MLC_EVENT_DONE);
   m.attr("EVENT_ERROR") = static_cast<int>(MLC_EVENT_ERROR);
+  py::class_<EventStream>(m, "EventStream").def("next", &EventStream::Next);
   py::class_<PyEngine>(m, "Engine")
       .def(py::init<const std::string&>(), py::arg("config_json"))
       .def("load", &PyEngine::Load, py::arg("model_json"), py::arg("progress") = py::none())
       .def("unload", &PyEngine::Call<mlc_engine_unload>)
       .def("submit", &PyEngine::Submit, py::arg("route"), py::arg("json"), py::arg("callback"))
+      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"))
       .def("abort", &PyEngine::Abort, py::arg("request_id"))
       .def("reset", &PyEngine::Call<mlc_engine_reset>)
       .def("pause", &PyEngine::Call<mlc_engine_pause>)

@@ -1,0 +1,47 @@
+// A request's events, kept until Python takes them. The core's thread puts them here without the
+// interpreter's lock, so that a stream costs no hand-over of that lock for each chunk.
+#ifndef MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
+#define MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
+
+#include <pybind11/pybind11.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace mlc {
+
+class EventStream {
+ public:
+  EventStream() : queue_(std::make_shared<Queue>()) {}
+
+  // The next event as (kind, JSON bytes); waits for it without the interpreter's lock. Nothing
+  // follows the last event, which the caller knows by its kind. Ctrl-C is raised here.
+  pybind11::tuple Next();
+
+  // An mlc_event_callback and its `user`, which is freed after the last event; the caller frees it
+  // by Drop when the request is refused, for then no event comes.
+  static void OnEvent(void* user, int32_t kind, const char* json, size_t size);
+  void* NewUser() const { return new std::shared_ptr<Queue>(queue_); }
+  static void Drop(void* user) { delete static_cast<std::shared_ptr<Queue>*>(user); }
+
+ private:
+  using Event = std::pair<int32_t, std::string>;
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Event> events;
+  };
+  bool Take(Event* event);
+  bool Wait(Event* event);
+
+  std::shared_ptr<Queue> queue_;  // the core's thread may outlive this object
+};
+
+}  // namespace mlc
+
+#endif  // MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
