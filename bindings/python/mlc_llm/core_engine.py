@@ -114,7 +114,9 @@ class CoreEngine:
 
     def stream(self, route: str, request: Mapping[str, Any]) -> tuple[int, _core.EventStream]:
         """Queues a request; its id, and its events as they come."""
-        return self._call(self._handle.stream, route, _body(request))
+        stream: tuple[int, _core.EventStream]
+        stream = self._call(self._handle.stream, route, _body(request))
+        return stream
 
     def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
         """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
