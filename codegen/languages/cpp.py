@@ -126,7 +126,7 @@ class _Cpp:
 
     def _struct(self, struct: ir.Struct) -> StructView:
         fields = tuple(self._field(struct, field) for field in struct.fields)
-        names = [common.escape(field.name, KEYWORDS) for field in struct.fields]
+        names = [member_name(field.name) for field in struct.fields]
         common.check_distinct(struct.names.name, names)
         known = ", ".join(_literal(field.name) for field in struct.fields) if struct.closed else ""
         name, schema_name = self._name(struct), struct.names.name
@@ -163,7 +163,7 @@ class _Cpp:
         )
 
     def _field(self, struct: ir.Struct, field: ir.Field) -> FieldView:
-        name, key = common.escape(field.name, KEYWORDS), _literal(field.name)
+        name, key = member_name(field.name), _literal(field.name)
         if isinstance(field.type, ir.Const):
             value = _literal(field.type.value)
             constant = f"k{common.pascal_case(field.name)}"
@@ -202,7 +202,7 @@ class _Cpp:
         if when is None:
             return ()
         other = next(f for f in struct.fields if f.name == when.field)
-        name = common.escape(other.name, KEYWORDS)
+        name = member_name(other.name)
         tests = [f"out.{name} == {self._value(other.type, value)}" for value in when.values]
         return (f"RequiredWhen({_literal(field.name)}, {' || '.join(tests)})",)
 
@@ -241,6 +241,11 @@ class _Cpp:
         target = self.declarations[type_.name]
         is_open = isinstance(target, ir.Enum) and target.open
         return f"wire::OpenEnum<{self._name(target)}>" if is_open else self._name(target)
+
+
+def member_name(wire_name: str) -> str:
+    """How a field is called; a constant is `kPascalCase` of it."""
+    return common.escape(wire_name, KEYWORDS)
 
 
 def _literal(text: str) -> str:

@@ -182,7 +182,7 @@ class _Python:
         )
 
     def _attribute(self, field: ir.Field, closed: bool) -> MemberView:
-        name = common.escape(field.name, MODEL_MEMBERS)
+        name = member_name(field.name)
         type_ = self.type_of(field.type, sent=False, closed=closed)
         default: str | None = None
         if isinstance(field.type, ir.Const):
@@ -217,6 +217,11 @@ class _Python:
         target = self.declarations[type_.name]
         newer = isinstance(target, ir.Enum) and not target.open and not sent and not closed
         return self._name(target, sent=sent) + (" | str" if newer else "")
+
+
+def member_name(wire_name: str) -> str:
+    """How an answer's attribute is called; the keys of what is sent are the wire's own."""
+    return common.escape(wire_name, MODEL_MEMBERS)
 
 
 def _typed_dict(name: str, base: str, doc: str, members: tuple[MemberView, ...]) -> ClassView:

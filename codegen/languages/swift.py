@@ -356,6 +356,11 @@ def _rank(field: ir.Field) -> int:
     return MLC_LLM_ORDER.index(field.name) if known else len(MLC_LLM_ORDER)
 
 
+def member_name(wire_name: str) -> str:
+    """How a field is called."""
+    return _member(wire_name).strip("`")
+
+
 def _member(name: str, taken: frozenset[str] = TAKEN_MEMBERS) -> str:
     """A wire name as a property: a keyword in backticks."""
     identifier = common.escape(name, taken)

@@ -82,7 +82,10 @@ class ChatCompletionRequest(Model):
         ge=1,
     )
     max_completion_tokens: int | None = field(
-        None, "The newer name of `max_tokens`; it wins when both are given.", unit="tokens", ge=1
+        None,
+        "The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`.",
+        unit="tokens",
+        ge=1,
     )
     n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
     temperature: float | None = field(
@@ -137,13 +140,16 @@ class ChatCompletionRequest(Model):
     logprobs: bool = field(False, "Whether the chosen tokens' log probabilities are returned.")
     top_logprobs: int | None = field(
         None,
-        "How many of the likeliest tokens are returned at each position; needs `logprobs`.",
+        "How many of the likeliest tokens are returned at each position; needs `logprobs`. "
+        "Absent: 0.",
         unit="tokens",
         ge=0,
         le=20,
     )
     seed: int | None = field(
-        None, "Makes the answer repeatable: equal requests with equal seeds get equal answers."
+        None,
+        "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
+        "Absent: a random one.",
     )
     stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
     tools: list[ChatCompletionTool] | None = field(

@@ -86,7 +86,9 @@ class CompletionRequest(Model):
         le=5,
     )
     seed: int | None = field(
-        None, "Makes the answer repeatable: equal requests with equal seeds get equal answers."
+        None,
+        "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
+        "Absent: a random one.",
     )
     stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
     response_format: ResponseFormat | None = field(

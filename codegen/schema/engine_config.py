@@ -44,16 +44,25 @@ class EngineConfig(Model):
 
     mode: EngineMode | None = field(None, "What the engine is for. Absent: `local`.")
     max_num_sequence: int | None = field(
-        None, "How many sequences are generated at the same time.", ge=1
+        None, "How many sequences are generated at the same time. Absent: by the mode.", ge=1
     )
     max_total_seq_length: int | None = field(
-        None, "The capacity of the KV cache, all sequences together.", unit="tokens", ge=1
+        None,
+        "The capacity of the KV cache, all sequences together. Absent: by the mode.",
+        unit="tokens",
+        ge=1,
     )
     kv_cache_bytes: int | None = field(
-        None, "The capacity of the KV cache, said in memory.", unit="bytes", ge=1
+        None,
+        "The capacity of the KV cache, said in memory. Absent: by the mode.",
+        unit="bytes",
+        ge=1,
     )
     memory_limit_bytes: int | None = field(
-        None, "The most that weights, KV cache and temporaries may take.", unit="bytes", ge=1
+        None,
+        "The most that weights, KV cache and temporaries may take. Absent: what is free.",
+        unit="bytes",
+        ge=1,
     )
     gpu_memory_utilization: float | None = field(
         None, "The share of the device's memory that may be used. Absent: 0.85.", gt=0, le=1
@@ -68,10 +77,16 @@ class EngineConfig(Model):
         ge=-1,
     )
     attention_sink_size: int | None = field(
-        None, "How many first tokens stay in reach of a sliding window.", unit="tokens", ge=0
+        None,
+        "How many first tokens stay in reach of a sliding window. Absent: the model's own.",
+        unit="tokens",
+        ge=0,
     )
     prefill_chunk_size: int | None = field(
-        None, "The most tokens of prompts that one step takes in.", unit="tokens", ge=1
+        None,
+        "The most tokens of prompts that one step takes in. Absent: the model's own.",
+        unit="tokens",
+        ge=1,
     )
     prefill_mode: PrefillMode | None = field(
         None, "How prompts are taken in beside running answers. Absent: `hybrid`."

@@ -13,21 +13,21 @@ class Plan(Model):
     quantization: str = field(..., "The scheme of its weights, such as `q4f32_1`.")
     device: str = field(..., "The device, such as `cpu:0`.")
     mode: str = field(..., "The engine's mode.")
-    max_num_sequence: int = field(..., "How many sequences are generated at the same time.")
+    max_num_sequence: int = field(..., "How many sequences are generated at the same time.", ge=0)
     max_total_seq_length: int = field(
-        ..., "The capacity of the KV cache, all sequences together.", unit="tokens"
+        ..., "The capacity of the KV cache, all sequences together.", unit="tokens", ge=0
     )
-    context_window_size: int = field(..., "The longest sequence.", unit="tokens")
+    context_window_size: int = field(..., "The longest sequence.", unit="tokens", ge=0)
     prefill_chunk_size: int = field(
-        ..., "The most tokens of prompts that one step takes in.", unit="tokens"
+        ..., "The most tokens of prompts that one step takes in.", unit="tokens", ge=0
     )
-    kv_bytes_per_token: int = field(..., "Keys and values of one token.", unit="bytes")
-    parameter_bytes: int = field(..., "The weights.", unit="bytes")
-    kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes")
-    temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes")
-    total_bytes: int = field(..., "All of it.", unit="bytes")
+    kv_bytes_per_token: int = field(..., "Keys and values of one token.", unit="bytes", ge=0)
+    parameter_bytes: int = field(..., "The weights.", unit="bytes", ge=0)
+    kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes", ge=0)
+    temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes", ge=0)
+    total_bytes: int = field(..., "All of it.", unit="bytes", ge=0)
     available_bytes: int = field(
-        ..., "What the device has free now; the engine takes a share of it.", unit="bytes"
+        ..., "What the device has free now; the engine takes a share of it.", unit="bytes", ge=0
     )
     fits: bool = field(..., "Whether the engine would load.")
     reason: str | None = field(None, "Why it would not.")

@@ -15,7 +15,7 @@ from mlc_llm import MLCEngine, MLCError, errors, types_gen
 
 # The name in the schema, where the Python type has another: as in the package `openai`.
 RESPONSES = {"EmbeddingResponse": "CreateEmbeddingResponse"}
-# The class of each family; a deadline has none of its own.
+# The class of each family.
 FAMILIES: dict[str, type[MLCError]] = {
     "invalid_request": errors.InvalidRequestError,
     "not_found": errors.NotFoundError,
@@ -25,7 +25,7 @@ FAMILIES: dict[str, type[MLCError]] = {
     "out_of_resources": errors.ResourceError,
     "cancelled": errors.CancelledError,
     "unavailable": errors.UnavailableError,
-    "timeout": errors.InternalError,
+    "timeout": errors.DeadlineExceededError,
     "internal": errors.InternalError,
 }
 MISSING = object()

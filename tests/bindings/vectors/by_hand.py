@@ -530,6 +530,14 @@ ERRORS: list[tuple[str, str, str, str | None, str | None, str]] = [
     ("not loaded", "load!", "server_error", None, "model_not_loaded", "unavailable"),
     ("unavailable", "not now", "server_error", None, "unavailable", "unavailable"),
     ("too late", "slow", "server_error", None, "timeout", "timeout"),
+    (
+        "a deadline",
+        "slow",
+        "server_error",
+        None,
+        "deadline_exceeded",
+        "timeout",
+    ),
     ("our mistake", "oops", "server_error", None, "internal_error", "internal"),
     ("a type of tomorrow", "hm", "tea_break_error", None, None, "internal"),
     (

@@ -78,7 +78,7 @@ public struct MLCError: Error, Hashable, Sendable {
         case "out_of_resources": return .outOfResources
         case "request_cancelled": return .cancelled
         case "unavailable", "model_unloaded", "model_not_loaded": return .unavailable
-        case "timeout": return .deadlineExceeded
+        case "timeout", "deadline_exceeded": return .deadlineExceeded
         default: break
         }
         switch type {
