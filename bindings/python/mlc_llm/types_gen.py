@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 30f2642a6fab7068
+# Schema hash: 40ab23a1e322d85a
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -104,7 +104,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "30f2642a6fab7068"
+SCHEMA_HASH = "40ab23a1e322d85a"
 
 
 class _Model(BaseModel):
@@ -488,8 +488,8 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     """
 
     max_completion_tokens: int | None
-    """The newer name of `max_tokens`; it wins when both are given. Range: at least 1. Unit:
-    tokens.
+    """The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range:
+    at least 1. Unit: tokens.
     """
 
     n: int | None
@@ -539,12 +539,14 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     """Whether the chosen tokens' log probabilities are returned. Default: false."""
 
     top_logprobs: int | None
-    """How many of the likeliest tokens are returned at each position; needs `logprobs`. Range:
-    at least 0 and at most 20. Unit: tokens.
+    """How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent:
+    0. Range: at least 0 and at most 20. Unit: tokens.
     """
 
     seed: int | None
-    """Makes the answer repeatable: equal requests with equal seeds get equal answers."""
+    """Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    random one.
+    """
 
     stop: StopParam | None
     """Texts at which the answer ends, before them."""
@@ -696,7 +698,9 @@ class CompletionRequestParam(TypedDict, total=False):
     """
 
     seed: int | None
-    """Makes the answer repeatable: equal requests with equal seeds get equal answers."""
+    """Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    random one.
+    """
 
     stop: StopParam | None
     """Texts at which the answer ends, before them."""
@@ -797,16 +801,22 @@ class EngineConfigParam(TypedDict, total=False):
     """What the engine is for. Absent: `local`."""
 
     max_num_sequence: int | None
-    """How many sequences are generated at the same time. Range: at least 1."""
+    """How many sequences are generated at the same time. Absent: by the mode. Range: at least 1."""
 
     max_total_seq_length: int | None
-    """The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens."""
+    """The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at least
+    1. Unit: tokens.
+    """
 
     kv_cache_bytes: int | None
-    """The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes."""
+    """The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1.
+    Unit: bytes.
+    """
 
     memory_limit_bytes: int | None
-    """The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes."""
+    """The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
+    least 1. Unit: bytes.
+    """
 
     gpu_memory_utilization: float | None
     """The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at
@@ -822,10 +832,14 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     attention_sink_size: int | None
-    """How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens."""
+    """How many first tokens stay in reach of a sliding window. Absent: the model's own. Range:
+    at least 0. Unit: tokens.
+    """
 
     prefill_chunk_size: int | None
-    """The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens."""
+    """The most tokens of prompts that one step takes in. Absent: the model's own. Range: at
+    least 1. Unit: tokens.
+    """
 
     prefill_mode: PrefillMode | None
     """How prompts are taken in beside running answers. Absent: `hybrid`."""
@@ -888,16 +902,22 @@ class EngineConfig(_Config):
     """What the engine is for. Absent: `local`."""
 
     max_num_sequence: int | None = None
-    """How many sequences are generated at the same time. Range: at least 1."""
+    """How many sequences are generated at the same time. Absent: by the mode. Range: at least 1."""
 
     max_total_seq_length: int | None = None
-    """The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens."""
+    """The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at least
+    1. Unit: tokens.
+    """
 
     kv_cache_bytes: int | None = None
-    """The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes."""
+    """The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1.
+    Unit: bytes.
+    """
 
     memory_limit_bytes: int | None = None
-    """The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes."""
+    """The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
+    least 1. Unit: bytes.
+    """
 
     gpu_memory_utilization: float | None = None
     """The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at
@@ -913,10 +933,14 @@ class EngineConfig(_Config):
     """
 
     attention_sink_size: int | None = None
-    """How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens."""
+    """How many first tokens stay in reach of a sliding window. Absent: the model's own. Range:
+    at least 0. Unit: tokens.
+    """
 
     prefill_chunk_size: int | None = None
-    """The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens."""
+    """The most tokens of prompts that one step takes in. Absent: the model's own. Range: at
+    least 1. Unit: tokens.
+    """
 
     prefill_mode: PrefillMode | None = None
     """How prompts are taken in beside running answers. Absent: `hybrid`."""
@@ -1527,34 +1551,36 @@ class Plan(_Model):
     """The engine's mode."""
 
     max_num_sequence: int
-    """How many sequences are generated at the same time."""
+    """How many sequences are generated at the same time. Range: at least 0."""
 
     max_total_seq_length: int
-    """The capacity of the KV cache, all sequences together. Unit: tokens."""
+    """The capacity of the KV cache, all sequences together. Range: at least 0. Unit: tokens."""
 
     context_window_size: int
-    """The longest sequence. Unit: tokens."""
+    """The longest sequence. Range: at least 0. Unit: tokens."""
 
     prefill_chunk_size: int
-    """The most tokens of prompts that one step takes in. Unit: tokens."""
+    """The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens."""
 
     kv_bytes_per_token: int
-    """Keys and values of one token. Unit: bytes."""
+    """Keys and values of one token. Range: at least 0. Unit: bytes."""
 
     parameter_bytes: int
-    """The weights. Unit: bytes."""
+    """The weights. Range: at least 0. Unit: bytes."""
 
     kv_cache_bytes: int
-    """The KV cache. Unit: bytes."""
+    """The KV cache. Range: at least 0. Unit: bytes."""
 
     temporary_bytes: int
-    """The largest step's temporaries. Unit: bytes."""
+    """The largest step's temporaries. Range: at least 0. Unit: bytes."""
 
     total_bytes: int
-    """All of it. Unit: bytes."""
+    """All of it. Range: at least 0. Unit: bytes."""
 
     available_bytes: int
-    """What the device has free now; the engine takes a share of it. Unit: bytes."""
+    """What the device has free now; the engine takes a share of it. Range: at least 0. Unit:
+    bytes.
+    """
 
     fits: bool
     """Whether the engine would load."""

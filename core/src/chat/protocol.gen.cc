@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 30f2642a6fab7068
+// Schema hash: 40ab23a1e322d85a
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1529,16 +1529,16 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("quantization", &out.quantization);
   reader.Required("device", &out.device);
   reader.Required("mode", &out.mode);
-  reader.Required("max_num_sequence", &out.max_num_sequence);
-  reader.Required("max_total_seq_length", &out.max_total_seq_length);
-  reader.Required("context_window_size", &out.context_window_size);
-  reader.Required("prefill_chunk_size", &out.prefill_chunk_size);
-  reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token);
-  reader.Required("parameter_bytes", &out.parameter_bytes);
-  reader.Required("kv_cache_bytes", &out.kv_cache_bytes);
-  reader.Required("temporary_bytes", &out.temporary_bytes);
-  reader.Required("total_bytes", &out.total_bytes);
-  reader.Required("available_bytes", &out.available_bytes);
+  reader.Required("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(0));
+  reader.Required("max_total_seq_length", &out.max_total_seq_length, wire::Limits().AtLeast(0));
+  reader.Required("context_window_size", &out.context_window_size, wire::Limits().AtLeast(0));
+  reader.Required("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(0));
+  reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token, wire::Limits().AtLeast(0));
+  reader.Required("parameter_bytes", &out.parameter_bytes, wire::Limits().AtLeast(0));
+  reader.Required("kv_cache_bytes", &out.kv_cache_bytes, wire::Limits().AtLeast(0));
+  reader.Required("temporary_bytes", &out.temporary_bytes, wire::Limits().AtLeast(0));
+  reader.Required("total_bytes", &out.total_bytes, wire::Limits().AtLeast(0));
+  reader.Required("available_bytes", &out.available_bytes, wire::Limits().AtLeast(0));
   reader.Required("fits", &out.fits);
   reader.Optional("reason", &out.reason);
   reader.Required("summary", &out.summary);

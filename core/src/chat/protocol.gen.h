@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 30f2642a6fab7068
+// Schema hash: 40ab23a1e322d85a
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "30f2642a6fab7068";
+inline constexpr char kSchemaHash[] = "40ab23a1e322d85a";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -444,7 +444,8 @@ struct ChatCompletionRequest {
   std::optional<StreamOptions> stream_options;
   // The longest answer. Absent: until the context window is full. Range: at least 1. Unit: tokens.
   std::optional<int64_t> max_tokens;
-  // The newer name of `max_tokens`; it wins when both are given. Range: at least 1. Unit: tokens.
+  // The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range: at
+  // least 1. Unit: tokens.
   std::optional<int64_t> max_completion_tokens;
   // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
   int64_t n = 1;
@@ -473,10 +474,11 @@ struct ChatCompletionRequest {
   std::optional<std::map<int64_t, double>> logit_bias;
   // Whether the chosen tokens' log probabilities are returned. Default: false.
   bool logprobs = false;
-  // How many of the likeliest tokens are returned at each position; needs `logprobs`. Range: at
-  // least 0 and at most 20. Unit: tokens.
+  // How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent: 0.
+  // Range: at least 0 and at most 20. Unit: tokens.
   std::optional<int64_t> top_logprobs;
-  // Makes the answer repeatable: equal requests with equal seeds get equal answers.
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+  // random one.
   std::optional<int64_t> seed;
   // Texts at which the answer ends, before them.
   std::optional<Stop> stop;
@@ -593,7 +595,8 @@ struct CompletionRequest {
   // How many of the likeliest tokens are returned at each position, beside the chosen one. Absent:
   // none. Range: at least 0 and at most 5. Unit: tokens.
   std::optional<int64_t> logprobs;
-  // Makes the answer repeatable: equal requests with equal seeds get equal answers.
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+  // random one.
   std::optional<int64_t> seed;
   // Texts at which the answer ends, before them.
   std::optional<Stop> stop;
@@ -719,13 +722,16 @@ wire::Words WireWords(SpeculativeMode);
 struct EngineConfig {
   // What the engine is for. Absent: `local`.
   std::optional<EngineMode> mode;
-  // How many sequences are generated at the same time. Range: at least 1.
+  // How many sequences are generated at the same time. Absent: by the mode. Range: at least 1.
   std::optional<int64_t> max_num_sequence;
-  // The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens.
+  // The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at least 1.
+  // Unit: tokens.
   std::optional<int64_t> max_total_seq_length;
-  // The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes.
+  // The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1. Unit:
+  // bytes.
   std::optional<int64_t> kv_cache_bytes;
-  // The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes.
+  // The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
+  // least 1. Unit: bytes.
   std::optional<int64_t> memory_limit_bytes;
   // The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at most 1.
   std::optional<double> gpu_memory_utilization;
@@ -734,9 +740,11 @@ struct EngineConfig {
   // How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at least -1.
   // Unit: tokens.
   std::optional<int64_t> sliding_window_size;
-  // How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens.
+  // How many first tokens stay in reach of a sliding window. Absent: the model's own. Range: at
+  // least 0. Unit: tokens.
   std::optional<int64_t> attention_sink_size;
-  // The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens.
+  // The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least 1.
+  // Unit: tokens.
   std::optional<int64_t> prefill_chunk_size;
   // How prompts are taken in beside running answers. Absent: `hybrid`.
   std::optional<PrefillMode> prefill_mode;
@@ -1286,25 +1294,25 @@ struct Plan {
   std::string device;
   // The engine's mode.
   std::string mode;
-  // How many sequences are generated at the same time.
+  // How many sequences are generated at the same time. Range: at least 0.
   int64_t max_num_sequence = 0;
-  // The capacity of the KV cache, all sequences together. Unit: tokens.
+  // The capacity of the KV cache, all sequences together. Range: at least 0. Unit: tokens.
   int64_t max_total_seq_length = 0;
-  // The longest sequence. Unit: tokens.
+  // The longest sequence. Range: at least 0. Unit: tokens.
   int64_t context_window_size = 0;
-  // The most tokens of prompts that one step takes in. Unit: tokens.
+  // The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens.
   int64_t prefill_chunk_size = 0;
-  // Keys and values of one token. Unit: bytes.
+  // Keys and values of one token. Range: at least 0. Unit: bytes.
   int64_t kv_bytes_per_token = 0;
-  // The weights. Unit: bytes.
+  // The weights. Range: at least 0. Unit: bytes.
   int64_t parameter_bytes = 0;
-  // The KV cache. Unit: bytes.
+  // The KV cache. Range: at least 0. Unit: bytes.
   int64_t kv_cache_bytes = 0;
-  // The largest step's temporaries. Unit: bytes.
+  // The largest step's temporaries. Range: at least 0. Unit: bytes.
   int64_t temporary_bytes = 0;
-  // All of it. Unit: bytes.
+  // All of it. Range: at least 0. Unit: bytes.
   int64_t total_bytes = 0;
-  // What the device has free now; the engine takes a share of it. Unit: bytes.
+  // What the device has free now; the engine takes a share of it. Range: at least 0. Unit: bytes.
   int64_t available_bytes = 0;
   // Whether the engine would load.
   bool fits = false;

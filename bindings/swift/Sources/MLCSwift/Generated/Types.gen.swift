@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 30f2642a6fab7068
+// Schema hash: 40ab23a1e322d85a
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "30f2642a6fab7068"
+let schemaHash = "40ab23a1e322d85a"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1107,8 +1107,8 @@ public struct ChatCompletionRequest: WireObject {
     /// The longest answer. Absent: until the context window is full. Range: at least 1. Unit:
     /// tokens.
     public var max_tokens: Int?
-    /// The newer name of `max_tokens`; it wins when both are given. Range: at least 1. Unit:
-    /// tokens.
+    /// The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range: at
+    /// least 1. Unit: tokens.
     public var max_completion_tokens: Int?
     /// How many answers are generated, each on its own. Range: at least 1 and at most 128. Default:
     /// 1.
@@ -1138,10 +1138,11 @@ public struct ChatCompletionRequest: WireObject {
     public var logit_bias: [Int: Double]?
     /// Whether the chosen tokens' log probabilities are returned. Default: false.
     public var logprobs: Bool
-    /// How many of the likeliest tokens are returned at each position; needs `logprobs`. Range: at
-    /// least 0 and at most 20. Unit: tokens.
+    /// How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent: 0.
+    /// Range: at least 0 and at most 20. Unit: tokens.
     public var top_logprobs: Int?
-    /// Makes the answer repeatable: equal requests with equal seeds get equal answers.
+    /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    /// random one.
     public var seed: Int?
     /// Texts at which the answer ends, before them.
     public var stop: Stop?
@@ -1469,7 +1470,8 @@ public struct CompletionRequest: WireObject {
     /// How many of the likeliest tokens are returned at each position, beside the chosen one.
     /// Absent: none. Range: at least 0 and at most 5. Unit: tokens.
     public var logprobs: Int?
-    /// Makes the answer repeatable: equal requests with equal seeds get equal answers.
+    /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    /// random one.
     public var seed: Int?
     /// Texts at which the answer ends, before them.
     public var stop: Stop?
@@ -1959,13 +1961,16 @@ public enum SpeculativeMode: WireEnum {
 public struct EngineConfig: WireObject {
     /// What the engine is for. Absent: `local`.
     public var mode: EngineMode?
-    /// How many sequences are generated at the same time. Range: at least 1.
+    /// How many sequences are generated at the same time. Absent: by the mode. Range: at least 1.
     public var max_num_sequence: Int?
-    /// The capacity of the KV cache, all sequences together. Range: at least 1. Unit: tokens.
+    /// The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at least
+    /// 1. Unit: tokens.
     public var max_total_seq_length: Int?
-    /// The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes.
+    /// The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1. Unit:
+    /// bytes.
     public var kv_cache_bytes: Int?
-    /// The most that weights, KV cache and temporaries may take. Range: at least 1. Unit: bytes.
+    /// The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
+    /// least 1. Unit: bytes.
     public var memory_limit_bytes: Int?
     /// The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at most
     /// 1.
@@ -1975,9 +1980,11 @@ public struct EngineConfig: WireObject {
     /// How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at least
     /// -1. Unit: tokens.
     public var sliding_window_size: Int?
-    /// How many first tokens stay in reach of a sliding window. Range: at least 0. Unit: tokens.
+    /// How many first tokens stay in reach of a sliding window. Absent: the model's own. Range: at
+    /// least 0. Unit: tokens.
     public var attention_sink_size: Int?
-    /// The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens.
+    /// The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least
+    /// 1. Unit: tokens.
     public var prefill_chunk_size: Int?
     /// How prompts are taken in beside running answers. Absent: `hybrid`.
     public var prefill_mode: PrefillMode?
@@ -3529,25 +3536,26 @@ public struct Plan: WireObject {
     public var device: String
     /// The engine's mode.
     public var mode: String
-    /// How many sequences are generated at the same time.
+    /// How many sequences are generated at the same time. Range: at least 0.
     public var max_num_sequence: Int
-    /// The capacity of the KV cache, all sequences together. Unit: tokens.
+    /// The capacity of the KV cache, all sequences together. Range: at least 0. Unit: tokens.
     public var max_total_seq_length: Int
-    /// The longest sequence. Unit: tokens.
+    /// The longest sequence. Range: at least 0. Unit: tokens.
     public var context_window_size: Int
-    /// The most tokens of prompts that one step takes in. Unit: tokens.
+    /// The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens.
     public var prefill_chunk_size: Int
-    /// Keys and values of one token. Unit: bytes.
+    /// Keys and values of one token. Range: at least 0. Unit: bytes.
     public var kv_bytes_per_token: Int
-    /// The weights. Unit: bytes.
+    /// The weights. Range: at least 0. Unit: bytes.
     public var parameter_bytes: Int
-    /// The KV cache. Unit: bytes.
+    /// The KV cache. Range: at least 0. Unit: bytes.
     public var kv_cache_bytes: Int
-    /// The largest step's temporaries. Unit: bytes.
+    /// The largest step's temporaries. Range: at least 0. Unit: bytes.
     public var temporary_bytes: Int
-    /// All of it. Unit: bytes.
+    /// All of it. Range: at least 0. Unit: bytes.
     public var total_bytes: Int
-    /// What the device has free now; the engine takes a share of it. Unit: bytes.
+    /// What the device has free now; the engine takes a share of it. Range: at least 0. Unit:
+    /// bytes.
     public var available_bytes: Int
     /// Whether the engine would load.
     public var fits: Bool
