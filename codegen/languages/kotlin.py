@@ -383,6 +383,11 @@ def _name(declaration: ir.Declaration) -> str:
     return declaration.names.in_language("kotlin")
 
 
+def member_name(wire_name: str) -> str:
+    """How a field is called."""
+    return _identifier(wire_name).strip("`")
+
+
 def _identifier(name: str) -> str:
     identifier = common.escape(name, GETTERS)
     return f"`{identifier}`" if identifier in KEYWORDS else identifier

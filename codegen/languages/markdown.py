@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from codegen import ir
-from codegen.languages import common, cpp, python, swift
+from codegen.languages import common, cpp, kotlin, python, swift
 
 # A language module says by `member_name(wire_name)` how a field is called in it.
-COLUMNS: Mapping[str, ModuleType] = {"C++": cpp, "Python": python, "Swift": swift}
+COLUMNS: Mapping[str, ModuleType] = {"C++": cpp, "Python": python, "Swift": swift, "Kotlin": kotlin}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 30f2642a6fab7068
+// Schema hash: 40ab23a1e322d85a
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "30f2642a6fab7068"
+internal const val SCHEMA_HASH = "40ab23a1e322d85a"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -734,8 +734,8 @@ object OpenAIProtocol {
          */
         val max_tokens: Long? = null,
         /**
-         * The newer name of `max_tokens`; it wins when both are given. Range: at least 1.
-         * Unit: tokens.
+         * The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`.
+         * Range: at least 1. Unit: tokens.
          */
         val max_completion_tokens: Long? = null,
         /**
@@ -790,10 +790,13 @@ object OpenAIProtocol {
         val logprobs: Boolean = false,
         /**
          * How many of the likeliest tokens are returned at each position; needs `logprobs`.
-         * Range: at least 0 and at most 20. Unit: tokens.
+         * Absent: 0. Range: at least 0 and at most 20. Unit: tokens.
          */
         val top_logprobs: Long? = null,
-        /** Makes the answer repeatable: equal requests with equal seeds get equal answers. */
+        /**
+         * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+         * Absent: a random one.
+         */
         val seed: Long? = null,
         /** Texts at which the answer ends, before them. */
         val stop: Stop? = null,
@@ -1138,7 +1141,10 @@ object OpenAIProtocol {
          * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
          */
         val logprobs: Long? = null,
-        /** Makes the answer repeatable: equal requests with equal seeds get equal answers. */
+        /**
+         * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+         * Absent: a random one.
+         */
         val seed: Long? = null,
         /** Texts at which the answer ends, before them. */
         val stop: Stop? = null,
@@ -1578,18 +1584,24 @@ object OpenAIProtocol {
     data class EngineConfig(
         /** What the engine is for. Absent: `local`. */
         val mode: EngineMode? = null,
-        /** How many sequences are generated at the same time. Range: at least 1. */
+        /**
+         * How many sequences are generated at the same time. Absent: by the mode. Range: at
+         * least 1.
+         */
         val max_num_sequence: Long? = null,
         /**
-         * The capacity of the KV cache, all sequences together. Range: at least 1. Unit:
-         * tokens.
+         * The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at
+         * least 1. Unit: tokens.
          */
         val max_total_seq_length: Long? = null,
-        /** The capacity of the KV cache, said in memory. Range: at least 1. Unit: bytes. */
+        /**
+         * The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least
+         * 1. Unit: bytes.
+         */
         val kv_cache_bytes: Long? = null,
         /**
-         * The most that weights, KV cache and temporaries may take. Range: at least 1. Unit:
-         * bytes.
+         * The most that weights, KV cache and temporaries may take. Absent: what is free.
+         * Range: at least 1. Unit: bytes.
          */
         val memory_limit_bytes: Long? = null,
         /**
@@ -1605,11 +1617,14 @@ object OpenAIProtocol {
          */
         val sliding_window_size: Long? = null,
         /**
-         * How many first tokens stay in reach of a sliding window. Range: at least 0. Unit:
-         * tokens.
+         * How many first tokens stay in reach of a sliding window. Absent: the model's own.
+         * Range: at least 0. Unit: tokens.
          */
         val attention_sink_size: Long? = null,
-        /** The most tokens of prompts that one step takes in. Range: at least 1. Unit: tokens. */
+        /**
+         * The most tokens of prompts that one step takes in. Absent: the model's own. Range:
+         * at least 1. Unit: tokens.
+         */
         val prefill_chunk_size: Long? = null,
         /** How prompts are taken in beside running answers. Absent: `hybrid`. */
         val prefill_mode: PrefillMode? = null,
@@ -2265,25 +2280,31 @@ object OpenAIProtocol {
         val device: String,
         /** The engine's mode. */
         val mode: String,
-        /** How many sequences are generated at the same time. */
+        /** How many sequences are generated at the same time. Range: at least 0. */
         val max_num_sequence: Long,
-        /** The capacity of the KV cache, all sequences together. Unit: tokens. */
+        /**
+         * The capacity of the KV cache, all sequences together. Range: at least 0. Unit:
+         * tokens.
+         */
         val max_total_seq_length: Long,
-        /** The longest sequence. Unit: tokens. */
+        /** The longest sequence. Range: at least 0. Unit: tokens. */
         val context_window_size: Long,
-        /** The most tokens of prompts that one step takes in. Unit: tokens. */
+        /** The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens. */
         val prefill_chunk_size: Long,
-        /** Keys and values of one token. Unit: bytes. */
+        /** Keys and values of one token. Range: at least 0. Unit: bytes. */
         val kv_bytes_per_token: Long,
-        /** The weights. Unit: bytes. */
+        /** The weights. Range: at least 0. Unit: bytes. */
         val parameter_bytes: Long,
-        /** The KV cache. Unit: bytes. */
+        /** The KV cache. Range: at least 0. Unit: bytes. */
         val kv_cache_bytes: Long,
-        /** The largest step's temporaries. Unit: bytes. */
+        /** The largest step's temporaries. Range: at least 0. Unit: bytes. */
         val temporary_bytes: Long,
-        /** All of it. Unit: bytes. */
+        /** All of it. Range: at least 0. Unit: bytes. */
         val total_bytes: Long,
-        /** What the device has free now; the engine takes a share of it. Unit: bytes. */
+        /**
+         * What the device has free now; the engine takes a share of it. Range: at least 0.
+         * Unit: bytes.
+         */
         val available_bytes: Long,
         /** Whether the engine would load. */
         val fits: Boolean,

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 30f2642a6fab7068
+// Schema hash: 40ab23a1e322d85a
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -838,8 +838,8 @@ class ChatCompletionRequestBuilder(
         apply { this.max_tokens = max_tokens }
 
     /**
-     * The newer name of `max_tokens`; it wins when both are given. Range: at least 1.
-     * Unit: tokens.
+     * The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`.
+     * Range: at least 1. Unit: tokens.
      */
     fun max_completion_tokens(max_completion_tokens: Long?): ChatCompletionRequestBuilder =
         apply { this.max_completion_tokens = max_completion_tokens }
@@ -914,12 +914,15 @@ class ChatCompletionRequestBuilder(
 
     /**
      * How many of the likeliest tokens are returned at each position; needs `logprobs`.
-     * Range: at least 0 and at most 20. Unit: tokens.
+     * Absent: 0. Range: at least 0 and at most 20. Unit: tokens.
      */
     fun top_logprobs(top_logprobs: Long?): ChatCompletionRequestBuilder =
         apply { this.top_logprobs = top_logprobs }
 
-    /** Makes the answer repeatable: equal requests with equal seeds get equal answers. */
+    /**
+     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+     * Absent: a random one.
+     */
     fun seed(seed: Long?): ChatCompletionRequestBuilder =
         apply { this.seed = seed }
 
