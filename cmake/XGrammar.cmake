@@ -2,6 +2,8 @@
 # once with a pinned hash (cmake/xgrammar.txt). MLC_XGRAMMAR_DIR names a copy that is already there.
 set(MLC_XGRAMMAR_DIR "" CACHE PATH "An unpacked xgrammar source distribution; empty: pip fetches it")
 
+set(MLC_XGRAMMAR_LIBRARY "" CACHE FILEPATH "A libxgrammar.a that is built already; empty: build it")
+
 set(xgrammar_dir ${MLC_XGRAMMAR_DIR})
 if(NOT xgrammar_dir)
   set(xgrammar_download ${CMAKE_BINARY_DIR}/xgrammar)
@@ -20,6 +22,14 @@ if(NOT xgrammar_dir)
     file(ARCHIVE_EXTRACT INPUT ${xgrammar_download}/xgrammar-0.2.8.tar.gz
          DESTINATION ${xgrammar_download})
   endif()
+endif()
+
+if(MLC_XGRAMMAR_LIBRARY)
+  add_library(xgrammar STATIC IMPORTED)
+  set_target_properties(xgrammar PROPERTIES IMPORTED_LOCATION ${MLC_XGRAMMAR_LIBRARY})
+  target_include_directories(xgrammar SYSTEM INTERFACE
+    ${xgrammar_dir}/include ${xgrammar_dir}/3rdparty/dlpack/include)
+  return()
 endif()
 
 # Its own CMakeLists switches its Python bindings on; its sources need nothing but these includes.
