@@ -222,7 +222,7 @@ def test_closed_and_full_outputs(tiny_model: ResolvedModel) -> None:
 
 def test_ctrl_c_ends_a_script(default_model: ResolvedModel) -> None:
     command = [sys.executable, "-m", "mlc_llm", *default_chat(default_model, max_tokens=2000)]
-    command += ["--prompt", "Write a long story about the sea."]
+    command += ["--prompt", "Describe the history of Rome in detail."]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.read(20)

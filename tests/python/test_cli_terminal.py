@@ -118,7 +118,7 @@ def test_a_conversation(terminal: Terminal) -> None:
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(terminal: Terminal) -> None:
     terminal.ask("/set max_tokens=900", "Settings: .*max_tokens=900")
-    terminal.line("Write a long story about the sea.")
+    terminal.line("Describe the history of Rome in detail.")
     terminal.wait_for(r"\n.*\w+ \w+ \w+")
     terminal.press(CTRL_C)
     terminal.wait_for(r"\[stopped\]", timeout=20)
