@@ -1,10 +1,11 @@
 """`./dev bench bindings`: what a chunk costs in each language, from the engine to a typed value.
 
-Usage: python tests/bench/bindings.py [--tokens N] [--repeats N] [LANGUAGE ...]
+Usage: python tests/bench/bindings.py [--tokens N] [--warmup N] [--repeats N] [LANGUAGE ...]
 
 The fake model answers at once, so that a repeat's wall time divided by its chunks is the engine's
 scheduling, the callback, the hand-over to the language's thread and the decoding together; the C
-program's number is all of that but the last two. Ends with status 1 when a median is not below
+program's number is all of that but the last two. The first repeats warm up (a virtual machine
+compiles what runs often) and are not counted. Ends with status 1 when a median is not below
 LIMIT_US.
 """
 
@@ -26,16 +27,17 @@ STREAMS = (1, 16)
 def measure(language: str, streams: int, options: argparse.Namespace) -> list[float]:
     """Microseconds a chunk, one number a repeat, least first."""
     program = Program(language)
-    counts = ("--tokens", options.tokens, "--repeats", options.repeats)
+    counts = ("--tokens", options.tokens, "--repeats", options.warmup + options.repeats)
     answer = program.call("bench", "--streams", streams, *counts, *FAKE)
-    return sorted(answer["us_per_chunk"])
+    return sorted(answer["us_per_chunk"][options.warmup :])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("languages", nargs="*", default=languages())
     parser.add_argument("--tokens", type=int, default=256)
-    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--warmup", type=int, default=30)
+    parser.add_argument("--repeats", type=int, default=15)
     options = parser.parse_args()
     print(f"{'language':10} {'streams':>7} {'median':>8} {'least':>8} {'most':>8}   us a chunk")
     slow = False
