@@ -13,6 +13,12 @@ from codegen.schema.completions import Completion, CompletionRequest
 from codegen.schema.embeddings import EmbeddingRequest, EmbeddingResponse
 from codegen.schema.engine_config import EngineConfig
 from codegen.schema.error import ErrorResponse
+from codegen.schema.kv_state import (
+    KVLoadRequest,
+    KVLoadResponse,
+    KVSaveRequest,
+    KVSaveResponse,
+)
 from codegen.schema.metrics import EngineMetrics
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
 from codegen.schema.plan import Plan
@@ -31,6 +37,8 @@ PROTOCOL = ProtocolRoots(
         EmbeddingRequest,
         TokenizeRequest,
         DetokenizeRequest,
+        KVSaveRequest,
+        KVLoadRequest,
         ModelLoadRequest,
         EngineConfig,
     ),
@@ -42,6 +50,8 @@ PROTOCOL = ProtocolRoots(
         TokenizeResponse,
         DetokenizeResponse,
         RenderResponse,
+        KVSaveResponse,
+        KVLoadResponse,
         ModelList,
         DeviceProbe,
         EngineMetrics,
@@ -62,5 +72,7 @@ PROTOCOL = ProtocolRoots(
         CallModel("tokenize", TokenizeRequest, TokenizeResponse),
         CallModel("detokenize", DetokenizeRequest, DetokenizeResponse),
         CallModel("render", ChatCompletionRequest, RenderResponse),
+        CallModel("kv.save", KVSaveRequest, KVSaveResponse),
+        CallModel("kv.load", KVLoadRequest, KVLoadResponse),
     ),
 )

@@ -119,9 +119,9 @@ typedef struct {
 } mlc_buffer;
 
 /* Queues a request. `route` is "chat.completions", "completions", "tokenize", "detokenize",
- * "render" or "trace" (what the engine did last, in Chrome's trace format; needs `enable_tracing`
- * in the EngineConfig). A request that is wrong is refused here, with no event. `request_id` may be
- * NULL. */
+ * "render", "kv.save" or "kv.load" (the state of a conversation to a file and back), or "trace"
+ * (what the engine did last, in Chrome's trace format; needs `enable_tracing` in the EngineConfig).
+ * A request that is wrong is refused here, with no event. `request_id` may be NULL. */
 MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,

@@ -74,6 +74,9 @@ class TimedModel : public Model {
     return Status();
   }
 
+  Status ReadPages(const std::vector<int32_t>&, char*) const override { return Status(); }
+  Status WritePages(const std::vector<int32_t>&, const char*) override { return Status(); }
+
   // The rows begin elsewhere each time, so that answers differ from step to step.
   Result<float*> Forward(const Batch& batch) override {
     double begin = WallSeconds();

@@ -73,7 +73,7 @@ void Submit(const char* route, std::string_view body) {
 }
 
 MLC_FUZZ_TARGET(request) {
-  for (const char* route : {"chat.completions", "render", "tokenize", "detokenize"}) {
+  for (const char* route : {"chat.completions", "render", "tokenize", "detokenize", "kv.load"}) {
     Submit(route, data);
   }
 }

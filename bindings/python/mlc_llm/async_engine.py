@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from mlc_llm.completions_gen import AsyncChatCompletions
 from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
-from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
+from mlc_llm.types_gen import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionMessageParam,
+    KVLoadResponse,
+    KVSaveResponse,
+)
 
 Event = tuple[int, str]
 
@@ -133,6 +140,20 @@ class AsyncMLCEngine(EngineBase):
     async def reset(self) -> None:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
+
+    async def save_kv(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        path: str | Path,
+        *,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> KVSaveResponse:
+        """Saves the state of a conversation to a file; see `MLCEngine.save_kv`."""
+        return await asyncio.to_thread(self._core.save_kv, messages, path, chat_template_kwargs)
+
+    async def load_kv(self, path: str | Path) -> KVLoadResponse:
+        """Puts a saved state into the prefix cache; see `MLCEngine.load_kv`."""
+        return await asyncio.to_thread(self._core.load_kv, path)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._core.close)

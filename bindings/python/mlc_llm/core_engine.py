@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import json
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mlc_llm.errors import (
     error_from_json,
 )
 from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, resolve_model
+from mlc_llm.types_gen import ChatCompletionMessageParam, KVLoadResponse, KVSaveResponse
 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
@@ -134,6 +135,32 @@ class CoreEngine:
     def reset(self) -> None:
         self._call(self._handle.reset)
 
+    def call(self, route: str, request: Mapping[str, Any]) -> bytes:
+        """Waits for the one answer of a route that never streams."""
+        request_id, events = self.stream(route, request)
+        try:
+            kind, text = events.next()
+        except BaseException:  # Ctrl-C: nobody waits for the answer any more
+            self.abort(request_id)
+            raise
+        raise_if_error(kind, text)
+        return text
+
+    def save_kv(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        path: str | Path,
+        chat_template_kwargs: Mapping[str, Any] | None,
+    ) -> KVSaveResponse:
+        request: dict[str, Any] = {"messages": list(messages), "path": _absolute(path)}
+        if chat_template_kwargs is not None:
+            request["chat_template_kwargs"] = dict(chat_template_kwargs)
+        return KVSaveResponse.model_validate_json(self.call("kv.save", request))
+
+    def load_kv(self, path: str | Path) -> KVLoadResponse:
+        answer = self.call("kv.load", {"path": _absolute(path)})
+        return KVLoadResponse.model_validate_json(answer)
+
     def metrics(self) -> dict[str, Any]:
         metrics: dict[str, Any] = json.loads(self._call(self._handle.metrics))
         return metrics
@@ -176,6 +203,10 @@ class EngineBase:
     def terminate(self) -> None:
         """Ends every request and frees the model."""
         self._core.close()
+
+
+def _absolute(path: str | Path) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def _body(request: Mapping[str, Any]) -> bytes:

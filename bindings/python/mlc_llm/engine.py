@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from mlc_llm import _core
 from mlc_llm.completions_gen import ChatCompletions
 from mlc_llm.core_engine import CoreEngine, EngineBase, raise_if_error
-from mlc_llm.types_gen import ChatCompletion, ChatCompletionChunk
+from mlc_llm.types_gen import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionMessageParam,
+    KVLoadResponse,
+    KVSaveResponse,
+)
 
 _CHUNK = _core.EVENT_CHUNK  # looked up once: a stream asks for each chunk
 
@@ -65,14 +72,7 @@ class _Completions(ChatCompletions):
     def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion | ChunkStream:
         if stream:
             return ChunkStream(self._core, request)
-        request_id, events = self._core.stream("chat.completions", request)
-        try:
-            kind, text = events.next()
-        except BaseException:  # Ctrl-C: nobody waits for the answer any more
-            self._core.abort(request_id)
-            raise
-        raise_if_error(kind, text)
-        return ChatCompletion.model_validate_json(text)
+        return ChatCompletion.model_validate_json(self._core.call("chat.completions", request))
 
 
 class Chat:
@@ -103,6 +103,27 @@ class MLCEngine(EngineBase):
     def reset(self) -> None:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
+
+    def save_kv(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        path: str | Path,
+        *,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> KVSaveResponse:
+        """Saves the state of a conversation to a file: the keys and values of its tokens.
+
+        What the prefix cache no longer holds is computed first. The file belongs to this model and
+        this compiled library. `chat_template_kwargs`: as in `chat.completions.create`.
+        """
+        return self._core.save_kv(messages, path, chat_template_kwargs)
+
+    def load_kv(self, path: str | Path) -> KVLoadResponse:
+        """Puts a saved state into the prefix cache, where requests that begin alike find it.
+
+        Refused are files of another model or library, damaged ones, and those that do not fit.
+        """
+        return self._core.load_kv(path)
 
     def close(self) -> None:
         """The same as `terminate()`."""

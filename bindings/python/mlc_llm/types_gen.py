@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 40ab23a1e322d85a
+# Schema hash: faef30c84591285d
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -60,6 +60,8 @@ __all__ = [
     "EmbeddingRequestParam",
     "TokenizeRequestParam",
     "DetokenizeRequestParam",
+    "KVSaveRequestParam",
+    "KVLoadRequestParam",
     "ModelLoadRequestParam",
     "EngineMode",
     "PrefillMode",
@@ -93,6 +95,8 @@ __all__ = [
     "TokenizeResponse",
     "DetokenizeResponse",
     "RenderResponse",
+    "KVSaveResponse",
+    "KVLoadResponse",
     "Model",
     "ModelList",
     "DeviceProbe",
@@ -104,7 +108,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "40ab23a1e322d85a"
+SCHEMA_HASH = "faef30c84591285d"
 
 
 class _Model(BaseModel):
@@ -760,6 +764,31 @@ class DetokenizeRequestParam(TypedDict, total=False):
     """Whether special tokens leave no text. Default: true."""
 
 
+class KVSaveRequestParam(TypedDict, total=False):
+    """A conversation whose state is to be saved: `messages` or `prompt_tokens`."""
+
+    path: Required[str]
+    """The file to write, on the engine's machine; an older one is replaced. Length: at least 1."""
+
+    messages: Sequence[ChatCompletionMessageParam] | None
+    """The conversation, as a request would send it. Absent: `prompt_tokens` is given. Items: at
+    least 1.
+    """
+
+    chat_template_kwargs: Mapping[str, object] | None
+    """Further variables for the model's chat template, as the request would send them."""
+
+    prompt_tokens: Sequence[int] | None
+    """The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1."""
+
+
+class KVLoadRequestParam(TypedDict, total=False):
+    """A saved state that requests are to find."""
+
+    path: Required[str]
+    """The file to read, on the engine's machine. Length: at least 1."""
+
+
 class ModelLoadRequestParam(TypedDict, total=False):
     """Which model an engine loads."""
 
@@ -1369,6 +1398,25 @@ class RenderResponse(_Model):
 
     prompt: str
     """The text that the model continues."""
+
+
+class KVSaveResponse(_Model):
+    """What was saved."""
+
+    tokens: int
+    """How many tokens the state is of. Range: at least 0. Unit: tokens."""
+
+    bytes: int
+    """The file's size. Range: at least 0. Unit: bytes."""
+
+
+class KVLoadResponse(_Model):
+    """What was loaded."""
+
+    tokens: int
+    """How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
+    tokens.
+    """
 
 
 class Model(_Model):

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace mlc {
@@ -27,6 +29,23 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+Status WriteError(const std::string& path) {
+  bool is_full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+  return Status(is_full ? StatusCode::kResourceExhausted : StatusCode::kInvalidArgument,
+                path + ": cannot be written: " + std::strerror(errno))
+      .WithParam("path");
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  return true;
+}
 
 Result<int64_t> RegularFileSize(int fd, const std::string& path) {
   struct stat info;
@@ -76,6 +95,20 @@ Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
   }
   text.resize(done);
   return text;
+}
+
+Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts) {
+  std::string temporary = path + ".XXXXXX";
+  Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.fd < 0) return WriteError(path);
+  Status status;
+  for (std::string_view part : parts) {
+    if (status.ok() && !WriteAll(file.fd, part)) status = WriteError(path);
+  }
+  if (status.ok() && ::fsync(file.fd) != 0) status = WriteError(path);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = WriteError(path);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
 }
 
 Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {

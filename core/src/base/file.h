@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -19,6 +20,11 @@ bool FileExists(const std::string& path);
 
 // The whole file. Errors: kNotFound, kResourceExhausted when it is larger than `max_bytes`.
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_t{1} << 30);
+
+// Writes `parts` one after another to a new file that then takes the place of `path`: a reader sees
+// the old file or the new one, whole. Only its owner can read it. Errors: kInvalidArgument when the
+// path cannot be written, kResourceExhausted when the disk is full; nothing is left behind.
+Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts);
 
 // A file mapped read-only. Pages come in as they are read.
 class MappedFile {

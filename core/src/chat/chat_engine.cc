@@ -4,6 +4,7 @@
 #include "chat/drafting.h"
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
+#include "chat/kv_routes.h"
 #include "chat/memory_plan.h"
 #include "chat/model_loader.h"
 #include "chat/request_builder.h"
@@ -199,8 +200,8 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
   return NotFound("unknown route '" + std::string(route) +
-                  "'; there are chat.completions, completions, tokenize, detokenize, render and "
-                  "trace")
+                  "'; there are chat.completions, completions, tokenize, detokenize, render, "
+                  "kv.save, kv.load and trace")
       .WithParam("route");
 }
 
@@ -212,6 +213,7 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   if (route == "chat.completions") return SubmitChat(json, std::move(callback));
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
   if (route == "trace") return SubmitTrace(std::move(callback));
+  if (route == "kv.save" || route == "kv.load") return SubmitKV(route, json, std::move(callback));
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
   loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
@@ -228,6 +230,15 @@ Result<RequestId> ChatEngine::SubmitTrace(ChatCallback callback) {
     callback(ChatEventKind::kResult, json);
   });
   return next_id_++;
+}
+
+Result<RequestId> ChatEngine::SubmitKV(std::string_view route, const Json& json,
+                                       ChatCallback callback) {
+  KVRoutes routes{config_, loaded_->bundle, loaded_->thread.get()};
+  RequestId id = next_id_++;
+  MLC_RETURN_IF_ERROR(route == "kv.save" ? routes.Save(id, json, std::move(callback))
+                                         : routes.Load(json, std::move(callback)));
+  return id;
 }
 
 Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback) {

@@ -60,8 +60,9 @@ class ChatEngine {
   class LoadScope;
   Status LoadFiles(std::string_view model_json, const ChatProgress& progress);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
-  // Of the two routes that generate.
   Result<RequestId> SubmitTrace(ChatCallback callback);
+  Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback);
+  // Of the two routes that generate.
   Result<RequestId> SubmitChat(const Json& json, ChatCallback callback);
   Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
   // Queues the requests of one answer, whose ids follow each other.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -754,6 +754,36 @@ Json DetokenizeRequest::ToJson() const {
       .Finish();
 }
 
+Result<KVSaveRequest> KVSaveRequest::Parse(const Json& json, const wire::Path& path) {
+  KVSaveRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("path", &out.path, wire::Limits().MinLength(1));
+  reader.Optional("messages", &out.messages, wire::Limits().MinItems(1));
+  reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
+  reader.Optional("prompt_tokens", &out.prompt_tokens, wire::Limits().AtLeast(0).MinItems(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVSaveRequest::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("path", path)
+      .Optional("messages", messages)
+      .Optional("chat_template_kwargs", chat_template_kwargs)
+      .Optional("prompt_tokens", prompt_tokens)
+      .Finish();
+}
+
+Result<KVLoadRequest> KVLoadRequest::Parse(const Json& json, const wire::Path& path) {
+  KVLoadRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("path", &out.path, wire::Limits().MinLength(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVLoadRequest::ToJson() const { return wire::ObjectWriter().Required("path", path).Finish(); }
+
 Result<ModelLoadRequest> ModelLoadRequest::Parse(const Json& json, const wire::Path& path) {
   ModelLoadRequest out;
   wire::ObjectReader reader(json, path);
@@ -1357,6 +1387,31 @@ Result<RenderResponse> RenderResponse::Parse(const Json& json, const wire::Path&
 
 Json RenderResponse::ToJson() const {
   return wire::ObjectWriter().Required("prompt", prompt).Finish();
+}
+
+Result<KVSaveResponse> KVSaveResponse::Parse(const Json& json, const wire::Path& path) {
+  KVSaveResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("tokens", &out.tokens, wire::Limits().AtLeast(0));
+  reader.Required("bytes", &out.bytes, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVSaveResponse::ToJson() const {
+  return wire::ObjectWriter().Required("tokens", tokens).Required("bytes", bytes).Finish();
+}
+
+Result<KVLoadResponse> KVLoadResponse::Parse(const Json& json, const wire::Path& path) {
+  KVLoadResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("tokens", &out.tokens, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVLoadResponse::ToJson() const {
+  return wire::ObjectWriter().Required("tokens", tokens).Finish();
 }
 
 Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path) {

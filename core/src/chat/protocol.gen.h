@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "40ab23a1e322d85a";
+inline constexpr char kSchemaHash[] = "faef30c84591285d";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -659,6 +659,31 @@ struct DetokenizeRequest {
   Json ToJson() const;
 };
 
+// A conversation whose state is to be saved: `messages` or `prompt_tokens`.
+struct KVSaveRequest {
+  // The file to write, on the engine's machine; an older one is replaced. Length: at least 1.
+  std::string path;
+  // The conversation, as a request would send it. Absent: `prompt_tokens` is given. Items: at
+  // least 1.
+  std::optional<std::vector<ChatCompletionMessage>> messages;
+  // Further variables for the model's chat template, as the request would send them.
+  std::optional<Json> chat_template_kwargs;
+  // The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+  std::optional<std::vector<int64_t>> prompt_tokens;
+
+  static Result<KVSaveRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A saved state that requests are to find.
+struct KVLoadRequest {
+  // The file to read, on the engine's machine. Length: at least 1.
+  std::string path;
+
+  static Result<KVLoadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // Which model an engine loads.
 struct ModelLoadRequest {
   // The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
@@ -1147,6 +1172,27 @@ struct RenderResponse {
   std::string prompt;
 
   static Result<RenderResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was saved.
+struct KVSaveResponse {
+  // How many tokens the state is of. Range: at least 0. Unit: tokens.
+  int64_t tokens = 0;
+  // The file's size. Range: at least 0. Unit: bytes.
+  int64_t bytes = 0;
+
+  static Result<KVSaveResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was loaded.
+struct KVLoadResponse {
+  // How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
+  // tokens.
+  int64_t tokens = 0;
+
+  static Result<KVLoadResponse> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

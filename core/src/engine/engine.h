@@ -24,6 +24,9 @@
 
 namespace mlc {
 
+struct KVFile;
+struct KVState;
+
 struct EngineOptions {
   int max_sequences = 4;          // running at once
   int max_total_tokens = 8192;    // in the KV cache, all sequences together
@@ -71,6 +74,13 @@ class Engine {
   void ResetMetrics();
   // Frees what the prefix cache holds and no sequence uses.
   void ClearPrefixCache() { cache_.ClearPrefixes(); }
+  // Of a prompt: how many tokens the prefix cache holds, a copy of what it holds
+  // (kResourceExhausted when that is nothing), and such a copy back into it: how many tokens then
+  // can be found. In kv_state.cc.
+  int NumHeld(uint64_t adapter, const std::vector<int32_t>& tokens) const;
+  Result<std::shared_ptr<KVState>> CopyState(uint64_t adapter,
+                                             const std::vector<int32_t>& tokens) const;
+  Result<int> AdoptState(const KVFile& file);
   const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }

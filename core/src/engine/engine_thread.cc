@@ -32,6 +32,8 @@ EngineThread::~EngineThread() {
   }
   changed_.notify_one();
   compute_thread_.join();
+  file_work_.Close();
+  if (file_thread_.joinable()) file_thread_.join();
   callbacks_.Close();
   callback_thread_.join();
 }
@@ -57,6 +59,38 @@ void EngineThread::Submit(Request request, EventSink sink) {
     events.push_back(std::move(refused));
     Deliver(std::move(events));
   });
+}
+
+void EngineThread::WithPrompt(Request request, Continuation then) {
+  Do([this, request = std::move(request), then = std::move(then)](Engine* engine) mutable {
+    size_t held = static_cast<size_t>(engine->NumHeld(request.adapter, request.prompt_tokens));
+    if (held == request.prompt_tokens.size()) return then(engine, Status());
+    RequestEvent refused;
+    refused.id = request.id;
+    continuations_.emplace(request.id, std::move(then));
+    refused.status = engine->Add(std::move(request));
+    refused.finished = true;
+    if (!refused.status.ok()) Continue(refused);
+  });
+}
+
+bool EngineThread::Continue(const RequestEvent& event) {
+  auto found = continuations_.find(event.id);
+  if (found == continuations_.end()) return false;
+  if (!event.finished) return true;
+  Continuation then = std::move(found->second);
+  continuations_.erase(found);
+  then(engine_.get(), event.status);
+  return true;
+}
+
+void EngineThread::DoFileWork(std::function<void()> work) {
+  if (!file_thread_.joinable()) {
+    file_thread_ = std::thread([this] {
+      while (std::optional<std::function<void()>> next = file_work_.Pop()) Guarded(*next);
+    });
+  }
+  file_work_.Push(std::move(work));
 }
 
 void EngineThread::Abort(RequestId id, Status status) {
@@ -145,6 +179,7 @@ void EngineThread::Deliver(std::vector<RequestEvent> events) {
   std::vector<std::pair<std::shared_ptr<EventSink>, RequestEvent>> deliveries;
   deliveries.reserve(events.size());
   for (RequestEvent& event : events) {
+    if (Continue(event)) continue;
     auto sink = sinks_.find(event.id);
     if (sink == sinks_.end()) continue;  // it ended before: an abort met its last token
     std::shared_ptr<EventSink> keep = sink->second;

@@ -30,6 +30,7 @@ class EngineThread {
 
   const ModelInfo& info() const { return engine_->info(); }
   int max_length() const { return engine_->max_length(); }
+  int num_pages() const { return engine_->num_pages(); }
   Status Check(const Request& request) const { return engine_->Check(request); }
 
   // The request's id must be new. A request that cannot be queued ends with an event, too.
@@ -40,6 +41,15 @@ class EngineThread {
   static bool InCallback();
   // Runs `callback` on the callback thread, after what was queued before.
   void Post(std::function<void()> callback);
+  // Runs `command` on the compute thread, between two steps.
+  using Command = std::function<void(Engine*)>;
+  void Do(Command command);
+  // Runs `then` on the compute thread once the prefix cache holds the request's prompt, which is
+  // computed where it does not; or with the reason why that failed. The id must be new.
+  using Continuation = std::function<void(Engine*, const Status&)>;
+  void WithPrompt(Request request, Continuation then);
+  // Runs `work` on a thread for files, in order. To be called on the compute thread.
+  void DoFileWork(std::function<void()> work);
   void Pause(bool paused);
   Metrics metrics();
   void ResetMetrics();
@@ -48,13 +58,13 @@ class EngineThread {
   void TakeTrace(std::function<void(const std::string& json)> callback);
 
  private:
-  using Command = std::function<void(Engine*)>;
-  void Do(Command command);
   void ComputeLoop(const std::function<void()>& on_start);
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
   void PublishMetrics();
   void Deliver(std::vector<RequestEvent> events);
+  // Whether the event is that of a WithPrompt.
+  bool Continue(const RequestEvent& event);
 
   std::unique_ptr<Engine> engine_;  // the compute thread's alone, but for its const limits
 
@@ -65,8 +75,9 @@ class EngineThread {
   bool paused_ = false, stopping_ = false;
 
   std::unordered_map<RequestId, std::shared_ptr<EventSink>> sinks_;  // the compute thread's
-  BlockingQueue<std::function<void()>> callbacks_;
-  std::thread compute_thread_, callback_thread_;
+  std::unordered_map<RequestId, Continuation> continuations_;        // so are these
+  BlockingQueue<std::function<void()>> callbacks_, file_work_;
+  std::thread compute_thread_, callback_thread_, file_thread_;  // the last once it is needed
 };
 
 }  // namespace mlc

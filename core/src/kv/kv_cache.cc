@@ -91,12 +91,14 @@ int KVCache::PagesFreedBy(SequenceId id) const {
   }));
 }
 
+Status KVCache::ShortOfPages(int needed) const {
+  return ResourceExhausted("the KV cache has " + std::to_string(num_available_pages()) +
+                           " free pages and needs " + std::to_string(needed));
+}
+
 Status KVCache::Append(SequenceId id, int num_tokens) {
   int needed = PagesNeeded(id, num_tokens);
-  if (needed > num_available_pages()) {
-    return ResourceExhausted("the KV cache has " + std::to_string(num_available_pages()) +
-                             " free pages and needs " + std::to_string(needed));
-  }
+  if (needed > num_available_pages()) return ShortOfPages(needed);
   if (num_tokens == 0) return Status();
   Sequence& sequence = Get(id);
   if (MustCopyLastPage(sequence)) {

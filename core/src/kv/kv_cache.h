@@ -39,6 +39,7 @@ class KVCache {
 
   int num_pages() const { return static_cast<int>(owners_.size()); }
   int page_size() const { return page_size_; }
+  const KVCacheOptions& options() const { return options_; }
   // Pages that hold nothing.
   int num_free_pages() const { return static_cast<int>(free_pages_.size()); }
   // Pages that Append can take: the free ones and those that only the prefix cache holds.
@@ -51,6 +52,17 @@ class KVCache {
   int AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens);
   // What AddWithPrefix would take over.
   int CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const;
+  // The pages with the longest cached beginning of `tokens`, their last one included: to be read
+  // before anything else is done. kNoPage from behind the sinks up to page `num_slid`.
+  struct HeldPages {
+    int length = 0, num_slid = 0;
+    std::vector<int32_t> pages;
+  };
+  HeldPages FindPages(uint64_t key, const std::vector<int32_t>& tokens) const;
+  // A new sequence of `length` tokens, whose pages the caller fills; FindPages says what `num_slid`
+  // is. kResourceExhausted when pages are short; kCorrupt when rows to come would read a page that
+  // slid away.
+  Status AddFilled(SequenceId id, uint64_t key, int length, int num_slid);
   // A new sequence with the first `length` tokens of `parent`; they share pages.
   void Fork(SequenceId parent, SequenceId child, int length);
   void Remove(SequenceId id);
@@ -109,7 +121,10 @@ class KVCache {
   // The first page behind the sinks that a row at `position` reads.
   int FirstInWindow(int position) const;
   bool InReach(int page_index, int position) const;
-  PrefixTree::Match Find(uint64_t key, const std::vector<int32_t>& tokens, int* length) const;
+  // The longest match of tokens[0 .. limit), and how much of it is usable.
+  PrefixTree::Match Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
+                         int* length) const;
+  Status ShortOfPages(int needed) const;
   // The tree's node for tokens whose page is at `index` of the sequence, which may get another.
   PrefixTree::NodeId PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
                              const std::vector<int32_t>& tokens, int count);

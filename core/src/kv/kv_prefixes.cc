@@ -48,11 +48,11 @@ void KVCache::Slide(SequenceId id, int position) {
   if (end > begin) sequence.num_slid = end;
 }
 
-PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens,
+PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
                                 int* length) const {
   *length = 0;
-  if (!options_.keep_prefixes || tokens.empty()) return {};
-  PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(tokens.size()) - 1);
+  if (!options_.keep_prefixes || limit == 0) return {};
+  PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(limit));
   int full = static_cast<int>(match.nodes.size());
   *length = full * page_size_ + match.num_partial_tokens;
   // A hole ends what is usable unless the window of the rows that follow has passed it.
@@ -63,16 +63,53 @@ PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens
 }
 
 int KVCache::CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const {
-  int length;
-  Find(key, tokens, &length);
+  int length = 0;
+  if (!tokens.empty()) Find(key, tokens, tokens.size() - 1, &length);
   return length;
+}
+
+KVCache::HeldPages KVCache::FindPages(uint64_t key, const std::vector<int32_t>& tokens) const {
+  HeldPages held;
+  PrefixTree::Match match = Find(key, tokens, tokens.size(), &held.length);
+  for (int i = 0; i < held.length / page_size_; ++i) {
+    held.pages.push_back(tree_.page(match.nodes[i]));
+  }
+  if (held.length % page_size_ != 0) held.pages.push_back(tree_.page(match.partial));
+  int sinks = PagesOf(options_.sink);
+  if (FirstInWindow(held.length) <= sinks) return held;
+  held.num_slid = FirstInWindow(held.length);
+  // The same prompt again has its last token computed again, for which a page more may be in reach.
+  int first = FirstInWindow(held.length - 1);
+  while (held.num_slid > first && held.pages[held.num_slid - 1] != kNoPage) --held.num_slid;
+  for (int i = sinks; i < held.num_slid; ++i) held.pages[i] = kNoPage;
+  return held;
+}
+
+Status KVCache::AddFilled(SequenceId id, uint64_t key, int length, int num_slid) {
+  int sinks = PagesOf(options_.sink);
+  if (num_slid > 0 && (options_.window == 0 || num_slid > FirstInWindow(length))) {
+    return Corrupt("pages are missing that the window still reads");
+  }
+  int needed = PagesOf(length) - std::max(0, num_slid - sinks);
+  if (needed > num_available_pages()) return ShortOfPages(needed);
+  Add(id);
+  Sequence& sequence = Get(id);
+  sequence.key = key;
+  sequence.length = length;
+  sequence.num_slid = num_slid;
+  for (int i = 0; i < PagesOf(length); ++i) {
+    bool slid = i >= sinks && i < num_slid;
+    sequence.pages.push_back(slid ? kNoPage : TakePage());
+  }
+  return Status();
 }
 
 int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens) {
   Add(id);
   Sequence& sequence = Get(id);
   sequence.key = key;
-  PrefixTree::Match match = Find(key, tokens, &sequence.length);
+  size_t limit = tokens.empty() ? 0 : tokens.size() - 1;
+  PrefixTree::Match match = Find(key, tokens, limit, &sequence.length);
   int full = sequence.length / page_size_;
   for (int i = 0; i < full; ++i) {
     bool holds = InReach(i, sequence.length);

@@ -1,6 +1,7 @@
 #include "model/fake_model.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mlc {
 namespace {
@@ -26,6 +27,24 @@ Status FakeModel::CopyPages(const std::vector<int32_t>& source,
   for (size_t i = 0; i < source.size(); ++i) {
     std::copy_n(slots_.begin() + source[i] * info_.page_size, info_.page_size,
                 slots_.begin() + destination[i] * info_.page_size);
+  }
+  return Status();
+}
+
+Status FakeModel::ReadPages(const std::vector<int32_t>& pages, char* out) const {
+  size_t page_bytes = static_cast<size_t>(info_.page_bytes);
+  for (int32_t page : pages) {
+    std::memcpy(out, &slots_[static_cast<size_t>(page) * info_.page_size], page_bytes);
+    out += page_bytes;
+  }
+  return Status();
+}
+
+Status FakeModel::WritePages(const std::vector<int32_t>& pages, const char* data) {
+  size_t page_bytes = static_cast<size_t>(info_.page_bytes);
+  for (int32_t page : pages) {
+    std::memcpy(&slots_[static_cast<size_t>(page) * info_.page_size], data, page_bytes);
+    data += page_bytes;
   }
   return Status();
 }
@@ -85,6 +104,7 @@ ModelInfo FakeModel::SmallInfo() {
   ModelInfo info;
   info.model_type = "fake";
   info.quantization = "none";
+  info.weights_id = info.library_id = "fake";
   info.context_window_size = 64;
   info.prefill_chunk_size = 16;
   info.max_batch_size = 4;
@@ -98,6 +118,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   ModelInfo info;
   info.model_type = "fake";
   info.quantization = config.quantization;
+  info.weights_id = info.library_id = "fake";
   info.context_window_size = config.context_window_size;
   info.prefill_chunk_size = 2048;
   info.max_batch_size = 128;

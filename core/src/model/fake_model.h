@@ -1,6 +1,6 @@
 // A model without tensors: a script says which token follows a history. Its "keys and values" are
-// the token ids themselves, written to slots and read back through the block table, so that a
-// wrong page, slot or position changes the answer or fails.
+// the token ids themselves (page_bytes is four times page_size), written to slots and read back
+// through the block table, so that a wrong page, slot or position changes the answer or fails.
 //
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
 #ifndef MLC_MODEL_FAKE_MODEL_H_
@@ -26,6 +26,8 @@ class FakeModel : public Model {
   Status AllocatePages(int num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override;
+  Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
+  Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Result<float*> Forward(const Batch& batch) override;
 
   // The n-th call of Forward from now (0 is the next) fails with `status`.

@@ -14,6 +14,8 @@ namespace mlc {
 struct ModelInfo {
   std::string model_type;        // "llama"
   std::string quantization;      // "q4f32_1"
+  std::string weights_id;        // of what was loaded: which weights,
+  std::string library_id;        // and which library
   int context_window_size = 0;   // tokens
   int sliding_window_size = -1;  // tokens that a row looks back, itself included; -1: all
   int attention_sink_size = 0;   // first tokens that stay in reach of a sliding window
@@ -54,6 +56,10 @@ class Model {
   // Page source[i] is copied to page destination[i].
   virtual Status CopyPages(const std::vector<int32_t>& source,
                            const std::vector<int32_t>& destination) = 0;
+  // Copies pages, page_bytes each, one after another: what WritePages of the same model takes.
+  // kUnsupported on devices whose memory the host cannot reach.
+  virtual Status ReadPages(const std::vector<int32_t>& pages, char* out) const = 0;
+  virtual Status WritePages(const std::vector<int32_t>& pages, const char* data) = 0;
   // The logits of logit_rows: [m, vocab_size] float32, row-major, the model's until the next call.
   // nullptr when no row wants logits.
   virtual Result<float*> Forward(const Batch& batch) = 0;

@@ -51,6 +51,8 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
   }
+  open.metadata.info.library_id = open.library->id();
+  MLC_ASSIGN_OR_RETURN(open.metadata.info.weights_id, WeightsId(source));
   std::unique_ptr<TVMModel> model(
       new TVMModel(std::move(open.library), std::move(open.metadata), device));
   model->params_ = TensorList(*weights);
@@ -60,12 +62,12 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
 Status TVMModel::AllocatePages(int num_pages) {
   Shape shape = metadata_.page_shape;
   shape.insert(shape.begin(), num_pages);
-  std::vector<Tensor> layers;
+  layers_.clear();
   for (int layer = 0; layer < metadata_.num_layers; ++layer) {
     MLC_ASSIGN_OR_RETURN(Tensor pages, Tensor::Empty(shape, metadata_.page_dtype, device_));
-    layers.push_back(std::move(pages));
+    layers_.push_back(std::move(pages));
   }
-  pages_ = TensorList(layers);
+  pages_ = TensorList(layers_);
   return Status();
 }
 
@@ -81,6 +83,35 @@ Status TVMModel::CopyPages(const std::vector<int32_t>& source,
   MLC_ASSIGN_OR_RETURN(Tensor from, IntTensor(source));
   MLC_ASSIGN_OR_RETURN(Tensor to, IntTensor(destination));
   return library_->CallVoid("copy_kv_pages", {from, to, pages_});
+}
+
+template <typename Visit>
+Status TVMModel::ForEachPart(const std::vector<int32_t>& pages, Visit&& visit) const {
+  constexpr int kCpu = 1;
+  if (device_.type != kCpu) {
+    return Unsupported("the state of a conversation cannot be copied from or to " + device_.name());
+  }
+  size_t part_bytes = static_cast<size_t>(info().page_bytes) / layers_.size();
+  for (int32_t page : pages) {
+    for (const Tensor& layer : layers_) {
+      visit(static_cast<char*>(layer.data()) + static_cast<size_t>(page) * part_bytes, part_bytes);
+    }
+  }
+  return Status();
+}
+
+Status TVMModel::ReadPages(const std::vector<int32_t>& pages, char* out) const {
+  return ForEachPart(pages, [&out](const char* part, size_t bytes) {
+    std::memcpy(out, part, bytes);
+    out += bytes;
+  });
+}
+
+Status TVMModel::WritePages(const std::vector<int32_t>& pages, const char* data) {
+  return ForEachPart(pages, [&data](char* part, size_t bytes) {
+    std::memcpy(part, data, bytes);
+    data += bytes;
+  });
 }
 
 Result<std::vector<Argument>> TVMModel::BatchArguments(const Batch& batch) {

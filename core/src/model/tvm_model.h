@@ -29,20 +29,26 @@ class TVMModel : public Model {
   Status AllocatePages(int num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override;
+  Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
+  Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Result<float*> Forward(const Batch& batch) override;
 
  private:
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
       : library_(std::move(library)), metadata_(std::move(metadata)), device_(device) {}
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
+  // Calls `visit` with the host memory of each layer's part of each page.
+  template <typename Visit>
+  Status ForEachPart(const std::vector<int32_t>& pages, Visit&& visit) const;
   Result<std::vector<Argument>> BatchArguments(const Batch& batch);
 
   std::unique_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
   Device device_;
   TensorList params_;
-  TensorList pages_;  // one tensor a layer
-  Tensor logits_;     // of the last step
+  std::vector<Tensor> layers_;  // the pages of each layer
+  TensorList pages_;            // the same, as functions take them
+  Tensor logits_;               // of the last step
 };
 
 }  // namespace mlc

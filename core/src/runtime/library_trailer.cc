@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/hash.h"
+
 namespace mlc {
 namespace {
 
@@ -12,12 +14,6 @@ uint64_t ReadLittleEndian64(std::string_view bytes) {
   uint64_t value = 0;
   for (int i = 7; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
   return value;
-}
-
-uint64_t Fnv1a(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
 }
 
 }  // namespace
@@ -38,6 +34,10 @@ Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
         .WithParam("model_lib");
   }
   return Status();
+}
+
+std::string LibraryId(std::string_view file) {
+  return HexText(ReadLittleEndian64(file.substr(file.size() - 8)));
 }
 
 }  // namespace mlc

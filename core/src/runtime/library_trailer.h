@@ -15,6 +15,9 @@ namespace mlc {
 // not match it.
 Status CheckLibraryTrailer(std::string_view file, const std::string& path);
 
+// What tells a library whose trailer was checked from others: its hash as text.
+std::string LibraryId(std::string_view file);
+
 }  // namespace mlc
 
 #endif  // MLC_RUNTIME_LIBRARY_TRAILER_H_

@@ -73,6 +73,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   }));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
+  library->id_ = LibraryId(bytes);
   return library;
 }
 

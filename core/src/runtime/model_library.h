@@ -34,6 +34,8 @@ class ModelLibrary {
   ~ModelLibrary();
 
   const std::string& metadata_json() const { return metadata_json_; }
+  // Tells libraries apart: a hash of the file.
+  const std::string& id() const { return id_; }
   bool Has(const std::string& function) const;
 
   // Calls a function that returns a tensor. Errors of the function: kInternal with its message;
@@ -47,7 +49,7 @@ class ModelLibrary {
   explicit ModelLibrary(std::unique_ptr<Impl> impl);
   Status ReadMetadata();
   std::unique_ptr<Impl> impl_;
-  std::string metadata_json_;
+  std::string metadata_json_, id_;
 };
 
 // Threads that compiled functions use when called from the calling thread. Called once by each

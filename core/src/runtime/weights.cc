@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace mlc {
@@ -81,7 +82,12 @@ Status AsCorrupt(const Status& status, const std::string& path) {
       .WithParam(status.param());
 }
 
-Result<Records> ReadIndex(const ByteSource& source) {
+struct Index {
+  std::string path;
+  Bytes bytes;
+};
+
+Result<Index> OpenIndex(const ByteSource& source) {
   const char* name = source.Has("tensor-cache.json") ? "tensor-cache.json" : "ndarray-cache.json";
   if (!source.Has(name)) {
     return NotFound(source.Describe("tensor-cache.json") +
@@ -90,8 +96,13 @@ Result<Records> ReadIndex(const ByteSource& source) {
         .WithReason("file_not_found");
   }
   MLC_ASSIGN_OR_RETURN(Bytes bytes, source.Open(name));
-  Result<Records> records = ParseIndex(bytes.text());
-  if (!records.ok()) return AsCorrupt(records.status(), source.Describe(name));
+  return Index{source.Describe(name), std::move(bytes)};
+}
+
+Result<Records> ReadIndex(const ByteSource& source) {
+  MLC_ASSIGN_OR_RETURN(Index index, OpenIndex(source));
+  Result<Records> records = ParseIndex(index.bytes.text());
+  if (!records.ok()) return AsCorrupt(records.status(), index.path);
   return records;
 }
 
@@ -163,6 +174,11 @@ Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
 }
 
 }  // namespace
+
+Result<std::string> WeightsId(const ByteSource& source) {
+  MLC_ASSIGN_OR_RETURN(Index index, OpenIndex(source));
+  return HexText(Fnv1a(index.bytes.text()));
+}
 
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,

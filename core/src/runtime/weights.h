@@ -12,6 +12,9 @@
 
 namespace mlc {
 
+// Tells weights apart: a hash of their index, which holds the shards' own hashes.
+Result<std::string> WeightsId(const ByteSource& source);
+
 // What a model library asks for.
 struct ParamSpec {
   std::string name;

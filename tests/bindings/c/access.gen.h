@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -207,6 +207,17 @@ void VisitMembers(const DetokenizeRequest& object, Visit&& visit) {
   visit("skip_special_tokens", object.skip_special_tokens);
 }
 template <typename Visit>
+void VisitMembers(const KVSaveRequest& object, Visit&& visit) {
+  visit("path", object.path);
+  visit("messages", object.messages);
+  visit("chat_template_kwargs", object.chat_template_kwargs);
+  visit("prompt_tokens", object.prompt_tokens);
+}
+template <typename Visit>
+void VisitMembers(const KVLoadRequest& object, Visit&& visit) {
+  visit("path", object.path);
+}
+template <typename Visit>
 void VisitMembers(const ModelLoadRequest& object, Visit&& visit) {
   visit("model", object.model);
   visit("model_lib", object.model_lib);
@@ -394,6 +405,15 @@ void VisitMembers(const RenderResponse& object, Visit&& visit) {
   visit("prompt", object.prompt);
 }
 template <typename Visit>
+void VisitMembers(const KVSaveResponse& object, Visit&& visit) {
+  visit("tokens", object.tokens);
+  visit("bytes", object.bytes);
+}
+template <typename Visit>
+void VisitMembers(const KVLoadResponse& object, Visit&& visit) {
+  visit("tokens", object.tokens);
+}
+template <typename Visit>
 void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("id", object.id);
   visit("object", object.kObject);
@@ -560,6 +580,8 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "EmbeddingRequest") return act(EmbeddingRequest()), true;
   if (name == "TokenizeRequest") return act(TokenizeRequest()), true;
   if (name == "DetokenizeRequest") return act(DetokenizeRequest()), true;
+  if (name == "KVSaveRequest") return act(KVSaveRequest()), true;
+  if (name == "KVLoadRequest") return act(KVLoadRequest()), true;
   if (name == "ModelLoadRequest") return act(ModelLoadRequest()), true;
   if (name == "EngineConfig") return act(EngineConfig()), true;
   if (name == "ChatCompletionResponseMessage") return act(ChatCompletionResponseMessage()), true;
@@ -585,6 +607,8 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "TokenizeResponse") return act(TokenizeResponse()), true;
   if (name == "DetokenizeResponse") return act(DetokenizeResponse()), true;
   if (name == "RenderResponse") return act(RenderResponse()), true;
+  if (name == "KVSaveResponse") return act(KVSaveResponse()), true;
+  if (name == "KVLoadResponse") return act(KVLoadResponse()), true;
   if (name == "ModelObject") return act(ModelObject()), true;
   if (name == "ModelList") return act(ModelList()), true;
   if (name == "DeviceProbe") return act(DeviceProbe()), true;

@@ -90,5 +90,19 @@ TEST(MappedFile, AnEmptyFileHasNoBytes) {
   EXPECT_EQ((*MappedFile::Open(folder.Write("empty", "")))->size(), 0);
 }
 
+TEST(ReplaceFile, WritesTheWholeOrNothing) {
+  TempFolder folder;
+  std::string path = folder.Path("file");
+  ASSERT_TRUE(ReplaceFile(path, {"one", "", "two"}).ok());
+  EXPECT_EQ(*ReadFile(path), "onetwo");
+  ASSERT_TRUE(ReplaceFile(path, {"three"}).ok());
+  EXPECT_EQ(*ReadFile(path), "three");
+  Status status = ReplaceFile(folder.Path("absent/file"), {"x"});
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.param(), "path");
+  EXPECT_FALSE(ReplaceFile(folder.path(), {"x"}).ok());  // a folder
+  EXPECT_EQ(*ReadFile(path), "three");
+}
+
 }  // namespace
 }  // namespace mlc

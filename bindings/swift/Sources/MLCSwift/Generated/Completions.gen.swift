@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -306,5 +306,13 @@ extension MLCEngine {
     /// `render`: one answer, all at once; a failure throws an ``MLCError``.
     public func render(_ request: ChatCompletionRequest) async throws -> RenderResponse {
         try await self.channel.result("render", request)
+    }
+    /// `kvSave`: one answer, all at once; a failure throws an ``MLCError``.
+    public func kvSave(_ request: KVSaveRequest) async throws -> KVSaveResponse {
+        try await self.channel.result("kv.save", request)
+    }
+    /// `kvLoad`: one answer, all at once; a failure throws an ``MLCError``.
+    public func kvLoad(_ request: KVLoadRequest) async throws -> KVLoadResponse {
+        try await self.channel.result("kv.load", request)
     }
 }

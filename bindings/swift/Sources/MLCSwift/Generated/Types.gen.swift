@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "40ab23a1e322d85a"
+let schemaHash = "faef30c84591285d"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1771,6 +1771,71 @@ public struct DetokenizeRequest: WireObject {
     }
 }
 
+/// A conversation whose state is to be saved: `messages` or `prompt_tokens`.
+public struct KVSaveRequest: WireObject {
+    /// The file to write, on the engine's machine; an older one is replaced. Length: at least 1.
+    public var path: String
+    /// The conversation, as a request would send it. Absent: `prompt_tokens` is given. Items: at
+    /// least 1.
+    public var messages: [ChatCompletionMessage]?
+    /// Further variables for the model's chat template, as the request would send them.
+    public var chat_template_kwargs: JSONObject?
+    /// The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+    public var prompt_tokens: [Int]?
+
+    public init(
+        path: String,
+        messages: [ChatCompletionMessage]? = nil,
+        chat_template_kwargs: JSONObject? = nil,
+        prompt_tokens: [Int]? = nil
+    ) {
+        self.path = path
+        self.messages = messages
+        self.chat_template_kwargs = chat_template_kwargs
+        self.prompt_tokens = prompt_tokens
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.path = try reader.required("path")
+        self.messages = try reader.optional("messages")
+        self.chat_template_kwargs = try reader.optional("chat_template_kwargs")
+        self.prompt_tokens = try reader.optional("prompt_tokens")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("path", self.path)
+        writer.optional("messages", self.messages)
+        writer.optional("chat_template_kwargs", self.chat_template_kwargs)
+        writer.optional("prompt_tokens", self.prompt_tokens)
+        return writer.jsonValue
+    }
+}
+
+/// A saved state that requests are to find.
+public struct KVLoadRequest: WireObject {
+    /// The file to read, on the engine's machine. Length: at least 1.
+    public var path: String
+
+    public init(
+        path: String
+    ) {
+        self.path = path
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.path = try reader.required("path")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("path", self.path)
+        return writer.jsonValue
+    }
+}
+
 /// Which model an engine loads.
 public struct ModelLoadRequest: WireObject {
     /// The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
@@ -3152,6 +3217,59 @@ public struct RenderResponse: WireObject {
     public var jsonValue: JSONValue {
         var writer = WireWriter()
         writer.required("prompt", self.prompt)
+        return writer.jsonValue
+    }
+}
+
+/// What was saved.
+public struct KVSaveResponse: WireObject {
+    /// How many tokens the state is of. Range: at least 0. Unit: tokens.
+    public var tokens: Int
+    /// The file's size. Range: at least 0. Unit: bytes.
+    public var bytes: Int
+
+    public init(
+        tokens: Int,
+        bytes: Int
+    ) {
+        self.tokens = tokens
+        self.bytes = bytes
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.tokens = try reader.required("tokens")
+        self.bytes = try reader.required("bytes")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("tokens", self.tokens)
+        writer.required("bytes", self.bytes)
+        return writer.jsonValue
+    }
+}
+
+/// What was loaded.
+public struct KVLoadResponse: WireObject {
+    /// How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
+    /// tokens.
+    public var tokens: Int
+
+    public init(
+        tokens: Int
+    ) {
+        self.tokens = tokens
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.tokens = try reader.required("tokens")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("tokens", self.tokens)
         return writer.jsonValue
     }
 }

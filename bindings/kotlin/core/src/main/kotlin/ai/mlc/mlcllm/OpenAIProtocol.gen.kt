@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "40ab23a1e322d85a"
+internal const val SCHEMA_HASH = "faef30c84591285d"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -1433,6 +1433,37 @@ object OpenAIProtocol {
         val skip_special_tokens: Boolean = true,
     )
 
+    /** A conversation whose state is to be saved: `messages` or `prompt_tokens`. */
+    @Serializable
+    @JsonIgnoreUnknownKeys
+    data class KVSaveRequest @JvmOverloads constructor(
+        /**
+         * The file to write, on the engine's machine; an older one is replaced. Length: at
+         * least 1.
+         */
+        val path: String,
+        /**
+         * The conversation, as a request would send it. Absent: `prompt_tokens` is given.
+         * Items: at least 1.
+         */
+        val messages: List<ChatCompletionMessage>? = null,
+        /** Further variables for the model's chat template, as the request would send them. */
+        val chat_template_kwargs: JsonObject? = null,
+        /**
+         * The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at
+         * least 1.
+         */
+        val prompt_tokens: List<Long>? = null,
+    )
+
+    /** A saved state that requests are to find. */
+    @Serializable
+    @JsonIgnoreUnknownKeys
+    data class KVLoadRequest(
+        /** The file to read, on the engine's machine. Length: at least 1. */
+        val path: String,
+    )
+
     /** Which model an engine loads. */
     @Serializable
     @JsonIgnoreUnknownKeys
@@ -2132,6 +2163,27 @@ object OpenAIProtocol {
         val prompt: String,
     )
 
+    /** What was saved. */
+    @Serializable
+    @JsonIgnoreUnknownKeys
+    data class KVSaveResponse(
+        /** How many tokens the state is of. Range: at least 0. Unit: tokens. */
+        val tokens: Long,
+        /** The file's size. Range: at least 0. Unit: bytes. */
+        val bytes: Long,
+    )
+
+    /** What was loaded. */
+    @Serializable
+    @JsonIgnoreUnknownKeys
+    data class KVLoadResponse(
+        /**
+         * How many tokens a request that begins like the saved one finds. Range: at least 0.
+         * Unit: tokens.
+         */
+        val tokens: Long,
+    )
+
     /** A model that can answer. */
     @Serializable
     @JsonIgnoreUnknownKeys
@@ -2401,6 +2453,8 @@ typealias EmbeddingEncoding = OpenAIProtocol.EmbeddingEncoding
 typealias EmbeddingRequest = OpenAIProtocol.EmbeddingRequest
 typealias TokenizeRequest = OpenAIProtocol.TokenizeRequest
 typealias DetokenizeRequest = OpenAIProtocol.DetokenizeRequest
+typealias KVSaveRequest = OpenAIProtocol.KVSaveRequest
+typealias KVLoadRequest = OpenAIProtocol.KVLoadRequest
 typealias ModelLoadRequest = OpenAIProtocol.ModelLoadRequest
 typealias EngineMode = OpenAIProtocol.EngineMode
 typealias PrefillMode = OpenAIProtocol.PrefillMode
@@ -2436,6 +2490,8 @@ typealias EmbeddingResponse = OpenAIProtocol.EmbeddingResponse
 typealias TokenizeResponse = OpenAIProtocol.TokenizeResponse
 typealias DetokenizeResponse = OpenAIProtocol.DetokenizeResponse
 typealias RenderResponse = OpenAIProtocol.RenderResponse
+typealias KVSaveResponse = OpenAIProtocol.KVSaveResponse
+typealias KVLoadResponse = OpenAIProtocol.KVLoadResponse
 typealias ModelObject = OpenAIProtocol.ModelObject
 typealias ModelList = OpenAIProtocol.ModelList
 typealias DeviceProbe = OpenAIProtocol.DeviceProbe

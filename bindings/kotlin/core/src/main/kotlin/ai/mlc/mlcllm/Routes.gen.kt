@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 40ab23a1e322d85a
+// Schema hash: faef30c84591285d
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -1085,4 +1085,12 @@ abstract class Calls internal constructor() {
     /** The route "render". */
     suspend fun render(request: ChatCompletionRequest): RenderResponse =
         call("render", request, ChatCompletionRequest.serializer(), RenderResponse.serializer())
+
+    /** The route "kv.save". */
+    suspend fun kvSave(request: KVSaveRequest): KVSaveResponse =
+        call("kv.save", request, KVSaveRequest.serializer(), KVSaveResponse.serializer())
+
+    /** The route "kv.load". */
+    suspend fun kvLoad(request: KVLoadRequest): KVLoadResponse =
+        call("kv.load", request, KVLoadRequest.serializer(), KVLoadResponse.serializer())
 }

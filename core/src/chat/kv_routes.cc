@@ -1,0 +1,97 @@
+#include "chat/kv_routes.h"
+
+#include "chat/error_json.h"
+#include "chat/request_builder.h"
+#include "engine/kv_state.h"
+
+namespace mlc {
+namespace {
+
+Status CheckPrefixCache(const protocol::EngineConfig& config) {
+  if (config.prefix_cache_mode != protocol::PrefixCacheMode::kDisable) return Status();
+  return InvalidArgument(
+             "the state of a conversation is kept in the prefix cache, which is off; leave "
+             "'prefix_cache_mode' out of the engine's config, or set it to 'radix'")
+      .WithParam("prefix_cache_mode");
+}
+
+Status CheckPath(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return Status();
+  return InvalidArgument("'path' holds a zero byte").WithParam("path");
+}
+
+Result<std::vector<int32_t>> TokensOf(const std::vector<int64_t>& tokens, int vocab_size) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= vocab_size) {
+      return InvalidArgument("token id " + std::to_string(tokens[i]) +
+                             " is not in the model's vocabulary of " + std::to_string(vocab_size))
+          .WithParam("prompt_tokens[" + std::to_string(i) + "]");
+    }
+    out.push_back(static_cast<int32_t>(tokens[i]));
+  }
+  return out;
+}
+
+// What computes the conversation: its prompt, and one token that nobody reads.
+Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveRequest& save) {
+  if (save.messages.has_value() == save.prompt_tokens.has_value()) {
+    return InvalidArgument("either 'messages' or 'prompt_tokens' must be given")
+        .WithParam("messages");
+  }
+  protocol::ChatCompletionRequest chat;
+  chat.max_tokens = 1;
+  chat.temperature = 0.0;
+  chat.seed = 0;
+  if (save.messages) {
+    chat.messages = *save.messages;
+    chat.chat_template_kwargs = save.chat_template_kwargs;
+    return BuildRequest(bundle, chat);
+  }
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
+                       TokensOf(*save.prompt_tokens, bundle.config.vocab_size));
+  return BuildGeneration(bundle, chat, std::move(tokens));
+}
+
+template <typename Response>
+void Answer(const ChatCallback& callback, const Response& response) {
+  callback(ChatEventKind::kResult, response.ToJson().Dump());
+}
+
+void Fail(const ChatCallback& callback, const Status& status) {
+  callback(ChatEventKind::kError, ErrorJson(status).Dump());
+}
+
+}  // namespace
+
+Status KVRoutes::Save(RequestId id, const Json& json, ChatCallback callback) const {
+  MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
+  MLC_ASSIGN_OR_RETURN(auto save, protocol::KVSaveRequest::Parse(json));
+  MLC_RETURN_IF_ERROR(CheckPath(save.path));
+  MLC_ASSIGN_OR_RETURN(Request request, BuildPrompt(bundle, save));
+  MLC_RETURN_IF_ERROR(thread->Check(request));
+  request.id = id;
+  auto done = [callback = std::move(callback)](const Result<SavedKV>& saved) {
+    if (!saved.ok()) return Fail(callback, saved.status());
+    protocol::KVSaveResponse response;
+    response.tokens = saved->num_tokens;
+    response.bytes = saved->num_bytes;
+    Answer(callback, response);
+  };
+  SaveKVState(thread, std::move(request), std::move(save.path), std::move(done));
+  return Status();
+}
+
+Status KVRoutes::Load(const Json& json, ChatCallback callback) const {
+  MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
+  MLC_ASSIGN_OR_RETURN(auto load, protocol::KVLoadRequest::Parse(json));
+  MLC_RETURN_IF_ERROR(CheckPath(load.path));
+  return LoadKVState(thread, load.path, [callback = std::move(callback)](const Result<int>& held) {
+    if (!held.ok()) return Fail(callback, held.status());
+    protocol::KVLoadResponse response;
+    response.tokens = *held;
+    Answer(callback, response);
+  });
+}
+
+}  // namespace mlc

@@ -1,0 +1,137 @@
+#include "kv/kv_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "base/json.h"
+
+namespace mlc {
+namespace {
+
+constexpr std::string_view kMagic = "MLCKV001";
+constexpr size_t kKindBytes = 5;  // of the magic; its version follows
+constexpr size_t kFixedBytes = 24, kHashBytes = 8;
+constexpr size_t kMaxTextBytes = 1 << 16;
+constexpr size_t kMaxTokens = 1 << 24;  // as far as positions reach
+
+void AppendNumber(uint64_t value, std::string* out) {
+  for (int i = 0; i < 8; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+uint64_t NumberAt(std::string_view bytes, size_t at) {
+  uint64_t value = 0;
+  for (size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+Status Damaged(const char* how) {
+  return Corrupt(std::string("the file of a saved conversation is damaged: ") + how +
+                 "; save the conversation again");
+}
+
+Json TextOf(const KVFileHead& head) {
+  Json text;
+  text.Set("weights_id", head.weights_id)
+      .Set("library_id", head.library_id)
+      .Set("adapter", static_cast<int64_t>(head.adapter))
+      .Set("page_size", head.page_size)
+      .Set("page_bytes", head.page_bytes)
+      .Set("window", head.window)
+      .Set("sink", head.sink)
+      .Set("num_slid", head.num_slid);
+  return text;
+}
+
+Result<int> GetCount(const Json& text, const char* key, int64_t min) {
+  MLC_ASSIGN_OR_RETURN(int64_t value, GetInt(text, key));
+  if (value < min || value > static_cast<int64_t>(kMaxTokens)) {
+    return InvalidArgument(std::string(key) + " is out of bounds");
+  }
+  return static_cast<int>(value);
+}
+
+Result<KVFileHead> ParseText(std::string_view bytes) {
+  KVFileHead head;
+  MLC_ASSIGN_OR_RETURN(Json text, Json::Parse(bytes));
+  MLC_ASSIGN_OR_RETURN(head.weights_id, GetString(text, "weights_id"));
+  MLC_ASSIGN_OR_RETURN(head.library_id, GetString(text, "library_id"));
+  MLC_ASSIGN_OR_RETURN(int64_t adapter, GetInt(text, "adapter"));
+  head.adapter = static_cast<uint64_t>(adapter);
+  MLC_ASSIGN_OR_RETURN(head.page_size, GetCount(text, "page_size", 1));
+  MLC_ASSIGN_OR_RETURN(head.page_bytes, GetInt(text, "page_bytes"));
+  if (head.page_bytes < 1) return InvalidArgument("page_bytes is out of bounds");
+  MLC_ASSIGN_OR_RETURN(head.window, GetCount(text, "window", 0));
+  MLC_ASSIGN_OR_RETURN(head.sink, GetCount(text, "sink", 0));
+  MLC_ASSIGN_OR_RETURN(head.num_slid, GetCount(text, "num_slid", 0));
+  return head;
+}
+
+// The head, and in `end` where it ends. Nothing of it is believed before its hash fits.
+Result<KVFileHead> DecodeHead(std::string_view bytes, size_t* end) {
+  if (bytes.size() < kFixedBytes) return Damaged("it was cut off");
+  if (bytes.substr(0, kKindBytes) != kMagic.substr(0, kKindBytes)) {
+    return Corrupt("is no file of a saved conversation");
+  }
+  if (bytes.substr(0, kMagic.size()) != kMagic) {
+    return Unsupported(
+        "was saved by another version of the engine, or is damaged; save the conversation again");
+  }
+  uint64_t text_bytes = NumberAt(bytes, 8), num_tokens = NumberAt(bytes, 16);
+  if (text_bytes > kMaxTextBytes || num_tokens < 1 || num_tokens > kMaxTokens) {
+    return Damaged("its head is out of bounds");
+  }
+  size_t tokens_at = kFixedBytes + text_bytes, hash_at = tokens_at + 4 * num_tokens;
+  *end = hash_at + kHashBytes;
+  if (bytes.size() < *end) return Damaged("it was cut off");
+  if (NumberAt(bytes, hash_at) != HashWords(bytes.substr(0, hash_at))) {
+    return Damaged("its head does not match its hash");
+  }
+  Result<KVFileHead> head = ParseText(bytes.substr(kFixedBytes, text_bytes));
+  if (!head.ok()) return Damaged(head.status().message().c_str());
+  head->tokens.resize(num_tokens);
+  std::memcpy(head->tokens.data(), bytes.data() + tokens_at, 4 * num_tokens);
+  return head;
+}
+
+}  // namespace
+
+int64_t KVFileHead::num_pages() const {
+  auto pages_of = [this](int64_t num_tokens) { return (num_tokens + page_size - 1) / page_size; };
+  int64_t all = pages_of(static_cast<int64_t>(tokens.size()));
+  return all - std::min(all, std::max<int64_t>(0, num_slid - pages_of(sink)));
+}
+
+std::string EncodeKVHead(const KVFileHead& head) {
+  std::string text = TextOf(head).Dump(), out(kMagic);
+  AppendNumber(text.size(), &out);
+  AppendNumber(head.tokens.size(), &out);
+  out += text;
+  out.append(reinterpret_cast<const char*>(head.tokens.data()), 4 * head.tokens.size());
+  AppendNumber(HashWords(out), &out);
+  return out;
+}
+
+std::string EncodeKVTail(std::string_view pages) {
+  std::string out;
+  AppendNumber(HashWords(pages), &out);
+  return out;
+}
+
+Result<KVFile> DecodeKVFile(std::string_view bytes) {
+  KVFile file;
+  size_t begin = 0;
+  MLC_ASSIGN_OR_RETURN(file.head, DecodeHead(bytes, &begin));
+  if (bytes.size() - begin < kHashBytes) return Damaged("it was cut off");
+  file.pages = bytes.substr(begin, bytes.size() - begin - kHashBytes);
+  int64_t size = static_cast<int64_t>(file.pages.size());
+  if (size % file.head.page_bytes != 0 || size / file.head.page_bytes != file.head.num_pages()) {
+    return Damaged("it is not as long as its head says");
+  }
+  if (NumberAt(bytes, bytes.size() - kHashBytes) != HashWords(file.pages)) {
+    return Damaged("its pages do not match their hash");
+  }
+  return file;
+}
+
+}  // namespace mlc

@@ -1,0 +1,279 @@
+// The state of a conversation goes from one engine to another.
+#include "engine/kv_state.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+
+#include "base/file.h"
+#include "engine/engine_driver.h"
+#include "support/temp_folder.h"
+
+namespace mlc {
+namespace {
+
+using testing::Bytes;
+using testing::Driver;
+using testing::kByteVocab;
+using testing::Outcome;
+using testing::TempFolder;
+using testing::TestInfo;
+
+constexpr auto kPatience = std::chrono::seconds(60);  // only ever waited for by a bug
+
+EngineOptions Options() {
+  EngineOptions options;
+  options.max_total_tokens = 160;
+  return options;
+}
+
+// An engine on threads that answers by a hash of the whole history.
+class Host {
+ public:
+  explicit Host(const ModelInfo& info = TestInfo(), const EngineOptions& options = Options()) {
+    auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
+    auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
+    MLC_ICHECK(engine.ok());
+    thread = std::make_unique<EngineThread>(std::move(engine).value(), nullptr);
+  }
+
+  Request Ask(std::vector<int32_t> prompt, int max_tokens) {
+    Request request;
+    request.id = next_id_++;
+    request.prompt_tokens = std::move(prompt);
+    request.max_tokens = max_tokens;
+    request.sampling.temperature = 0;
+    request.ignore_eos = true;
+    return request;
+  }
+  Outcome Answer(std::vector<int32_t> prompt, int max_tokens) {
+    auto outcome = std::make_shared<Outcome>();
+    std::promise<void> ended;
+    thread->Submit(Ask(std::move(prompt), max_tokens), [&, outcome](const RequestEvent& event) {
+      outcome->Add(event);
+      if (event.finished) ended.set_value();
+    });
+    EXPECT_EQ(ended.get_future().wait_for(kPatience), std::future_status::ready);
+    return *outcome;
+  }
+  Result<SavedKV> Save(std::vector<int32_t> prompt, const std::string& path) {
+    std::promise<Result<SavedKV>> saved;
+    SaveKVState(thread.get(), Ask(std::move(prompt), 1), path, [&saved](const auto& result) {
+      EXPECT_TRUE(EngineThread::InCallback());
+      saved.set_value(result);
+    });
+    return saved.get_future().get();
+  }
+  Result<int> Load(const std::string& path) {
+    std::promise<Result<int>> loaded;
+    Status status = LoadKVState(thread.get(), path,
+                                [&loaded](const auto& result) { loaded.set_value(result); });
+    if (!status.ok()) return status;
+    return loaded.get_future().get();
+  }
+
+  std::unique_ptr<EngineThread> thread;
+
+ private:
+  RequestId next_id_ = 1;
+};
+
+std::vector<int32_t> Join(std::vector<int32_t> a, const std::vector<int32_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+ModelInfo SlidingInfo() {
+  ModelInfo info = TestInfo();
+  info.sliding_window_size = 14;
+  info.attention_sink_size = 3;
+  return info;
+}
+
+const std::vector<int32_t> kPrompt = Bytes("the quick brown fox jumps");  // 25: a part of a page
+
+TEST(KVState, ANewEngineGoesOnWhereTheOldOneStopped) {
+  TempFolder folder;
+  Host first, second;
+  std::vector<int32_t> answer = first.Answer(kPrompt, 6).choices[0].tokens;
+  std::vector<int32_t> chat = Join(kPrompt, answer);
+  chat.pop_back();  // the last token was never computed
+  int64_t computed = first.thread->metrics().prefill_tokens;
+  Result<SavedKV> saved = first.Save(chat, folder.Path("chat.kv"));
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  EXPECT_EQ(saved->num_tokens, static_cast<int>(chat.size()));
+  EXPECT_EQ(saved->num_bytes,
+            static_cast<int64_t>(std::filesystem::file_size(folder.Path("chat.kv"))));
+  EXPECT_EQ(first.thread->metrics().prefill_tokens, computed) << "the cache held it all";
+
+  Result<int> loaded = second.Load(folder.Path("chat.kv"));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(*loaded, static_cast<int>(chat.size()));
+  std::vector<int32_t> turn = Join(chat, Bytes("?!"));
+  Outcome warm = second.Answer(turn, 8), cold = Host().Answer(turn, 8);
+  EXPECT_EQ(warm.choices, cold.choices);
+  EXPECT_EQ(warm.usage.cached_tokens, static_cast<int>(chat.size()));
+  EXPECT_EQ(cold.usage.cached_tokens, 0);
+}
+
+TEST(KVState, WhatIsNotHeldIsComputedFirst) {
+  TempFolder folder;
+  Host first, second;
+  Result<SavedKV> saved = first.Save(kPrompt, folder.Path("chat.kv"));
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  EXPECT_EQ(saved->num_tokens, 25);
+  ASSERT_TRUE(second.Load(folder.Path("chat.kv")).ok());
+  ASSERT_TRUE(second.Load(folder.Path("chat.kv")).ok()) << "again";
+  Outcome warm = second.Answer(kPrompt, 8);
+  EXPECT_EQ(warm.choices, Host().Answer(kPrompt, 8).choices);
+  EXPECT_EQ(warm.usage.cached_tokens, 24) << "all but the last, whose logits are wanted";
+}
+
+TEST(KVState, ASlidConversationIsSavedWithItsHoles) {
+  TempFolder folder;
+  for (int length = 10; length < 60; ++length) {  // wherever the window's edge lies in a page
+    Host first(SlidingInfo()), second(SlidingInfo());
+    std::vector<int32_t> prompt;
+    for (int i = 0; i < length; ++i) prompt.push_back(i * 7 % 200);
+    ASSERT_TRUE(first.Save(prompt, folder.Path("chat.kv")).ok());
+    Result<int> loaded = second.Load(folder.Path("chat.kv"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(*loaded, length);
+    Outcome warm = second.Answer(prompt, 5);
+    EXPECT_EQ(warm.choices, Host(SlidingInfo()).Answer(prompt, 5).choices) << length;
+    EXPECT_EQ(warm.usage.cached_tokens, length - 1);
+  }
+}
+
+TEST(KVState, RunningRequestsGoOn) {
+  TempFolder folder;
+  Host host, quiet;
+  std::vector<int32_t> other = Bytes("what others ask");
+  std::promise<void> ended;
+  Outcome outcome;
+  host.thread->Submit(host.Ask(other, 40), [&](const RequestEvent& event) {
+    outcome.Add(event);
+    if (event.finished) ended.set_value();
+  });
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(host.Save(kPrompt, folder.Path("chat.kv")).ok());
+    Result<int> loaded = host.Load(folder.Path("chat.kv"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  }
+  ended.get_future().wait();
+  EXPECT_EQ(outcome.choices, quiet.Answer(other, 40).choices);
+}
+
+TEST(KVState, OtherWeightsLibrariesAndShapesAreRefused) {
+  TempFolder folder;
+  ASSERT_TRUE(Host().Save(kPrompt, folder.Path("chat.kv")).ok());
+  auto load_with = [&](const ModelInfo& info) {
+    return Host(info).Load(folder.Path("chat.kv")).status();
+  };
+  ModelInfo weights = TestInfo(), library = TestInfo();
+  weights.weights_id = "other";
+  library.library_id = "other";
+  EXPECT_EQ(load_with(weights).code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(load_with(weights).message().find("weights"), std::string::npos);
+  EXPECT_EQ(load_with(library).code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(load_with(library).message().find("library"), std::string::npos);
+  EXPECT_EQ(load_with(SlidingInfo()).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(Host().Load(folder.Path("absent.kv")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Host().Load(folder.path()).status().code(), StatusCode::kNotFound);
+}
+
+TEST(KVState, APoolThatIsTooSmallRefuses) {
+  TempFolder folder;
+  Host big;
+  std::vector<int32_t> prompt(60, 65);
+  ASSERT_TRUE(big.Save(prompt, folder.Path("chat.kv")).ok());
+  EngineOptions options = Options();
+  options.max_total_tokens = 32;
+  Host small(TestInfo(), options);
+  Result<int> loaded = small.Load(folder.Path("chat.kv"));
+  EXPECT_EQ(loaded.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(small.thread->metrics().num_free_pages, 8);
+  EXPECT_TRUE(small.Answer(kPrompt, 3).status.ok());
+}
+
+TEST(KVState, DamageIsRefusedAndTheEngineGoesOn) {
+  TempFolder folder;
+  Host host;
+  ASSERT_TRUE(host.Save(kPrompt, folder.Path("chat.kv")).ok());
+  const std::string bytes = *ReadFile(folder.Path("chat.kv"));
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    for (const std::string& damaged : {flipped, bytes.substr(0, at)}) {
+      ASSERT_FALSE(host.Load(folder.Write("bad.kv", damaged)).ok()) << at;
+    }
+  }
+  EXPECT_EQ(host.Answer(kPrompt, 5).choices, Host().Answer(kPrompt, 5).choices);
+}
+
+// Heads whose hashes fit and that name this very model.
+TEST(KVState, ForgedHeadsDoNoHarm) {
+  TempFolder folder;
+  for (ModelInfo info : {TestInfo(), SlidingInfo()}) {
+    Host host(info);
+    ASSERT_TRUE(host.Save(std::vector<int32_t>(40, 65), folder.Path("chat.kv")).ok());
+    const std::string bytes = *ReadFile(folder.Path("chat.kv"));
+    const KVFile saved = *DecodeKVFile(bytes);
+    auto load = [&](const KVFileHead& head) {
+      int64_t size = head.num_pages() * head.page_bytes;
+      std::string pages(size > 0 && size < (1 << 20) ? static_cast<size_t>(size) : 0, '\1');
+      std::string forged = EncodeKVHead(head) + pages + EncodeKVTail(pages);
+      return host.Load(folder.Write("forged.kv", forged)).status().code();
+    };
+    for (int num_slid : {1, 5, 6, 7, 9, 10, 11, 1 << 24}) {
+      KVFileHead head = saved.head;
+      head.num_slid = num_slid;
+      StatusCode code = load(head);
+      bool may_be = num_slid <= 6 && info.sliding_window_size > 0;
+      EXPECT_EQ(code, may_be ? StatusCode::kOk : StatusCode::kCorrupt) << num_slid;
+    }
+    for (int32_t token : {-1, kByteVocab, INT32_MAX, INT32_MIN}) {
+      KVFileHead head = saved.head;
+      head.tokens[20] = token;
+      EXPECT_EQ(load(head), StatusCode::kCorrupt);
+    }
+    for (int page_size : {1, 3, 5, 1 << 24}) {
+      KVFileHead head = saved.head;
+      head.page_size = page_size;
+      EXPECT_EQ(load(head), StatusCode::kCorrupt);
+    }
+  }
+}
+
+TEST(KVState, APathThatCannotBeWrittenSaysSo) {
+  TempFolder folder;
+  Host host;
+  Result<SavedKV> saved = host.Save(kPrompt, folder.Path("no/such/folder.kv"));
+  EXPECT_EQ(saved.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(saved.status().param(), "path");
+  std::filesystem::create_directory(folder.Path("folder"));
+  EXPECT_FALSE(host.Save(kPrompt, folder.Path("folder")).ok());
+  int num_files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    num_files += entry.is_regular_file();
+  }
+  EXPECT_EQ(num_files, 0) << "something was left behind";
+}
+
+TEST(KVState, AnEngineThatEndsAnswersItsSaves) {
+  TempFolder folder;
+  std::atomic<int> num_answers{0};
+  for (int round = 0; round < 20; ++round) {
+    Host host;
+    for (int i = 0; i < 3; ++i) {
+      SaveKVState(host.thread.get(), host.Ask(kPrompt, 1), folder.Path("chat.kv"),
+                  [&num_answers](const Result<SavedKV>&) { ++num_answers; });
+    }
+    host.thread.reset();
+    EXPECT_EQ(num_answers, 3 * (round + 1));
+  }
+}
+
+}  // namespace
+}  // namespace mlc
