@@ -24,7 +24,7 @@ class KVSaveRequest(Model):
         None, "Further variables for the model's chat template, as the request would send them."
     )
     prompt_tokens: Annotated[list[TokenId], Field(min_length=1)] | None = field(
-        None, "The prompt's token ids. Absent: `messages` is given."
+        None, "The prompt's token ids. Absent: `messages` is given.", unit="tokens"
     )
 
 
