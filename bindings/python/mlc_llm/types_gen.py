@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: faef30c84591285d
+# Schema hash: f65d3a512ce714ca
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -108,7 +108,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "faef30c84591285d"
+SCHEMA_HASH = "f65d3a512ce714ca"
 
 
 class _Model(BaseModel):
@@ -779,7 +779,9 @@ class KVSaveRequestParam(TypedDict, total=False):
     """Further variables for the model's chat template, as the request would send them."""
 
     prompt_tokens: Sequence[int] | None
-    """The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1."""
+    """The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+    Unit: tokens.
+    """
 
 
 class KVLoadRequestParam(TypedDict, total=False):

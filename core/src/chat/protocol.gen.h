@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: faef30c84591285d
+// Schema hash: f65d3a512ce714ca
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "faef30c84591285d";
+inline constexpr char kSchemaHash[] = "f65d3a512ce714ca";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -669,6 +669,7 @@ struct KVSaveRequest {
   // Further variables for the model's chat template, as the request would send them.
   std::optional<Json> chat_template_kwargs;
   // The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+  // Unit: tokens.
   std::optional<std::vector<int64_t>> prompt_tokens;
 
   static Result<KVSaveRequest> Parse(const Json& json, const wire::Path& path = {});

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: faef30c84591285d
+// Schema hash: f65d3a512ce714ca
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: faef30c84591285d
+// Schema hash: f65d3a512ce714ca
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "faef30c84591285d"
+let schemaHash = "f65d3a512ce714ca"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1781,6 +1781,7 @@ public struct KVSaveRequest: WireObject {
     /// Further variables for the model's chat template, as the request would send them.
     public var chat_template_kwargs: JSONObject?
     /// The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+    /// Unit: tokens.
     public var prompt_tokens: [Int]?
 
     public init(

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: faef30c84591285d
+// Schema hash: f65d3a512ce714ca
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "faef30c84591285d"
+internal const val SCHEMA_HASH = "f65d3a512ce714ca"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -1451,7 +1451,7 @@ object OpenAIProtocol {
         val chat_template_kwargs: JsonObject? = null,
         /**
          * The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at
-         * least 1.
+         * least 1. Unit: tokens.
          */
         val prompt_tokens: List<Long>? = null,
     )

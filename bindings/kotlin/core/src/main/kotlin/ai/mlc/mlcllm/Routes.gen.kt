@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: faef30c84591285d
+// Schema hash: f65d3a512ce714ca
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
