@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -55,3 +56,9 @@ def mlc_llm() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def children_take_ctrl_c() -> None:
+    """A shell starts what it runs in the background with Ctrl-C ignored, and children inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
