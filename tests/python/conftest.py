@@ -60,5 +60,5 @@ def mlc_llm() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def children_take_ctrl_c() -> None:
-    """A shell starts what it runs in the background with Ctrl-C ignored, and children inherit it."""
+    """Shells start what runs in the background with Ctrl-C ignored, and children inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
