@@ -99,16 +99,18 @@ async def answer(
     route: str,
     body: bytes,
     options: ServeOptions,
+    *,
+    stream: bool,
     shape: Shape | None = None,
 ) -> Response:
-    """Runs a request to its end, or begins to stream it."""
+    """Runs a request to its end, or begins to stream it; `stream` is what `body` says of it."""
     shape = shape or Shape()
     core = CoreRequest(engine)
     times = RequestTimes()
     deadline = None if options.request_timeout is None else times.begin + options.request_timeout
     try:
         await core.submit(route, body)
-        if wants_stream(body):
+        if stream:
             return await _stream(core, shape, times, deadline, options)
         return await _whole(request, core, shape, times, deadline, options)
     except MLCError as error:
@@ -117,10 +119,6 @@ async def answer(
     except BaseException:
         core.end()
         raise
-
-
-def wants_stream(body: bytes) -> bool:
-    return peek(body).get("stream") is True
 
 
 def peek(body: bytes) -> dict[str, Any]:
@@ -164,7 +162,7 @@ async def _whole(
             kind, text = event
             if kind == _core.EVENT_ERROR:
                 return response_of_text(text, retry_after=options.retry_after)
-            times.finish_whole(text)
+            times.finish_whole()
             return Response(shape.whole(text), media_type="application/json")
         if left.done():
             return Response(status_code=499)  # nobody reads it

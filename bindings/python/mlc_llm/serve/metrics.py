@@ -49,7 +49,7 @@ class RequestTimes:
             TPOT.observe((now - self._first) / (self._chunks - 1))
         END_TO_END.observe(now - self.begin)
 
-    def finish_whole(self, text: str) -> None:
+    def finish_whole(self) -> None:
         END_TO_END.observe(time.monotonic() - self.begin)
 
 

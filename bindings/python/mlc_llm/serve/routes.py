@@ -47,7 +47,8 @@ async def _answer(request: Request, route: str) -> Response:
             code="invalid_request",
             param="debug_config",
         )
-    return await answer(request, model.engine, route, body, options)
+    stream = fields.get("stream") is True
+    return await answer(request, model.engine, route, body, options, stream=stream)
 
 
 @inference.post("/v1/chat/completions")
@@ -69,7 +70,15 @@ async def create_response(request: Request) -> Response:
     model = _models(request).find(asked.get("model"))
     body = json.dumps(responses.to_chat(asked)).encode()
     shape = responses.ResponseShape(asked, model.name)
-    return await answer(request, model.engine, "chat.completions", body, _options(request), shape)
+    return await answer(
+        request,
+        model.engine,
+        "chat.completions",
+        body,
+        _options(request),
+        stream=asked.get("stream") is True,
+        shape=shape,
+    )
 
 
 @inference.post("/tokenize")
