@@ -7,22 +7,17 @@ namespace {
 
 using protocol::CompletionRequest;
 
-Status Refuse(const char* param, const std::string& why) {
-  return Unsupported("'" + std::string(param) + "' " + why)
-      .WithParam(param)
-      .WithReason("unsupported_parameter");
-}
-
 Status CheckSupported(const CompletionRequest& request) {
   if (request.suffix && !request.suffix->empty()) {
-    return Refuse("suffix",
-                  "is not supported: the model continues a text, it does not fill one in");
+    return UnsupportedParameter(
+        "suffix", "is not supported: the model continues a text, it does not fill one in");
   }
   if (request.best_of.value_or(request.n) != request.n) {
-    return Refuse("best_of", "other than 'n' is not supported; ask for n answers and choose");
+    return UnsupportedParameter("best_of",
+                                "other than 'n' is not supported; ask for n answers and choose");
   }
   if (request.echo && request.logprobs) {
-    return Refuse("echo", "together with 'logprobs' is not supported");
+    return UnsupportedParameter("echo", "together with 'logprobs' is not supported");
   }
   if (request.max_tokens == 0) {
     return InvalidArgument("'max_tokens' must be at least 1").WithParam("max_tokens");

@@ -8,12 +8,6 @@ namespace {
 
 using protocol::ChatCompletionRequest;
 
-Status Refuse(const char* param, const std::string& why) {
-  return Unsupported("'" + std::string(param) + "' " + why)
-      .WithParam(param)
-      .WithReason("unsupported_parameter");
-}
-
 bool WantsTools(const ChatCompletionRequest& request) {
   if (!request.tools || request.tools->empty()) return false;
   const protocol::ToolChoiceMode* mode =
@@ -54,19 +48,23 @@ Status CheckConsistent(const ChatCompletionRequest& request) {
 // What the protocol knows and this engine does not do yet is said, not ignored.
 Status CheckSupported(const ChatCompletionRequest& request) {
   if (WantsTools(request)) {
-    return Refuse("tools", "are not supported yet; leave them out or set tool_choice to 'none'");
+    return UnsupportedParameter(
+        "tools", "are not supported yet; leave them out or set tool_choice to 'none'");
   }
   if (request.modalities &&
       (request.modalities->size() != 1 || request.modalities->front() != "text")) {
-    return Refuse("modalities", "other than ['text'] are not supported");
+    return UnsupportedParameter("modalities", "other than ['text'] are not supported");
   }
-  if (request.audio) return Refuse("audio", "is not supported; the output is text");
-  if (request.prediction) return Refuse("prediction", "is not supported");
-  if (request.web_search_options) return Refuse("web_search_options", "are not supported");
-  if (request.functions) return Refuse("functions", "were replaced by 'tools'");
-  if (request.function_call) return Refuse("function_call", "was replaced by 'tool_choice'");
+  if (request.audio) return UnsupportedParameter("audio", "is not supported; the output is text");
+  if (request.prediction) return UnsupportedParameter("prediction", "is not supported");
+  if (request.web_search_options)
+    return UnsupportedParameter("web_search_options", "are not supported");
+  if (request.functions) return UnsupportedParameter("functions", "were replaced by 'tools'");
+  if (request.function_call)
+    return UnsupportedParameter("function_call", "was replaced by 'tool_choice'");
   if (request.debug_config && request.debug_config->special_request) {
-    return Refuse("debug_config.special_request", "is not supported; ask the engine for metrics");
+    return UnsupportedParameter("debug_config.special_request",
+                                "is not supported; ask the engine for metrics");
   }
   return CheckContent(request);
 }
@@ -141,9 +139,10 @@ Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
   } else if (format.json_schema() && format.json_schema()->json_schema.schema) {
     schema = format.json_schema()->json_schema.schema->Dump();
   } else if (!format.json_schema()) {
-    return Refuse("response_format.type",
-                  "supports text, json_object and json_schema so far; regex, grammar and "
-                  "structural_tag are not supported yet");
+    return UnsupportedParameter(
+        "response_format.type",
+        "supports text, json_object and json_schema so far; regex, grammar and "
+        "structural_tag are not supported yet");
   }
   GrammarCompiler& compiler =
       model.grammar_compiler->Get(*model.tokenizer, model.config.vocab_size, model.stop_token_ids);
@@ -154,6 +153,12 @@ Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
 }
 
 }  // namespace
+
+Status UnsupportedParameter(const char* param, const std::string& why) {
+  return Unsupported("'" + std::string(param) + "' " + why)
+      .WithParam(param)
+      .WithReason("unsupported_parameter");
+}
 
 Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionRequest& request) {
   if (model.chat_template == nullptr) {

@@ -11,6 +11,9 @@
 
 namespace mlc {
 
+// A parameter that the protocol knows and this engine does not: "'PARAM' WHY".
+Status UnsupportedParameter(const char* param, const std::string& why);
+
 // The prompt's text, by the model's chat template, with the answer's opening appended. Errors:
 // kInvalidArgument, with the template's own message when it refuses the conversation.
 Result<std::string> RenderPrompt(const ModelBundle& model,
