@@ -175,9 +175,9 @@ def test_an_answer_can_be_appended_to_the_messages(engine: MLCEngine) -> None:
             "tools",
         ),
         (
-            {"messages": FRANCE, "response_format": {"type": "regex", "regex": "a+"}},
-            UnsupportedError,
-            "response_format.type",
+            {"messages": FRANCE, "response_format": {"type": "regex", "regex": "("}},
+            InvalidRequestError,
+            "response_format.regex",
         ),
         (
             {"messages": [{"role": "user", "content": "word " * 9000}]},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include "chat/grammar_builder.h"
+
 namespace mlc {
 namespace {
 
@@ -121,35 +123,6 @@ std::vector<std::string> StopStrings(const ModelBundle& model,
     stops.insert(stops.end(), request.stop->texts()->begin(), request.stop->texts()->end());
   }
   return stops;
-}
-
-// A JSON Schema as text, from either of the forms in which requests carry it.
-std::string SchemaText(const protocol::ResponseFormatJSONObject& format) {
-  if (!format.schema) return "";
-  return format.schema->text() ? *format.schema->text() : format.schema->object()->Dump();
-}
-
-Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
-                                            const ChatCompletionRequest& request) {
-  if (!request.response_format || request.response_format->text()) return std::optional<Grammar>();
-  const protocol::ResponseFormat& format = *request.response_format;
-  std::string schema;
-  if (format.json_object()) {
-    schema = SchemaText(*format.json_object());
-  } else if (format.json_schema() && format.json_schema()->json_schema.schema) {
-    schema = format.json_schema()->json_schema.schema->Dump();
-  } else if (!format.json_schema()) {
-    return UnsupportedParameter(
-        "response_format.type",
-        "supports text, json_object and json_schema so far; regex, grammar and "
-        "structural_tag are not supported yet");
-  }
-  GrammarCompiler& compiler =
-      model.grammar_compiler->Get(*model.tokenizer, model.config.vocab_size, model.stop_token_ids);
-  Result<Grammar> grammar =
-      schema.empty() ? compiler.CompileJsonObject() : compiler.CompileJsonSchema(schema);
-  if (!grammar.ok()) return std::move(grammar).status();
-  return std::optional<Grammar>(std::move(grammar).value());
 }
 
 }  // namespace

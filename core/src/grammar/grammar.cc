@@ -52,7 +52,7 @@ int64_t CountGroups(const Json& json) {
 
 Status CheckSchema(const std::string& schema) {
   auto refuse = [](const std::string& why) {
-    return InvalidArgument("the schema cannot be enforced: " + why).WithParam("response_format");
+    return InvalidArgument("the schema cannot be enforced: " + why);
   };
   if (schema.size() > kMaxSchemaBytes) {
     return refuse("it is longer than " + std::to_string(kMaxSchemaBytes) + " bytes");
@@ -61,6 +61,16 @@ Status CheckSchema(const std::string& schema) {
   if (!json.ok()) return refuse(json.status().message());
   if (CountGroups(*json) > kMaxGroups) {
     return refuse("its patterns hold more than " + std::to_string(kMaxGroups) + " groups");
+  }
+  return Status();
+}
+
+Status CheckText(const std::string& what, const std::string& text) {
+  if (text.size() > kMaxSchemaBytes) {
+    return InvalidArgument(what + " is longer than " + std::to_string(kMaxSchemaBytes) + " bytes");
+  }
+  if (CountGroups(text) > kMaxGroups) {
+    return InvalidArgument(what + " holds more than " + std::to_string(kMaxGroups) + " groups");
   }
   return Status();
 }
@@ -81,8 +91,7 @@ struct GrammarCompiler::Impl {
     try {
       return Grammar(std::make_shared<const Grammar::Impl>(Grammar::Impl{compile(), vocab_size}));
     } catch (const std::exception& error) {
-      return InvalidArgument("the schema cannot be enforced: " + WithoutPlace(error.what()))
-          .WithParam("response_format");
+      return InvalidArgument("cannot be enforced: " + WithoutPlace(error.what()));
     }
   }
 };
@@ -102,6 +111,21 @@ Result<Grammar> GrammarCompiler::CompileJsonObject() {
 Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
   MLC_RETURN_IF_ERROR(CheckSchema(schema));
   return impl_->Run([&] { return impl_->compiler.CompileJSONSchema(schema); });
+}
+
+Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
+  MLC_RETURN_IF_ERROR(CheckText("the regular expression", regex));
+  return impl_->Run([&] { return impl_->compiler.CompileRegex(regex); });
+}
+
+Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
+  MLC_RETURN_IF_ERROR(CheckText("the grammar", grammar));
+  return impl_->Run([&] { return impl_->compiler.CompileGrammar(grammar); });
+}
+
+Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_json) {
+  MLC_RETURN_IF_ERROR(CheckSchema(tag_json));
+  return impl_->Run([&] { return impl_->compiler.CompileStructuralTag(tag_json); });
 }
 
 struct GrammarMatcher::Impl {

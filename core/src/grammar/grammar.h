@@ -30,7 +30,8 @@ class Grammar {
   std::shared_ptr<const Impl> impl_;
 };
 
-// Keeps what it compiled. May be called from several threads at once.
+// Keeps what it compiled. May be called from several threads at once. Errors are kInvalidArgument
+// with the reason: what is wrong, too large or cannot be enforced.
 class GrammarCompiler {
  public:
   // Stop tokens are allowed where the grammar is complete; other special tokens never are.
@@ -40,9 +41,15 @@ class GrammarCompiler {
 
   // Any JSON object.
   Result<Grammar> CompileJsonObject();
-  // JSON that a schema (JSON text) admits. kInvalidArgument with the reason for a schema that is
-  // wrong, too large or cannot be enforced.
+  // JSON that a schema (JSON text) admits.
   Result<Grammar> CompileJsonSchema(const std::string& schema);
+  // Text that a regular expression of ECMAScript's syntax matches as a whole.
+  Result<Grammar> CompileRegex(const std::string& regex);
+  // Text that an EBNF grammar (GBNF's notation) derives from its rule `root`.
+  Result<Grammar> CompileEbnf(const std::string& grammar);
+  // Text with tagged stretches of a shape: {"type": "structural_tag", "format": {...}}, as xgrammar
+  // defines it.
+  Result<Grammar> CompileStructuralTag(const std::string& tag_json);
 
  private:
   struct Impl;

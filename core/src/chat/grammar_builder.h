@@ -1,0 +1,20 @@
+// The grammar that an answer must follow, from what a request asks for.
+#ifndef MLC_CHAT_GRAMMAR_BUILDER_H_
+#define MLC_CHAT_GRAMMAR_BUILDER_H_
+
+#include <optional>
+
+#include "chat/model_bundle.h"
+#include "chat/protocol.gen.h"
+#include "grammar/grammar.h"
+
+namespace mlc {
+
+// None when any text will do. An error names the field, as in
+// "response_format.json_schema.schema: /properties/a/not cannot be enforced: ...".
+Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
+                                            const protocol::ChatCompletionRequest& request);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_GRAMMAR_BUILDER_H_
