@@ -8,30 +8,6 @@ namespace {
 // Positions that a sliding window may reach: what rotary tables are made for, and days of talk.
 constexpr int kEndless = 1 << 24;
 
-double SecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
-Usage MakeUsage(const RequestState& request) {
-  Clock::time_point now = Clock::now();
-  Usage usage;
-  usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
-  usage.completion_tokens = request.completion_tokens;
-  usage.cached_tokens = request.cached_tokens.value_or(0);
-  usage.end_to_end_s = SecondsBetween(request.request.received, now);
-  if (request.first_token) {
-    usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);
-    usage.prefill_s = SecondsBetween(*request.first_row, *request.first_token);
-    usage.decode_s = SecondsBetween(*request.first_token, now);
-  }
-  return usage;
-}
-
-std::optional<Clock::time_point> DeadlineOf(const Request& request) {
-  if (!request.timeout) return std::nullopt;
-  return request.received + *request.timeout;
-}
-
 template <typename Predicate>
 void EraseIf(SequenceList* list, Predicate predicate) {
   list->erase(std::remove_if(list->begin(), list->end(), predicate), list->end());
@@ -133,7 +109,7 @@ Status Engine::Add(Request request) {
   auto state = std::make_shared<RequestState>(std::move(request));
   state->num_unfinished = state->request.n;
   requests_.emplace(id, state);
-  if (auto deadline = DeadlineOf(state->request)) deadlines_.emplace(*deadline, id);
+  if (auto deadline = state->request.deadline()) deadlines_.emplace(*deadline, id);
   ++num_queued_;
   InsertByRank(NewSequence(state, 0), &waiting_);
   return Status();
@@ -349,42 +325,6 @@ void Engine::RemoveFinished() {
     if (sequence->finished()) Retire(*sequence);
   }
   EraseIf(&running_, [](const auto& sequence) { return sequence->finished(); });
-}
-
-void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
-  for (const SequenceCommit& commit : commits) {
-    RequestState& request = *commit.sequence->request;
-    if (request.deltas.empty()) continue;
-    if (request.num_unfinished == 0) {
-      EmitFinished(&request, Status());
-    } else {
-      RequestEvent event;
-      event.id = request.request.id;
-      event.deltas = std::exchange(request.deltas, {});
-      events_.push_back(std::move(event));
-    }
-  }
-}
-
-void Engine::EmitFinished(RequestState* request, const Status& status) {
-  RequestEvent event;
-  event.id = request->request.id;
-  event.deltas = std::exchange(request->deltas, {});
-  event.finished = true;
-  event.status = status;
-  event.usage = MakeUsage(*request);
-  if (status.ok()) {
-    metrics_.AddFinished(event.usage);
-  } else {
-    ++metrics_.num_failed;
-  }
-  if (trace_ != nullptr) trace_->Finished(*request, status);
-  events_.push_back(std::move(event));
-  num_queued_ -= !request->started;
-  if (auto deadline = DeadlineOf(request->request)) {
-    deadlines_.erase({*deadline, request->request.id});
-  }
-  requests_.erase(request->request.id);
 }
 
 }  // namespace mlc

@@ -18,6 +18,10 @@ namespace mlc {
 using RequestId = uint64_t;
 using Clock = std::chrono::steady_clock;
 
+inline double SecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 enum class FinishReason { kStop, kLength };
 
 struct Request {
@@ -34,6 +38,11 @@ struct Request {
   int priority = 0;                // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
   std::optional<std::chrono::milliseconds> timeout;  // after `received`: kDeadlineExceeded
+
+  std::optional<Clock::time_point> deadline() const {
+    if (!timeout) return std::nullopt;
+    return received + *timeout;
+  }
 };
 
 struct GeneratedToken {

@@ -1,0 +1,60 @@
+// What the engine tells of its requests: the part of Engine that makes events.
+#include "engine/engine.h"
+
+namespace mlc {
+namespace {
+
+Usage MakeUsage(const RequestState& request) {
+  Clock::time_point now = Clock::now();
+  Usage usage;
+  usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
+  usage.completion_tokens = request.completion_tokens;
+  usage.cached_tokens = request.cached_tokens.value_or(0);
+  usage.end_to_end_s = SecondsBetween(request.request.received, now);
+  if (request.first_token) {
+    usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);
+    usage.prefill_s = SecondsBetween(*request.first_row, *request.first_token);
+    usage.decode_s = SecondsBetween(*request.first_token, now);
+  }
+  return usage;
+}
+
+}  // namespace
+
+void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
+  for (const SequenceCommit& commit : commits) {
+    RequestState& request = *commit.sequence->request;
+    if (request.deltas.empty()) continue;
+    if (request.num_unfinished == 0) {
+      EmitFinished(&request, Status());
+    } else {
+      RequestEvent event;
+      event.id = request.request.id;
+      event.deltas = std::exchange(request.deltas, {});
+      events_.push_back(std::move(event));
+    }
+  }
+}
+
+void Engine::EmitFinished(RequestState* request, const Status& status) {
+  RequestEvent event;
+  event.id = request->request.id;
+  event.deltas = std::exchange(request->deltas, {});
+  event.finished = true;
+  event.status = status;
+  event.usage = MakeUsage(*request);
+  if (status.ok()) {
+    metrics_.AddFinished(event.usage);
+  } else {
+    ++metrics_.num_failed;
+  }
+  if (trace_ != nullptr) trace_->Finished(*request, status);
+  events_.push_back(std::move(event));
+  num_queued_ -= !request->started;
+  if (auto deadline = request->request.deadline()) {
+    deadlines_.erase({*deadline, request->request.id});
+  }
+  requests_.erase(request->request.id);
+}
+
+}  // namespace mlc
