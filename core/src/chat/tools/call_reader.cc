@@ -1,0 +1,211 @@
+#include "chat/tools/call_reader.h"
+
+#include <optional>
+
+#include "chat/tools/call_readers.h"
+#include "chat/tools/json_scanner.h"
+
+namespace mlc {
+namespace {
+
+// A call of {"name": NAME, "arguments": {...}}. Other members are read over; "function" may hold
+// the call itself, as OpenAI's own objects have it, and the arguments may be JSON within a string.
+class JsonCallReader : public CallReader {
+ public:
+  JsonCallReader(bool needs_arguments, const OfferedTools* offered)
+      : CallReader(offered), needs_arguments_(needs_arguments) {}
+
+  State Put(char c) override {
+    if (at_ == At::kKey) return Key(c);
+    if (at_ == At::kValue) return Value(c);
+    return IsJsonSpace(c) ? State::kMore : Structure(c);
+  }
+
+ private:
+  enum class At { kOpen, kFirstKey, kNextKey, kKey, kColon, kBeforeValue, kValue, kAfterValue };
+
+  State Go(At at) {
+    at_ = at;
+    return State::kMore;
+  }
+
+  State Structure(char c) {
+    switch (at_) {
+      case At::kOpen:
+        return c == '{' ? Go(At::kFirstKey) : State::kFailed;
+      case At::kFirstKey:
+      case At::kNextKey:
+        if (c == '}' && at_ == At::kFirstKey) return Close();
+        raw_.clear();
+        scanner_ = JsonScanner();
+        at_ = At::kKey;
+        return c == '"' ? Key(c) : State::kFailed;
+      case At::kColon:
+        return c == ':' ? Go(At::kBeforeValue) : State::kFailed;
+      case At::kBeforeValue:
+        return BeginValue(c);
+      default:
+        if (c == ',') return Go(At::kNextKey);
+        return c == '}' ? Close() : State::kFailed;
+    }
+  }
+
+  State Key(char c) {
+    raw_.push_back(c);
+    JsonScanner::State state = scanner_.Put(c);
+    if (state == JsonScanner::State::kMore) return State::kMore;
+    Result<Json> key = Json::Parse(raw_);
+    if (state != JsonScanner::State::kEnd || !key.ok()) return State::kFailed;
+    key_ = key->as_string();
+    return IsExpected() ? Go(At::kColon) : State::kFailed;
+  }
+
+  bool IsArguments() const { return key_ == "arguments" || key_ == "parameters"; }
+  // Where no marker tells a call from any other object, members that no call has tell it.
+  bool IsExpected() const {
+    return !needs_arguments_ || IsArguments() || key_ == "name" || key_ == "type" || key_ == "id" ||
+           key_ == "function";
+  }
+
+  State BeginValue(char c) {
+    if (key_ == "function" && c == '{') {
+      ++depth_;
+      return Go(At::kFirstKey);
+    }
+    if (IsArguments() && has_arguments_) return State::kFailed;
+    raw_.clear();
+    scanner_ = JsonScanner();
+    streams_ = IsArguments() && c == '{';
+    if (streams_) BeginArguments();
+    at_ = At::kValue;
+    return Value(c);
+  }
+
+  void BeginArguments() {
+    has_arguments_ = true;
+    if (tool_ != nullptr) has_begun_ = true;
+  }
+
+  State Value(char c) {
+    JsonScanner::State state = scanner_.Put(c);
+    if (state == JsonScanner::State::kBad) return State::kFailed;
+    if (state != JsonScanner::State::kEndBefore) (streams_ ? arguments_ : raw_).push_back(c);
+    if (state == JsonScanner::State::kMore) return State::kMore;
+    at_ = At::kAfterValue;
+    if (!streams_ && !TakeValue()) return State::kFailed;
+    return state == JsonScanner::State::kEndBefore ? Put(c) : State::kMore;
+  }
+
+  bool TakeValue() {
+    if (IsArguments()) return TakeQuotedArguments();
+    if (key_ != "name" && key_ != "function") return true;
+    Result<Json> value = Json::Parse(raw_);
+    if (!value.ok() || !value->is_string() || !SetName(value->as_string())) return false;
+    has_begun_ = has_arguments_;  // they came first
+    return true;
+  }
+
+  bool TakeQuotedArguments() {
+    Result<Json> value = Json::Parse(raw_);
+    if (!value.ok()) return false;
+    if (value->is_null()) value = Json("{}");
+    if (!value->is_string()) return false;
+    Result<Json> object = Json::Parse(value->as_string());
+    if (!object.ok() || !object->is_object()) return false;
+    arguments_ = value->as_string();
+    BeginArguments();
+    return true;
+  }
+
+  State Close() {
+    if (depth_-- > 0) return Go(At::kAfterValue);
+    if (tool_ == nullptr || (needs_arguments_ && !has_arguments_)) return State::kFailed;
+    if (!has_arguments_) arguments_ = "{}";
+    has_begun_ = true;
+    return State::kDone;
+  }
+
+  const bool needs_arguments_;
+  At at_ = At::kOpen;
+  int64_t depth_ = 0;  // of "function" objects
+  bool has_arguments_ = false, streams_ = false;
+  JsonScanner scanner_;
+  std::string key_, raw_;
+};
+
+std::string ReplaceAll(std::string text, const std::string& part, char with) {
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
+    text.replace(at, part.size(), 1, with);
+  }
+  return text;
+}
+
+// NAME and fillers, then the arguments as an object.
+class NamedCallReader : public CallReader {
+ public:
+  NamedCallReader(const ToolFormat& format, const OfferedTools* offered)
+      : CallReader(offered), fillers_(format.fillers) {}
+
+  State Put(char c) override {
+    if (!has_begun_ && c != '{') {
+      head_.push_back(c);
+      constexpr size_t kLongestHead = 256;
+      return head_.size() <= kLongestHead ? State::kMore : State::kFailed;
+    }
+    if (!has_begun_ && !SetName(NameInHead())) return State::kFailed;
+    has_begun_ = true;
+    arguments_.push_back(c);
+    JsonScanner::State state = scanner_.Put(c);
+    if (state == JsonScanner::State::kMore) return State::kMore;
+    return state == JsonScanner::State::kEnd ? State::kDone : State::kFailed;
+  }
+
+ private:
+  // The first word that is no filler, without "functions." before it and ":3" behind it.
+  std::string NameInHead() const {
+    std::string text = head_;
+    for (const std::string& filler : fillers_) text = ReplaceAll(std::move(text), filler, ' ');
+    size_t begin = text.find_first_not_of(" \n\t\r");
+    if (begin == std::string::npos) return "";
+    text = text.substr(begin, text.find_first_of(" \n\t\r", begin) - begin);
+    constexpr char kNamespace[] = "functions.";
+    if (text.rfind(kNamespace, 0) == 0) text.erase(0, sizeof(kNamespace) - 1);
+    return text.substr(0, text.find(':'));
+  }
+
+  const std::vector<std::string>& fillers_;
+  std::string head_;
+  JsonScanner scanner_;
+};
+
+}  // namespace
+
+const OfferedTool* FindTool(const OfferedTools& tools, const std::string& name) {
+  for (const OfferedTool& tool : tools) {
+    if (tool.name == name) return &tool;
+  }
+  return nullptr;
+}
+
+bool CallReader::SetName(const std::string& name) {
+  if (tool_ != nullptr) return false;  // it was named before
+  tool_ = FindTool(*offered_, name);
+  if (tool_ != nullptr) name_ = name;
+  return tool_ != nullptr;
+}
+
+std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_marked,
+                                           const OfferedTools* offered) {
+  switch (format.style) {
+    case CallStyle::kNamed:
+      return std::make_unique<NamedCallReader>(format, offered);
+    case CallStyle::kXml:
+      return MakeXmlCallReader(offered);
+    case CallStyle::kPython:
+      return MakePythonCallReader(offered);
+    default:
+      return std::make_unique<JsonCallReader>(!is_marked, offered);
+  }
+}
+
+}  // namespace mlc

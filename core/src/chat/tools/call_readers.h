@@ -1,0 +1,21 @@
+// The readers of calls that are not written as JSON; call_reader.h says what a reader does. Their
+// arguments become JSON.
+#ifndef MLC_CHAT_TOOLS_CALL_READERS_H_
+#define MLC_CHAT_TOOLS_CALL_READERS_H_
+
+#include <memory>
+
+#include "chat/tools/call_reader.h"
+
+namespace mlc {
+
+// <function=NAME> <parameter=KEY> VALUE </parameter> ... </function>; "<function=" may be left out.
+// Values are texts: the tool's schema tells which of them are meant as JSON.
+std::unique_ptr<CallReader> MakeXmlCallReader(const OfferedTools* offered);
+
+// NAME(KEY=VALUE, ...) with Python's literals as values.
+std::unique_ptr<CallReader> MakePythonCallReader(const OfferedTools* offered);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_TOOLS_CALL_READERS_H_

@@ -1,0 +1,214 @@
+#include "chat/tools/formats.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace mlc {
+namespace {
+
+// Each entry is what the model's own template and model card show; "understood" is wider, by what
+// such models are known to write.
+std::vector<ToolFormat> MakeToolFormats() {
+  std::vector<ToolFormat> formats;
+  auto add = [&](const char* name, CallStyle style, std::vector<std::string> marks) -> ToolFormat& {
+    formats.emplace_back();
+    formats.back().name = name;
+    formats.back().style = style;
+    formats.back().template_marks = std::move(marks);
+    return formats.back();
+  };
+
+  // gpt-oss. The call ends with <|call|>, a stop token.
+  ToolFormat& harmony = add("harmony", CallStyle::kNamed, {"<|channel|>"});
+  harmony.call_begin = "<|channel|>commentary to=functions.";
+  harmony.name_end = " <|constrain|>json<|message|>";
+  harmony.openers = {"<|channel|>commentary to=functions.", "<|channel|>analysis to=functions.",
+                     "to=functions."};
+  harmony.fillers = {"<|channel|>commentary", "<|channel|>analysis", "<|constrain|>json",
+                     "<|message|>", "json"};
+  harmony.closers = {"<|call|>"};
+
+  // DeepSeek V3 and R1.
+  ToolFormat& deepseek_v3 = add("deepseek_v3", CallStyle::kNamed, {"<｜tool▁sep｜>", "```json"});
+  deepseek_v3.section_begin = "<｜tool▁calls▁begin｜>";
+  deepseek_v3.call_begin = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>";
+  deepseek_v3.name_end = "\n```json\n";
+  deepseek_v3.call_end = "\n```<｜tool▁call▁end｜>";
+  deepseek_v3.separator = "\n";
+  deepseek_v3.section_end = "<｜tool▁calls▁end｜>";
+  deepseek_v3.openers = {"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"};
+  deepseek_v3.fillers = {"<｜tool▁call▁begin｜>", "function<｜tool▁sep｜>", "<｜tool▁sep｜>",
+                         "```json"};
+  deepseek_v3.closers = {"```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"};
+
+  // DeepSeek V3.1.
+  ToolFormat deepseek_v31 = deepseek_v3;
+  deepseek_v31.name = "deepseek_v31";
+  deepseek_v31.template_marks = {"<｜tool▁sep｜>"};
+  deepseek_v31.call_begin = "<｜tool▁call▁begin｜>";
+  deepseek_v31.name_end = "<｜tool▁sep｜>";
+  deepseek_v31.call_end = "<｜tool▁call▁end｜>";
+  deepseek_v31.separator = "";
+  formats.push_back(deepseek_v31);
+
+  ToolFormat& kimi = add("kimi_k2", CallStyle::kNamed, {"<|tool_calls_section_begin|>"});
+  kimi.section_begin = "<|tool_calls_section_begin|>";
+  kimi.call_begin = "<|tool_call_begin|>functions.";
+  kimi.name_end = ":0<|tool_call_argument_begin|>";
+  kimi.call_end = "<|tool_call_end|>";
+  kimi.section_end = "<|tool_calls_section_end|>";
+  kimi.openers = {"<|tool_calls_section_begin|>", "<|tool_call_begin|>"};
+  kimi.fillers = {"<|tool_call_begin|>", "functions.", "<|tool_call_argument_begin|>"};
+  kimi.closers = {"<|tool_call_end|>", "<|tool_calls_section_end|>"};
+
+  // Mistral since its tokenizer v11; its templates want ids of nine characters, older ones too.
+  ToolFormat& mistral = add("mistral", CallStyle::kNamed, {"[TOOL_CALLS]", "[ARGS]"});
+  mistral.call_begin = "[TOOL_CALLS]";
+  mistral.name_end = "[ARGS]";
+  mistral.openers = {"[TOOL_CALLS]"};
+  mistral.fillers = {"[CALL_ID]", "[ARGS]"};
+  mistral.short_ids = true;
+
+  ToolFormat& mistral_v3 = add("mistral_v3", CallStyle::kJson, {"[TOOL_CALLS]"});
+  mistral_v3.section_begin = "[TOOL_CALLS] [";
+  mistral_v3.separator = ", ";
+  mistral_v3.section_end = "]";
+  mistral_v3.openers = {"[TOOL_CALLS]"};
+  mistral_v3.short_ids = true;
+
+  ToolFormat& qwen3_coder = add("qwen3_coder", CallStyle::kXml, {"<function=", "<parameter="});
+  qwen3_coder.call_begin = "<tool_call>\n";
+  qwen3_coder.call_end = "\n</tool_call>";
+  qwen3_coder.separator = "\n";
+  qwen3_coder.openers = {"<tool_call>", "<function="};
+  qwen3_coder.closers = {"</tool_call>"};
+
+  // Phi-4-mini; it is known to write "functools" in place of the marker.
+  ToolFormat& phi4 = add("phi4", CallStyle::kJson, {"<|/tool|>"});
+  phi4.section_begin = "<|tool_call|>[";
+  phi4.separator = ", ";
+  phi4.section_end = "]<|/tool_call|>";
+  phi4.openers = {"<|tool_call|>", "functools"};
+  phi4.closers = {"<|/tool_call|>"};
+  phi4.tools_in_system = true;
+
+  ToolFormat& granite = add("granite", CallStyle::kJson, {"<|start_of_role|>"});
+  granite.section_begin = "<|tool_call|>[";
+  granite.separator = ", ";
+  granite.section_end = "]";
+  granite.openers = {"<|tool_call|>", "<tool_call>"};
+  granite.closers = {"</tool_call>"};
+
+  // Llama 4, and smaller ones that are told to.
+  ToolFormat& pythonic = add("pythonic", CallStyle::kPython, {"<|header_start|>"});
+  pythonic.section_begin = "[";
+  pythonic.separator = ", ";
+  pythonic.section_end = "]";
+  pythonic.openers = {"<|python_start|>"};
+  pythonic.closers = {"<|python_end|>"};
+  pythonic.bare = true;
+
+  // Llama 3.1 to 3.3.
+  ToolFormat& llama3 = add("llama3", CallStyle::kJson, {"<|start_header_id|>", "parameters"});
+  llama3.separator = "; ";
+  llama3.arguments_key = "parameters";
+  llama3.openers = {"<|python_tag|>"};
+  llama3.bare = true;
+
+  ToolFormat& gemma = add("gemma", CallStyle::kJson, {"<start_of_turn>"});
+  gemma.call_begin = "```tool_call\n";
+  gemma.call_end = "\n```";
+  gemma.separator = "\n";
+  gemma.arguments_key = "parameters";
+  gemma.openers = {"```tool_call", "```tool_code", "```json"};
+  gemma.closers = {"```"};
+  gemma.bare = true;
+
+  // Hermes, Qwen 2.5 and 3, SmolLM3.
+  ToolFormat& hermes = add("hermes", CallStyle::kJson, {"<tool_call>"});
+  hermes.call_begin = "<tool_call>\n";
+  hermes.call_end = "\n</tool_call>";
+  hermes.separator = "\n";
+  hermes.openers = {"<tool_call>"};
+  hermes.closers = {"</tool_call>"};
+
+  // For every other model.
+  ToolFormat json = hermes;
+  json.name = "json";
+  json.template_marks = {};
+  json.openers = {"<tool_call>", "```json"};
+  json.closers = {"</tool_call>", "```"};
+  json.bare = true;
+  formats.push_back(json);
+  return formats;
+}
+
+std::vector<ReasoningFormat> MakeReasoningFormats() {
+  return {
+      {"harmony",
+       {"<|channel|>"},
+       "<|channel|>analysis<|message|>",
+       "<|end|>",
+       true,
+       {"<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>",
+        "<|channel|>final <|constrain|>json<|message|>", "<|end|>"}},
+      {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}},
+      {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}},
+      {"granite",
+       {"Here is my thought process:"},
+       "Here is my thought process:",
+       "Here is my response:",
+       false,
+       {}},
+      {"think", {"think>"}, "<think>", "</think>", false, {}},
+  };
+}
+
+template <typename Format>
+const Format* Find(const std::vector<Format>& formats, std::string_view name) {
+  for (const Format& format : formats) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+template <typename Format>
+const Format* Choose(const std::vector<Format>& formats, std::string_view chat_template) {
+  auto holds = [&](const std::string& mark) {
+    return chat_template.find(mark) != std::string_view::npos;
+  };
+  for (const Format& format : formats) {
+    const auto& marks = format.template_marks;
+    if (!marks.empty() && std::all_of(marks.begin(), marks.end(), holds)) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const std::vector<ToolFormat>& ToolFormats() {
+  static const std::vector<ToolFormat> formats = MakeToolFormats();
+  return formats;
+}
+
+const std::vector<ReasoningFormat>& ReasoningFormats() {
+  static const std::vector<ReasoningFormat> formats = MakeReasoningFormats();
+  return formats;
+}
+
+const ToolFormat* FindToolFormat(std::string_view name) { return Find(ToolFormats(), name); }
+const ReasoningFormat* FindReasoningFormat(std::string_view name) {
+  return Find(ReasoningFormats(), name);
+}
+
+const ToolFormat& ChooseToolFormat(std::string_view chat_template) {
+  const ToolFormat* chosen = Choose(ToolFormats(), chat_template);
+  return chosen != nullptr ? *chosen : ToolFormats().back();
+}
+
+const ReasoningFormat* ChooseReasoningFormat(std::string_view chat_template) {
+  return Choose(ReasoningFormats(), chat_template);
+}
+
+}  // namespace mlc

@@ -1,0 +1,153 @@
+// A call's text is taken as a whole, up to its closing parenthesis, and written again as JSON: what
+// is no JSON then was no call.
+#include <cctype>
+
+#include "base/utf8.h"
+#include "chat/tools/call_readers.h"
+#include "chat/tools/json_scanner.h"
+
+namespace mlc {
+namespace {
+
+bool IsWordPart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Arguments of a call, KEY=VALUE and so on, as the members of a JSON object.
+class PythonToJson {
+ public:
+  explicit PythonToJson(std::string_view text) : text_(text) {}
+
+  // "" when a string or word is none of Python's. Other faults show when the result is parsed.
+  std::string Convert() {
+    out_ = "{";
+    while (at_ < text_.size()) {
+      char c = text_[at_];
+      bool is_good = c == '\'' || c == '"' ? String(c) : IsWordPart(c) ? Word() : Sign(c);
+      if (!is_good) return "";
+    }
+    return out_ + "}";
+  }
+
+ private:
+  // Brackets, commas, colons, signs of numbers, points. A tuple becomes an array.
+  bool Sign(char c) {
+    ++at_;
+    if (c == '(' || c == '[' || c == '{') ++depth_;
+    if (c == ')' || c == ']' || c == '}') --depth_;
+    out_.push_back(c == '(' ? '[' : c == ')' ? ']' : c);
+    return depth_ >= 0;
+  }
+
+  bool Word() {
+    size_t begin = at_;
+    while (at_ < text_.size() && IsWordPart(text_[at_])) ++at_;
+    std::string word(text_.substr(begin, at_ - begin));
+    if (IsKey()) {
+      out_ += Json(word).Dump() + ":";
+    } else if (word == "True" || word == "False" || word == "None") {
+      out_ += word == "True" ? "true" : word == "False" ? "false" : "null";
+    } else {
+      out_ += word;  // a number's digits; anything else is no JSON
+    }
+    return true;
+  }
+
+  // Whether "=" follows; it is taken.
+  bool IsKey() {
+    size_t at = at_;
+    while (at < text_.size() && IsJsonSpace(text_[at])) ++at;
+    if (depth_ > 0 || at == text_.size() || text_[at] != '=') return false;
+    at_ = at + 1;
+    return true;
+  }
+
+  bool String(char quote) {
+    std::string value;
+    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      if (text_[at_] != '\\') {
+        value.push_back(text_[at_]);
+      } else if (!Escape(&value)) {
+        return false;
+      }
+    }
+    out_ += Json(value).Dump();
+    return at_++ < text_.size();
+  }
+
+  // At a backslash; leaves at the escape's last character.
+  bool Escape(std::string* value) {
+    if (++at_ == text_.size()) return false;
+    char c = text_[at_];
+    if (c == 'u') return Unicode(value);
+    constexpr std::string_view kNames = "ntr\\'\"", kValues = "\n\t\r\\'\"";
+    size_t index = kNames.find(c);
+    if (index == std::string_view::npos) value->push_back('\\');  // as Python keeps it
+    value->push_back(index == std::string_view::npos ? c : kValues[index]);
+    return true;
+  }
+
+  bool Unicode(std::string* value) {
+    if (at_ + 4 >= text_.size()) return false;
+    std::string digits(text_.substr(at_ + 1, 4));
+    if (digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) return false;
+    AppendUtf8(static_cast<char32_t>(std::stoul(digits, nullptr, 16)), value);
+    at_ += 4;
+    return true;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int64_t depth_ = 0;
+  std::string out_;
+};
+
+class PythonCallReader : public CallReader {
+ public:
+  explicit PythonCallReader(const OfferedTools* offered) : CallReader(offered) {}
+
+  State Put(char c) override {
+    if (tool_ == nullptr) return Head(c);
+    if (quote_ != '\0') {
+      if (c == quote_ && !is_escaped_) quote_ = '\0';
+      is_escaped_ = c == '\\' && !is_escaped_;
+    } else if (c == '\'' || c == '"') {
+      quote_ = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth_;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (depth_-- == 0) return c == ')' ? Close() : State::kFailed;
+    }
+    text_.push_back(c);
+    return State::kMore;
+  }
+
+ private:
+  State Head(char c) {
+    constexpr size_t kLongestName = 64;
+    if (c == '(') return SetName(std::exchange(text_, {})) ? State::kMore : State::kFailed;
+    text_.push_back(c);
+    bool is_name = IsWordPart(c) || c == '-' || c == '.';
+    return is_name && text_.size() <= kLongestName ? State::kMore : State::kFailed;
+  }
+
+  State Close() {
+    arguments_ = PythonToJson(text_).Convert();
+    Result<Json> json = Json::Parse(arguments_);
+    if (!json.ok()) return State::kFailed;
+    arguments_ = json->Dump();
+    has_begun_ = true;
+    return State::kDone;
+  }
+
+  std::string text_;
+  char quote_ = '\0';
+  bool is_escaped_ = false;
+  int64_t depth_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CallReader> MakePythonCallReader(const OfferedTools* offered) {
+  return std::make_unique<PythonCallReader>(offered);
+}
+
+}  // namespace mlc

@@ -1,0 +1,76 @@
+#include "base/json.h"
+#include "chat/tools/formats.h"
+
+namespace mlc {
+namespace {
+
+// JSON as a literal of Python. The depth of a Json is bounded.
+std::string PythonLiteral(const Json& value) {
+  if (value.is_null()) return "None";
+  if (value.is_bool()) return value.as_bool() ? "True" : "False";
+  std::string out;
+  if (value.is_array()) {
+    for (const Json& item : value.as_array())
+      out += (out.empty() ? "" : ", ") + PythonLiteral(item);
+    return "[" + out + "]";
+  }
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.as_object()) {
+      out += (out.empty() ? "" : ", ") + Json(key).Dump() + ": " + PythonLiteral(item);
+    }
+    return "{" + out + "}";
+  }
+  return value.Dump();
+}
+
+std::string PythonArguments(const Json& arguments) {
+  std::string out;
+  for (const auto& [key, value] : arguments.as_object()) {
+    out += (out.empty() ? "" : ", ") + key + "=" + PythonLiteral(value);
+  }
+  return out;
+}
+
+std::string XmlArguments(const Json& arguments) {
+  std::string out;
+  for (const auto& [key, value] : arguments.as_object()) {
+    std::string text = value.is_string() ? value.as_string() : value.Dump();
+    out += (out.empty() ? "" : "\n") + ("<parameter=" + key + ">\n") + text + "\n</parameter>";
+  }
+  return out;
+}
+
+std::string WriteArguments(CallStyle style, const std::string& arguments) {
+  if (style == CallStyle::kJson || style == CallStyle::kNamed) return arguments;
+  Result<Json> json = Json::Parse(arguments);
+  if (!json.ok() || !json->is_object()) return arguments;
+  return style == CallStyle::kXml ? XmlArguments(*json) : PythonArguments(*json);
+}
+
+}  // namespace
+
+CallFrame FrameOf(const ToolFormat& format, const std::string& name) {
+  switch (format.style) {
+    case CallStyle::kNamed:
+      return {name + format.name_end, ""};
+    case CallStyle::kXml:
+      return {"<function=" + name + ">\n", "\n</function>"};
+    case CallStyle::kPython:
+      return {name + "(", ")"};
+    default:
+      return {"{\"name\": " + Json(name).Dump() + ", \"" + format.arguments_key + "\": ", "}"};
+  }
+}
+
+std::string WriteCalls(const ToolFormat& format, const std::vector<WrittenCall>& calls) {
+  std::string out = format.section_begin;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    CallFrame frame = FrameOf(format, calls[i].name);
+    if (i > 0) out += format.separator;
+    out += format.call_begin + frame.before + WriteArguments(format.style, calls[i].arguments) +
+           frame.after + format.call_end;
+  }
+  return out + format.section_end;
+}
+
+}  // namespace mlc

@@ -1,0 +1,391 @@
+#include "chat/tools/answer_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace mlc {
+namespace {
+
+using Kind = AnswerPart::Kind;
+
+const OfferedTools& Tools() {
+  static const OfferedTools tools = [] {
+    Result<Json> weather = Json::Parse(
+        R"({"type": "object", "properties": {"city": {"type": "string"},
+            "days": {"type": "integer"}, "code": {"type": "string"}}})");
+    MLC_ICHECK(weather.ok());
+    return OfferedTools{{"get_weather", *weather, false}, {"now", Json(), false}};
+  }();
+  return tools;
+}
+
+AnswerPlan PlanFor(const std::string& format) {
+  AnswerPlan plan;
+  plan.tools = FindToolFormat(format);
+  plan.offered = Tools();
+  return plan;
+}
+
+AnswerPlan Thinking(const std::string& reasoning, const std::string& tools = "") {
+  AnswerPlan plan = PlanFor(tools);
+  plan.reasoning = FindReasoningFormat(reasoning);
+  return plan;
+}
+
+// Parts as a text: content as it is, thoughts in (( )), calls as @NAME and their arguments behind.
+std::string Describe(const std::vector<AnswerPart>& parts) {
+  std::string out;
+  int call = -1;
+  for (const AnswerPart& part : parts) {
+    if (part.kind == Kind::kContent) out += part.text;
+    if (part.kind == Kind::kReasoning) out += "((" + part.text + "))";
+    if (part.kind == Kind::kCall) {
+      out += "@" + part.text;
+      EXPECT_EQ(part.call, ++call);
+    }
+    if (part.kind == Kind::kArguments) {
+      out += part.text;
+      EXPECT_EQ(part.call, call);
+    }
+  }
+  return out;
+}
+
+void Join(std::vector<AnswerPart> more, std::vector<AnswerPart>* parts) {
+  for (AnswerPart& part : more) {
+    bool joins = !parts->empty() && part.kind != Kind::kCall && parts->back().kind == part.kind &&
+                 parts->back().call == part.call;
+    if (joins) {
+      parts->back().text += part.text;
+    } else {
+      parts->push_back(std::move(part));
+    }
+  }
+}
+
+// Parses `text` cut into pieces of the lengths that `next_length` gives.
+template <typename NextLength>
+std::string ParseInPieces(const AnswerPlan& plan, const std::string& text, NextLength next_length) {
+  AnswerParser parser(std::make_shared<const AnswerPlan>(plan));
+  std::vector<AnswerPart> parts;
+  for (size_t at = 0; at < text.size();) {
+    size_t length = std::min<size_t>(next_length(), text.size() - at);
+    Join(parser.Put(std::string_view(text).substr(at, length)), &parts);
+    at += length;
+  }
+  Join(parser.Finish(), &parts);
+  return Describe(parts);
+}
+
+// The same whole, byte by byte, and in random pieces.
+std::string Parse(const AnswerPlan& plan, const std::string& text) {
+  std::string whole = ParseInPieces(plan, text, [&] { return std::max<size_t>(text.size(), 1); });
+  EXPECT_EQ(ParseInPieces(plan, text, [] { return 1; }), whole) << text;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    EXPECT_EQ(ParseInPieces(plan, text, [&] { return 1 + random() % 7; }), whole) << text;
+  }
+  return whole;
+}
+
+struct Case {
+  const char* text;
+  const char* expected;
+};
+
+void Check(const AnswerPlan& plan, const std::vector<Case>& cases) {
+  for (const Case& c : cases) EXPECT_EQ(Parse(plan, c.text), c.expected) << c.text;
+}
+
+constexpr char kPlain[] = "The sky over Paris: blue, 21 °C {not a call} — 晴れ.\n\n1 < 2 [a]\n";
+
+TEST(AnswerParser, TextWithoutCallsIsContentInEveryFormat) {
+  for (const ToolFormat& format : ToolFormats()) {
+    EXPECT_EQ(Parse(PlanFor(format.name), kPlain), kPlain) << format.name;
+    EXPECT_EQ(Parse(PlanFor(format.name), ""), "") << format.name;
+    EXPECT_EQ(Parse(PlanFor(format.name), " \n"), " \n") << format.name;
+    EXPECT_EQ(Parse(PlanFor(format.name), "{\"name\": \"Ada\", \"age\": 3}\n"),
+              "{\"name\": \"Ada\", \"age\": 3}\n")
+        << format.name;
+    EXPECT_EQ(Parse(PlanFor(format.name), "[1, 2]"), "[1, 2]") << format.name;
+  }
+}
+
+TEST(AnswerParser, WhatAFormatWritesItReads) {
+  const std::string arguments =
+      R"({"city":"Zoë's \"Köln\" {]}\\ 東京 😀 </tool_call>","days":3,"deep":{"a":[1,{"b":null}],"c":true}})";
+  for (const ToolFormat& format : ToolFormats()) {
+    for (size_t count = 1; count <= 3; ++count) {
+      std::string expected;
+      for (size_t i = 0; i < count; ++i) expected += "@get_weather" + arguments;
+      std::string text =
+          WriteCalls(format, std::vector<WrittenCall>(count, {"get_weather", arguments}));
+      if (format.style == CallStyle::kXml) continue;  // below: its writing loses the layout
+      EXPECT_EQ(Parse(PlanFor(format.name), text), expected) << format.name;
+      EXPECT_EQ(Parse(PlanFor(format.name), "\n\n" + text + "\n"), expected) << format.name;
+    }
+  }
+}
+
+TEST(AnswerParser, Hermes) {
+  Check(
+      PlanFor("hermes"),
+      {{"<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": "
+        "\"Paris\"}}\n</tool_call>",
+        "@get_weather{\"city\": \"Paris\"}"},
+       {"I'll look.\n\n<tool_call>{\"arguments\": {\"days\": 2}, \"name\": "
+        "\"get_weather\"}</tool_call>\n<tool_call>\n{\"name\": \"now\", \"arguments\": "
+        "{}}\n</tool_call>\nDone.",
+        "I'll look.@get_weather{\"days\": 2}@now{}Done."},
+       {"<tool_call>[{\"name\": \"now\"}, {\"name\": \"now\", \"arguments\": {\"z\": "
+        "\"Europe/Zürich\"}}]</tool_call>",
+        "@now{}@now{\"z\": \"Europe/Zürich\"}"},
+       {"<tool_call>{\"type\": \"function\", \"function\": {\"name\": \"now\", \"arguments\": "
+        "\"{\\\"a\\\": 1}\"}, \"id\": 7}</tool_call>",
+        "@now{\"a\": 1}"},
+       // The end tag may be missing.
+       {"<tool_call>\n{\"name\": \"now\", \"arguments\": {}}", "@now{}"},
+       // A tag that is only spoken of, and then used.
+       {"Write <tool_call> like so: <tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+        "Write <tool_call> like so:@now{}"}});
+}
+
+TEST(AnswerParser, AMalformedCallIsContentAndNothingIsLost) {
+  for (const char* text : {
+           "<tool_call>",
+           "<tool_call>\n{\"name\": \"get_wea",
+           "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Par",
+           "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": }}</tool_call>",
+           "<tool_call>{\"name\": \"get_weather\", \"arguments\": {'city': 1}}</tool_call>",
+           "<tool_call>{\"name\": \"unknown\", \"arguments\": {}}</tool_call>",
+           "<tool_call>{\"name\": \"now\", \"arguments\": [1]}</tool_call>",
+           "<tool_call>{\"name\": \"now\", \"arguments\": \"no json\"}</tool_call>",
+           "<tool_call>{\"name\": \"now\", \"name\": \"now\"}</tool_call>",
+           "<tool_call>{\"arguments\": {}}</tool_call>",
+           "<tool_call>{\"name\": 3}</tool_call>",
+           "<tool_call>{\"name\": \"now\" \"arguments\": {}}</tool_call>",
+           "<tool_call>now()</tool_call>",
+           "<tool_call>[]</tool_call>",
+           "before <tool_call>\n nothing here </tool_call> after",
+           "<tool_",
+           "a < b && c <tool",
+       }) {
+    EXPECT_EQ(Parse(PlanFor("hermes"), text), text);
+  }
+  // A call that follows a broken one is still found, as is one within its text.
+  Check(PlanFor("hermes"),
+        {{"<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": oops}}</tool_call>\n"
+          "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+          "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": oops}}</tool_call>@now{}"},
+         {"<tool_call><tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+          "<tool_call>@now{}"}});
+}
+
+TEST(AnswerParser, Llama3) {
+  Check(PlanFor("llama3"),
+        {{"{\"name\": \"get_weather\", \"parameters\": {\"city\": \"Paris\"}}",
+          "@get_weather{\"city\": \"Paris\"}"},
+         {"\n{\"type\": \"function\", \"name\": \"now\", \"parameters\": {}}; {\"name\": \"now\", "
+          "\"parameters\": {\"a\": [1, 2.5e3, -0]}}",
+          "@now{}@now{\"a\": [1, 2.5e3, -0]}"},
+         {"<|python_tag|>{\"name\": \"now\", \"parameters\": null}", "@now{}"},
+         {"[{\"name\": \"now\", \"parameters\": {}}, {\"name\": \"now\", \"parameters\": {}}]",
+          "@now{}@now{}"},
+         // Objects that are no calls, and calls that are not at the beginning, are text.
+         {"{\"name\": \"now\"}", "{\"name\": \"now\"}"},
+         {"{\"name\": \"now\", \"parameters\": {}, \"and\": 1} is how",
+          "{\"name\": \"now\", \"parameters\": {}, \"and\": 1} is how"},
+         {"Use {\"name\": \"now\", \"parameters\": {}}",
+          "Use {\"name\": \"now\", \"parameters\": {}}"},
+         {"<|python_tag|>print(1)", "<|python_tag|>print(1)"},
+         {"{\"name\": \"now\", \"parameters\": {}}; or so", "@now{}; or so"},
+         {"{\"name\": \"now\", \"parameters\": {}}; {\"x\": 1}", "@now{}; {\"x\": 1}"}});
+}
+
+TEST(AnswerParser, Mistral) {
+  Check(PlanFor("mistral_v3"),
+        {{"[TOOL_CALLS][{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Lyon\"}}]",
+          "@get_weather{\"city\": \"Lyon\"}"},
+         {"[TOOL_CALLS] [{\"name\": \"now\", \"arguments\": {}, \"id\": \"9Ae3bDc2F\"}, {\"name\": "
+          "\"now\", \"arguments\": {\"a\": \"]}\"}}] bye",
+          "@now{}@now{\"a\": \"]}\"}bye"},
+         {"[TOOL_CALLS] [{\"name\": \"now\", \"arguments\": {}}, {\"name\": \"no\"}]",
+          "@now{}, {\"name\": \"no\"}]"},
+         {"[TOOL_CALLS] none", "[TOOL_CALLS] none"}});
+  Check(PlanFor("mistral"),
+        {{"[TOOL_CALLS]get_weather[ARGS]{\"city\": \"Lyon\"}", "@get_weather{\"city\": \"Lyon\"}"},
+         {"Let me see.[TOOL_CALLS]now[CALL_ID]a1B2c3D4e[ARGS]{}[TOOL_CALLS]now[ARGS]{\"a\": 1}",
+          "Let me see.@now{}@now{\"a\": 1}"},
+         {"[TOOL_CALLS][{\"name\": \"now\", \"arguments\": {}}]", "@now{}"},
+         {"[TOOL_CALLS]nothing[ARGS]{}", "[TOOL_CALLS]nothing[ARGS]{}"},
+         {"[TOOL_CALLS]now[ARGS]{\"a\": 1", "[TOOL_CALLS]now[ARGS]{\"a\": 1"}});
+}
+
+TEST(AnswerParser, DeepSeek) {
+  Check(PlanFor("deepseek_v3"),
+        {{"Sure.\n<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n"
+          "```json\n{\"city\": \"杭州\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function"
+          "<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+          "Sure.@get_weather{\"city\": \"杭州\"}@now{}"},
+         {"<｜tool▁calls▁begin｜>x", "<｜tool▁calls▁begin｜>x"},
+         {"<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{]\n```<｜tool▁call▁end｜>",
+          "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{]\n```<｜tool▁call▁end｜>"}});
+  Check(
+      PlanFor("deepseek_v31"),
+      {{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜>"
+        "<｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "@now{\"a\": 1}@now{}"}});
+  Check(PlanFor("kimi_k2"),
+        {{"<|tool_calls_section_begin|><|tool_call_begin|>functions.now:0"
+          "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_call_begin|>functions.now:1"
+          "<|tool_call_argument_begin|>{\"a\": 1}<|tool_call_end|><|tool_calls_section_end|>",
+          "@now{}@now{\"a\": 1}"}});
+}
+
+TEST(AnswerParser, Phi4AndGranite) {
+  Check(
+      PlanFor("phi4"),
+      {{"<|tool_call|>[{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Oslo\"}}]<|/tool_call|>",
+        "@get_weather{\"city\":\"Oslo\"}"},
+       {"functools[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"},
+       {"functools are fine", "functools are fine"},
+       {"<|tool_call|>{\"name\": \"now\"}<|/tool_call|> and", "@now{}and"}});
+  Check(PlanFor("granite"), {{"<|tool_call|>[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"},
+                             {"<tool_call>[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"}});
+}
+
+TEST(AnswerParser, Gemma) {
+  Check(PlanFor("gemma"),
+        {{"```tool_call\n{\"name\": \"now\", \"parameters\": {}}\n```", "@now{}"},
+         {"```json\n{\"name\": \"now\", \"parameters\": {\"a\": \"`\"}}\n```\nThat's it.",
+          "@now{\"a\": \"`\"}That's it."},
+         {"{\"name\": \"now\", \"parameters\": {}}", "@now{}"},
+         {"Some code:\n```json\n{\"a\": 1}\n```\n", "Some code:\n```json\n{\"a\": 1}\n```\n"},
+         {"```python\nprint()\n```", "```python\nprint()\n```"}});
+}
+
+TEST(AnswerParser, Qwen3Coder) {
+  Check(PlanFor("qwen3_coder"),
+        {{"I'll check.\n<tool_call>\n<function=get_weather>\n<parameter=city>\nSão \"Paulo\" <b>\n"
+          "</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
+          "I'll check.@get_weather{\"city\": \"São \\\"Paulo\\\" <b>\", \"days\": 3}"},
+         {"<tool_call>\n<function=get_weather>\n<parameter=code>\ndef f():\n    return {1}\n\n"
+          "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=now>\n</function>\n"
+          "</tool_call>",
+          "@get_weather{\"code\": \"def f():\\n    return {1}\\n\"}@now{}"},
+         // A string stays one, whatever it looks like; other values are JSON or else strings.
+         {"<function=get_weather><parameter=city>12</parameter><parameter=days>soon</parameter>"
+          "<parameter=x>True</parameter></function>",
+          "@get_weather{\"city\": \"12\", \"days\": \"soon\", \"x\": true}"},
+         {"<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>", "@now{}"},
+         {"<function=unknown>\n</function>", "<function=unknown>\n</function>"},
+         {"<tool_call>\n<function=now>\n<parameter=a>\n1",
+          "<tool_call>\n<function=now>\n<parameter=a>\n1"},
+         {"<tool_call>\n<function=now>\ntext</function>",
+          "<tool_call>\n<function=now>\ntext</function>"}});
+}
+
+TEST(AnswerParser, Pythonic) {
+  Check(PlanFor("pythonic"),
+        {{"[get_weather(city='It\\'s \"Rome\"', days=3), now()]",
+          "@get_weather{\"city\":\"It's \\\"Rome\\\"\",\"days\":3}@now{}"},
+         {"<|python_start|>[now(a=[1, -2.5, None], b={'k': (True, False)})]<|python_end|>",
+          "@now{\"a\":[1,-2.5,null],\"b\":{\"k\":[true,false]}}"},
+         {"[now(\"positional\")]", "[now(\"positional\")]"},
+         {"[now(a=b)]", "[now(a=b)]"},
+         {"[now(a=1", "[now(a=1"},
+         {"[now(a=')')]", "@now{\"a\":\")\"}"},
+         {"[1, 2, 3] is a list", "[1, 2, 3] is a list"},
+         {"[other()]", "[other()]"}});
+}
+
+TEST(AnswerParser, TheGenericFormat) {
+  Check(PlanFor("json"), {{"<tool_call>{\"name\": \"now\"}</tool_call>", "@now{}"},
+                          {"{\"name\": \"now\", \"arguments\": {}}", "@now{}"},
+                          {"```json\n[{\"name\": \"now\", \"arguments\": {}}]\n```", "@now{}"}});
+}
+
+TEST(AnswerParser, Thoughts) {
+  AnswerPlan think = Thinking("think");
+  Check(think, {{"<think>\nHm. 1 < 2.\n</think>\n\nYes.\n", "((Hm. 1 < 2.))Yes.\n"},
+                {"\n<think></think>Yes", "Yes"},
+                {"<think>\n\n</think>\n\n", ""},
+                {"<think>cut off", "((cut off))"},
+                {"<thin", "<thin"},
+                {"No <think>tag</think>", "No <think>tag</think>"},
+                {"<think>a</think>b<think>c</think>", "((a))b<think>c</think>"}});
+  think.begins_in_thoughts = true;
+  Check(think, {{"Hm.\n</think>\n\nYes <think>.", "((Hm.))Yes <think>."},
+                {"<think>\nHm.</think>Yes", "((Hm.))Yes"},
+                {"</think>Yes", "Yes"}});
+  Check(Thinking("magistral"), {{"[THINK]a[b][/THINK]c", "((a[b]))c"}});
+  Check(Thinking("granite"),
+        {{"Here is my thought process: a\nHere is my response:\nb", "((a))b"}});
+}
+
+TEST(AnswerParser, ThoughtsThenCalls) {
+  const std::string call = "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>";
+  Check(Thinking("think", "hermes"),
+        {{("<think>I may " + call + "</think>\n" + call).c_str(),
+          ("((I may " + call + "))@now{}").c_str()},
+         {("<think>x</think>\n\nOK.\n" + call).c_str(), "((x))OK.@now{}"}});
+}
+
+TEST(AnswerParser, Harmony) {
+  AnswerPlan plan = Thinking("harmony", "harmony");
+  Check(
+      plan,
+      {{"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hi!",
+        "((Hm.))Hi!"},
+       {"<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
+        "to=functions.get_weather <|constrain|>json<|message|>{\"city\": \"Paris\"}",
+        "((Hm.))@get_weather{\"city\": \"Paris\"}"},
+       {"<|channel|>commentary<|message|>First.<|end|><|start|>assistant<|channel|>analysis"
+        "<|message|>b<|end|><|start|>assistant to=functions.now<|channel|>commentary json"
+        "<|message|>{}<|call|>",
+        "First.((b))@now{}"}});
+}
+
+TEST(AnswerParser, SpecialTokensAreNeverContent) {
+  AnswerPlan plan = PlanFor("phi4");
+  plan.hidden = {"<|tool_call|>", "<|/tool_call|>"};
+  Check(plan, {{"a <|tool_call|>b<|/tool_call|> c", "a b c"},
+               {"<|tool_call|>[{\"name\": \"no\"}]<|/tool_call|>", "[{\"name\": \"no\"}]"}});
+}
+
+TEST(AnswerParser, UnderAGrammarArgumentsComeAsTheyAreGenerated) {
+  AnswerPlan plan = PlanFor("hermes");
+  plan.is_guided = true;
+  AnswerParser parser(std::make_shared<const AnswerPlan>(plan));
+  EXPECT_TRUE(parser.Put("<tool_call>\n{\"name\": \"get_weather\"").empty());
+  EXPECT_EQ(Describe(parser.Put(", \"arguments\": {\"ci")), "@get_weather{\"ci");
+  std::vector<AnswerPart> more = parser.Put("ty\": \"Pa");
+  ASSERT_EQ(more.size(), 1u);
+  EXPECT_EQ(more[0].text, "ty\": \"Pa");
+  // Cut short, the call keeps what it has.
+  EXPECT_TRUE(parser.Finish().empty());
+  EXPECT_EQ(parser.num_calls(), 1);
+  Check(plan,
+        {{"<tool_call>\n{\"name\": \"now\", \"arguments\": {\"a\": \"cut", "@now{\"a\": \"cut"}});
+}
+
+TEST(AnswerParser, UnderAGrammarABareCallMayComeAnywhere) {
+  AnswerPlan plan = PlanFor("llama3");
+  plan.is_guided = true;
+  Check(plan, {{"Sure: {\"name\": \"now\", \"parameters\": {\"a\": 1}}", "Sure:@now{\"a\": 1}"},
+               {"a {b} {\"c\": {}}", "a {b} {\"c\": {}}"}});
+}
+
+TEST(AnswerParser, HostileTextTakesBoundedTime) {
+  std::string open = "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": \"", many;
+  for (int i = 0; i < 20000; ++i) many += open.substr(0, i % 2 == 0 ? 11 : open.size());
+  std::string nested = "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": ";
+  nested += std::string(500000, '[');
+  for (const std::string& text : {many, nested, std::string(500000, '<')}) {
+    EXPECT_EQ(ParseInPieces(PlanFor("hermes"), text, [] { return 7; }), text);
+  }
+}
+
+}  // namespace
+}  // namespace mlc
