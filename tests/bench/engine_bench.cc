@@ -76,6 +76,7 @@ class TimedModel : public Model {
 
   Status ReadPages(const std::vector<int32_t>&, char*) const override { return Status(); }
   Status WritePages(const std::vector<int32_t>&, const char*) override { return Status(); }
+  Status ClearSlots(int, char*) const override { return Status(); }
 
   // The rows begin elsewhere each time, so that answers differ from step to step.
   Result<float*> Forward(const Batch& batch) override {

@@ -98,6 +98,9 @@ Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter,
                              " bytes to copy the conversation's pages");
   }
   MLC_RETURN_IF_ERROR(model_->ReadPages(WithoutHoles(held.pages), state->pages.get()));
+  if (int rest = held.length % head.page_size) {
+    MLC_RETURN_IF_ERROR(model_->ClearSlots(rest, state->pages.get() + bytes - head.page_bytes));
+  }
   return state;
 }
 

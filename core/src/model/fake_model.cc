@@ -49,6 +49,13 @@ Status FakeModel::WritePages(const std::vector<int32_t>& pages, const char* data
   return Status();
 }
 
+Status FakeModel::ClearSlots(int num_slots, char* page) const {
+  constexpr int kNeverWritten = 0xff;  // -1 in each slot
+  size_t kept = 4 * static_cast<size_t>(num_slots);
+  std::memset(page + kept, kNeverWritten, static_cast<size_t>(info_.page_bytes) - kept);
+  return Status();
+}
+
 Status FakeModel::CheckBatch(const Batch& batch) const {
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");

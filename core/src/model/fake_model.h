@@ -28,6 +28,7 @@ class FakeModel : public Model {
                    const std::vector<int32_t>& destination) override;
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
+  Status ClearSlots(int num_slots, char* page) const override;
   Result<float*> Forward(const Batch& batch) override;
 
   // The n-th call of Forward from now (0 is the next) fails with `status`.

@@ -60,6 +60,9 @@ class Model {
   // kUnsupported on devices whose memory the host cannot reach.
   virtual Status ReadPages(const std::vector<int32_t>& pages, char* out) const = 0;
   virtual Status WritePages(const std::vector<int32_t>& pages, const char* data) = 0;
+  // In a copy of one page, as ReadPages makes it: clears what is behind its first `num_slots`
+  // slots, which may be of another sequence. kUnsupported when the library does not say where.
+  virtual Status ClearSlots(int num_slots, char* page) const = 0;
   // The logits of logit_rows: [m, vocab_size] float32, row-major, the model's until the next call.
   // nullptr when no row wants logits.
   virtual Result<float*> Forward(const Batch& batch) = 0;

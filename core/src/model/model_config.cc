@@ -105,6 +105,27 @@ Result<DType> ReadDType(const Json& object, std::string_view key) {
   return *dtype;
 }
 
+// "slot_runs": [[blocks, width], ...], which make up a page of `num_elements`.
+Result<std::vector<SlotRun>> ReadSlotRuns(const Json& pages, int page_size, int64_t num_elements) {
+  const Json* list = pages.Find("slot_runs");
+  std::vector<SlotRun> runs;
+  if (list == nullptr) return runs;
+  Status bad = InvalidArgument("field 'slot_runs' must hold [blocks, width] that make up a page")
+                   .WithParam("slot_runs");
+  if (!list->is_array()) return bad;
+  int64_t left = num_elements / page_size;
+  for (const Json& run : list->as_array()) {
+    bool is_pair = run.is_array() && run.as_array().size() == 2;
+    if (!is_pair || !run.as_array()[0].is_int() || !run.as_array()[1].is_int()) return bad;
+    SlotRun read{run.as_array()[0].as_int(), run.as_array()[1].as_int()};
+    if (read.blocks < 1 || read.width < 1 || read.blocks > left / read.width) return bad;
+    left -= read.blocks * read.width;
+    runs.push_back(read);
+  }
+  if (left != 0 || num_elements % page_size != 0) return bad;
+  return runs;
+}
+
 Status ReadPages(const Json& json, LibraryMetadata* out) {
   const Json* pages = json.Find("kv_cache");
   if (pages == nullptr) return InvalidArgument("field 'kv_cache' is missing").WithParam("kv_cache");
@@ -117,6 +138,8 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
     return InvalidArgument("field 'page_shape' is too large").WithParam("page_shape");
   }
   out->info.page_bytes = *bytes * out->num_layers;
+  int64_t num_elements = *bytes / *TensorBytes({1}, out->page_dtype);
+  MLC_ASSIGN_OR_RETURN(out->slot_runs, ReadSlotRuns(*pages, out->info.page_size, num_elements));
   return Status();
 }
 

@@ -29,12 +29,19 @@ struct ChatConfig {
 };
 Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& path);
 
+// A part of a layer's page: `blocks` blocks one after another, in each of which every slot has
+// `width` elements, slot after slot.
+struct SlotRun {
+  int64_t blocks = 0, width = 0;
+};
+
 // A library's metadata (ARCHITECTURE.md, "The model library").
 struct LibraryMetadata {
   ModelInfo info;
   int num_layers = 0;
   Shape page_shape;  // of one layer
   DType page_dtype = DType::kFloat32;
+  std::vector<SlotRun> slot_runs;  // a page of one layer; empty: not said
   std::vector<ParamSpec> params;
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);

@@ -114,6 +114,22 @@ Status TVMModel::WritePages(const std::vector<int32_t>& pages, const char* data)
   });
 }
 
+Status TVMModel::ClearSlots(int num_slots, char* page) const {
+  if (metadata_.slot_runs.empty()) {
+    return Unsupported("the model library does not say how its pages lie: compile the model again");
+  }
+  size_t element = static_cast<size_t>(*TensorBytes({1}, metadata_.page_dtype));
+  for (int layer = 0; layer < metadata_.num_layers; ++layer) {
+    for (const SlotRun& run : metadata_.slot_runs) {
+      size_t slot = static_cast<size_t>(run.width) * element, block = slot * info().page_size;
+      for (int64_t i = 0; i < run.blocks; ++i, page += block) {
+        std::memset(page + num_slots * slot, 0, block - num_slots * slot);
+      }
+    }
+  }
+  return Status();
+}
+
 Result<std::vector<Argument>> TVMModel::BatchArguments(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(Tensor tokens, IntTensor(batch.tokens));
   MLC_ASSIGN_OR_RETURN(Tensor embeddings, library_->Call("embed", {tokens, params_}));

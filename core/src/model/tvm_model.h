@@ -31,6 +31,7 @@ class TVMModel : public Model {
                    const std::vector<int32_t>& destination) override;
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
+  Status ClearSlots(int num_slots, char* page) const override;
   Result<float*> Forward(const Batch& batch) override;
 
  private:

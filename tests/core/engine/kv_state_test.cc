@@ -146,6 +146,21 @@ TEST(KVState, ASlidConversationIsSavedWithItsHoles) {
   }
 }
 
+// Two prompts begin alike; what is cached of the longer one serves the shorter one, too.
+TEST(KVState, NothingOfAnotherChatIsInTheFile) {
+  TempFolder folder;
+  Host host;
+  host.Answer(Bytes("0123456789secret"), 3);
+  ASSERT_TRUE(host.Save(Bytes("0123456789"), folder.Path("chat.kv")).ok());
+  const std::string bytes = *ReadFile(folder.Path("chat.kv"));
+  std::string_view pages = DecodeKVFile(bytes)->pages;
+  ASSERT_EQ(pages.size(), 12 * sizeof(int32_t));
+  const auto* slots = reinterpret_cast<const int32_t*>(pages.data());
+  EXPECT_EQ(slots[9], '9');
+  EXPECT_EQ(slots[10], -1);
+  EXPECT_EQ(slots[11], -1);
+}
+
 TEST(KVState, RunningRequestsGoOn) {
   TempFolder folder;
   Host host, quiet;

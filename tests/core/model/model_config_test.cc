@@ -23,6 +23,7 @@ Json GoodMetadata() {
                    .Set("page_size", 16)
                    .Set("num_layers", 30)
                    .Set("page_shape", Json(Json::Array{2, 3, 16, 64}))
+                   .Set("slot_runs", *Json::Parse("[[192, 1], [3, 64]]"))
                    .Set("dtype", "float32");
   return Json()
       .Set("schema_version", 1)
@@ -127,6 +128,9 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   EXPECT_EQ(metadata->info.weight_bytes, 24);
   EXPECT_EQ(metadata->num_layers, 30);
   EXPECT_EQ(metadata->page_shape, (Shape{2, 3, 16, 64}));
+  ASSERT_EQ(metadata->slot_runs.size(), 2u);
+  EXPECT_EQ(metadata->slot_runs[1].blocks, 3);
+  EXPECT_EQ(metadata->slot_runs[1].width, 64);
   ASSERT_EQ(metadata->params.size(), 1u);
   EXPECT_EQ(metadata->params[0].name, "w");
   EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
@@ -168,6 +172,13 @@ TEST(ParseLibraryMetadata, EveryFaultOfThePagesNamesItsField) {
                           {"page_shape", "[2, 0]"},
                           {"page_shape", "[2, 1.5]"},
                           {"page_shape", "[4294967296, 4294967296]"},
+                          {"slot_runs", "7"},
+                          {"slot_runs", "[]"},
+                          {"slot_runs", "[[192, 1]]"},
+                          {"slot_runs", "[[192, 1], [4, 64]]"},
+                          {"slot_runs", "[[192, 1], [-3, -64]]"},
+                          {"slot_runs", "[[192, 1], [3]]"},
+                          {"slot_runs", "[[9223372036854775807, 9223372036854775807]]"},
                           {"dtype", "\"float7\""},
                           {"dtype", "absent"}};
   for (const Fault& fault : faults) {

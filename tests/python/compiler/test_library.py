@@ -80,6 +80,7 @@ def test_metadata_lists_what_the_library_takes():
         "page_size": 16,
         "num_layers": 2,
         "page_shape": [2, 2, 256],
+        "slot_runs": [[32, 1], [2, 16]],
         "dtype": "float32",
     }
     first = {"name": "model.embed_tokens.q_weight", "shape": [99, 8], "dtype": "uint32"}

@@ -92,3 +92,21 @@ def test_async_and_what_is_refused(
     with engine_of(tiny_model, prefix_cache_mode="disable") as engine:
         with pytest.raises(InvalidRequestError, match="prefix_cache_mode"):
             engine.save_kv(MESSAGES, path)
+
+
+def test_nothing_of_another_chat_is_saved(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """Pages are shared and copied whole: behind a chat's last token may stand what others said."""
+
+    def files_after(others: int, folder: Path) -> list[bytes]:
+        folder.mkdir()
+        with engine_of(tiny_model) as engine:
+            for other in range(others):
+                said = f"{'the sea ' * (8 + other)}and what nobody else may read"
+                messages: Any = [{"role": "user", "content": said}]
+                engine.chat.completions.create(messages=messages, max_tokens=1)
+            for words in range(1, 9):
+                chat: Any = [{"role": "user", "content": "the sea " * words}]
+                engine.save_kv(chat, folder / f"{words}.kv")
+        return [(folder / f"{words}.kv").read_bytes() for words in range(1, 9)]
+
+    assert files_after(8, tmp_path / "after others") == files_after(0, tmp_path / "alone")

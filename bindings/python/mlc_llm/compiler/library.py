@@ -59,6 +59,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
             "page_size": PAGE_SIZE,
             "num_layers": config.num_hidden_layers,
             "page_shape": list(model.page_shape),
+            "slot_runs": [list(run) for run in model.slot_runs],
             "dtype": "float32",
         },
         "params": [

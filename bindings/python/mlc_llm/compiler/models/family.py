@@ -63,6 +63,10 @@ class Model(Protocol):
     def page_shape(self) -> tuple[int, ...]:
         """Of one page of the key/value cache, in one layer."""
 
+    @property
+    def slot_runs(self) -> list[tuple[int, int]]:
+        """How the slots lie in it: see ARCHITECTURE.md, "slot_runs"."""
+
     def embed(self, ids: Any) -> Any:
         """(rows) -> (rows, hidden)."""
 

@@ -181,6 +181,10 @@ class Llama:
     def page_shape(self) -> tuple[int, ...]:
         return self.blocks[0].attention.attend.shape.page_shape
 
+    @property
+    def slot_runs(self) -> list[tuple[int, int]]:
+        return self.blocks[0].attention.attend.shape.slot_runs
+
     def embed(self, ids: Any) -> Any:
         return self.table(ids)
 

@@ -66,6 +66,14 @@ class AttentionShape:
         return (2, self.kv_heads, PAGE_SIZE * self.dim)
 
     @property
+    def slot_runs(self) -> list[tuple[int, int]]:
+        """Of a page: how many blocks, and how many elements of each slot are in one.
+
+        Keys lie one dimension after another, values one slot after another.
+        """
+        return [(self.kv_heads * self.dim, 1), (self.kv_heads, self.dim)]
+
+    @property
     def pages(self) -> Arg:
         return Arg("pages", ("num_pages", *self.page_shape))
 
