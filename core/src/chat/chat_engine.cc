@@ -135,9 +135,11 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
     MLC_RETURN_IF_ERROR(CheckSameVocabulary(*target.bundle.tokenizer, *draft.bundle.tokenizer));
     draft_model = std::move(draft.model);
   }
-  MLC_RETURN_IF_ERROR(LoadModel(std::move(target.model), std::move(target.bundle),
-                                std::move(spec.name), std::move(draft_model)));
-  progress(1.0, "ready");
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Loaded> loaded,
+                       MakeLoaded(std::move(target.model), std::move(target.bundle),
+                                  std::move(spec.name), std::move(draft_model)));
+  if (!progress(1.0, "ready")) return Cancelled("loading was cancelled");
+  Install(std::move(loaded));
   return Status();
 }
 
@@ -159,6 +161,17 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
 
 Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,
                              std::unique_ptr<Model> draft) {
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<Loaded> loaded,
+      MakeLoaded(std::move(model), std::move(bundle), std::move(name), std::move(draft)));
+  Install(std::move(loaded));
+  return Status();
+}
+
+Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_ptr<Model> model,
+                                                                   ModelBundle bundle,
+                                                                   std::string name,
+                                                                   std::unique_ptr<Model> draft) {
   ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already.
   int64_t available = AvailableMemoryBytes() + planned.weight_bytes;
@@ -174,11 +187,14 @@ Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, s
   int threads = NumThreads(config_);
   loaded->thread =
       std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
+  return loaded;
+}
+
+void ChatEngine::Install(std::unique_ptr<Loaded> loaded) {
   std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
   std::unique_lock<std::shared_mutex> lock(loaded_mutex_);
   loaded_.swap(loaded);
   lock.unlock();  // a model that was loaded meanwhile ends here, outside of the lock
-  return Status();
 }
 
 Status ChatEngine::Unload() {
@@ -313,11 +329,7 @@ Status ChatEngine::Abort(RequestId id) {
 
 Status ChatEngine::Reset() {
   Status status = Cancelled("the engine was reset").WithReason("request_cancelled");
-  return WithThread([&](EngineThread* thread) {
-    thread->AbortAll(status);
-    thread->ClearPrefixCache();
-    thread->ResetMetrics();
-  });
+  return WithThread([&](EngineThread* thread) { thread->Reset(status); });
 }
 
 Status ChatEngine::TrimMemory() {

@@ -59,6 +59,9 @@ class ChatEngine {
   };
   class LoadScope;
   Status LoadFiles(std::string_view model_json, const ChatProgress& progress);
+  Result<std::unique_ptr<Loaded>> MakeLoaded(std::unique_ptr<Model> model, ModelBundle bundle,
+                                             std::string name, std::unique_ptr<Model> draft);
+  void Install(std::unique_ptr<Loaded> loaded);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
   Result<RequestId> SubmitTrace(ChatCallback callback);
   Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback);

@@ -168,6 +168,11 @@ void Engine::ResetMetrics() {
   if (speculator_ != nullptr) speculator_->ResetMetrics();
 }
 
+void Engine::ClearPrefixCache() {
+  cache_.ClearPrefixes();
+  if (speculator_ != nullptr) speculator_->Clear();
+}
+
 void Engine::Retire(const Sequence& sequence) {
   cache_.Retire(sequence.id, sequence.tokens(), sequence.num_computed);
 }

@@ -72,8 +72,8 @@ class Engine {
 
   Metrics metrics() const;
   void ResetMetrics();
-  // Frees what the prefix cache holds and no sequence uses.
-  void ClearPrefixCache() { cache_.ClearPrefixes(); }
+  // Frees what the prefix cache holds and no sequence uses, and what a draft model keeps.
+  void ClearPrefixCache();
   // Of a prompt: how many tokens the prefix cache holds, a copy of what it holds
   // (kResourceExhausted when that is nothing), and such a copy back into it: how many tokens then
   // can be found. In kv_state.cc.

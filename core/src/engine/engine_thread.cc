@@ -1,6 +1,7 @@
 #include "engine/engine_thread.h"
 
 #include <cstdio>
+#include <future>
 
 namespace mlc {
 namespace {
@@ -97,8 +98,16 @@ void EngineThread::Abort(RequestId id, Status status) {
   Do([id, status = std::move(status)](Engine* engine) { engine->Abort(id, status); });
 }
 
-void EngineThread::AbortAll(Status status) {
-  Do([status = std::move(status)](Engine* engine) { engine->AbortAll(status); });
+void EngineThread::Reset(Status status) {
+  std::promise<void> done;
+  Do([&](Engine* engine) {
+    engine->AbortAll(status);
+    engine->ClearPrefixCache();
+    engine->ResetMetrics();
+    PublishMetrics();
+    done.set_value();
+  });
+  done.get_future().wait();  // for the step at hand: nothing that a command waits for takes longer
 }
 
 void EngineThread::Pause(bool paused) {
@@ -112,10 +121,6 @@ void EngineThread::Pause(bool paused) {
 Metrics EngineThread::metrics() {
   std::lock_guard<std::mutex> lock(mutex_);
   return metrics_;
-}
-
-void EngineThread::ResetMetrics() {
-  Do([](Engine* engine) { engine->ResetMetrics(); });
 }
 
 void EngineThread::ClearPrefixCache() {

@@ -36,7 +36,8 @@ class EngineThread {
   // The request's id must be new. A request that cannot be queued ends with an event, too.
   void Submit(Request request, EventSink sink);
   void Abort(RequestId id, Status status);
-  void AbortAll(Status status);
+  // Ends all requests with `status`, empties the caches and counts from zero, before it returns.
+  void Reset(Status status);
   // Whether the calling thread is the callback thread of any engine.
   static bool InCallback();
   // Runs `callback` on the callback thread, after what was queued before.
@@ -52,7 +53,6 @@ class EngineThread {
   void DoFileWork(std::function<void()> work);
   void Pause(bool paused);
   Metrics metrics();
-  void ResetMetrics();
   void ClearPrefixCache();
   // Calls `callback` with the trace's JSON on the callback thread; with "" when tracing is off.
   void TakeTrace(std::function<void(const std::string& json)> callback);

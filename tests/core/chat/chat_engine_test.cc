@@ -351,6 +351,7 @@ TEST_F(ChatEngineTest, ResetAbortsAndClearsTheMetrics) {
   Answer answer;
   Submit("", &answer);
   ASSERT_TRUE(engine_->Reset().ok());
+  EXPECT_EQ(Json::Parse(*engine_->MetricsJson())->Find("num_waiting_sequences")->as_int(), 0);
   ASSERT_TRUE(answer.WaitForEnd());
   EXPECT_EQ(answer.Code(), "request_cancelled");
   ASSERT_TRUE(engine_->Pause(false).ok());
@@ -432,16 +433,31 @@ TEST_F(ChatEngineTest, LoadNamesWhatIsWrong) {
   EXPECT_NE(folder.message().find("/nowhere/m"), std::string::npos);
 }
 
-TEST_F(ChatEngineTest, DestructionWaitsForALoad) {
-  testing::TempFolder folder;
+// A model folder for the device "fake"; the JSON that loads it.
+std::string WriteFakeModel(const testing::TempFolder& folder) {
   folder.Write("mlc-chat-config.json",
                R"({"model_type": "fake", "quantization": "q0f32", "context_window_size": 64,
                    "vocab_size": 258, "eos_token_id": [256]})");
   folder.Write("tokenizer.json", testing::ByteTokenizerJson());
-  std::string json = R"({"device": "fake", "model": ")" + folder.path() + "\"}";
+  return R"({"device": "fake", "model": ")" + folder.path() + "\"}";
+}
+
+TEST_F(ChatEngineTest, TheLastReportCancelsALoadToo) {
+  testing::TempFolder folder;
+  std::string json = WriteFakeModel(folder);
+  Status status = engine_->Load(json, [](double fraction, const char*) { return fraction < 1; });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(engine_->Pause(false).code(), StatusCode::kUnavailable) << "a model is there";
+  EXPECT_TRUE(engine_->Load(json, nullptr).ok());
+  EXPECT_TRUE(engine_->Pause(false).ok());
+}
+
+TEST_F(ChatEngineTest, DestructionWaitsForALoad) {
+  testing::TempFolder folder;
+  std::string json = WriteFakeModel(folder);
   std::atomic<bool> loading{false}, destroying{false};
   std::thread loader([&] {
-    // "ready" is the last report: the model is there, and Load has not returned.
+    // "ready" is the last report: Load has not returned.
     Status status = engine_->Load(json, [&](double, const char*) {
       loading = true;
       while (!destroying) std::this_thread::yield();

@@ -209,15 +209,23 @@ TEST(EngineThread, PostRunsInOrderWithTheEvents) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
-TEST(EngineThread, MetricsCanBeReset) {
+TEST(EngineThread, AfterAResetNothingIsLeft) {
   Inbox inbox;
   std::unique_ptr<EngineThread> thread = Start();
-  thread->Submit(Ask(1, 3), inbox.Sink());
-  ASSERT_TRUE(inbox.WaitForEnds(1));
-  thread->ResetMetrics();
-  thread->Submit(Ask(2, 3), inbox.Sink());
-  ASSERT_TRUE(inbox.WaitForEnds(2));
-  EXPECT_EQ(thread->metrics().num_finished, 1);
+  for (int round = 0; round < 20; ++round) {  // it must not be the thread's luck
+    RequestId id = static_cast<RequestId>(2 * round + 1);
+    thread->Submit(Ask(id, 3), inbox.Sink());
+    ASSERT_TRUE(inbox.WaitForEnds(2 * round + 1));
+    thread->Submit(Ask(id + 1, 1000), inbox.Sink());
+    thread->Reset(Cancelled("reset"));
+    Metrics metrics = thread->metrics();
+    EXPECT_EQ(metrics.num_finished, 0);
+    EXPECT_EQ(metrics.num_failed, 0);
+    EXPECT_EQ(metrics.num_steps, 0);
+    EXPECT_EQ(metrics.num_running + metrics.num_waiting, 0);
+    EXPECT_EQ(metrics.num_free_pages, metrics.num_pages);
+    ASSERT_TRUE(inbox.WaitForEnds(2 * round + 2));
+  }
 }
 
 }  // namespace

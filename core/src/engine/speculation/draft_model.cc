@@ -114,6 +114,10 @@ std::vector<DraftModel::Run> DraftModel::Begin(const std::vector<DraftTask>& tas
   return runs;
 }
 
+void DraftModel::Clear() {
+  while (!branches_.empty()) Forget(branches_.size() - 1);
+}
+
 int DraftModel::Missing(const Run& run) {
   return run.task.sequence->num_tokens() - static_cast<int>(run.branch->tokens.size());
 }

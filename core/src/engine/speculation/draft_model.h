@@ -30,6 +30,7 @@ class DraftModel : public Drafter {
 
   bool is_free() const override { return false; }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override;
+  void Clear() override;
   double seconds_per_draft(int num_tasks) const override {
     return seconds_per_token_.Measured(num_tasks).value_or(0);
   }

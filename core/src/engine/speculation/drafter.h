@@ -24,6 +24,8 @@ class Drafter {
   // The drafts of each task, 0 to max_drafts tokens. The sequences are as before. An error is the
   // end of this drafter.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
+  // Forgets what it keeps of sequences, where that takes memory.
+  virtual void Clear() {}
   // What one more draft of each of `num_tasks` takes, as measured; 0 when it was not.
   virtual double seconds_per_draft(int num_tasks) const = 0;
 };

@@ -36,6 +36,10 @@ class Speculator {
   void Observe(const std::vector<StepItem>& items, const std::vector<SequenceCommit>& commits,
                double seconds);
 
+  // Forgets what the drafter keeps of sequences.
+  void Clear() {
+    if (drafter_ != nullptr) drafter_->Clear();
+  }
   const SpecMetrics& metrics() const { return metrics_; }
   void ResetMetrics() { metrics_ = SpecMetrics{{}, {}, {}, {}, metrics_.failure}; }
 

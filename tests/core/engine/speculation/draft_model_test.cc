@@ -137,6 +137,16 @@ TEST(DraftModel, RoomIsMadeAtTheCostOfTheLongestUnused) {
   }
 }
 
+TEST(DraftModel, ClearFreesAllAndHarmsNobody) {
+  auto draft = MakeDraft(Hash());
+  Text text("a prompt", Sampled(1));
+  (void)draft->Draft({{text.get(), 3}});
+  EXPECT_LT(draft->num_free_pages(), draft->num_pages());
+  draft->Clear();
+  EXPECT_EQ(draft->num_free_pages(), draft->num_pages());
+  EXPECT_EQ((*draft->Draft({{text.get(), 3}}))[0], text.Continuation(Hash(), 3));
+}
+
 TEST(DraftModel, EndsWhereTheAnswerEnds) {
   auto draft = MakeDraft(FakeModel::Reply(2, Bytes("abc"), kEnd));
   Text text("Hi");

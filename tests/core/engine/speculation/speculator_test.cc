@@ -211,6 +211,29 @@ TEST(Speculator, AFailedDrafterDraftsNoMoreAndFailsNobody) {
   EXPECT_FALSE(metrics.speculation.failure.empty());
 }
 
+// Counts how often it is told to forget.
+class ForgetfulDrafter : public Drafter {
+ public:
+  explicit ForgetfulDrafter(int* num_clears) : num_clears_(num_clears) {}
+  bool is_free() const override { return true; }
+  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
+    return std::vector<Drafts>(tasks.size());
+  }
+  void Clear() override { ++*num_clears_; }
+  double seconds_per_draft(int) const override { return 0; }
+
+ private:
+  int* num_clears_;
+};
+
+TEST(Speculator, TheDrafterForgetsWithThePrefixCache) {
+  int num_clears = 0;
+  Driver driver(MakeEngine(Circle(kPeriod), Driver::Options(), nullptr,
+                           std::make_unique<ForgetfulDrafter>(&num_clears)));
+  driver.engine().ClearPrefixCache();
+  EXPECT_EQ(num_clears, 1);
+}
+
 TEST(Speculator, MetricsCountDraftsAndTokens) {
   EngineOptions options = Driver::Options();
   options.draft_length = 4;
