@@ -76,6 +76,8 @@ Status PostProcessor::ReadTemplate(const JsonView& view) {
   return Status();
 }
 
+std::vector<int32_t> PostProcessor::SpecialIds() const { return Apply({}, true); }
+
 std::vector<int32_t> PostProcessor::Apply(const std::vector<int32_t>& text_ids,
                                           bool add_special_tokens) const {
   // A template decides where the text stands even when its special tokens are not wanted.

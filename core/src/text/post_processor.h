@@ -17,6 +17,8 @@ class PostProcessor {
   // The file's "post_processor"; none at all is allowed.
   static Result<PostProcessor> FromJson(const JsonView& file);
 
+  // The ids that it adds, whatever the text.
+  std::vector<int32_t> SpecialIds() const;
   std::vector<int32_t> Apply(const std::vector<int32_t>& text_ids, bool add_special_tokens) const;
 
  private:

@@ -32,6 +32,7 @@ struct Tokenizer::Impl {
 
   Status Read(const JsonView& file);
   void IndexIds();
+  Status CheckPostProcessor(const JsonView& file) const;
 };
 
 Status Tokenizer::Impl::Read(const JsonView& file) {
@@ -52,7 +53,7 @@ Status Tokenizer::Impl::Read(const JsonView& file) {
   MLC_ASSIGN_OR_RETURN(post_processor, PostProcessor::FromJson(file));
   MLC_ASSIGN_OR_RETURN(decode_chain, DecodeChain::FromJson(file));
   IndexIds();
-  return Status();
+  return CheckPostProcessor(file);
 }
 
 void Tokenizer::Impl::IndexIds() {
@@ -70,6 +71,16 @@ void Tokenizer::Impl::IndexIds() {
     bytes[id] = decode_chain.InsideText(*token);
     special[id] = added_tokens.IsSpecial(*token);
   }
+}
+
+// An id of no token would reach the model, which has no row for it.
+Status Tokenizer::Impl::CheckPostProcessor(const JsonView& file) const {
+  for (int32_t id : post_processor.SpecialIds()) {
+    if (static_cast<size_t>(id) < exists.size() && exists[id]) continue;
+    MLC_ASSIGN_OR_RETURN(JsonView place, file.Member("post_processor"));
+    return place.Bad("adds the id " + std::to_string(id) + ", which no token has");
+  }
+  return Status();
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

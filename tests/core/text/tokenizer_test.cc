@@ -156,6 +156,25 @@ TEST(TokenizerTest, NamesWhatIsWrong) {
   EXPECT_EQ(Tokenizer::FromJson("{\"a").status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST(TokenizerTest, APostProcessorAddsTokensThatThereAre) {
+  auto refusal = [](int id) {
+    std::string json = kByteLevel;
+    const std::string ids = "\"ids\": [9]";
+    json.replace(json.find(ids), ids.size(), "\"ids\": [" + std::to_string(id) + "]");
+    return Tokenizer::FromJson(json).status();
+  };
+  EXPECT_TRUE(refusal(10).ok());
+  for (int id : {11, 1000000, INT32_MAX}) {
+    EXPECT_EQ(refusal(id).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(refusal(id).param(), "post_processor");
+    EXPECT_NE(refusal(id).message().find("the id " + std::to_string(id)), std::string::npos);
+  }
+  const char* bert =
+      R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 2}},
+      "post_processor": {"type": "BertProcessing", "cls": ["a", 2], "sep": ["b", 1]}})";
+  EXPECT_EQ(Tokenizer::FromJson(bert).status().param(), "post_processor") << "an id between others";
+}
+
 TEST(TokenizerTest, LeavesGapsBetweenIds) {
   auto tokenizer = Make(R"({"model": {"type": "WordLevel", "unk_token": "?",
       "vocab": {"?": 0, "a": 1000}}})");
