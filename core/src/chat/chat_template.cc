@@ -63,7 +63,8 @@ struct ChatTemplate::State {
   bool takes_null = true;
 
   Result<std::string> Run(const Json& messages, const Json& tools, bool add_generation_prompt,
-                          const Json& extra_context, const Clock& clock) const;
+                          const Json& extra_context, const Clock& clock,
+                          const jinja::Limits& limits = {}) const;
   void Probe();
   // The rendered text of one exchange, or "" when the template refuses it.
   std::string Try(Json user_content, Json assistant_content) const;
@@ -72,6 +73,8 @@ struct ChatTemplate::State {
 namespace {
 
 constexpr char kProbe[] = "4711047110";  // no letters: the template may change their case
+// A probe is one short exchange: a template that spends more on it tells nothing, and loads fast.
+constexpr jinja::Limits kProbeLimits{/*steps=*/500'000, /*bytes=*/int64_t{16} << 20};
 
 Json TextParts(Json text) {
   Json part = Json::MakeObject();
@@ -96,8 +99,9 @@ Json ProbeToolCalls() {
 
 Result<std::string> ChatTemplate::State::Run(const Json& messages, const Json& tools,
                                              bool add_generation_prompt, const Json& extra_context,
-                                             const Clock& clock) const {
-  jinja::Renderer renderer(jinja::Limits{}, clock ? clock : Clock(LocalNow));
+                                             const Clock& clock,
+                                             const jinja::Limits& limits) const {
+  jinja::Renderer renderer(limits, clock ? clock : Clock(LocalNow));
   MLC_ASSIGN_OR_RETURN(jinja::Value message_list, jinja::FromJson(messages));
   MLC_ASSIGN_OR_RETURN(jinja::Value tool_list, jinja::FromJson(tools));
   renderer.Define("messages", std::move(message_list));
@@ -123,7 +127,7 @@ std::string ChatTemplate::State::Try(Json user_content, Json assistant_content) 
     reply.Set("tool_calls", ProbeToolCalls());
     messages.Append(std::move(reply));
   }
-  Result<std::string> text = Run(messages, nullptr, false, nullptr, nullptr);
+  Result<std::string> text = Run(messages, nullptr, false, nullptr, nullptr, kProbeLimits);
   return text.ok() ? *text : "";
 }
 

@@ -82,6 +82,17 @@ TEST(ChatTemplate, RefusesImagesWhereOnlyStringsAreTaken) {
   EXPECT_EQ(text.status().param(), "messages[1].content");
 }
 
+// What a template takes is asked with five exchanges, of which none may cost a whole render.
+TEST(ChatTemplate, ADearTemplateIsNotAskedForLong) {
+  const std::string parts = "{% for m in messages %}{{ m.content[0].text }}{% endfor %}";
+  EXPECT_TRUE(Parse(parts).TakesContentParts());
+  const std::string dear = "{% set big = 'ab' * 10000000 %}" + parts;
+  EXPECT_FALSE(Parse(dear).TakesContentParts());
+  EXPECT_TRUE(TryRender("{% set big = 'ab' * 10000000 %}{{ messages[0].content }}",
+                        R"([{"role": "user", "content": "hi"}])")
+                  .ok());
+}
+
 TEST(ChatTemplate, NullContentIsNeverPrinted) {
   const char* messages = R"([{"role":"assistant","content":null}, {"role":"assistant"}])";
   EXPECT_EQ(Render("{% for m in messages %}[{{ m.content }}]{% endfor %}", messages), "[][]");
