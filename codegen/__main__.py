@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codegen import formatters, ir
-from codegen.languages import cpp, kotlin, markdown, python, swift
+from codegen.languages import cpp, kotlin, markdown, openapi, python, swift
 from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
-LANGUAGES = (cpp, python, swift, kotlin, markdown)
+LANGUAGES = (cpp, python, swift, kotlin, markdown, openapi)
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:

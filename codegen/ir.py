@@ -185,18 +185,21 @@ class Call:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Declarations, each after those it uses."""
+    """Declarations, each after those it uses; `server` has those that the HTTP server adds."""
 
     declarations: tuple[Declaration, ...]
     routes: tuple[Route, ...]
     calls: tuple[Call, ...] = ()
+    server: tuple[Declaration, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
 
     def schema_hash(self) -> str:
-        """A short hash of what crosses the wire: descriptions do not change it."""
-        text = json.dumps(_without_descriptions(asdict(self)), sort_keys=True)
+        """A short hash of what the engine reads and writes: descriptions do not change it."""
+        protocol = asdict(self)
+        del protocol["server"]
+        text = json.dumps(_without_descriptions(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

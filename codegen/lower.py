@@ -39,17 +39,15 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
     lowering = _Lowering()
     for model in (*roots.requests, *roots.responses):
         lowering.declare(model, model.__name__)
-    in_requests = lowering.reachable(roots.requests)
-    in_responses = lowering.reachable(roots.responses)
-    declarations = tuple(
-        replace(d, usage=ir.Usage(name in in_requests, name in in_responses))
-        for name, d in lowering.declarations.items()
-    )
+    declarations = lowering.used_in(roots.requests, roots.responses)
+    for server_model in (*roots.server_requests, *roots.server_responses):
+        lowering.declare(server_model, server_model.__name__)
+    server = lowering.used_in(roots.server_requests, roots.server_responses)[len(declarations) :]
     routes = tuple(_route(route) for route in roots.routes)
     calls = tuple(
         ir.Call(call.name, call.request.__name__, call.response.__name__) for call in roots.calls
     )
-    return ir.Protocol(declarations, routes, calls)
+    return ir.Protocol(declarations, routes, calls, server)
 
 
 def _route(route: Any) -> ir.Route:
@@ -86,6 +84,16 @@ class _Lowering:
         self.declarations[name] = self._declaration(model)
         self.open.pop()
         return ir.Ref(name)
+
+    def used_in(
+        self, requests: Iterable[type], responses: Iterable[type]
+    ) -> tuple[ir.Declaration, ...]:
+        """What is declared so far, with the word on which side it is used."""
+        in_requests, in_responses = self.reachable(requests), self.reachable(responses)
+        return tuple(
+            replace(d, usage=ir.Usage(name in in_requests, name in in_responses))
+            for name, d in self.declarations.items()
+        )
 
     def reachable(self, roots: Iterable[type]) -> set[str]:
         found: set[str] = set()
@@ -297,8 +305,8 @@ def _check_distinct(where: str, variants: tuple[ir.Variant, ...]) -> None:
 def _check_condition(where: str, item: ir.Field, fields: tuple[ir.Field, ...]) -> None:
     if item.required_when is None:
         return
-    earlier = [f.name for f in fields[: fields.index(item)] if f.required]
+    earlier = [f.name for f in fields[: fields.index(item)] if not f.optional]
     if item.required_when.field not in earlier or not item.optional:
         raise SchemaError(
-            f"{where}.{item.name}: required_when is for an optional field behind a required one"
+            f"{where}.{item.name}: required_when is for an optional field behind one that has a value"
         )

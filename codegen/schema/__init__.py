@@ -22,6 +22,15 @@ from codegen.schema.kv_state import (
 from codegen.schema.metrics import EngineMetrics
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
 from codegen.schema.plan import Plan
+from codegen.schema.response_events import ResponseStreamEvent
+from codegen.schema.responses import Response, ResponseCreateRequest
+from codegen.schema.server import (
+    HealthStatus,
+    ReadyStatus,
+    ServerLoadRequest,
+    ServerUnloaded,
+    ServerUnloadRequest,
+)
 from codegen.schema.tokenization import (
     DetokenizeRequest,
     DetokenizeResponse,
@@ -74,5 +83,13 @@ PROTOCOL = ProtocolRoots(
         CallModel("render", ChatCompletionRequest, RenderResponse),
         CallModel("kv.save", KVSaveRequest, KVSaveResponse),
         CallModel("kv.load", KVLoadRequest, KVLoadResponse),
+    ),
+    server_requests=(ResponseCreateRequest, ServerLoadRequest, ServerUnloadRequest),
+    server_responses=(
+        Response,
+        ResponseStreamEvent,
+        HealthStatus,
+        ReadyStatus,
+        ServerUnloaded,
     ),
 )

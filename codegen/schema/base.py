@@ -113,9 +113,15 @@ class CallModel:
 
 @dataclass(frozen=True)
 class ProtocolRoots:
-    """What the engine reads and what it writes; a type may be in both."""
+    """What the engine reads and what it writes; a type may be in both.
+
+    `server_requests` and `server_responses` are what the HTTP server adds to that: its document
+    describes them, and no other language has them.
+    """
 
     requests: tuple[type[Model], ...]
     responses: tuple[type[Model], ...]
     routes: tuple[RouteModel, ...]
     calls: tuple[CallModel, ...] = ()
+    server_requests: tuple[type[Model], ...] = ()
+    server_responses: tuple[type[Model] | type[OneOf], ...] = ()

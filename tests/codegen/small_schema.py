@@ -151,6 +151,25 @@ class Piece(Model):
     text: str = field(..., 'A text with a \\ and """quotes""".')
 
 
+class Errand(Model):
+    """What the HTTP server alone reads."""
+
+    closed = True
+
+    colour: Colour = field(Colour.DEFAULT, "A default.")
+    size: int | None = field(
+        None, "Needed with the default.", required_when=("colour", ("default",))
+    )
+    note: AnyJson | None = field(None, "Any JSON.")
+
+
+class Outcome(Model):
+    """What the HTTP server alone writes."""
+
+    errand: Errand = field(..., "A type of its requests.")
+    reason: str | None = field(None, "Null when there is none.", always=True)
+
+
 PROTOCOL = ProtocolRoots(
     requests=(Request, Question, Options),
     responses=(Reply, Piece, Answer, Options),
@@ -160,4 +179,6 @@ PROTOCOL = ProtocolRoots(
         ),
     ),
     calls=(CallModel(name="ask", request=Question, response=Answer),),
+    server_requests=(Errand,),
+    server_responses=(Outcome,),
 )

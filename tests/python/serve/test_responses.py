@@ -7,7 +7,8 @@ import openai
 import pytest
 
 from mlc_llm.serve.errors import RequestError
-from mlc_llm.serve.responses import ResponseShape, to_chat
+from mlc_llm.serve.responses import ResponseShape
+from mlc_llm.serve.responses_request import parse, to_chat
 
 MODEL = "fake-model"
 OPTIONS = {"model": MODEL, "input": "Hello", "max_output_tokens": 400, "temperature": 0}
@@ -89,7 +90,7 @@ def test_everything_is_said_in_the_chats_words() -> None:
     function = {"name": "f", "arguments": "{}"}
     assert chat["messages"] == [
         {"role": "system", "content": "I"},
-        {"role": "system", "content": "D"},
+        {"role": "developer", "content": "D"},
         {"role": "user", "content": [{"type": "text", "text": "U"}]},
         {
             "role": "assistant",
@@ -101,8 +102,9 @@ def test_everything_is_said_in_the_chats_words() -> None:
     assert chat["tools"] == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
     assert chat["tool_choice"] == {"type": "function", "function": {"name": "f"}}
     assert chat["reasoning_effort"] == "low" and chat["stream_options"] == {"include_usage": True}
-    with pytest.raises(RequestError):
-        to_chat({"input": "x", "tools": [{"type": "web_search"}]})
+    with pytest.raises(RequestError) as error:
+        parse(b'{"input": "x", "tools": [{"type": "web_search"}]}')
+    assert error.value.param == "tools[0].type"
 
 
 def test_function_calls_become_output_items() -> None:

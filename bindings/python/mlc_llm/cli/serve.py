@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import InvalidRequestError
 
-_SHUTDOWN_SECONDS = 10
+_CLOSING_SECONDS = 5  # for connections to close once every request has ended
 
 
 def register(subparsers: Any) -> None:
@@ -66,6 +66,14 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--enable-admin", action="store_true", help="/admin routes: load, unload")
     parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
     parser.add_argument("--request-timeout", type=float, metavar="SECONDS")
+    parser.add_argument(
+        "--keep-alive", type=float, default=10.0, metavar="SECONDS",
+        help="between comments on a stream that is silent (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--shutdown-timeout", type=float, default=30.0, metavar="SECONDS",
+        help="until requests are cancelled after SIGTERM or Ctrl-C (default: %(default)s)",
+    )  # fmt: skip
 
 
 def _json_list(text: str) -> list[str]:
@@ -83,6 +91,7 @@ def run(args: argparse.Namespace) -> None:
     import uvicorn
 
     from mlc_llm.serve.app import create_app
+    from mlc_llm.serve.lifecycle import Drain, Server
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
 
@@ -98,17 +107,23 @@ def run(args: argparse.Namespace) -> None:
         enable_admin=args.enable_admin,
         max_body_bytes=args.max_body_bytes,
         request_timeout=args.request_timeout,
+        keep_alive=args.keep_alive,
     )
+    drain = Drain()
     models = ModelRegistry(log=lambda line: print(line, file=sys.stderr))
     try:
         for spec in model_specs(args):
             models.load(spec)
-        uvicorn.run(
-            create_app(models, options),
+        config = uvicorn.Config(
+            create_app(models, options, drain),
             host=args.host,
             port=args.port,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
+        server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
+        server.run()
+        if server.ended_by is not None:
+            raise SystemExit(128 + server.ended_by)
     finally:
         models.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -13,36 +14,54 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import mlc_llm
-from mlc_llm.errors import MLCError
-from mlc_llm.serve import routes
+from mlc_llm.errors import InternalError, MLCError
+from mlc_llm.serve import admin, openapi, routes
 from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyLimitMiddleware
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 
 
-def create_app(models: ModelRegistry, options: ServeOptions) -> FastAPI:
+class _Application(FastAPI):
+    """Describes itself with the protocol's own schemas."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            with_key = self.state.options.api_key is not None
+            self.openapi_schema = openapi.document(self, with_key=with_key)
+        return self.openapi_schema
+
+
+def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None = None) -> FastAPI:
     """The server over `models`, which it unloads when it shuts down."""
+    drain = drain or Drain()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         models.close()
 
-    app = FastAPI(
-        title="mlc_llm", version=mlc_llm.__version__, summary="OpenAI-compatible", lifespan=lifespan
+    app = _Application(
+        title="mlc_llm",
+        version=mlc_llm.__version__,
+        summary="OpenAI's API over mlc_llm",
+        lifespan=lifespan,
+        redoc_url=None,
     )
     app.state.models = models
+    app.state.drain = drain
     app.state.options = options
     app.include_router(routes.inference)
     app.include_router(routes.service)
     if options.enable_admin:
-        app.include_router(routes.admin)
+        app.include_router(admin.admin)
     if options.enable_debug:
-        app.include_router(routes.debug)
+        app.include_router(admin.debug)
     app.add_middleware(BodyLimitMiddleware, max_bytes=options.max_body_bytes)
     if options.api_key:
         app.add_middleware(AccessMiddleware, api_key=options.api_key)
+    app.add_middleware(DrainMiddleware, drain=drain)
     app.add_middleware(
         CORSMiddleware,
         allow_credentials=options.allow_credentials,
@@ -60,14 +79,20 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, MLCError)
         return response_of(error)
 
+    @app.exception_handler(Exception)
+    async def on_mistake(_: Request, error: Exception) -> Response:
+        return response_of(InternalError("the server made a mistake; its log says more"))
+
     @app.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
-            message = f"{request.method} is not allowed on {request.url.path}"
-            return response_of(RequestError(message, code="method_not_allowed"))
-        message = f"there is no route {request.method} {request.url.path}"
-        return response_of(RequestError(message, code="not_found"))
+            message = f"Not allowed to {request.method} on {request.url.path}."
+            response = response_of(RequestError(message, code="method_not_supported"))
+            response.headers.update(error.headers or {})  # `Allow`
+            return response
+        message = f"Unknown request URL: {request.method} {request.url.path}. See /docs."
+        return response_of(RequestError(message, code="unknown_url"))
 
     @app.exception_handler(RequestValidationError)
     async def on_bad_parameter(_: Request, error: Exception) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,8 @@ _STATUS_BY_CODE = {
     "invalid_api_key": 401,
     "admin_disabled": 403,
     "model_not_found": 404,
-    "not_found": 404,
-    "method_not_allowed": 405,
+    "unknown_url": 404,
+    "method_not_supported": 405,
     "timeout": 504,
     "deadline_exceeded": 504,
     "model_exists": 409,
@@ -27,6 +26,7 @@ _STATUS_BY_CODE = {
     "kv_cache_exhausted": 503,
     "model_not_loaded": 503,
     "model_unloaded": 503,
+    "shutting_down": 503,
     "unavailable": 503,
 }
 _STATUS_BY_TYPE = {
@@ -62,8 +62,3 @@ def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 
 
 def response_of(error: MLCError, *, retry_after: int = 1) -> Response:
     return error_response(error.to_dict(), retry_after=retry_after)
-
-
-def response_of_text(text: str, *, retry_after: int = 1) -> Response:
-    """The response for an error event of the core's."""
-    return error_response(json.loads(text), retry_after=retry_after)

@@ -7,10 +7,9 @@ and Kotlin give the same message for the same mistake.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -19,12 +18,13 @@ from starlette.responses import Response, StreamingResponse
 from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import MLCError
-from mlc_llm.serve.errors import RequestError, response_of, response_of_text
+from mlc_llm.serve.core_request import CoreRequest, Event
+from mlc_llm.serve.errors import RequestError, error_response
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 
-Event = tuple[int, str]
 _SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+_KEEP_ALIVE = b": keep-alive\n\n"
 
 
 class Shape:
@@ -47,182 +47,116 @@ class Shape:
     def whole(self, text: str) -> str:
         return text
 
+    def fault(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        """An error object of the core's, in the words of the request."""
+        return dict(error)
 
-class CoreRequest:
-    """A request on its way through a core: its events in order, and its end whatever happens."""
 
-    def __init__(self, engine: CoreEngine) -> None:
-        self._engine = engine
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._loop = asyncio.get_running_loop()
-        self._id: int | None = None
-        self._ended = False
+class Answering:
+    """One request: its way through the core, its shape, its times and limits."""
 
-    async def submit(self, route: str, body: bytes) -> None:
-        """Off the event loop: rendering and tokenizing a long prompt takes time."""
-        submitted = self._loop.run_in_executor(
-            None, self._engine.submit_json, route, body, self._take
-        )
+    def __init__(self, engine: CoreEngine, shape: Shape, options: ServeOptions) -> None:
+        self._core = CoreRequest(engine)
+        self._shape = shape
+        self._options = options
+        self._times = RequestTimes()
+        timeout = options.request_timeout
+        self._deadline = None if timeout is None else self._times.begin + timeout
+
+    async def run(self, request: Request, route: str, body: bytes, *, stream: bool) -> Response:
+        """Runs the request to its end, or begins to stream it."""
         try:
-            self._id = await asyncio.shield(submitted)
-        except asyncio.CancelledError:  # the thread goes on and will have submitted it
-            submitted.add_done_callback(self._abort_submitted)
+            await self._core.submit(route, body)
+            return await (self._begin_stream() if stream else self._whole(request))
+        except MLCError as error:
+            self._core.end()
+            return self._refuse(error.to_dict()["error"])
+        except BaseException:
+            self._core.end()
             raise
 
-    async def next_event(self, timeout: float | None = None) -> Event | None:
-        """The next event; None when none came in time."""
+    async def _whole(self, request: Request) -> Response:
+        """Waits for the answer, the client's leaving or the deadline, whichever is first."""
+        answer = asyncio.ensure_future(self._core.next_events())
+        left = asyncio.ensure_future(_disconnected(request))
         try:
-            kind, text = await asyncio.wait_for(self._events.get(), timeout)
-        except asyncio.TimeoutError:
-            return None
-        self._ended = kind != _core.EVENT_CHUNK
-        return kind, text
+            await asyncio.wait(
+                {answer, left}, timeout=self._remaining(), return_when=asyncio.FIRST_COMPLETED
+            )
+            if answer.done():
+                return self._whole_answer(answer.result()[-1])
+            if left.done():
+                return Response(status_code=499)  # nobody reads it
+            raise self._timeout_error()
+        finally:
+            answer.cancel()
+            left.cancel()
+            self._core.end()
 
-    def end(self) -> None:
-        """Aborts what has not ended; the pages come free within a step."""
-        if self._id is not None and not self._ended:
-            self._ended = True
-            self._engine.abort(self._id)
+    def _whole_answer(self, event: Event) -> Response:
+        kind, text = event
+        if kind == _core.EVENT_ERROR:
+            return self._refuse(json.loads(text)["error"])
+        self._times.finish_whole()
+        return Response(self._shape.whole(text), media_type="application/json")
 
-    def _take(self, kind: int, text: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._events.put_nowait, (kind, text))
+    def _refuse(self, error: Mapping[str, Any]) -> Response:
+        fault = {"error": self._shape.fault(error)}
+        return error_response(fault, retry_after=self._options.retry_after)
 
-    def _abort_submitted(self, done: asyncio.Future[int]) -> None:
-        if not done.cancelled() and done.exception() is None:
-            self._engine.abort(done.result())
+    async def _begin_stream(self) -> Response:
+        """Waits for the first event, so that what fails at once fails with its status."""
+        events = await self._core.next_events(self._options.keep_alive)
+        if events and events[0][0] == _core.EVENT_ERROR:
+            return self._refuse(json.loads(events[0][1])["error"])
+        stream = self._server_sent_events(events)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=_SSE_HEADERS)
 
+    async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
+        """Events as they come, comments while it is silent."""
+        try:
+            head = self._shape.begin()
+            while True:
+                yield head + (self._write(events) or _KEEP_ALIVE)
+                head = b""
+                if events and events[-1][0] != _core.EVENT_CHUNK:
+                    return
+                remaining = self._remaining()
+                if remaining == 0.0:
+                    yield self._shape.error(json.dumps(self._timeout_error().to_dict()))
+                    return
+                wait = self._options.keep_alive
+                events = await self._core.next_events(
+                    wait if remaining is None else min(wait, remaining)
+                )
+        finally:
+            self._core.end()
 
-async def answer(
-    request: Request,
-    engine: CoreEngine,
-    route: str,
-    body: bytes,
-    options: ServeOptions,
-    *,
-    stream: bool,
-    shape: Shape | None = None,
-) -> Response:
-    """Runs a request to its end, or begins to stream it; `stream` is what `body` says of it."""
-    shape = shape or Shape()
-    core = CoreRequest(engine)
-    times = RequestTimes()
-    deadline = None if options.request_timeout is None else times.begin + options.request_timeout
-    try:
-        await core.submit(route, body)
-        if stream:
-            return await _stream(core, shape, times, deadline, options)
-        return await _whole(request, core, shape, times, deadline, options)
-    except MLCError as error:
-        core.end()
-        return response_of(error, retry_after=options.retry_after)
-    except BaseException:
-        core.end()
-        raise
+    def _write(self, events: Sequence[Event]) -> bytes:
+        return b"".join(self._write_event(kind, text) for kind, text in events)
 
+    def _write_event(self, kind: int, text: str) -> bytes:
+        if kind == _core.EVENT_DONE:
+            self._times.finish_stream()
+            return self._shape.done()
+        if kind == _core.EVENT_ERROR:
+            return self._shape.error(text)
+        self._times.take_chunk()
+        return self._shape.chunk(text)
 
-def peek(body: bytes) -> dict[str, Any]:
-    """The members that routing needs. A body that is no JSON object is the core's to refuse."""
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
+    def _remaining(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-
-def _remaining(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-def _timeout_error(options: ServeOptions) -> RequestError:
-    error = RequestError(
-        f"the request took longer than the server's limit of {options.request_timeout:g} s",
-        code="timeout",
-    )
-    error.type = "server_error"
-    return error
-
-
-async def _whole(
-    request: Request,
-    core: CoreRequest,
-    shape: Shape,
-    times: RequestTimes,
-    deadline: float | None,
-    options: ServeOptions,
-) -> Response:
-    """Waits for the answer, the client's leaving or the deadline, whichever is first."""
-    answer = asyncio.ensure_future(core.next_event())
-    left = asyncio.ensure_future(_disconnected(request))
-    try:
-        await asyncio.wait(
-            {answer, left}, timeout=_remaining(deadline), return_when=asyncio.FIRST_COMPLETED
+    def _timeout_error(self) -> RequestError:
+        limit = self._options.request_timeout
+        error = RequestError(
+            f"the request took longer than the server's limit of {limit:g} s", code="timeout"
         )
-        if answer.done() and (event := answer.result()) is not None:
-            kind, text = event
-            if kind == _core.EVENT_ERROR:
-                return response_of_text(text, retry_after=options.retry_after)
-            times.finish_whole()
-            return Response(shape.whole(text), media_type="application/json")
-        if left.done():
-            return Response(status_code=499)  # nobody reads it
-        raise _timeout_error(options)
-    finally:
-        answer.cancel()
-        left.cancel()
-        core.end()
+        error.type = "server_error"
+        return error
 
 
 async def _disconnected(request: Request) -> None:
+    """Returns when the client has left; its body has been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-async def _stream(
-    core: CoreRequest,
-    shape: Shape,
-    times: RequestTimes,
-    deadline: float | None,
-    options: ServeOptions,
-) -> Response:
-    """Waits for the first event, so that what fails at once fails with its status."""
-    first = await core.next_event(options.keep_alive)
-    if first is not None and first[0] == _core.EVENT_ERROR:
-        return response_of_text(first[1], retry_after=options.retry_after)
-    events = _server_sent_events(core, shape, first, times, deadline, options)
-    return StreamingResponse(events, media_type="text/event-stream", headers=_SSE_HEADERS)
-
-
-async def _server_sent_events(
-    core: CoreRequest,
-    shape: Shape,
-    event: Event | None,
-    times: RequestTimes,
-    deadline: float | None,
-    options: ServeOptions,
-) -> AsyncIterator[bytes]:
-    """Events as they come, comments while it is silent."""
-    try:
-        yield shape.begin()
-        while True:
-            if event is None:
-                yield b": keep-alive\n\n"
-            else:
-                kind, text = event
-                if kind == _core.EVENT_DONE:
-                    times.finish_stream()
-                    yield shape.done()
-                    return
-                if kind == _core.EVENT_ERROR:
-                    yield shape.error(text)
-                    return
-                times.take_chunk()
-                yield shape.chunk(text)
-            remaining = _remaining(deadline)
-            if remaining == 0.0:
-                yield shape.error(json.dumps(_timeout_error(options).to_dict()))
-                return
-            wait = options.keep_alive if remaining is None else min(options.keep_alive, remaining)
-            event = await core.next_event(wait)
-    finally:
-        core.end()

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mlc_llm.serve.errors import RequestError, response_of
 
-_OPEN_PATHS = {"/", "/health", "/ready"}  # probes and the page, which asks for the key itself
+OPEN_PATHS = {"/", "/health", "/ready"}  # probes and the page, which asks for the key itself
 
 
 class AccessMiddleware:
@@ -20,7 +20,7 @@ class AccessMiddleware:
         self._expected = f"Bearer {api_key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _OPEN_PATHS or scope["method"] == "OPTIONS":
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or scope["method"] == "OPTIONS":
             return await self._app(scope, receive, send)
         given = Headers(scope=scope).get("authorization", "").encode("utf-8", "replace")
         if hmac.compare_digest(given, self._expected):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
@@ -13,83 +11,94 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
-from mlc_llm.serve import responses
+from mlc_llm.serve import responses_request
+from mlc_llm.serve.body import peek, require_json
 from mlc_llm.serve.errors import RequestError
-from mlc_llm.serve.inference import answer, peek
-from mlc_llm.serve.options import ServeOptions
-from mlc_llm.serve.registry import ModelRegistry, ModelSpec
+from mlc_llm.serve.inference import Answering, Shape
+from mlc_llm.serve.openapi import gives, gives_text, takes
+from mlc_llm.serve.responses import ResponseShape
+from mlc_llm.serve.state import drain_of, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
 service = APIRouter(tags=["service"])
-admin = APIRouter(prefix="/admin", tags=["admin"])
-debug = APIRouter(prefix="/debug", tags=["debug"])
-
-
-def _models(request: Request) -> ModelRegistry:
-    models: ModelRegistry = request.app.state.models
-    return models
-
-
-def _options(request: Request) -> ServeOptions:
-    options: ServeOptions = request.app.state.options
-    return options
 
 
 async def _answer(request: Request, route: str) -> Response:
+    require_json(request)
     body = await request.body()
-    fields = peek(body)
+    fields = await peek(body)
     name = fields.get("model")
-    model = _models(request).find(name if isinstance(name, str) else None)
-    options = _options(request)
+    model = models_of(request).find(name if isinstance(name, str) else None)
+    options = options_of(request)
     if fields.get("debug_config") is not None and not options.enable_debug:
         raise RequestError(
             "debug_config is taken by a server that was started with --enable-debug only",
-            code="invalid_request",
+            code="unsupported_parameter",
             param="debug_config",
         )
     stream = fields.get("stream") is True
-    return await answer(request, model.engine, route, body, options, stream=stream)
+    return await Answering(model.engine, Shape(), options).run(request, route, body, stream=stream)
 
 
-@inference.post("/v1/chat/completions")
+@inference.post(
+    "/v1/chat/completions",
+    openapi_extra=takes("ChatCompletionRequest"),
+    responses=gives("ChatCompletion", events="ChatCompletionChunk"),
+)
 async def chat_completions(request: Request) -> Response:
     """OpenAI's chat completions."""
     return await _answer(request, "chat.completions")
 
 
-@inference.post("/v1/completions")
+@inference.post(
+    "/v1/completions",
+    openapi_extra=takes("CompletionRequest"),
+    responses=gives("Completion", events="Completion"),
+)
 async def completions(request: Request) -> Response:
     """OpenAI's text completions: prompts as text or token ids, one or several."""
     return await _answer(request, "completions")
 
 
-@inference.post("/v1/responses")
+@inference.post(
+    "/v1/embeddings",
+    openapi_extra=takes("EmbeddingRequest"),
+    responses=gives("EmbeddingResponse"),
+)
+async def embeddings(request: Request) -> Response:
+    """OpenAI's embeddings."""
+    return await _answer(request, "embeddings")
+
+
+@inference.post(
+    "/v1/responses",
+    openapi_extra=takes("ResponseCreateRequest"),
+    responses=gives("Response", events="ResponseStreamEvent"),
+)
 async def create_response(request: Request) -> Response:
     """OpenAI's responses, without state: text, streamed events, function tools."""
-    asked = responses.parse(await request.body())
-    model = _models(request).find(asked.get("model"))
-    body = json.dumps(responses.to_chat(asked)).encode()
-    shape = responses.ResponseShape(asked, model.name)
-    return await answer(
-        request,
-        model.engine,
-        "chat.completions",
-        body,
-        _options(request),
-        stream=asked.get("stream") is True,
-        shape=shape,
-    )
+    require_json(request)
+    asked = await asyncio.to_thread(responses_request.parse, await request.body())
+    model = models_of(request).find(asked.get("model"))
+    body = responses_request.dump(responses_request.to_chat(asked))
+    answering = Answering(model.engine, ResponseShape(asked, model.name), options_of(request))
+    stream = asked.get("stream") is True
+    return await answering.run(request, "chat.completions", body, stream=stream)
 
 
-@inference.post("/tokenize")
+@inference.post(
+    "/tokenize", openapi_extra=takes("TokenizeRequest"), responses=gives("TokenizeResponse")
+)
 async def tokenize(request: Request) -> Response:
-    """{"text": ...} -> {"tokens": [...], "count": n}."""
+    """The tokens of a text."""
     return await _answer(request, "tokenize")
 
 
-@inference.post("/detokenize")
+@inference.post(
+    "/detokenize", openapi_extra=takes("DetokenizeRequest"), responses=gives("DetokenizeResponse")
+)
 async def detokenize(request: Request) -> Response:
-    """{"tokens": [...]} -> {"text": ...}."""
+    """The text of tokens."""
     return await _answer(request, "detokenize")
 
 
@@ -99,75 +108,35 @@ async def page() -> Response:
     return FileResponse(Path(__file__).parent / "page.html", media_type="text/html")
 
 
-@service.get("/v1/models")
+@service.get("/v1/models", responses=gives("ModelList"))
 async def list_models(request: Request) -> Response:
     """The models that can answer."""
-    data = [model.describe() for model in _models(request).all()]
+    data = [model.describe() for model in models_of(request).all()]
     return JSONResponse({"object": "list", "data": data})
 
 
-@service.get("/v1/models/{model:path}")
+@service.get("/v1/models/{model:path}", responses=gives("ModelObject"))
 async def retrieve_model(request: Request, model: str) -> Response:
     """One of them."""
-    return JSONResponse(_models(request).find(model).describe())
+    return JSONResponse(models_of(request).find(model).describe())
 
 
-@service.get("/health")
+@service.get("/health", responses=gives("HealthStatus"))
 async def health() -> Response:
     """The process answers."""
     return JSONResponse({"status": "ok"})
 
 
-@service.get("/ready")
+@service.get("/ready", responses=gives("ReadyStatus"))
 async def ready(request: Request) -> Response:
-    """A model is loaded."""
-    return JSONResponse({"status": "ready", "model": _models(request).find(None).name})
+    """A model is loaded, and the server is not about to end."""
+    if drain_of(request).begun:
+        raise drain_of(request).refusal()
+    return JSONResponse({"status": "ready", "model": models_of(request).find(None).name})
 
 
-@service.get("/metrics")
+@service.get("/metrics", responses=gives_text("text/plain"))
 async def metrics(request: Request) -> Response:
     """Prometheus's text format."""
-    text = await asyncio.to_thread(server_metrics.render, _models(request))
+    text = await asyncio.to_thread(server_metrics.render, models_of(request))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
-
-
-@admin.post("/load")
-async def load(request: Request) -> Response:
-    """{"model": ..., "model_lib", "device", "mode", "quantization", "engine_config"}: loads it."""
-    fields = peek(await request.body())
-    known = ("model", "model_lib", "device", "mode", "quantization", "engine_config")
-    unknown = sorted(set(fields) - set(known))
-    if unknown or not isinstance(fields.get("model"), str):
-        raise RequestError(
-            f"give 'model' and, if need be, {', '.join(known[1:])}",
-            code="invalid_request",
-            param=unknown[0] if unknown else "model",
-        )
-    spec = ModelSpec(**{name: value for name, value in fields.items() if value is not None})
-    served = await asyncio.to_thread(_models(request).load, spec)
-    return JSONResponse(served.describe())
-
-
-@admin.post("/unload")
-async def unload(request: Request) -> Response:
-    """{"model": name}: ends its requests and frees its memory."""
-    name = peek(await request.body()).get("model")
-    if not isinstance(name, str):
-        raise RequestError("give 'model'", code="invalid_request", param="model")
-    await asyncio.to_thread(_models(request).unload, name)
-    return JSONResponse({"status": "unloaded", "model": name})
-
-
-@debug.post("/dump_engine_metrics")
-async def dump_engine_metrics(request: Request) -> Response:
-    """The metrics as JSON, by model."""
-    return Response(server_metrics.to_json(_models(request)), media_type="application/json")
-
-
-@debug.post("/reset_engine")
-async def reset_engine(request: Request) -> Response:
-    """Ends every request of a model and clears its caches and metrics."""
-    fields: dict[str, Any] = peek(await request.body())
-    model = _models(request).find(fields.get("model"))
-    await asyncio.to_thread(model.engine.reset)
-    return Response(json.dumps({"status": "reset"}), media_type="application/json")

@@ -1,0 +1,77 @@
+"""Routes that are off unless asked for: loading and unloading models, and a look inside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mlc_llm.serve import metrics as server_metrics
+from mlc_llm.serve.body import parse_object, require_json
+from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.registry import ModelSpec, ServedModel
+from mlc_llm.serve.state import models_of
+from mlc_llm.serve.validation import check
+
+admin = APIRouter(prefix="/admin", tags=["admin"])
+debug = APIRouter(prefix="/debug", tags=["debug"], include_in_schema=False)
+
+
+async def _read(request: Request, schema: str) -> dict[str, Any]:
+    require_json(request)
+    fields = parse_object(await request.body())
+    check(fields, schema)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+@admin.post("/load", openapi_extra=takes("ServerLoadRequest"), responses=gives("ModelObject"))
+async def load(request: Request) -> Response:
+    """Loads a model; the answer comes when it can be used."""
+    spec = ModelSpec(**await _read(request, "ServerLoadRequest"))
+    served = await asyncio.to_thread(models_of(request).load, spec)
+    return JSONResponse(served.describe())
+
+
+@admin.post(
+    "/unload", openapi_extra=takes("ServerUnloadRequest"), responses=gives("ServerUnloaded")
+)
+async def unload(request: Request) -> Response:
+    """Ends a model's requests and frees its memory."""
+    name = (await _read(request, "ServerUnloadRequest"))["model"]
+    await asyncio.to_thread(models_of(request).unload, name)
+    return JSONResponse({"status": "unloaded", "model": name})
+
+
+async def _model(request: Request) -> ServedModel:
+    """The one that the body names; without a body the first one."""
+    body = await request.body()
+    name = parse_object(body).get("model") if body else None
+    return models_of(request).find(name if isinstance(name, str) else None)
+
+
+@debug.post("/dump_engine_metrics")
+async def dump_engine_metrics(request: Request) -> Response:
+    """The metrics as JSON, by model."""
+    text = await asyncio.to_thread(server_metrics.to_json, models_of(request))
+    return Response(text, media_type="application/json")
+
+
+@debug.post("/dump_event_trace")
+async def dump_event_trace(request: Request) -> Response:
+    """What the engine did, in Chrome's trace format, if the server runs with --enable-tracing."""
+    model = await _model(request)
+    trace = await asyncio.to_thread(model.engine.call, "trace", {})
+    return Response(trace, media_type="application/json")
+
+
+@debug.post("/reset_engine")
+async def reset_engine(request: Request) -> Response:
+    """Ends every request of a model and clears its caches and metrics."""
+    model = await _model(request)
+    await asyncio.to_thread(model.engine.reset)
+    return Response(json.dumps({"status": "reset"}), media_type="application/json")

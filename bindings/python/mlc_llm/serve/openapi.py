@@ -1,0 +1,83 @@
+"""The OpenAPI document: FastAPI's routes, and the protocol's generated schemas for their bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from mlc_llm.serve.limits import OPEN_PATHS
+from mlc_llm.serve.schemas import reachable, reference, references_in
+
+JSON = "application/json"
+STREAM = "text/event-stream"
+_METHODS = ("get", "post")
+# What any route may answer, and what those may that run a model.
+_ERRORS = {
+    "404": "There is no such model or route.",
+    "503": "Not now: no model is loaded, or the server is shutting down. `Retry-After` says when.",
+}
+_BODY_ERRORS = {
+    "400": "The request is at fault; `param` says where.",
+    "409": "It cannot be done as things stand.",
+    "413": "The body is too large.",
+    "429": "The queue is full. `Retry-After` says when to try again.",
+    "504": "The request took longer than the server allows.",
+}
+
+
+def takes(name: str) -> dict[str, Any]:
+    """`openapi_extra` of a route whose body is the schema of that name."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": reference(name)}}}}
+
+
+def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> dict[Any, Any]:
+    """`responses` of a route; `events`: what the `data:` lines of its stream hold."""
+    content: dict[str, Any] = {media_type: {"schema": reference(name)}}
+    if events is not None:
+        content[STREAM] = {
+            "schema": {
+                "type": "string",
+                "description": "With `stream`: server-sent events whose `data:` is a "
+                f"[{events}](#/components/schemas/{events}); in all but responses the last one is "
+                "`[DONE]`. A line that begins with a colon is a sign of life.",
+            },
+            "itemSchema": reference(events),
+        }
+    return {200: {"description": "The answer.", "content": content}}
+
+
+def gives_text(media_type: str) -> dict[Any, Any]:
+    content = {media_type: {"schema": {"type": "string"}}}
+    return {200: {"description": "The answer.", "content": content}}
+
+
+def document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
+    """`app`'s document; `with_key`: whether clients must send a key."""
+    out = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    for path, operations in out["paths"].items():
+        for method in _METHODS:
+            if method in operations:
+                _complete(operations[method], with_key=with_key and path not in OPEN_PATHS)
+    components = out["components"] = {"schemas": {}}
+    if with_key:
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    components["schemas"] = reachable(set(references_in(out["paths"])))
+    return out
+
+
+def _complete(operation: dict[str, Any], *, with_key: bool) -> None:
+    """Adds the errors that every route has; a parameter at fault is 400 here, not FastAPI's 422."""
+    responses = operation["responses"]
+    responses.pop("422", None)
+    errors = dict(_ERRORS)
+    if "requestBody" in operation:
+        errors |= _BODY_ERRORS
+    if with_key:
+        errors["401"] = "The key is missing or wrong."
+        operation["security"] = [{"key": []}]
+    for status, description in errors.items():
+        content = {JSON: {"schema": reference("ErrorResponse")}}
+        responses[status] = {"description": description, "content": content}
+    operation["responses"] = dict(sorted(responses.items()))

@@ -1,0 +1,170 @@
+"""A request for a response, written as the request for a chat completion that says the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlc_llm.serve.body import parse_object
+from mlc_llm.serve.errors import RequestError
+from mlc_llm.serve.validation import check
+
+# Fields that mean the same in both, by the chat's name.
+_SAME = {
+    "model": "model",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "max_output_tokens": "max_completion_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "user": "user",
+    "stream": "stream",
+    "seed": "seed",
+    "metadata": "metadata",
+}
+# What needs state or services that are not here.
+_REFUSED = ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls")
+_LOGPROBS = "message.output_text.logprobs"
+# The chat's words for what is at fault, and the response's.
+_PARAMS = (
+    ("messages", "input"),
+    ("max_completion_tokens", "max_output_tokens"),
+    ("response_format.json_schema", "text.format"),
+    ("response_format", "text.format"),
+    ("reasoning_effort", "reasoning.effort"),
+)
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The request; refuses what is not as the schema says, and what needs state."""
+    asked = parse_object(body)
+    for name in _REFUSED:
+        if asked.get(name):
+            raise RequestError(
+                f"Unsupported parameter: '{name}'. This server keeps no state: send the whole "
+                "conversation in 'input'.",
+                code="unsupported_parameter",
+                param=name,
+            )
+    check(asked, "ResponseCreateRequest")
+    return asked
+
+
+def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The chat completion request that says the same."""
+    chat = {to: asked[name] for name, to in _SAME.items() if asked.get(name) is not None}
+    chat["messages"] = _messages(asked["input"])
+    if instructions := asked.get("instructions"):
+        chat["messages"].insert(0, {"role": "system", "content": instructions})
+    if chat.get("stream"):
+        chat["stream_options"] = {"include_usage": True}
+    if wants_logprobs(asked):
+        chat |= {"logprobs": True, "top_logprobs": asked.get("top_logprobs") or 0}
+    if response_format := _response_format(asked.get("text") or {}):
+        chat["response_format"] = response_format
+    if asked.get("tools"):
+        chat["tools"] = [_function(tool) for tool in asked["tools"]]
+    if choice := asked.get("tool_choice"):
+        chat["tool_choice"] = choice if isinstance(choice, str) else _function(choice)
+    if effort := (asked.get("reasoning") or {}).get("effort"):
+        chat["reasoning_effort"] = effort
+    return chat
+
+
+def wants_logprobs(asked: Mapping[str, Any]) -> bool:
+    return _LOGPROBS in (asked.get("include") or ()) or bool(asked.get("top_logprobs"))
+
+
+def param_of(chat_param: str | None) -> str | None:
+    """What a fault in the chat's request is called in the response's."""
+    for chat_name, name in _PARAMS:
+        if chat_param is not None and chat_param.partition("[")[0] == chat_name:
+            return name
+        if chat_param is not None and chat_param.startswith(chat_name + "."):
+            return name + chat_param.removeprefix(chat_name)
+    return chat_param
+
+
+def _function(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool, or the choice of one: chat nests what a response has flat."""
+    function = {name: value for name, value in fields.items() if name != "type"}
+    return {"type": "function", "function": function}
+
+
+def _response_format(text: Mapping[str, Any]) -> dict[str, Any] | None:
+    given = text.get("format")
+    if given is None or given["type"] == "text":
+        return None
+    if given["type"] != "json_schema":
+        return dict(given)
+    return {"type": "json_schema", "json_schema": {k: v for k, v in given.items() if k != "type"}}
+
+
+def _messages(given: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    messages: list[dict[str, Any]] = []
+    thought = ""
+    for item in given:
+        kind = item.get("type") or "message"
+        if kind == "reasoning":
+            thought += "".join(_texts(item.get("content")))
+            continue
+        message = _MESSAGES[kind](item)
+        if message["role"] == "assistant":
+            if thought:
+                message["reasoning_content"] = thought
+            thought = ""
+        if kind == "function_call" and messages and messages[-1]["role"] == "assistant":
+            _join(messages[-1], message)
+        else:
+            messages.append(message)
+    return messages
+
+
+def _join(turn: dict[str, Any], call: dict[str, Any]) -> None:
+    """Calls that follow each other, and the text before them, are one turn of the assistant's."""
+    turn.setdefault("tool_calls", []).extend(call["tool_calls"])
+    if "reasoning_content" in call:
+        turn["reasoning_content"] = turn.get("reasoning_content", "") + call["reasoning_content"]
+
+
+def _message(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": item["role"], "content": _content(item["content"])}
+
+
+def _call(item: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": item["name"], "arguments": item["arguments"]}
+    calls = [{"id": item["call_id"], "type": "function", "function": function}]
+    return {"role": "assistant", "tool_calls": calls}
+
+
+def _call_output(item: Mapping[str, Any]) -> dict[str, Any]:
+    content = _content(item["output"])
+    return {"role": "tool", "tool_call_id": item["call_id"], "content": content}
+
+
+_MESSAGES = {"message": _message, "function_call": _call, "function_call_output": _call_output}
+
+
+def _content(content: str | list[dict[str, Any]]) -> object:
+    return content if isinstance(content, str) else [_part(part) for part in content]
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] != "input_image":
+        return {"type": "text", "text": part["text"]}
+    detail = {"detail": part["detail"]} if part.get("detail") else {}
+    return {"type": "image_url", "image_url": {"url": part["image_url"], **detail}}
+
+
+def _texts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else []:
+        yield part.get("text") or ""
+
+
+def dump(chat: Mapping[str, Any]) -> bytes:
+    """The chat's request for the core, which refuses half of a surrogate pair as it came."""
+    return json.dumps(chat).encode()

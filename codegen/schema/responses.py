@@ -1,0 +1,390 @@
+"""Responses: OpenAI's newer form of a conversation, which the HTTP server writes over chat."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.chat_request import ReasoningEffort
+from codegen.schema.messages import ChatCompletionRole, ImageDetail
+from codegen.schema.response_format import (
+    ResponseFormatGrammar,
+    ResponseFormatJSONObject,
+    ResponseFormatRegex,
+    ResponseFormatStructuralTag,
+    ResponseFormatText,
+)
+from codegen.schema.tools import ToolChoiceMode
+
+
+class ResponseInputPartType(ClosedEnum):
+    """The kind of an input part."""
+
+    INPUT_TEXT = "input_text", "A text of the user's."
+    OUTPUT_TEXT = "output_text", "A text of the assistant's, as an earlier response gave it."
+    TEXT = "text", "A text."
+    INPUT_IMAGE = "input_image", "An image."
+
+
+class ResponseInputPart(Model):
+    """A part of a message."""
+
+    type: ResponseInputPartType = field(..., "The kind of part.")
+    text: str | None = field(
+        None, "The text.", required_when=("type", ("input_text", "output_text", "text"))
+    )
+    image_url: str | None = field(
+        None,
+        "The image: a `data:` URL, or an address.",
+        required_when=("type", ("input_image",)),
+        min_length=1,
+    )
+    detail: ImageDetail | None = field(None, "How closely the model looks at the image.")
+
+
+class ResponseInputContent(OneOf):
+    """What is said: a text, or texts and images in order."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[list[ResponseInputPart], Field(min_length=1), Case("parts")]
+    )
+
+
+class ResponseItemType(ClosedEnum):
+    """The kind of an input item."""
+
+    MESSAGE = "message", "Somebody speaks."
+    FUNCTION_CALL = "function_call", "A function call that the model made."
+    FUNCTION_CALL_OUTPUT = "function_call_output", "What the function gave."
+    REASONING = "reasoning", "What the model thought, as an earlier response gave it."
+
+
+class ResponseInputItem(Model):
+    """A message, a function call, what a function gave, or a thought."""
+
+    type: ResponseItemType = field(ResponseItemType.MESSAGE, "The kind of item.")
+    role: ChatCompletionRole | None = field(
+        None, "Who speaks.", required_when=("type", ("message",))
+    )
+    content: ResponseInputContent | None = field(
+        None, "What is said.", required_when=("type", ("message",))
+    )
+    call_id: str | None = field(
+        None, "The call's id.", required_when=("type", ("function_call", "function_call_output"))
+    )
+    name: str | None = field(
+        None, "The function's name.", required_when=("type", ("function_call",))
+    )
+    arguments: str | None = field(
+        None, "The arguments as JSON text.", required_when=("type", ("function_call",))
+    )
+    output: ResponseInputContent | None = field(
+        None, "What the function gave.", required_when=("type", ("function_call_output",))
+    )
+    id: str | None = field(None, "The item's id in the response that it came from.")
+    status: str | None = field(None, "The item's status there; it has no effect.")
+
+
+class ResponseInput(OneOf):
+    """The user's text, or the conversation so far."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[list[ResponseInputItem], Field(min_length=1), Case("items")]
+    )
+
+
+class ResponseFunctionTool(Model):
+    """A function that the model may call."""
+
+    type: Literal["function"] = field(..., "The kind of tool; only functions exist.")
+    name: str = field(..., "The function's name, by which the model calls it.", min_length=1)
+    description: str | None = field(None, "What the function does.")
+    parameters: AnyObject | None = field(
+        None, "A JSON Schema object for the arguments. Absent: the function takes none."
+    )
+    strict: bool | None = field(
+        None, "Whether the arguments are held to the schema while they are generated."
+    )
+
+
+class ResponseNamedToolChoice(Model):
+    """The one function that the model must call."""
+
+    type: Literal["function"] = field(..., "The kind of tool; only functions exist.")
+    name: str = field(..., "The function's name.", min_length=1)
+
+
+class ResponseToolChoice(OneOf):
+    """Which functions the model may or must call."""
+
+    root: (
+        Annotated[ToolChoiceMode, Case("mode")] | Annotated[ResponseNamedToolChoice, Case("named")]
+    )
+
+
+class ResponseTextFormatJSONSchema(Model):
+    """JSON that matches a schema."""
+
+    type: Literal["json_schema"] = field(..., "The kind of format.")
+    name: str = field(..., "The schema's name.", min_length=1, max_length=64)
+    schema_: AnyObject = field(..., "The JSON Schema.", wire_name="schema")
+    description: str | None = field(None, "What the answer is for.")
+    strict: bool | None = field(
+        None, "Whether the answer is held to the schema exactly while it is generated."
+    )
+
+
+class ResponseTextFormat(OneOf):
+    """The shape that the answer must have."""
+
+    root: Annotated[
+        ResponseFormatText
+        | ResponseFormatJSONObject
+        | ResponseTextFormatJSONSchema
+        | ResponseFormatRegex
+        | ResponseFormatGrammar
+        | ResponseFormatStructuralTag,
+        Field(discriminator="type"),
+    ]
+
+
+class ResponseTextConfig(Model):
+    """How the text of the answer is."""
+
+    format: ResponseTextFormat | None = field(None, "Its shape. Absent: any text.")
+    verbosity: str | None = field(None, "How long it is; it has no effect.")
+
+
+class ResponseReasoning(Model):
+    """How a reasoning model thinks."""
+
+    effort: ReasoningEffort | None = field(None, "How long.", always=True)
+    summary: str | None = field(None, "Whether it is summed up; it is given whole.", always=True)
+
+
+class ResponseTruncation(ClosedEnum):
+    """What happens to a conversation that is too long."""
+
+    DISABLED = "disabled", "It is refused."
+
+
+class ResponseInclude(ClosedEnum):
+    """What a response carries beside the answer."""
+
+    LOGPROBS = "message.output_text.logprobs", "The log probabilities of its tokens."
+    REASONING = "reasoning.encrypted_content", "Has no effect: thoughts are given in the clear."
+
+
+class ResponseCreateRequest(Model):
+    """A text or a conversation, and how the model is to answer it."""
+
+    input: ResponseInput = field(..., "What the model answers.")
+    model: str | None = field(None, "The model to answer. Absent: the server's first.")
+    instructions: str | None = field(None, "The system message that stands before the input.")
+    stream: bool | None = field(None, "Whether the answer comes as events while it is generated.")
+    stream_options: AnyObject | None = field(None, "Options of the stream; they have no effect.")
+    max_output_tokens: int | None = field(
+        None, "The longest answer. Absent: until the context window is full.", unit="tokens", ge=1
+    )
+    temperature: float | None = field(
+        None, "How far the choice of tokens strays from the likeliest.", ge=0, le=2
+    )
+    top_p: float | None = field(
+        None, "Keeps the likeliest tokens that together reach this probability.", ge=0, le=1
+    )
+    top_logprobs: int | None = field(
+        None, "How many of the likeliest tokens are returned at each position.", ge=0, le=20
+    )
+    include: list[ResponseInclude] | None = field(None, "What is wanted beside the answer.")
+    seed: int | None = field(None, "Makes the answer repeatable. An extension of this engine.")
+    text: ResponseTextConfig | None = field(None, "How the text of the answer is.")
+    tools: list[ResponseFunctionTool] | None = field(
+        None, "The functions that the model may call.", max_length=128
+    )
+    tool_choice: ResponseToolChoice | None = field(
+        None, "Which functions are called. Absent: `auto` with tools, `none` without."
+    )
+    parallel_tool_calls: bool | None = field(
+        None, "Whether one answer may hold several function calls. Absent: true."
+    )
+    reasoning: ResponseReasoning | None = field(None, "How a reasoning model thinks.")
+    metadata: dict[str, str] | None = field(None, "Labels of the caller's own; they are repeated.")
+    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    store: bool | None = field(None, "Asks a service to keep the answer; this server keeps none.")
+    service_tier: str | None = field(None, "A service's price class; it has no effect.")
+    prompt_cache_key: str | None = field(None, "A label; prompts are cached by their text.")
+    safety_identifier: str | None = field(None, "A label of the end user; it has no effect.")
+    truncation: ResponseTruncation | None = field(
+        None, "What happens to a conversation that is too long. Absent: `disabled`."
+    )
+    previous_response_id: AnyJson | None = field(
+        None, "A response that this one follows: refused, since this server keeps no state."
+    )
+    conversation: AnyJson | None = field(None, "A kept conversation: refused.")
+    background: bool | None = field(None, "Answering later: refused when true.")
+    prompt: AnyJson | None = field(None, "A kept prompt: refused.")
+    max_tool_calls: AnyJson | None = field(None, "A bound of the service's own tools: refused.")
+
+
+class ResponseStatus(ClosedEnum):
+    """How far a response or an item is."""
+
+    IN_PROGRESS = "in_progress", "It is being generated."
+    COMPLETED = "completed", "It is whole."
+    INCOMPLETE = "incomplete", "It was cut off."
+    FAILED = "failed", "An error ended it."
+
+
+class ResponseErrorCode(ClosedEnum):
+    """Why a response failed."""
+
+    SERVER_ERROR = "server_error", "The server is at fault."
+    RATE_LIMIT = "rate_limit_exceeded", "There are too many requests."
+    INVALID_PROMPT = "invalid_prompt", "The request is at fault."
+
+
+class ResponseError(Model):
+    """What went wrong."""
+
+    code: ResponseErrorCode = field(..., "The class of the error.")
+    message: str = field(..., "What went wrong and what to do about it.")
+
+
+class ResponseIncompleteDetails(Model):
+    """Why an answer was cut off."""
+
+    reason: Literal["max_output_tokens"] = field(..., "It reached the longest length.")
+
+
+class ResponseTopLogprob(Model):
+    """A token that was likely."""
+
+    token: str = field(..., "The token's text.")
+    bytes: list[int] = field(..., "Its bytes.")
+    logprob: float = field(..., "Its log probability.")
+
+
+class ResponseLogprob(Model):
+    """The log probability of a token."""
+
+    token: str = field(..., "The token's text.")
+    bytes: list[int] = field(..., "Its bytes.")
+    logprob: float = field(..., "Its log probability.")
+    top_logprobs: list[ResponseTopLogprob] = field(..., "The likeliest tokens at its place.")
+
+
+class ResponseOutputText(Model):
+    """The text of an answer."""
+
+    type: Literal["output_text"] = field(..., "The kind of part.")
+    text: str = field(..., "The text.")
+    annotations: list[AnyObject] = field(..., "Always empty.")
+    logprobs: list[ResponseLogprob] = field(..., "Its log probabilities, when asked for.")
+
+
+class ResponseOutputMessage(Model):
+    """The model's message."""
+
+    type: Literal["message"] = field(..., "The kind of item.")
+    id: str = field(..., "The item's id.")
+    status: ResponseStatus = field(..., "How far it is.")
+    role: Literal["assistant"] = field(..., "Who speaks.")
+    content: list[ResponseOutputText] = field(..., "What is said.")
+
+
+class ResponseFunctionToolCall(Model):
+    """A function call that the model made."""
+
+    type: Literal["function_call"] = field(..., "The kind of item.")
+    id: str = field(..., "The item's id.")
+    call_id: str = field(..., "The call's id, which `function_call_output` repeats.")
+    name: str = field(..., "The function's name.")
+    arguments: str = field(..., "The arguments as JSON text.")
+    status: ResponseStatus = field(..., "How far it is.")
+
+
+class ResponseReasoningText(Model):
+    """A stretch of thought."""
+
+    type: Literal["reasoning_text"] = field(..., "The kind of part.")
+    text: str = field(..., "The text.")
+
+
+class ResponseReasoningItem(Model):
+    """What the model thought before it answered."""
+
+    type: Literal["reasoning"] = field(..., "The kind of item.")
+    id: str = field(..., "The item's id.")
+    summary: list[AnyObject] = field(..., "Always empty: the thought is given whole.")
+    content: list[ResponseReasoningText] = field(..., "The thought.")
+    status: ResponseStatus = field(..., "How far it is.")
+
+
+class ResponseOutputItem(OneOf):
+    """A message, a function call or a thought."""
+
+    root: Annotated[
+        ResponseOutputMessage | ResponseFunctionToolCall | ResponseReasoningItem,
+        Field(discriminator="type"),
+    ]
+
+
+class ResponseInputTokensDetails(Model):
+    """What the prompt's tokens were."""
+
+    cached_tokens: int = field(..., "How many were found in the prefix cache.", ge=0)
+    cache_write_tokens: int = field(..., "Always 0: writing to the cache is free.", ge=0)
+
+
+class ResponseOutputTokensDetails(Model):
+    """What the answer's tokens were."""
+
+    reasoning_tokens: int = field(..., "How many the model spent thinking.", ge=0)
+
+
+class ResponseUsage(Model):
+    """What a response cost."""
+
+    input_tokens: int = field(..., "The length of the prompt.", unit="tokens", ge=0)
+    input_tokens_details: ResponseInputTokensDetails = field(..., "What they were.")
+    output_tokens: int = field(..., "The length of the answer.", unit="tokens", ge=0)
+    output_tokens_details: ResponseOutputTokensDetails = field(..., "What they were.")
+    total_tokens: int = field(..., "The sum of the two.", unit="tokens", ge=0)
+
+
+class Response(Model):
+    """The answer to a request. What was asked for stands in it, as it was asked."""
+
+    id: str = field(..., "The response's id.")
+    object: Literal["response"] = field(..., "The kind of object.")
+    created_at: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
+    completed_at: int | None = field(None, "When it was whole.", always=True)
+    status: ResponseStatus = field(..., "How far it is.")
+    background: bool = field(..., "Always false.")
+    error: ResponseError | None = field(None, "What went wrong.", always=True)
+    incomplete_details: ResponseIncompleteDetails | None = field(
+        None, "Why it was cut off.", always=True
+    )
+    instructions: str | None = field(None, "The system message.", always=True)
+    max_output_tokens: int | None = field(None, "The longest answer.", always=True)
+    metadata: dict[str, str] = field(..., "The caller's labels.")
+    model: str = field(..., "The model that answered.")
+    output: list[ResponseOutputItem] = field(..., "What the model gave, in order.")
+    parallel_tool_calls: bool = field(..., "Whether several function calls were allowed.")
+    previous_response_id: str | None = field(None, "Always null.", always=True)
+    reasoning: ResponseReasoning = field(..., "How the model was to think.")
+    service_tier: str = field(..., "Always `default`.")
+    store: bool = field(..., "Always false.")
+    temperature: float | None = field(None, "As it was asked for.", always=True)
+    text: ResponseTextConfig = field(..., "How the text was to be.")
+    tool_choice: ResponseToolChoice = field(..., "Which functions were to be called.")
+    tools: list[ResponseFunctionTool] = field(..., "The functions.")
+    top_logprobs: int = field(..., "As it was asked for.")
+    top_p: float | None = field(None, "As it was asked for.", always=True)
+    truncation: ResponseTruncation = field(..., "What happens to a conversation that is too long.")
+    usage: ResponseUsage | None = field(None, "What it cost.", always=True)
+    user: str | None = field(None, "The label of the end user.", always=True)

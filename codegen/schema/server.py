@@ -1,0 +1,52 @@
+"""What the HTTP server asks and answers beside the engine's routes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from codegen.schema.base import AnyObject, Model, field
+
+
+class HealthStatus(Model):
+    """The process answers."""
+
+    status: Literal["ok"] = field(..., "Always this word.")
+
+
+class ReadyStatus(Model):
+    """A model is loaded."""
+
+    status: Literal["ready"] = field(..., "Always this word.")
+    model: str = field(..., "The model that answers a request which names none.")
+
+
+class ServerLoadRequest(Model):
+    """Which model the server loads, as its command line would name it."""
+
+    closed = True
+
+    model: str = field(
+        ...,
+        "A prepared or an ordinary model folder, a GGUF file, or `HF://org/repo`.",
+        min_length=1,
+    )
+    model_lib: str | None = field(None, "The compiled library. Absent: found or compiled.")
+    device: str | None = field(None, "Where the model runs. Absent: the first device there is.")
+    mode: str | None = field(None, "`local`, `interactive` or `server`. Absent: `local`.")
+    quantization: str | None = field(None, "For a model that is not prepared yet.")
+    engine_config: AnyObject | None = field(None, "Members of `EngineConfig`.")
+
+
+class ServerUnloadRequest(Model):
+    """Which model the server unloads."""
+
+    closed = True
+
+    model: str = field(..., "The model's name.", min_length=1)
+
+
+class ServerUnloaded(Model):
+    """The model is gone."""
+
+    status: Literal["unloaded"] = field(..., "Always this word.")
+    model: str = field(..., "The model's name.")
