@@ -308,5 +308,5 @@ def _check_condition(where: str, item: ir.Field, fields: tuple[ir.Field, ...]) -
     earlier = [f.name for f in fields[: fields.index(item)] if not f.optional]
     if item.required_when.field not in earlier or not item.optional:
         raise SchemaError(
-            f"{where}.{item.name}: required_when is for an optional field behind one that has a value"
+            f"{where}.{item.name}: required_when is for an optional field behind one with a value"
         )

@@ -53,11 +53,14 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 1) -> Response:
     """`body` is {"error": {"message", "type", "param", "code"}}."""
-    status = status_of(body["error"])
+    error = dict(body["error"])
+    status = status_of(error)
+    if error.get("code") == "invalid_request":
+        error["code"] = None  # OpenAI has no word for what needs a sentence
     headers = {"Retry-After": str(retry_after)} if status in (429, 503) else None
     if status == 401:
         headers = {"WWW-Authenticate": "Bearer"}
-    return JSONResponse(dict(body), status_code=status, headers=headers)
+    return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
 def response_of(error: MLCError, *, retry_after: int = 1) -> Response:

@@ -36,16 +36,20 @@ def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> di
     """`responses` of a route; `events`: what the `data:` lines of its stream hold."""
     content: dict[str, Any] = {media_type: {"schema": reference(name)}}
     if events is not None:
-        content[STREAM] = {
-            "schema": {
-                "type": "string",
-                "description": "With `stream`: server-sent events whose `data:` is a "
-                f"[{events}](#/components/schemas/{events}); in all but responses the last one is "
-                "`[DONE]`. A line that begins with a colon is a sign of life.",
-            },
-            "itemSchema": reference(events),
-        }
+        content[STREAM] = {"schema": {"type": "string"}, "itemSchema": _event(events)}
     return {200: {"description": "The answer.", "content": content}}
+
+
+def _event(name: str) -> dict[str, Any]:
+    """A server-sent event as OpenAPI 3.2 describes one."""
+    data = {
+        "type": "string",
+        "contentMediaType": JSON,
+        "contentSchema": {"anyOf": [reference(name), reference("ErrorResponse")]},
+        "description": f"A {name}. An error may take its place and is then the last one. But for "
+        "responses the last one is `[DONE]`.",
+    }
+    return {"type": "object", "properties": {"data": data}, "required": ["data"]}
 
 
 def gives_text(media_type: str) -> dict[Any, Any]:

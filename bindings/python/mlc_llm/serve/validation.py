@@ -160,8 +160,8 @@ def _check_length(count: int, schema: Schema, path: str, kind: str, counted: str
 def _has_type(value: object, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    if isinstance(value, float) and kind == "integer":
-        return value.is_integer()
+    if kind == "integer":
+        return isinstance(value, int | float) and value == value // 1 and abs(value) < 2**63
     return isinstance(value, _TYPES[kind][1])
 
 
@@ -187,7 +187,8 @@ def _missing(path: str) -> RequestError:
 
 def _wrong_type(value: object, path: str, kinds: list[str]) -> RequestError:
     given = next(words for kind, (words, _) in _TYPES.items() if _has_type(value, kind))
-    wanted = " or ".join(dict.fromkeys(_TYPES[kind][0] for kind in kinds))
+    names = (_TYPES[kind][0] if kind != "number" else "a number" for kind in kinds)
+    wanted = " or ".join(dict.fromkeys(names))
     expected = f"one of {wanted}" if " or " in wanted else wanted
     message = f"Invalid type for {_place(path)}: expected {expected}, but got {given} instead."
     return _fault(message, path, "invalid_type")

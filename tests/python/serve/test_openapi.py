@@ -1,0 +1,128 @@
+"""The OpenAPI document, and Schemathesis's requests out of it: no 5xx, no hang, valid answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import jsonschema_rs
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from .conftest import KEY, running_server
+
+HEADERS = {"Authorization": f"Bearer {KEY}"}
+SECONDS = 30  # that no request may take
+# Without limits on what an answer may cost, 128 answers of 8,192 tokens would be asked for.
+SMALL = ("--overrides", "context_window_size=256;max_num_sequence=8")
+
+
+@pytest.fixture(scope="module")
+def small_url() -> Iterator[str]:
+    with running_server("--api-key", KEY, "--enable-admin", *SMALL) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def document(small_url: str) -> Any:
+    return httpx.get(f"{small_url}/openapi.json", headers=HEADERS).json()
+
+
+def test_every_route_is_described(document: Any) -> None:
+    assert set(document["paths"]) == {
+        "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/tokenize",
+        "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
+        "/admin/load", "/admin/unload",
+    }  # fmt: skip
+    chat = document["paths"]["/v1/chat/completions"]["post"]
+    body = chat["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert body == "#/components/schemas/ChatCompletionRequest"
+    schema = document["components"]["schemas"]["ChatCompletionRequest"]
+    assert schema["required"] == ["messages"] and len(schema["properties"]) > 30
+    assert "KVSaveRequest" not in document["components"]["schemas"]
+    jsonschema_rs.meta.validate(document["components"]["schemas"]["ResponseCreateRequest"])
+
+
+def test_the_document_is_shown(small_url: str) -> None:
+    page = httpx.get(f"{small_url}/docs", headers=HEADERS)
+    assert page.status_code == 200 and "openapi.json" in page.text
+
+
+def check_events(document: Any, path: str, text: str) -> None:
+    """Each event of a stream is as the document says, and the stream ends as it says."""
+    content = document["paths"][path]["post"]["responses"]["200"]["content"]
+    item = content["text/event-stream"]["itemSchema"]["properties"]["data"]["contentSchema"]
+    schema = {**item, "components": document["components"]}
+    data = [line[6:] for line in text.splitlines() if line.startswith("data: ")]
+    assert data, text
+    for event in data:
+        if event != "[DONE]":
+            jsonschema_rs.validate(schema, json.loads(event))
+    if path == "/v1/responses":
+        assert json.loads(data[-1])["type"].startswith("response.")
+    else:
+        assert data[-1] == "[DONE]" or "error" in json.loads(data[-1])
+
+
+OPERATIONS = {  # how many of a thousand requests each one gets
+    "POST /v1/chat/completions": 230,
+    "POST /v1/completions": 170,
+    "POST /v1/responses": 230,
+    "POST /v1/embeddings": 80,
+    "POST /tokenize": 70,
+    "POST /detokenize": 70,
+    "POST /admin/load": 40,
+    "POST /admin/unload": 20,
+    "GET /v1/models/{model}": 50,
+    "GET /v1/models": 10,
+    "GET /health": 10,
+    "GET /ready": 10,
+    "GET /metrics": 10,
+}
+
+
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_generated_requests(
+    label: str, small_url: str, document: Any, pytestconfig: pytest.Config
+) -> None:
+    total = 2000 if pytestconfig.getoption("--long") else 100
+    count = max(2, total * OPERATIONS[label] // 1000)
+    method, _, path = label.partition(" ")
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=small_url)
+    operation = schema[path][method]
+    positive = operation.as_strategy(GenerationMode.POSITIVE)
+    strategies = {True: (positive, count)}
+    if method == "POST" or "{" in path:
+        negative = operation.as_strategy(GenerationMode.NEGATIVE)
+        strategies = {
+            True: (positive, count - max(1, count // 3)),
+            False: (negative, max(1, count // 3)),
+        }
+    answers = []
+    for strategy, number in strategies.values():
+
+        @settings(
+            max_examples=number, deadline=None, derandomize=True, database=None,
+            suppress_health_check=list(HealthCheck),
+        )  # fmt: skip
+        @given(case=strategy)
+        def ask(case: schemathesis.Case) -> None:
+            response = case.call(headers=HEADERS, timeout=SECONDS)
+            answers.append(response.status_code)
+            case.validate_response(
+                response,
+                headers=HEADERS,
+                excluded_checks=[negative_data_rejection, positive_data_acceptance],
+            )
+            if response.headers.get("content-type", [""])[0].startswith("text/event-stream"):
+                check_events(document, path, response.text)
+
+        ask()
+    assert len(answers) >= count // 2
+    assert all(status < 500 for status in answers)
