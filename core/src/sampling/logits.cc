@@ -1,6 +1,7 @@
 #include "sampling/logits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace mlc {
@@ -15,7 +16,10 @@ void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& coun
   for (const auto& [token, count] : counts.counts()) {
     if (token >= vocab_size) continue;
     float& logit = logits[token];
-    logit = logit > 0 ? logit / repetition : logit * repetition;
+    if (!std::isfinite(logit)) continue;  // impossible already, or the sampler's to refuse
+    // A penalty next to 0 makes a token likelier without end, but no infinity.
+    constexpr float kMost = std::numeric_limits<float>::max();
+    logit = std::clamp(logit > 0 ? logit / repetition : logit * repetition, -kMost, kMost);
     logit -= static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
   }
 }

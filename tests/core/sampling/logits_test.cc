@@ -52,6 +52,14 @@ TEST(ApplyBiasAndPenalties, RepetitionMakesBothSignsLessLikely) {
             (std::vector<float>{2, -8, 0, -kInf, 4}));
 }
 
+TEST(ApplyBiasAndPenalties, ARepetitionNextToNoneMakesNoInfinity) {
+  SamplingParams params;
+  params.repetition_penalty = 5e-324;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  EXPECT_EQ(Applied(params, CountsOf({0, 1, 2, 3}), {1, -2, 0, -kInf}),
+            (std::vector<float>{kMost, 0, 0, -kInf}));
+}
+
 TEST(ApplyBiasAndPenalties, TheBiasIsPenalizedToo) {
   SamplingParams params;
   params.logit_bias = {{0, 4.0f}};

@@ -36,19 +36,19 @@ def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> di
     """`responses` of a route; `events`: what the `data:` lines of its stream hold."""
     content: dict[str, Any] = {media_type: {"schema": reference(name)}}
     if events is not None:
-        content[STREAM] = {"schema": {"type": "string"}, "itemSchema": _event(events)}
+        content[STREAM] = {"itemSchema": _event(events)}
     return {200: {"description": "The answer.", "content": content}}
 
 
 def _event(name: str) -> dict[str, Any]:
     """A server-sent event as OpenAPI 3.2 describes one."""
-    data = {
-        "type": "string",
-        "contentMediaType": JSON,
-        "contentSchema": {"anyOf": [reference(name), reference("ErrorResponse")]},
-        "description": f"A {name}. An error may take its place and is then the last one. But for "
-        "responses the last one is `[DONE]`.",
-    }
+    either = {"anyOf": [reference(name), reference("ErrorResponse")]}
+    data: dict[str, Any] = {"type": "string", "contentMediaType": JSON, "contentSchema": either}
+    words = f"A {name}. An error may take its place and is then the last one."
+    if name != "ResponseStreamEvent":
+        data = {"anyOf": [{"const": "[DONE]"}, data]}
+        words += " The last one is `[DONE]`."
+    data["description"] = words
     return {"type": "object", "properties": {"data": data}, "required": ["data"]}
 
 

@@ -102,20 +102,21 @@ def _check_plain(value: object, schema: Schema, path: str) -> None:
 
 def _check_object(value: dict[str, Any], schema: Schema, path: str) -> None:
     properties: Schema = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if value.get(name) is None:
+    required = schema.get("required", ())
+    for name, member in properties.items():
+        if value.get(name) is not None:
+            _check(value[name], member, _member(path, name))
+        elif name in required:
             raise _missing(_member(path, name))
     for condition in schema.get("allOf", ()):
         _check_condition(value, condition, path)
     others = schema.get("additionalProperties", True)
-    for name, member in value.items():
-        if name in properties:
-            _check(member, properties[name], _member(path, name))
-        elif others is False:
-            where = _member(path, name)
+    for name in value.keys() - properties.keys():
+        where = _member(path, name)
+        if others is False:
             raise _fault(f"Unrecognized parameter: '{_quote(where)}'.", where, "unknown_parameter")
-        elif isinstance(others, dict):
-            _check(member, others, _member(path, name))
+        if isinstance(others, dict):
+            _check(value[name], others, where)
 
 
 def _check_condition(value: dict[str, Any], condition: Schema, path: str) -> None:
