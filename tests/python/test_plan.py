@@ -73,6 +73,14 @@ def test_doctor_plans_every_mode(mlc_llm) -> None:
     assert 'The actual engine mode is "server"' in text and "It fits." in text
 
 
+def test_doctor_looks_for_devices_and_model_once(mlc_llm, default_model) -> None:
+    result = mlc_llm("doctor", default_model.folder, "--model-lib", default_model.model_lib)
+    assert result.stdout.count("It fits.") == 3
+    log = result.stderr.splitlines()
+    assert "Using device: cpu:0" in log
+    assert len(log) == len(set(log)), log
+
+
 def test_doctor_fails_when_nothing_fits(mlc_llm, default_model) -> None:
     result = mlc_llm(
         "doctor", str(default_model.folder), "--model-lib", str(default_model.model_lib),

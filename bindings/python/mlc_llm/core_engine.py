@@ -58,6 +58,14 @@ def choose_device(device: str, log: Log | None = None) -> str:
     raise NotFoundError(f"device '{device}': {wanted[0]['reason']}", param="device")
 
 
+def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function of the core, whose errors become `MLCError`s."""
+    try:
+        return function(*arguments)
+    except _core.CoreError as error:
+        raise error_from_core(*error.args) from None
+
+
 class CoreEngine:
     """A loaded model in the C++ core. Errors are `MLCError`s."""
 
@@ -73,7 +81,7 @@ class CoreEngine:
         log: Log | None = None,
     ) -> None:
         config = core_config(mode, engine_config)
-        self._handle = self._call(_core.Engine, json.dumps(config))
+        self._handle = call_core(_core.Engine, json.dumps(config))
         _open_engines.add(self)
         try:
             self._load(model, model_lib, device, quantization, config, log)
@@ -101,22 +109,15 @@ class CoreEngine:
         draft = resolve_draft(config, device=self.device, progress=log)
         paths = json.dumps(self.model.core_json(self.device, draft))
         if log is not None:
-            for line in json.loads(self._call(self._handle.plan, paths))["summary"]:
+            for line in json.loads(call_core(self._handle.plan, paths))["summary"]:
                 log(line)
         # The core looks for Ctrl-C whenever it reports.
-        self._call(self._handle.load, paths, _ignore_progress)
-
-    @staticmethod
-    def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except _core.CoreError as error:
-            raise error_from_core(*error.args) from None
+        call_core(self._handle.load, paths, _ignore_progress)
 
     def stream(self, route: str, request: Mapping[str, Any]) -> tuple[int, _core.EventStream]:
         """Queues a request; its id, and its events as they come."""
         stream: tuple[int, _core.EventStream]
-        stream = self._call(self._handle.stream, route, _body(request))
+        stream = call_core(self._handle.stream, route, _body(request))
         return stream
 
     def submit(self, route: str, request: Mapping[str, Any], callback: EventCallback) -> int:
@@ -125,15 +126,15 @@ class CoreEngine:
 
     def submit_json(self, route: str, body: bytes, callback: EventCallback) -> int:
         """The same with a request that is JSON already."""
-        return int(self._call(self._handle.submit, route, body, callback))
+        return int(call_core(self._handle.submit, route, body, callback))
 
     def abort(self, request_id: int) -> None:
         """Ends a request; one of a closed engine's has ended."""
         with contextlib.suppress(UnavailableError):
-            self._call(self._handle.abort, request_id)
+            call_core(self._handle.abort, request_id)
 
     def reset(self) -> None:
-        self._call(self._handle.reset)
+        call_core(self._handle.reset)
 
     def call(self, route: str, request: Mapping[str, Any]) -> bytes:
         """Waits for the one answer of a route that never streams."""
@@ -162,7 +163,7 @@ class CoreEngine:
         return KVLoadResponse.model_validate_json(answer)
 
     def metrics(self) -> dict[str, Any]:
-        metrics: dict[str, Any] = json.loads(self._call(self._handle.metrics))
+        metrics: dict[str, Any] = json.loads(call_core(self._handle.metrics))
         return metrics
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import mlc_llm
@@ -72,24 +73,23 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _plans(args: argparse.Namespace) -> list[Any]:
-    from mlc_llm.planning import plan
+def _plans(args: argparse.Namespace) -> Sequence[Any]:
+    from mlc_llm.planning import plan_modes
 
-    return [
-        plan(
-            None if args.model == "default" else args.model,
-            model_lib=args.model_lib,
-            device=args.device,
-            mode=mode,
-            quantization=args.quantization,
-            engine_config=parse_overrides(args.overrides),
-            log=lambda line: print(line, file=sys.stderr),
-        )
-        for mode in ([args.mode] if args.mode else _MODES)
-    ]
+    return plan_modes(
+        [args.mode] if args.mode else _MODES,
+        None if args.model == "default" else args.model,
+        model_lib=args.model_lib,
+        device=args.device,
+        quantization=args.quantization,
+        engine_config=parse_overrides(args.overrides),
+        log=lambda line: print(line, file=sys.stderr),
+    )
 
 
-def _print_report(machine: dict[str, Any], devices: list[dict[str, Any]], plans: list[Any]) -> None:
+def _print_report(
+    machine: dict[str, Any], devices: list[dict[str, Any]], plans: Sequence[Any]
+) -> None:
     for name, value in machine.items():
         print(f"{name}: {value}")
     for device in devices:
