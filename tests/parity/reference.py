@@ -12,7 +12,7 @@ The judge of the product's numbers: it shares no code with mlc_llm and reads the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ class Sizes:
     dim: int
     theta: float
     eps: float
+    window: int | None = None  # tokens that a row looks back, itself included
+    sinks: int = 0  # first tokens that stay in its reach
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Reference:
         head = weight("output.weight") if "output.weight" in tensors else table
         return cls(sizes, layers, table, weight("output_norm.weight"), head)
 
+    def sliding(self, window: int, sinks: int) -> Reference:
+        """The same model with a sliding window."""
+        sizes = replace(self.sizes, window=window, sinks=sinks)
+        return Reference(sizes, self.layers, self.table, self.norm, self.head)
+
     def start(self) -> Text:
         return Text(self)
 
@@ -125,7 +132,7 @@ class Text:
         group = s.heads // s.kv_heads
         grouped = q.reshape(n, s.kv_heads, group, s.dim)
         scores = np.einsum("nhgd,mhd->hgnm", grouped, keys) / np.sqrt(s.dim)
-        scores[:, :, np.arange(len(keys)) > positions[:, None]] = -np.inf
+        scores[:, :, ~_in_reach(s, positions[:, None], np.arange(len(keys)))] = -np.inf
         scores = np.exp(scores - scores.max(-1, keepdims=True))
         scores /= scores.sum(-1, keepdims=True)
         mixed = np.einsum("hgnm,mhd->nhgd", scores, values)
@@ -150,6 +157,13 @@ def _half_split(rows: Array, heads: int) -> Array:
     """GGUF keeps the two halves of a rotated pair side by side; here they are half a head apart."""
     pairs = rows.reshape(heads, -1, 2, rows.shape[1])
     return pairs.swapaxes(1, 2).reshape(rows.shape)
+
+
+def _in_reach(s: Sizes, positions: Array, places: Array) -> Array:
+    reach = places <= positions
+    if s.window is None:
+        return reach
+    return reach & ((places > positions - s.window) | (places < s.sinks))
 
 
 def _rms_norm(x: Array, weight: Array, eps: float) -> Array:

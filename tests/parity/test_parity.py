@@ -6,6 +6,11 @@ continuations of three prompts were recorded by `record.py`.
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from record import tokenizer
@@ -55,6 +60,39 @@ def test_greedy_continuations_are_those_of_the_reference(model, recorded, number
         found.append(int(logits[-1].argmax()))
         logits = logits_of(model, found[-1:])
     assert found == case["greedy"]
+
+
+def slide(folder: Path, window: int, sinks: int) -> Path:
+    """A model folder with the same weights, whose attention slides."""
+    sliding = folder.with_name(f"sliding-{folder.name}")
+    shutil.copytree(folder, sliding, copy_function=os.link)
+    path = sliding / "mlc-chat-config.json"
+    config = json.loads(path.read_text())
+    sizes = {"sliding_window_size": window, "attention_sink_size": sinks}
+    config |= {**sizes, "model_config": {**config["model_config"], **sizes}}
+    path.unlink()  # a link to the file of the other folder
+    path.write_text(json.dumps(config))
+    return sliding
+
+
+def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, recorded):
+    from mlc_llm import _core
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+
+    window, sinks = 20, 3
+    folder = slide(prepared("q0f32")[0], window, sinks)
+    library = folder.parent / "sliding.so"
+    compile_model(read_chat_config(folder), output=library)
+    model = _core.ModelRunner(str(folder), str(library), num_pages=32)
+    case = recorded["cases"][0]
+    ids = case["prompt"]
+    assert len(ids) > window + sinks
+    text, whole = reference.sliding(window, sinks).start(), reference.start()
+    expected = text.append(ids)
+    assert distance(logits_of(model, ids, all_logits=True), expected) < TOLERANCE
+    assert distance(whole.append(ids)[-1], expected[-1]) > 10 * TOLERANCE
+    for token in case["greedy"][:STEPS]:
+        assert distance(logits_of(model, [token]), text.append([token])) < TOLERANCE
 
 
 def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded, gguf):
