@@ -1,8 +1,9 @@
 """Runs an engine for long in a process of its own and prints its resident memory at two moments.
 
-usage: long_run.py chats|loads|engines FOLDER LIBRARY EARLY COUNT
+usage: long_run.py chats|loads|engines FOLDER LIBRARY EARLY COUNT [THREADS]
 
-Prints JSON: {"early_kb", "late_kb"} after EARLY and after COUNT rounds.
+Prints JSON: {"early_kb", "late_kb"} after EARLY and after COUNT rounds; on the way, to the error
+stream, where it is. THREADS: of the engine, fewer on a machine that does other things too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 
 from mlc_llm import MLCEngine
 
-CONFIG = {"max_num_sequence": 4, "max_total_seq_length": 2048}
+CONFIG: dict[str, int] = {"max_num_sequence": 4, "max_total_seq_length": 2048}
+REPORTS = 20
 
 
 def resident_kb() -> int:
@@ -47,7 +49,9 @@ def chat(engine: MLCEngine, number: int) -> None:
 
 
 def main() -> None:
-    kind, folder, library, early, count = sys.argv[1:]
+    kind, folder, library, early, count, *threads = sys.argv[1:]
+    if threads:
+        CONFIG["num_threads"] = int(threads[0])
 
     def open_engine() -> MLCEngine:
         return MLCEngine(folder, model_lib=library, engine_config=CONFIG)
@@ -70,6 +74,8 @@ def main() -> None:
         rounds[kind](number)
         if number == int(early):
             marks["early_kb"] = resident_kb()
+        if number % max(1, int(count) // REPORTS) == 0:
+            print(f"{kind} {number}: {resident_kb()} kB", file=sys.stderr, flush=True)
     print(json.dumps({**marks, "late_kb": resident_kb()}))
 
 

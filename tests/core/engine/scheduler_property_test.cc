@@ -3,6 +3,7 @@
 // and places; here is checked that it keeps to the order of rank, and that everyone finishes.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "engine/scheduler_world.h"
@@ -115,7 +116,8 @@ class Life {
 };
 
 TEST(SchedulerProperty, RandomLivesKeepEveryRule) {
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  const uint32_t num_lives = std::getenv("MLC_TEST_LONG") != nullptr ? 8000 : 400;
+  for (uint32_t seed = 0; seed < num_lives; ++seed) {
     Life life(seed);
     life.RunToTheEnd(/*num_requests=*/25);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
