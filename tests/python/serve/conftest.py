@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -18,12 +19,35 @@ FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
 KEY = "sk-of-the-tests"
 
 
+@dataclass
+class Running:
+    """A server and its process; `errors` is what it wrote to standard error until it ended."""
+
+    url: str
+    process: subprocess.Popen[str]
+    errors: str = ""
+
+    def stop(self, sig: int = signal.SIGINT) -> int:
+        """Sends a signal, waits for the end and returns the exit status."""
+        self.process.send_signal(sig)
+        return self.wait()
+
+    def wait(self) -> int:
+        assert self.process.stderr is not None
+        self.errors += self.process.stderr.read()
+        return self.process.wait(60)
+
+    def resident_kb(self) -> int:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0])
+
+
 @contextmanager
-def running_server(*options: str) -> Iterator[str]:
-    """The URL of a server that has ended, without an error, when the block has."""
-    command = [sys.executable, "-m", "mlc_llm", "serve", str(FAKE), "--device", "fake"]
+def started_server(*arguments: str) -> Iterator[Running]:
+    """A server on a free port; killed at the end if it has not ended."""
+    command = [sys.executable, "-m", "mlc_llm", "serve", "--port", "0", *arguments]
     with subprocess.Popen(
-        [*command, "--port", "0", *options], stderr=subprocess.PIPE, text=True
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         lines = []
@@ -34,11 +58,21 @@ def running_server(*options: str) -> Iterator[str]:
         else:
             pytest.fail("the server did not start:\n" + "".join(lines))
         try:
-            yield found.group(1)
+            yield Running(found.group(1), process)
         finally:
-            process.send_signal(signal.SIGINT)
-            rest = process.stderr.read()
-            assert process.wait(30) == 0 and "Traceback" not in rest, rest
+            if process.poll() is None:
+                process.kill()
+
+
+@contextmanager
+def running_server(*options: str) -> Iterator[str]:
+    """The URL of a server of the fake model that has ended, without an error, after the block."""
+    with started_server(str(FAKE), "--device", "fake", *options) as server:
+        try:
+            yield server.url
+        finally:
+            status = server.stop()
+        assert status == 0 and "Traceback" not in server.errors, server.errors
 
 
 @pytest.fixture(scope="session")

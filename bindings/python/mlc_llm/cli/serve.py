@@ -120,10 +120,7 @@ def run(args: argparse.Namespace) -> None:
             port=args.port,
             timeout_graceful_shutdown=_CLOSING_SECONDS,
         )
-        server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
-        server.run()
-        if server.ended_by is not None:
-            raise SystemExit(128 + server.ended_by)
+        Server(config, drain, models, drain_seconds=args.shutdown_timeout).run()
     finally:
         models.close()
 

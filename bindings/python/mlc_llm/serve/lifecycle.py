@@ -6,6 +6,7 @@ The first SIGTERM or Ctrl-C begins that; a second one ends the server at once.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from types import FrameType
 
@@ -69,12 +70,10 @@ class Server(uvicorn.Server):
         self._models = models
         self._drain_seconds = drain_seconds
         self._cancelled = False
-        self.ended_by: int | None = None  # the second signal
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._drain.begun:
-            self.ended_by = sig
-            self.should_exit = self.force_exit = True
+            os._exit(128 + sig)  # nothing is written that could be left half done
         else:
             self._drain.begin()
 

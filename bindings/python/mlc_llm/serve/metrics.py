@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -53,9 +53,11 @@ class RequestTimes:
         END_TO_END.observe(time.monotonic() - self.begin)
 
 
-def render(models: ModelRegistry) -> bytes:
-    """Prometheus's text format."""
+def render(models: ModelRegistry, running: int) -> bytes:
+    """Prometheus's text format; `running`: the requests that are being answered."""
     registry = CollectorRegistry()
+    gauge = Gauge("requests_running", "Requests that are being answered.", registry=registry)
+    gauge.set(running)
     registry.register(_EngineCollector(models))
     return generate_latest(registry) + generate_latest(HISTOGRAMS)
 

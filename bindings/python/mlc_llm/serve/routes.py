@@ -138,5 +138,6 @@ async def ready(request: Request) -> Response:
 @service.get("/metrics", responses=gives_text("text/plain"))
 async def metrics(request: Request) -> Response:
     """Prometheus's text format."""
-    text = await asyncio.to_thread(server_metrics.render, models_of(request))
+    running = drain_of(request).running
+    text = await asyncio.to_thread(server_metrics.render, models_of(request), running)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
