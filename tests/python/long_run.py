@@ -2,12 +2,14 @@
 
 usage: long_run.py chats|loads|engines FOLDER LIBRARY EARLY COUNT [THREADS]
 
-Prints JSON: {"early_kb", "late_kb"} after EARLY and after COUNT rounds; on the way, to the error
+Prints JSON: {"early", "late"}, after EARLY and after COUNT rounds {"resident_kb", "heap_kb"}, what
+of the C and C++ heap is in use (0 where the C library does not say); on the way, to the error
 stream, where it is. THREADS: of the engine, fewer on a machine that does other things too.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import random
@@ -21,10 +23,29 @@ CONFIG: dict[str, int] = {"max_num_sequence": 4, "max_total_seq_length": 2048}
 REPORTS = 20
 
 
-def resident_kb() -> int:
+class MallInfo(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")
+        + ("uordblks", "fordblks", "keepcost")
+    ]
+
+
+def heap_kb() -> int:
+    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if mallinfo is None:
+        return 0
+    mallinfo.restype = MallInfo
+    info = mallinfo()
+    return int(info.uordblks + info.hblkhd) // 1024
+
+
+def memory() -> dict[str, int]:
     gc.collect()
     status = Path("/proc/self/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
+    return {"resident_kb": int(status.split("VmRSS:")[1].split()[0]), "heap_kb": heap_kb()}
 
 
 def chat(engine: MLCEngine, number: int) -> None:
@@ -73,10 +94,10 @@ def main() -> None:
     for number in range(1, int(count) + 1):
         rounds[kind](number)
         if number == int(early):
-            marks["early_kb"] = resident_kb()
+            marks["early"] = memory()
         if number % max(1, int(count) // REPORTS) == 0:
-            print(f"{kind} {number}: {resident_kb()} kB", file=sys.stderr, flush=True)
-    print(json.dumps({**marks, "late_kb": resident_kb()}))
+            print(f"{kind} {number}: {memory()}", file=sys.stderr, flush=True)
+    print(json.dumps({**marks, "late": memory()}))
 
 
 if __name__ == "__main__":

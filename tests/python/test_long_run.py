@@ -1,8 +1,9 @@
 """Memory stays where it is: many chats, loads and engines in one process.
 
---long: 2,000 chats, of which the memory after the last is at most 1.02 times that after the 200th.
-Loads may cost a few kilobytes each (the allocator's fragments, 3 kB measured over 600 loads; the
-sanitizers' runs find no leak), so their bound is wider.
+--long: 2,000 chats with the default model, 200 loads and engines. Of chats, the resident memory
+after the last is at most 1.02 times that after the 200th. Loads give much memory back and take it
+again, so that the resident memory goes up and down by a megabyte; there it is what is in use of the
+heap that must not grow. (pydantic keeps the short strings that it has read, up to 16,384 of them.)
 """
 
 from __future__ import annotations
@@ -23,17 +24,26 @@ COUNTS = {
     "loads": ((20, 200), (5, 15)),
     "engines": ((20, 200), (5, 15)),
 }
-GROWTH = {"chats": 1.02, "loads": 1.05, "engines": 1.05}
+# Of resident memory: with --long and in every run, by what it is swayed by; of what is in use.
+GROWTH = {"chats": (1.02, 1.05), "loads": (1.05, 1.05), "engines": (1.05, 1.05)}
+HEAP_GROWTH = 1.02
 
 
 @pytest.mark.parametrize("kind", COUNTS)
 def test_memory_does_not_grow(
     kind: str, tiny_model: ResolvedModel, request: pytest.FixtureRequest
 ) -> None:
-    early, count = COUNTS[kind][0 if request.config.getoption("--long") else 1]
-    command = [sys.executable, SCRIPT, kind, tiny_model.folder, tiny_model.model_lib, early, count]
-    run = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=3000)
+    long = request.config.getoption("--long")
+    early, count = COUNTS[kind][0 if long else 1]
+    model = tiny_model
+    if long and kind == "chats":
+        model = request.getfixturevalue("default_model")
+    command = [sys.executable, SCRIPT, kind, model.folder, model.model_lib, early, count]
+    run = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=10000)
     assert run.returncode == 0, run.stderr
     memory = json.loads(run.stdout.splitlines()[-1])
-    print(f"{kind}: {memory['early_kb']} kB after {early}, {memory['late_kb']} kB after {count}")
-    assert memory["late_kb"] <= GROWTH[kind] * memory["early_kb"], memory
+    early_memory, late_memory = memory["early"], memory["late"]
+    print(f"{kind}: {early_memory} after {early}, {late_memory} after {count}")
+    growth = GROWTH[kind][0 if long else 1]
+    assert late_memory["resident_kb"] <= growth * early_memory["resident_kb"], memory
+    assert late_memory["heap_kb"] <= HEAP_GROWTH * early_memory["heap_kb"], memory
