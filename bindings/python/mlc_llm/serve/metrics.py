@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -13,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from mlc_llm.serve.registry import ModelRegistry
 
+_LABELLED = re.compile(r"(\w+)\{(\w+)=(\w+)\}")
 _SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 HISTOGRAMS = CollectorRegistry()
 TTFT = Histogram(
@@ -79,21 +81,22 @@ class _EngineCollector(Collector):
 
 
 def _numbers(
-    metrics: dict[str, Any], prefix: str = ""
+    metrics: Mapping[str, Any], place: str = ""
 ) -> Iterator[tuple[str, dict[str, str], float]]:
-    """A member called "step=2" or "4" is a label of the metric that holds it."""
+    """`mean{batch_size=4}` is `mean` with a label; a list holds the numbers of each step."""
     for key, value in metrics.items():
-        label, equals, at = key.partition("=")
+        found = _LABELLED.fullmatch(key)
+        own, labels = (found[1], {found[2]: found[3]}) if found else (key, {})
+        # "accept_prob": {"accept_prob{step=0}": 1} says its name twice.
+        repeats = found is not None and f"_{place}".endswith(f"_{own}")
+        name = place if repeats else f"{place}_{own}" if place else own
         if isinstance(value, dict):
-            yield from _numbers(value, f"{prefix}{key}_")
-        elif isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        elif equals:
-            yield prefix.rstrip("_"), {label: at}, value
-        elif key.isdecimal():
-            yield prefix.rstrip("_"), {"batch_size": key}, value
-        else:
-            yield f"{prefix}{key}", {}, value
+            yield from _numbers(cast("Mapping[str, Any]", value), name)
+        elif isinstance(value, list):
+            for step, count in enumerate(cast("list[float]", value)):
+                yield name, {"step": str(step)}, count
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield name, labels, value
 
 
 def to_json(models: ModelRegistry) -> str:
