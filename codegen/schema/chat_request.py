@@ -165,6 +165,14 @@ class ChatCompletionRequest(Model):
     reasoning_effort: ReasoningEffort | None = field(
         None, "How long a reasoning model thinks before it answers."
     )
+    reasoning_budget: int | None = field(
+        None,
+        "The longest that a reasoning model thinks; at the limit its thoughts are ended and the "
+        "answer goes on. Absent: no limit. An extension of this engine.",
+        unit="tokens",
+        ge=0,
+        le=2147483647,
+    )
     chat_template_kwargs: AnyObject | None = field(
         None, "Further variables for the model's chat template, such as `enable_thinking`."
     )

@@ -170,15 +170,16 @@ def test_an_answer_can_be_appended_to_the_messages(engine: MLCEngine) -> None:
             "logit_bias.999999",
         ),
         (
-            {"messages": FRANCE, "tools": [{"type": "function", "function": {"name": "f"}}]},
-            UnsupportedError,
-            "tools",
+            {"messages": FRANCE, "tools": [{"type": "function", "function": {"name": "f g"}}]},
+            InvalidRequestError,
+            "tools[0].function.name",
         ),
         (
             {"messages": FRANCE, "response_format": {"type": "regex", "regex": "("}},
             InvalidRequestError,
             "response_format.regex",
         ),
+        ({"messages": FRANCE, "functions": []}, UnsupportedError, "functions"),
         (
             {"messages": [{"role": "user", "content": "word " * 9000}]},
             InvalidRequestError,

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f65d3a512ce714ca
+# Schema hash: 8ec61078a3f6a9aa
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -108,7 +108,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "f65d3a512ce714ca"
+SCHEMA_HASH = "8ec61078a3f6a9aa"
 
 
 class _Model(BaseModel):
@@ -569,6 +569,12 @@ class ChatCompletionCreateParams(TypedDict, total=False):
 
     reasoning_effort: ReasoningEffort | None
     """How long a reasoning model thinks before it answers."""
+
+    reasoning_budget: int | None
+    """The longest that a reasoning model thinks; at the limit its thoughts are ended and the
+    answer goes on. Absent: no limit. An extension of this engine. Range: at least 0 and at
+    most 2147483647. Unit: tokens.
+    """
 
     chat_template_kwargs: Mapping[str, object] | None
     """Further variables for the model's chat template, such as `enable_thinking`."""

@@ -47,6 +47,9 @@ protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
   out.completion_tokens = usage.completion_tokens;
   out.total_tokens = usage.prompt_tokens + usage.completion_tokens;
   out.prompt_tokens_details.emplace().cached_tokens = usage.cached_tokens;
+  if (usage.reasoning_tokens > 0) {
+    out.completion_tokens_details.emplace().reasoning_tokens = usage.reasoning_tokens;
+  }
   if (with_extra) out.extra = Measurements(usage);
   return out;
 }

@@ -84,7 +84,8 @@ void Answerer::Deliver(ChatEventKind kind, const std::string& json) {
 
 std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& request,
                                      AnswerOptions options, ChatCallback callback) {
-  ChunkWriter writer(request, options.id, std::move(options.model), std::move(options.tokenizer));
+  ChunkWriter writer(request, options.id, std::move(options.model), std::move(options.tokenizer),
+                     std::move(options.plan));
   return std::make_unique<ChatAnswerer>(request.stream, std::move(writer), std::move(callback));
 }
 

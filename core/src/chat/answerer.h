@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chat/protocol.gen.h"
+#include "chat/tools/answer_parser.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
 
@@ -46,6 +47,8 @@ struct AnswerOptions {
   RequestId id = 0;
   std::string model;  // its name, in the answer
   std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const AnswerPlan> plan =
+      nullptr;  // of a chat's answer; null: its text is its content
 };
 
 std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& request,

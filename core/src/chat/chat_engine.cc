@@ -259,10 +259,12 @@ Result<RequestId> ChatEngine::SubmitKV(std::string_view route, const Json& json,
 
 Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback) {
   MLC_ASSIGN_OR_RETURN(auto parsed, protocol::ChatCompletionRequest::Parse(json));
-  MLC_ASSIGN_OR_RETURN(Request request, BuildRequest(loaded_->bundle, parsed));
+  MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(loaded_->bundle, parsed));
+  Request& request = planned.request;
   MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
   request.id = next_id_++;
-  AnswerOptions options{request.id, loaded_->name, loaded_->bundle.tokenizer};
+  AnswerOptions options{request.id, loaded_->name, loaded_->bundle.tokenizer,
+                        std::move(planned.plan)};
   RequestId id = request.id;
   Run({std::move(request)}, AnswerChat(parsed, std::move(options), std::move(callback)));
   return id;

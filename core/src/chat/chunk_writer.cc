@@ -1,5 +1,7 @@
 #include "chat/chunk_writer.h"
 
+#include "base/hash.h"
+#include "base/rng.h"
 #include "base/utf8.h"
 
 namespace mlc {
@@ -14,7 +16,8 @@ std::vector<int64_t> ByteValues(const std::string& bytes) {
 }  // namespace
 
 ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id,
-                         std::string model, std::shared_ptr<const Tokenizer> tokenizer)
+                         std::string model, std::shared_ptr<const Tokenizer> tokenizer,
+                         std::shared_ptr<const AnswerPlan> plan)
     : head_("chatcmpl-", id, std::move(model)),
       logprobs_(request.logprobs),
       include_usage_(request.stream_options &&
@@ -24,6 +27,7 @@ ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, Request
       role_sent_(static_cast<size_t>(request.n), false) {
   head_.FillIn(&completion_);
   for (int64_t i = 0; i < request.n; ++i) {
+    if (plan != nullptr) parsers_.emplace_back(plan);
     protocol::ChatCompletionChoice choice;
     choice.index = i;
     choice.message.content = "";
@@ -58,25 +62,87 @@ std::optional<protocol::ChoiceLogprobs> ChunkWriter::WriteLogprobs(const Delta& 
   return out;
 }
 
-protocol::ChatCompletionChunkChoice ChunkWriter::WriteDelta(const Delta& delta) {
-  protocol::ChatCompletionChunkChoice choice;
-  choice.index = delta.choice;
+std::string ChunkWriter::CallId(int choice, int call) const {
+  constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  constexpr int kLength = 24, kDigitsOfAWord = 8;
+  std::string key = head_.id + "/" + std::to_string(choice) + "/" + std::to_string(call);
+  uint64_t bits = Fnv1a(key);
+  std::string id = "call_";
+  for (int i = 0; i < kLength; ++i, bits /= 62) {
+    if (i % kDigitsOfAWord == 0) bits = Mix64(Fnv1a(key) + static_cast<uint64_t>(i));
+    id.push_back(kDigits[bits % 62]);
+  }
+  return id;
+}
+
+std::vector<AnswerPart> ChunkWriter::PartsOf(const Delta& delta) {
+  if (parsers_.empty()) {
+    if (delta.text.empty()) return {};
+    return {{AnswerPart::Kind::kContent, delta.text}};
+  }
+  AnswerParser& parser = parsers_[static_cast<size_t>(delta.choice)];
+  std::vector<AnswerPart> parts = parser.Put(delta.text);
+  if (!delta.finish) return parts;
+  for (AnswerPart& part : parser.Finish()) parts.push_back(std::move(part));
+  return parts;
+}
+
+wire::OpenEnum<protocol::FinishReason> ChunkWriter::WriteFinish(const Delta& delta) const {
+  bool has_calls = !parsers_.empty() && parsers_[static_cast<size_t>(delta.choice)].num_calls() > 0;
+  if (has_calls && *delta.finish == FinishReason::kStop) return protocol::FinishReason::kToolCalls;
+  return ToProtocol(*delta.finish);
+}
+
+protocol::ChatCompletionChunkDelta ChunkWriter::WritePart(int choice,
+                                                          const AnswerPart& part) const {
+  protocol::ChatCompletionChunkDelta delta;
+  if (part.kind == AnswerPart::Kind::kContent) delta.content = part.text;
+  if (part.kind == AnswerPart::Kind::kReasoning) delta.reasoning_content = part.text;
+  if (part.call < 0) return delta;
+  protocol::ChoiceDeltaToolCall call;
+  call.index = part.call;
+  protocol::ChoiceDeltaFunctionCall& function = call.function.emplace();
+  if (part.kind == AnswerPart::Kind::kCall) {
+    call.id = CallId(choice, part.call);
+    call.type = protocol::ToolType::kFunction;
+    function.name = part.text;
+  }
+  function.arguments = part.kind == AnswerPart::Kind::kCall ? "" : part.text;
+  delta.tool_calls.emplace().push_back(std::move(call));
+  return delta;
+}
+
+std::vector<protocol::ChatCompletionChunkChoice> ChunkWriter::WriteDelta(const Delta& delta) {
   size_t index = static_cast<size_t>(delta.choice);
-  if (!role_sent_[index]) choice.delta.role = protocol::ChatCompletionRole::kAssistant;
-  if (!role_sent_[index] || !delta.text.empty()) choice.delta.content = delta.text;
+  std::vector<AnswerPart> parts = PartsOf(delta);
+  std::vector<protocol::ChatCompletionChunkChoice> choices;
+  auto add = [&](protocol::ChatCompletionChunkDelta part) {
+    protocol::ChatCompletionChunkChoice& choice = choices.emplace_back();
+    choice.index = delta.choice;
+    choice.delta = std::move(part);
+  };
+  for (const AnswerPart& part : parts) add(WritePart(delta.choice, part));
+  bool ends_with_content = !parts.empty() && parts.back().kind == AnswerPart::Kind::kContent;
+  bool has_logprobs = logprobs_ && !delta.tokens.empty();
+  if (delta.finish ? !ends_with_content : has_logprobs && parts.empty()) add({});
+  if (choices.empty()) return choices;
+  if (!role_sent_[index]) {
+    choices.front().delta.role = protocol::ChatCompletionRole::kAssistant;
+    if (parts.empty()) choices.front().delta.content = "";
+  }
   role_sent_[index] = true;
-  choice.logprobs = WriteLogprobs(delta);
-  if (delta.finish) choice.finish_reason = ToProtocol(*delta.finish);
-  return choice;
+  choices.front().logprobs = WriteLogprobs(delta);
+  if (delta.finish) choices.back().finish_reason = WriteFinish(delta);
+  return choices;
 }
 
 std::vector<protocol::ChatCompletionChunk> ChunkWriter::WriteChunks(const RequestEvent& event) {
   std::vector<protocol::ChatCompletionChunk> chunks;
   for (const Delta& delta : event.deltas) {
-    bool has_logprobs = logprobs_ && !delta.tokens.empty();
-    if (delta.text.empty() && !delta.finish && !has_logprobs) continue;
-    chunks.push_back(NewChunk());
-    chunks.back().choices.push_back(WriteDelta(delta));
+    for (protocol::ChatCompletionChunkChoice& choice : WriteDelta(delta)) {
+      chunks.push_back(NewChunk());
+      chunks.back().choices.push_back(std::move(choice));
+    }
   }
   if (event.finished && event.status.ok() && include_usage_) {
     chunks.push_back(NewChunk());
@@ -85,11 +151,35 @@ std::vector<protocol::ChatCompletionChunk> ChunkWriter::WriteChunks(const Reques
   return chunks;
 }
 
+void ChunkWriter::CollectPart(int choice, const AnswerPart& part) {
+  auto& message = completion_.choices[static_cast<size_t>(choice)].message;
+  switch (part.kind) {
+    case AnswerPart::Kind::kContent:
+      *message.content += part.text;
+      break;
+    case AnswerPart::Kind::kReasoning:
+      message.reasoning_content = message.reasoning_content.value_or("") + part.text;
+      break;
+    case AnswerPart::Kind::kCall:
+      if (!message.tool_calls) message.tool_calls.emplace();
+      message.tool_calls->push_back({CallId(choice, part.call), {part.text, ""}});
+      break;
+    case AnswerPart::Kind::kArguments:
+      message.tool_calls->back().function.arguments += part.text;
+      break;
+  }
+}
+
 void ChunkWriter::Collect(const RequestEvent& event) {
   for (const Delta& delta : event.deltas) {
     protocol::ChatCompletionChoice& choice = completion_.choices[static_cast<size_t>(delta.choice)];
-    *choice.message.content += delta.text;
-    if (delta.finish) choice.finish_reason = ToProtocol(*delta.finish);
+    for (const AnswerPart& part : PartsOf(delta)) CollectPart(delta.choice, part);
+    if (delta.finish) {
+      choice.finish_reason = WriteFinish(delta);
+      if (choice.message.tool_calls && choice.message.content->empty()) {
+        choice.message.content.reset();
+      }
+    }
     std::optional<protocol::ChoiceLogprobs> logprobs = WriteLogprobs(delta);
     if (!logprobs) continue;
     auto& all = *choice.logprobs->content;

@@ -8,6 +8,7 @@
 
 #include "chat/answer_parts.h"
 #include "chat/protocol.gen.h"
+#include "chat/tools/answer_parser.h"
 #include "engine/request.h"
 #include "text/tokenizer.h"
 
@@ -16,9 +17,11 @@ namespace mlc {
 // One answer. Not for two threads at once.
 class ChunkWriter {
  public:
-  // `model` is the name that the answer carries.
+  // `model` is the name that the answer carries. `plan`: of calls and thoughts; null: the text is
+  // the content.
   ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id, std::string model,
-              std::shared_ptr<const Tokenizer> tokenizer);
+              std::shared_ptr<const Tokenizer> tokenizer,
+              std::shared_ptr<const AnswerPlan> plan = nullptr);
 
   // The chunks that an event makes; none while text is held back. The last event of a successful
   // request adds the usage chunk when it was asked for.
@@ -30,13 +33,21 @@ class ChunkWriter {
 
  private:
   protocol::ChatCompletionChunk NewChunk() const;
-  protocol::ChatCompletionChunkChoice WriteDelta(const Delta& delta);
+  // What a delta's text consists of; its end is the text's end.
+  std::vector<AnswerPart> PartsOf(const Delta& delta);
+  std::vector<protocol::ChatCompletionChunkChoice> WriteDelta(const Delta& delta);
+  protocol::ChatCompletionChunkDelta WritePart(int choice, const AnswerPart& part) const;
+  void CollectPart(int choice, const AnswerPart& part);
+  wire::OpenEnum<protocol::FinishReason> WriteFinish(const Delta& delta) const;
+  // The same in all chunks and in the whole answer.
+  std::string CallId(int choice, int call) const;
   std::optional<protocol::ChoiceLogprobs> WriteLogprobs(const Delta& delta) const;
 
   AnswerHead head_;
   bool logprobs_, include_usage_, usage_extra_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<bool> role_sent_;          // by choice
+  std::vector<AnswerParser> parsers_;    // by choice; none where the text is the content
   protocol::ChatCompletion completion_;  // what was collected
 };
 

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "chat/tools/answer_grammar.h"
+
 namespace mlc {
 namespace {
 
+using protocol::ChatCompletionRequest;
 using protocol::ResponseFormat;
 
 // What a compiler refuses is wrong in the field that it was compiled from.
@@ -76,14 +79,86 @@ Result<std::optional<Grammar>> FromResponseFormat(const ResponseFormat& format,
   return FromStructuralTag(*format.structural_tag(), compiler);
 }
 
+// The same as a part of a structural tag.
+Result<Json> ElementOf(const ResponseFormat& format) {
+  auto json_schema = [](const std::string& text) -> Result<Json> {
+    MLC_ASSIGN_OR_RETURN(Json schema, Json::Parse(text));
+    return Json().Set("type", "json_schema").Set("json_schema", std::move(schema));
+  };
+  constexpr char kAnyObject[] = R"({"type": "object"})";
+  if (format.json_object()) {
+    const auto& schema = format.json_object()->schema;
+    return json_schema(schema ? SchemaText(*schema) : kAnyObject);
+  }
+  if (format.json_schema()) {
+    const auto& schema = format.json_schema()->json_schema.schema;
+    return json_schema(schema ? schema->Dump() : kAnyObject);
+  }
+  if (format.regex()) return Json().Set("type", "regex").Set("pattern", format.regex()->regex);
+  if (format.grammar()) {
+    return Json().Set("type", "grammar").Set("grammar", format.grammar()->grammar);
+  }
+  return TagFormat(*format.structural_tag());
+}
+
+// Schemas that no grammar can hold an answer to: an error for a strict tool; the calls of another
+// one are held to be JSON objects.
+Status RelaxTools(const ChatCompletionRequest& request, GrammarCompiler* compiler,
+                  OfferedTools* offered) {
+  for (OfferedTool& tool : *offered) {
+    Status status = compiler->CompileJsonSchema(ArgumentsSchema(tool).Dump()).status();
+    if (status.ok()) continue;
+    if (!tool.is_strict) {
+      tool.parameters = Json().Set("type", "object");
+      continue;
+    }
+    size_t index = 0;
+    while ((*request.tools)[index].function.name != tool.name) ++index;
+    return std::move(status).WithParam("tools[" + std::to_string(index) + "].function.parameters");
+  }
+  return {};
+}
+
+Result<std::optional<Grammar>> FromPlan(const ModelBundle& model,
+                                        const ChatCompletionRequest& request, AnswerPlan plan,
+                                        std::optional<Json> content, GrammarCompiler* compiler) {
+  AnswerShape shape;
+  shape.must_call = MustCall(request);
+  shape.parallel_calls =
+      request.parallel_tool_calls && !(request.tool_choice && request.tool_choice->named());
+  shape.content = std::move(content);
+  std::vector<SpecialMarker> markers = FindSpecialMarkers(model);
+  Result<Grammar> grammar = compiler->CompileStructuralTag(AnswerTag(plan, shape, markers).Dump());
+  if (!grammar.ok() && plan.tools != nullptr) {
+    MLC_RETURN_IF_ERROR(RelaxTools(request, compiler, &plan.offered));
+    grammar = compiler->CompileStructuralTag(AnswerTag(plan, shape, markers).Dump());
+  }
+  return From(plan.tools != nullptr ? "tools" : "response_format", std::move(grammar));
+}
+
+GrammarCompiler* CompilerOf(const ModelBundle& model) {
+  std::vector<int32_t> markers;
+  for (const SpecialMarker& marker : FindSpecialMarkers(model)) markers.push_back(marker.id);
+  return &model.grammar_compiler->Get(*model.tokenizer, model.config.vocab_size,
+                                      model.stop_token_ids, markers);
+}
+
 }  // namespace
 
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
-                                            const protocol::ChatCompletionRequest& request) {
-  if (!request.response_format || request.response_format->text()) return std::optional<Grammar>();
-  GrammarCompiler& compiler =
-      model.grammar_compiler->Get(*model.tokenizer, model.config.vocab_size, model.stop_token_ids);
-  return FromResponseFormat(*request.response_format, &compiler);
+                                            const protocol::ChatCompletionRequest& request,
+                                            const AnswerPlan* plan) {
+  bool is_shaped = request.response_format && !request.response_format->text();
+  bool has_guided_calls = plan != nullptr && plan->tools != nullptr && plan->is_guided;
+  if (!is_shaped && !has_guided_calls) return std::optional<Grammar>();
+  GrammarCompiler* compiler = CompilerOf(model);
+  if (!is_shaped) return FromPlan(model, request, *plan, std::nullopt, compiler);
+  // What stands alone says best what is wrong with it.
+  Result<std::optional<Grammar>> alone = FromResponseFormat(*request.response_format, compiler);
+  bool is_alone = !has_guided_calls && (plan == nullptr || plan->reasoning == nullptr);
+  if (is_alone || !alone.ok()) return alone;
+  MLC_ASSIGN_OR_RETURN(Json content, ElementOf(*request.response_format));
+  return FromPlan(model, request, *plan, std::move(content), compiler);
 }
 
 }  // namespace mlc

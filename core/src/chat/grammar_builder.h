@@ -6,14 +6,17 @@
 
 #include "chat/model_bundle.h"
 #include "chat/protocol.gen.h"
+#include "chat/tools/answer_parser.h"
 #include "grammar/grammar.h"
 
 namespace mlc {
 
-// None when any text will do. An error names the field, as in
-// "response_format.json_schema.schema: /properties/a/not cannot be enforced: ...".
+// None when any text will do. `plan`: of an answer with calls or thoughts, if it is one. An error
+// names the field, as in "response_format.json_schema.schema: /properties/a/not cannot be enforced:
+// ...".
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
-                                            const protocol::ChatCompletionRequest& request);
+                                            const protocol::ChatCompletionRequest& request,
+                                            const AnswerPlan* plan = nullptr);
 
 }  // namespace mlc
 

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "chat/conv_template.h"
+#include "chat/tools/answer_planner.h"
 
 namespace mlc {
 namespace {
@@ -89,9 +90,11 @@ Status LoadTemplate(const ByteSource& source, ModelBundle* bundle) {
 }  // namespace
 
 GrammarCompiler& LazyGrammarCompiler::Get(const Tokenizer& tokenizer, int vocab_size,
-                                          const std::vector<int32_t>& stop_token_ids) {
+                                          const std::vector<int32_t>& stop_token_ids,
+                                          const std::vector<int32_t>& marker_ids) {
   std::call_once(once_, [&] {
-    compiler_ = std::make_unique<GrammarCompiler>(tokenizer, vocab_size, stop_token_ids);
+    compiler_ =
+        std::make_unique<GrammarCompiler>(tokenizer, vocab_size, stop_token_ids, marker_ids);
   });
   return *compiler_;
 }
@@ -111,6 +114,8 @@ Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
   if (!tokenizer.ok()) return NameFile(tokenizer.status(), source.Describe(kTokenizer));
   bundle.tokenizer = std::move(tokenizer).value();
   bundle.stop_token_ids = bundle.config.eos_token_ids;
+  Status formats = CheckFormats(bundle.config);
+  if (!formats.ok()) return NameFile(formats, source.Describe("mlc-chat-config.json"));
   MLC_RETURN_IF_ERROR(LoadTemplate(source, &bundle));
   return bundle;
 }

@@ -16,11 +16,13 @@
 
 namespace mlc {
 
-// The model's grammar compiler, made when it is first needed: describing a vocabulary takes time.
+// The model's grammar compiler (the first call's arguments count), made when it is first needed:
+// describing a vocabulary takes time.
 class LazyGrammarCompiler {
  public:
   GrammarCompiler& Get(const Tokenizer& tokenizer, int vocab_size,
-                       const std::vector<int32_t>& stop_token_ids);
+                       const std::vector<int32_t>& stop_token_ids,
+                       const std::vector<int32_t>& marker_ids);
 
  private:
   std::once_flag once_;

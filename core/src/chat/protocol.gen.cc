@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -540,6 +540,8 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Defaulted("parallel_tool_calls", &out.parallel_tool_calls);
   reader.Optional("response_format", &out.response_format);
   reader.Optional("reasoning_effort", &out.reasoning_effort);
+  reader.Optional("reasoning_budget", &out.reasoning_budget,
+                  wire::Limits().AtLeast(0).AtMost(2147483647));
   reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
@@ -585,6 +587,7 @@ Json ChatCompletionRequest::ToJson() const {
       .Required("parallel_tool_calls", parallel_tool_calls)
       .Optional("response_format", response_format)
       .Optional("reasoning_effort", reasoning_effort)
+      .Optional("reasoning_budget", reasoning_budget)
       .Optional("chat_template_kwargs", chat_template_kwargs)
       .Optional("user", user)
       .Optional("priority", priority)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "f65d3a512ce714ca";
+inline constexpr char kSchemaHash[] = "8ec61078a3f6a9aa";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -492,6 +492,10 @@ struct ChatCompletionRequest {
   std::optional<ResponseFormat> response_format;
   // How long a reasoning model thinks before it answers.
   std::optional<ReasoningEffort> reasoning_effort;
+  // The longest that a reasoning model thinks; at the limit its thoughts are ended and the answer
+  // goes on. Absent: no limit. An extension of this engine. Range: at least 0 and at most
+  // 2147483647. Unit: tokens.
+  std::optional<int64_t> reasoning_budget;
   // Further variables for the model's chat template, such as `enable_thinking`.
   std::optional<Json> chat_template_kwargs;
   // A label of the end user; it has no effect on the answer.

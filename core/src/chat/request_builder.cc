@@ -4,18 +4,13 @@
 #include <random>
 
 #include "chat/grammar_builder.h"
+#include "chat/tools/answer_planner.h"
+#include "chat/tools/tool_prompt.h"
 
 namespace mlc {
 namespace {
 
 using protocol::ChatCompletionRequest;
-
-bool WantsTools(const ChatCompletionRequest& request) {
-  if (!request.tools || request.tools->empty()) return false;
-  const protocol::ToolChoiceMode* mode =
-      request.tool_choice ? request.tool_choice->mode() : nullptr;
-  return mode == nullptr || *mode != protocol::ToolChoiceMode::kNone;
-}
 
 Status CheckContent(const ChatCompletionRequest& request) {
   for (size_t m = 0; m < request.messages.size(); ++m) {
@@ -44,15 +39,11 @@ Status CheckConsistent(const ChatCompletionRequest& request) {
           .WithParam("messages[" + std::to_string(m) + "].content");
     }
   }
-  return Status();
+  return CheckTools(request);
 }
 
 // What the protocol knows and this engine does not do yet is said, not ignored.
 Status CheckSupported(const ChatCompletionRequest& request) {
-  if (WantsTools(request)) {
-    return UnsupportedParameter(
-        "tools", "are not supported yet; leave them out or set tool_choice to 'none'");
-  }
   if (request.modalities &&
       (request.modalities->size() != 1 || request.modalities->front() != "text")) {
     return UnsupportedParameter("modalities", "other than ['text'] are not supported");
@@ -71,12 +62,32 @@ Status CheckSupported(const ChatCompletionRequest& request) {
   return CheckContent(request);
 }
 
-Json TemplateContext(const ChatCompletionRequest& request) {
+// The names under which templates know whether a model is to think.
+constexpr const char* kThinkingSwitches[] = {"enable_thinking", "thinking"};
+
+Json TemplateContext(const ModelBundle& model, const ChatCompletionRequest& request) {
   Json context = request.chat_template_kwargs.value_or(Json::MakeObject());
-  if (request.reasoning_effort && context.Find("reasoning_effort") == nullptr) {
-    context.Set("reasoning_effort", wire::ToWord(*request.reasoning_effort));
+  if (!request.reasoning_effort) return context;
+  auto set = [&](const char* name, Json value) {
+    if (context.Find(name) == nullptr) context.Set(name, std::move(value));
+  };
+  set("reasoning_effort", wire::ToWord(*request.reasoning_effort));
+  for (const char* name : kThinkingSwitches) {
+    bool thinks = *request.reasoning_effort != protocol::ReasoningEffort::kNone;
+    if (model.chat_template->Uses(name)) set(name, thinks);
   }
   return context;
+}
+
+// The limit of thoughts in tokens, -1 for none. A model whose template has no switch is kept from
+// thinking by a limit of 0.
+int ReasoningBudget(const ModelBundle& model, const ChatCompletionRequest& request) {
+  if (request.reasoning_budget) return static_cast<int>(*request.reasoning_budget);
+  if (request.reasoning_effort != protocol::ReasoningEffort::kNone) return -1;
+  for (const char* name : {"enable_thinking", "thinking", "reasoning_effort"}) {
+    if (model.chat_template->Uses(name)) return -1;
+  }
+  return 0;
 }
 
 uint64_t RandomSeed() {
@@ -140,26 +151,48 @@ Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionR
                "mlc-chat-config.json hold one")
         .WithReason("no_chat_template");
   }
-  Json messages = Json::MakeArray();
-  for (const protocol::ChatCompletionMessage& message : request.messages) {
-    messages.Append(message.ToJson());
-  }
-  return model.chat_template->Render(messages, /*tools=*/Json(), /*add_generation_prompt=*/true,
-                                     TemplateContext(request));
+  MLC_ASSIGN_OR_RETURN(TemplateInput input, PrepareMessages(model, request));
+  auto render = [&](const Json& messages) {
+    return model.chat_template->Render(messages, input.tools, /*add_generation_prompt=*/true,
+                                       TemplateContext(model, request));
+  };
+  if (input.instructions.empty()) return render(input.messages);
+  Result<std::string> prompt =
+      render(WithInstructions(input.messages, input.instructions, "system"));
+  bool is_refused = !prompt.ok() && prompt.status().reason() == "template_error";
+  if (!is_refused) return prompt;
+  return render(WithInstructions(input.messages, input.instructions, "user"));
 }
 
 Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionRequest& request) {
+  MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(model, request));
+  return std::move(planned.request);
+}
+
+Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletionRequest& request) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));
   MLC_RETURN_IF_ERROR(CheckSupported(request));
   MLC_ASSIGN_OR_RETURN(std::string prompt, RenderPrompt(model, request));
+  auto plan = std::make_shared<AnswerPlan>(PlanAnswer(model, request, prompt));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt));
   std::vector<int32_t> tokens = model.prompt_prefix;
   tokens.insert(tokens.end(), ids.begin(), ids.end());
-  return BuildGeneration(model, request, std::move(tokens));
+  PlannedRequest out;
+  MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, request, std::move(tokens), plan.get()));
+  if (plan->reasoning != nullptr) {
+    MLC_ASSIGN_OR_RETURN(out.request.thinking,
+                         PlanThinking(model, *plan, ReasoningBudget(model, request)));
+  }
+  if (plan->IsPlain()) return out;
+  for (const SpecialMarker& marker : FindSpecialMarkers(model)) {
+    out.request.shown_tokens.push_back(marker.id);
+  }
+  out.plan = std::move(plan);
+  return out;
 }
 
 Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRequest& request,
-                                std::vector<int32_t> prompt_tokens) {
+                                std::vector<int32_t> prompt_tokens, const AnswerPlan* plan) {
   Request out;
   out.prompt_tokens = std::move(prompt_tokens);
   out.sampling = BuildSampling(model.config, request);
@@ -170,7 +203,7 @@ Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRe
   out.max_tokens = static_cast<int>(std::min<int64_t>(max_tokens.value_or(-1), INT32_MAX));
   out.stop_strings = StopStrings(model, request);
   out.stop_token_ids = model.stop_token_ids;
-  MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request));
+  MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request, plan));
   out.priority = static_cast<int>(request.priority.value_or(0));
   if (request.timeout_ms) out.timeout = std::chrono::milliseconds(*request.timeout_ms);
   out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;

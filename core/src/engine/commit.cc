@@ -8,6 +8,7 @@ namespace mlc {
 
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
                             SamplerScratch* scratch) {
+  if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
   const SamplingParams& params = sequence->request->request.sampling;
   if (params.changes_logits() || sequence->has_grammar()) {
     scratch->row.assign(logits, logits + rows.vocab_size);

@@ -9,6 +9,7 @@ Usage MakeUsage(const RequestState& request) {
   Usage usage;
   usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
   usage.completion_tokens = request.completion_tokens;
+  usage.reasoning_tokens = request.reasoning_tokens;
   usage.cached_tokens = request.cached_tokens.value_or(0);
   usage.end_to_end_s = SecondsBetween(request.request.received, now);
   if (request.first_token) {

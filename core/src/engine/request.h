@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/thinking.h"
 #include "grammar/grammar.h"
 #include "sampling/logits.h"
 #include "sampling/sampler_cpu.h"
@@ -33,9 +34,11 @@ struct Request {
   int max_tokens = -1;                 // of each choice; -1: as far as the context reaches
   std::vector<std::string> stop_strings;
   std::vector<int32_t> stop_token_ids;
-  std::optional<Grammar> grammar;  // that the answer must follow
-  bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
-  int priority = 0;                // higher first (scheduler.h)
+  std::optional<Grammar> grammar;     // that the answer must follow
+  std::vector<int32_t> shown_tokens;  // special tokens whose text is part of the answer's text
+  std::optional<Thinking> thinking;
+  bool ignore_eos = false;  // stop tokens are tokens like others; for benchmarks
+  int priority = 0;         // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
   std::optional<std::chrono::milliseconds> timeout;  // after `received`: kDeadlineExceeded
 
@@ -62,10 +65,11 @@ struct Usage {
   int prompt_tokens = 0;
   int completion_tokens = 0;  // all choices, stop tokens included
   int cached_tokens = 0;
-  double ttft_s = 0;        // from the request to its first token
-  double prefill_s = 0;     // from its first row to its first token
-  double decode_s = 0;      // from its first token to its last
-  double end_to_end_s = 0;  // from the request to its end
+  int reasoning_tokens = 0;  // of the completion's, where thoughts are looked for
+  double ttft_s = 0;         // from the request to its first token
+  double prefill_s = 0;      // from its first row to its first token
+  double decode_s = 0;       // from its first token to its last
+  double end_to_end_s = 0;   // from the request to its end
 };
 
 // Events of a request come in order; the last has `finished`.

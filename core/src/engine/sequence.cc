@@ -13,9 +13,10 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
       request(std::move(request_state)),
       tokens_(request->request.prompt_tokens),
       num_prompt_tokens_(static_cast<int>(tokens_.size())),
-      decoder_(tokenizer, /*skip_special_tokens=*/true),
+      decoder_(tokenizer, /*skip_special_tokens=*/true, request->request.shown_tokens),
       stops_(request->stops) {
   if (request->request.grammar) grammar_.emplace(*request->request.grammar);
+  if (request->request.thinking) thinking_.emplace(&*request->request.thinking);
 }
 
 Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
@@ -24,6 +25,10 @@ Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
   MLC_RETURN_IF_ERROR(grammar_->FillMask(&mask));
   ApplyMask(mask, logits, vocab_size);
   return Status();
+}
+
+std::optional<int32_t> Sequence::ForcedToken() const {
+  return thinking_ ? thinking_->forced() : std::nullopt;
 }
 
 double Sequence::NextUniform() const {
@@ -58,7 +63,9 @@ void Sequence::Accept(GeneratedToken token, int max_length) {
   if (grammar_) grammar_->Accept(token.id);
   tokens_.push_back(token.id);
   counts_.Add(token.id);
-  StopMatcher::Out out = stops_.Put(decoder_.Put(token.id));
+  std::string text = decoder_.Put(token.id);
+  if (thinking_) thinking_->Put(token.id, text);
+  StopMatcher::Out out = stops_.Put(text);
   delta.text += out.text;
   delta.tokens.push_back(std::move(token));
   if (out.stopped) {
@@ -75,6 +82,7 @@ void Sequence::Publish() {
   request->deltas.push_back(std::move(*unpublished_));
   request->completion_tokens += num_unpublished_;
   if (finished()) --request->num_unfinished;
+  if (finished() && thinking_) request->reasoning_tokens += thinking_->num_tokens();
   unpublished_.reset();
   num_unpublished_ = 0;
 }

@@ -21,7 +21,7 @@ struct RequestState {
   StopMatcher stops;          // as new; each choice has a copy, which shares its tables
   int num_unfinished = 0;     // choices
   std::vector<Delta> deltas;  // published and not sent yet
-  int completion_tokens = 0;
+  int completion_tokens = 0, reasoning_tokens = 0;
   std::optional<int> cached_tokens;  // of the prompt, found in the prefix cache; once admitted
   bool started = false;              // it was admitted once
   std::optional<Clock::time_point> first_row, first_token;
@@ -56,6 +56,8 @@ class Sequence {
   bool has_grammar() const { return grammar_.has_value(); }
   // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
   Status MaskByGrammar(float* logits, int vocab_size);
+  // The token that comes next whatever the logits say, if one does.
+  std::optional<int32_t> ForcedToken() const;
   // The number that chooses the next token; the same after a preemption.
   double NextUniform() const;
   // Takes a sampled token: appends it, or ends the choice. `max_length` bounds prompt and answer
@@ -85,6 +87,7 @@ class Sequence {
   StreamDecoder decoder_;
   StopMatcher stops_;
   std::optional<GrammarMatcher> grammar_;
+  std::optional<ThinkingMeter> thinking_;
   std::optional<FinishReason> finish_;
   std::optional<Delta> unpublished_;
   int num_unpublished_ = 0;  // tokens accepted, the stop token included

@@ -27,11 +27,15 @@ constexpr size_t kMaxSchemaBytes = 64 << 10;
 constexpr int64_t kMaxGroups = 512;
 
 xgrammar::TokenizerInfo DescribeTokenizer(const Tokenizer& tokenizer, int vocab_size,
-                                          const std::vector<int32_t>& stop_token_ids) {
+                                          const std::vector<int32_t>& stop_token_ids,
+                                          const std::vector<int32_t>& marker_ids) {
   std::vector<std::string> bytes;
   for (int32_t id = 0; id < vocab_size; ++id) {
     bytes.push_back(tokenizer.IsSpecial(id) ? "" : tokenizer.TokenBytes(id));
   }
+  // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
+  // taken for a marker.
+  for (int32_t id : marker_ids) bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
   return xgrammar::TokenizerInfo(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
 }
 
@@ -97,11 +101,12 @@ struct GrammarCompiler::Impl {
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, int vocab_size,
-                                 const std::vector<int32_t>& stop_token_ids)
-    : impl_(new Impl{
-          xgrammar::GrammarCompiler(DescribeTokenizer(tokenizer, vocab_size, stop_token_ids),
-                                    kCompileThreads, /*cache_enabled=*/true, kCacheBytes),
-          vocab_size}) {}
+                                 const std::vector<int32_t>& stop_token_ids,
+                                 const std::vector<int32_t>& marker_ids)
+    : impl_(new Impl{xgrammar::GrammarCompiler(
+                         DescribeTokenizer(tokenizer, vocab_size, stop_token_ids, marker_ids),
+                         kCompileThreads, /*cache_enabled=*/true, kCacheBytes),
+                     vocab_size}) {}
 GrammarCompiler::~GrammarCompiler() = default;
 
 Result<Grammar> GrammarCompiler::CompileJsonObject() {

@@ -34,9 +34,11 @@ class Grammar {
 // with the reason: what is wrong, too large or cannot be enforced.
 class GrammarCompiler {
  public:
-  // Stop tokens are allowed where the grammar is complete; other special tokens never are.
+  // Stop tokens are allowed where the grammar is complete; special tokens among `marker_ids` where
+  // a structural tag names them as tokens; other special tokens never.
   GrammarCompiler(const Tokenizer& tokenizer, int vocab_size,
-                  const std::vector<int32_t>& stop_token_ids);
+                  const std::vector<int32_t>& stop_token_ids,
+                  const std::vector<int32_t>& marker_ids = {});
   ~GrammarCompiler();
 
   // Any JSON object.

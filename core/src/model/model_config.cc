@@ -79,6 +79,8 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> bos, GetTokenIds(json, "bos_token_id"));
   if (!bos.empty()) config.bos_token_id = bos.front();
   MLC_RETURN_IF_ERROR(ReadSamplingDefaults(json, &config));
+  MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
+  MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
   const Json* conv_template = json.Find("conv_template");
   if (conv_template != nullptr && conv_template->is_object()) config.conv_template = *conv_template;
   return config;

@@ -26,6 +26,8 @@ struct ChatConfig {
   // The model's own sampling defaults, used where a request is silent.
   std::optional<double> temperature, top_p, presence_penalty, frequency_penalty, repetition_penalty;
   Json conv_template;  // MLC-LLM's object, or null
+  // Names of formats (chat/tools/formats.h); "": what the chat template tells.
+  std::string tool_call_format, reasoning_format;
 };
 Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& path);
 

@@ -4,6 +4,7 @@
 // it, and, behind a Fuse decoder, everything that a Replace with a longer pattern waits for.
 #include "text/stream_decoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "text/decoder.h"
@@ -13,11 +14,19 @@ namespace mlc {
 struct StreamDecoder::State {
   const Tokenizer* tokenizer;
   bool skip_special_tokens;
+  std::vector<int32_t> shown;
   DecodeChain chain;
+
+  bool Skips(int32_t id) const {
+    return skip_special_tokens && tokenizer->IsSpecial(id) &&
+           std::find(shown.begin(), shown.end(), id) == shown.end();
+  }
 };
 
-StreamDecoder::StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens)
-    : state_(new State{tokenizer, skip_special_tokens, tokenizer->decode_chain()}) {}
+StreamDecoder::StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens,
+                             std::vector<int32_t> shown)
+    : state_(
+          new State{tokenizer, skip_special_tokens, std::move(shown), tokenizer->decode_chain()}) {}
 StreamDecoder::StreamDecoder(const StreamDecoder& other) : state_(new State(*other.state_)) {}
 StreamDecoder& StreamDecoder::operator=(const StreamDecoder& other) {
   if (this != &other) state_ = std::make_unique<State>(*other.state_);
@@ -29,8 +38,7 @@ StreamDecoder::~StreamDecoder() = default;
 
 std::string StreamDecoder::Put(int32_t id) {
   const Tokenizer& tokenizer = *state_->tokenizer;
-  bool skipped = state_->skip_special_tokens && tokenizer.IsSpecial(id);
-  if (!tokenizer.HasToken(id) || skipped) return "";
+  if (!tokenizer.HasToken(id) || state_->Skips(id)) return "";
   state_->chain.PutToken(tokenizer.IdToToken(id));
   return state_->chain.Take();
 }

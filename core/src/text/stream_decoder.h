@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "text/tokenizer.h"
 
@@ -22,8 +23,10 @@ namespace mlc {
 
 class StreamDecoder {
  public:
-  // The tokenizer must outlive the decoder and its copies.
-  StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens);
+  // The tokenizer must outlive the decoder and its copies. `shown`: special tokens that are not
+  // skipped.
+  StreamDecoder(const Tokenizer* tokenizer, bool skip_special_tokens,
+                std::vector<int32_t> shown = {});
   StreamDecoder(const StreamDecoder& other);
   StreamDecoder& operator=(const StreamDecoder& other);
   StreamDecoder(StreamDecoder&&) noexcept;

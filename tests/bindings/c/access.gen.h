@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -149,6 +149,7 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("parallel_tool_calls", object.parallel_tool_calls);
   visit("response_format", object.response_format);
   visit("reasoning_effort", object.reasoning_effort);
+  visit("reasoning_budget", object.reasoning_budget);
   visit("chat_template_kwargs", object.chat_template_kwargs);
   visit("user", object.user);
   visit("priority", object.priority);

@@ -103,7 +103,6 @@ struct Fault {
 TEST(BuildRequest, WhatIsNotSupportedIsRefused) {
   const StatusCode unsupported = StatusCode::kUnsupported, wrong = StatusCode::kInvalidArgument;
   const Fault faults[] = {
-      {R"("tools": [{"type": "function", "function": {"name": "f"}}])", unsupported, "tools"},
       {R"("modalities": ["text", "audio"])", unsupported, "modalities"},
       {R"("logit_bias": {"258": 1})", wrong, "logit_bias.258"},
       {R"("logit_bias": {"9223372036854775807": 1})", wrong, "logit_bias.9223372036854775807"},

@@ -28,6 +28,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   harmony.fillers = {"<|channel|>commentary", "<|channel|>analysis", "<|constrain|>json",
                      "<|message|>", "json"};
   harmony.closers = {"<|call|>"};
+  harmony.ends_with_call = true;
 
   // DeepSeek V3 and R1.
   ToolFormat& deepseek_v3 = add("deepseek_v3", CallStyle::kNamed, {"<｜tool▁sep｜>", "```json"});
@@ -152,16 +153,20 @@ std::vector<ReasoningFormat> MakeReasoningFormats() {
        "<|end|>",
        true,
        {"<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>",
-        "<|channel|>final <|constrain|>json<|message|>", "<|end|>"}},
-      {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}},
-      {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}},
+        "<|channel|>final <|constrain|>json<|message|>", "<|end|>"},
+       "<|start|>assistant",
+       "<|channel|>final<|message|>"},
+      {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}, "", ""},
+      {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}, "", ""},
       {"granite",
        {"Here is my thought process:"},
        "Here is my thought process:",
        "Here is my response:",
        false,
-       {}},
-      {"think", {"think>"}, "<think>", "</think>", false, {}},
+       {},
+       "",
+       ""},
+      {"think", {"think>"}, "<think>", "</think>", false, {}, "", ""},
   };
 }
 

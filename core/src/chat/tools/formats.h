@@ -38,6 +38,7 @@ struct ToolFormat {
   std::vector<std::string> fillers;  // of kNamed: may stand beside the name
   bool bare = false;                 // an answer may begin with a call and no opener
 
+  bool ends_with_call = false;   // a stop token ends a call, and with it the answer
   bool short_ids = false;        // the template wants ids of nine letters and digits
   bool tools_in_system = false;  // the template reads tools off the system message, as JSON text
 };
@@ -48,6 +49,9 @@ struct ReasoningFormat {
   std::string begin, end;
   bool anywhere = false;            // thoughts may come after the answer has begun
   std::vector<std::string> hidden;  // framing that is no part of the answer
+  // How an answer goes on after thoughts, under a grammar: `next`, then a call, or `answer_begin`
+  // and the content.
+  std::string next, answer_begin;
 };
 
 // By name; nullptr when there is none.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -37,6 +37,7 @@ public struct ChatCompletions: Sendable {
         tool_choice: ToolChoice? = nil,
         parallel_tool_calls: Bool = true,
         reasoning_effort: ReasoningEffort? = nil,
+        reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
@@ -78,6 +79,7 @@ public struct ChatCompletions: Sendable {
             tool_choice: tool_choice,
             parallel_tool_calls: parallel_tool_calls,
             reasoning_effort: reasoning_effort,
+            reasoning_budget: reasoning_budget,
             chat_template_kwargs: chat_template_kwargs,
             priority: priority,
             timeout_ms: timeout_ms,
@@ -125,6 +127,7 @@ public struct ChatCompletions: Sendable {
         tool_choice: ToolChoice? = nil,
         parallel_tool_calls: Bool = true,
         reasoning_effort: ReasoningEffort? = nil,
+        reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
@@ -166,6 +169,7 @@ public struct ChatCompletions: Sendable {
                 tool_choice: tool_choice,
                 parallel_tool_calls: parallel_tool_calls,
                 reasoning_effort: reasoning_effort,
+                reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
                 priority: priority,
                 timeout_ms: timeout_ms,
@@ -210,6 +214,7 @@ public struct ChatCompletions: Sendable {
         tool_choice: ToolChoice? = nil,
         parallel_tool_calls: Bool = true,
         reasoning_effort: ReasoningEffort? = nil,
+        reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
@@ -251,6 +256,7 @@ public struct ChatCompletions: Sendable {
                 tool_choice: tool_choice,
                 parallel_tool_calls: parallel_tool_calls,
                 reasoning_effort: reasoning_effort,
+                reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
                 priority: priority,
                 timeout_ms: timeout_ms,

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "f65d3a512ce714ca"
+let schemaHash = "8ec61078a3f6a9aa"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1156,6 +1156,10 @@ public struct ChatCompletionRequest: WireObject {
     public var response_format: ResponseFormat?
     /// How long a reasoning model thinks before it answers.
     public var reasoning_effort: ReasoningEffort?
+    /// The longest that a reasoning model thinks; at the limit its thoughts are ended and the
+    /// answer goes on. Absent: no limit. An extension of this engine. Range: at least 0 and at most
+    /// 2147483647. Unit: tokens.
+    public var reasoning_budget: Int?
     /// Further variables for the model's chat template, such as `enable_thinking`.
     public var chat_template_kwargs: JSONObject?
     /// A label of the end user; it has no effect on the answer.
@@ -1218,6 +1222,7 @@ public struct ChatCompletionRequest: WireObject {
         tool_choice: ToolChoice? = nil,
         parallel_tool_calls: Bool = true,
         reasoning_effort: ReasoningEffort? = nil,
+        reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
@@ -1258,6 +1263,7 @@ public struct ChatCompletionRequest: WireObject {
         self.tool_choice = tool_choice
         self.parallel_tool_calls = parallel_tool_calls
         self.reasoning_effort = reasoning_effort
+        self.reasoning_budget = reasoning_budget
         self.chat_template_kwargs = chat_template_kwargs
         self.priority = priority
         self.timeout_ms = timeout_ms
@@ -1300,6 +1306,7 @@ public struct ChatCompletionRequest: WireObject {
         self.parallel_tool_calls = try reader.defaulted("parallel_tool_calls", true)
         self.response_format = try reader.optional("response_format")
         self.reasoning_effort = try reader.optional("reasoning_effort")
+        self.reasoning_budget = try reader.optional("reasoning_budget")
         self.chat_template_kwargs = try reader.optional("chat_template_kwargs")
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
@@ -1343,6 +1350,7 @@ public struct ChatCompletionRequest: WireObject {
         writer.required("parallel_tool_calls", self.parallel_tool_calls)
         writer.optional("response_format", self.response_format)
         writer.optional("reasoning_effort", self.reasoning_effort)
+        writer.optional("reasoning_budget", self.reasoning_budget)
         writer.optional("chat_template_kwargs", self.chat_template_kwargs)
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "f65d3a512ce714ca"
+internal const val SCHEMA_HASH = "8ec61078a3f6a9aa"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -811,6 +811,12 @@ object OpenAIProtocol {
         val response_format: ResponseFormat? = null,
         /** How long a reasoning model thinks before it answers. */
         val reasoning_effort: ReasoningEffort? = null,
+        /**
+         * The longest that a reasoning model thinks; at the limit its thoughts are ended and
+         * the answer goes on. Absent: no limit. An extension of this engine. Range: at least 0
+         * and at most 2147483647. Unit: tokens.
+         */
+        val reasoning_budget: Long? = null,
         /** Further variables for the model's chat template, such as `enable_thinking`. */
         val chat_template_kwargs: JsonObject? = null,
         /** A label of the end user; it has no effect on the answer. */
@@ -879,6 +885,7 @@ object OpenAIProtocol {
             parallel_tool_calls: Boolean = true,
             response_format: ResponseFormat? = null,
             reasoning_effort: ReasoningEffort? = null,
+            reasoning_budget: Long? = null,
             chat_template_kwargs: JsonObject? = null,
             user: String? = null,
             priority: Long? = null,
@@ -919,6 +926,7 @@ object OpenAIProtocol {
             parallel_tool_calls,
             response_format,
             reasoning_effort,
+            reasoning_budget,
             chat_template_kwargs,
             user,
             priority,
@@ -961,6 +969,7 @@ object OpenAIProtocol {
             parallel_tool_calls: Boolean = true,
             response_format: ResponseFormat? = null,
             reasoning_effort: ReasoningEffort? = null,
+            reasoning_budget: Long? = null,
             chat_template_kwargs: JsonObject? = null,
             user: String? = null,
             priority: Long? = null,
@@ -1001,6 +1010,7 @@ object OpenAIProtocol {
             parallel_tool_calls,
             response_format,
             reasoning_effort,
+            reasoning_budget,
             chat_template_kwargs,
             user,
             priority,

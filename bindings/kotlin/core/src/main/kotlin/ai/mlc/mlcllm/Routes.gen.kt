@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f65d3a512ce714ca
+// Schema hash: 8ec61078a3f6a9aa
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -45,6 +45,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -88,6 +89,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 parallel_tool_calls = parallel_tool_calls,
                 response_format = response_format,
                 reasoning_effort = reasoning_effort,
+                reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
                 user = user,
                 priority = priority,
@@ -132,6 +134,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -172,6 +175,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -215,6 +219,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -255,6 +260,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -298,6 +304,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -341,6 +348,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 parallel_tool_calls = parallel_tool_calls,
                 response_format = response_format,
                 reasoning_effort = reasoning_effort,
+                reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
                 user = user,
                 priority = priority,
@@ -385,6 +393,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -425,6 +434,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -468,6 +478,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -508,6 +519,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -551,6 +563,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -594,6 +607,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 parallel_tool_calls = parallel_tool_calls,
                 response_format = response_format,
                 reasoning_effort = reasoning_effort,
+                reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
                 user = user,
                 priority = priority,
@@ -638,6 +652,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -678,6 +693,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -721,6 +737,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         parallel_tool_calls: Boolean = true,
         response_format: ResponseFormat? = null,
         reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         user: String? = null,
         priority: Long? = null,
@@ -761,6 +778,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             parallel_tool_calls = parallel_tool_calls,
             response_format = response_format,
             reasoning_effort = reasoning_effort,
+            reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
             user = user,
             priority = priority,
@@ -806,6 +824,7 @@ class ChatCompletionRequestBuilder(
     private var parallel_tool_calls: Boolean = true
     private var response_format: ResponseFormat? = null
     private var reasoning_effort: ReasoningEffort? = null
+    private var reasoning_budget: Long? = null
     private var chat_template_kwargs: JsonObject? = null
     private var user: String? = null
     private var priority: Long? = null
@@ -950,6 +969,14 @@ class ChatCompletionRequestBuilder(
     fun reasoning_effort(reasoning_effort: ReasoningEffort?): ChatCompletionRequestBuilder =
         apply { this.reasoning_effort = reasoning_effort }
 
+    /**
+     * The longest that a reasoning model thinks; at the limit its thoughts are ended and
+     * the answer goes on. Absent: no limit. An extension of this engine. Range: at least 0
+     * and at most 2147483647. Unit: tokens.
+     */
+    fun reasoning_budget(reasoning_budget: Long?): ChatCompletionRequestBuilder =
+        apply { this.reasoning_budget = reasoning_budget }
+
     /** Further variables for the model's chat template, such as `enable_thinking`. */
     fun chat_template_kwargs(chat_template_kwargs: JsonObject?): ChatCompletionRequestBuilder =
         apply { this.chat_template_kwargs = chat_template_kwargs }
@@ -1047,6 +1074,7 @@ class ChatCompletionRequestBuilder(
         parallel_tool_calls = parallel_tool_calls,
         response_format = response_format,
         reasoning_effort = reasoning_effort,
+        reasoning_budget = reasoning_budget,
         chat_template_kwargs = chat_template_kwargs,
         user = user,
         priority = priority,

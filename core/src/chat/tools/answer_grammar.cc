@@ -1,0 +1,164 @@
+#include "chat/tools/answer_grammar.h"
+
+#include <utility>
+
+namespace mlc {
+namespace {
+
+// Of one answer: small models would call on and on.
+constexpr int kMostCalls = 32;
+
+Json Format(const char* type) { return Json().Set("type", type); }
+Json AnyText() { return Format("any_text"); }
+
+Json Several(const char* type, Json::Array elements) {
+  if (elements.size() == 1) return std::move(elements.front());
+  return Format(type).Set("elements", std::move(elements));
+}
+
+Json Sequence(Json::Array elements) { return Several("sequence", std::move(elements)); }
+Json OneOf(Json::Array elements) { return Several("or", std::move(elements)); }
+
+class TagWriter {
+ public:
+  TagWriter(const AnswerPlan& plan, const AnswerShape& shape,
+            const std::vector<SpecialMarker>& markers)
+      : plan_(plan), shape_(shape), markers_(markers) {}
+
+  Json Answer() const {
+    Json body = plan_.tools == nullptr ? Content() : shape_.must_call ? Section() : MayCall();
+    if (plan_.reasoning == nullptr) return body;
+    return Sequence({Thoughts(), std::move(body)});
+  }
+
+ private:
+  // Appends `text` as texts and tokens.
+  void AddText(std::string_view text, Json::Array* out) const {
+    while (!text.empty()) {
+      const SpecialMarker* first = nullptr;
+      size_t at = text.size();
+      for (const SpecialMarker& marker : markers_) {
+        size_t found = text.find(marker.text);
+        if (found < at) std::tie(first, at) = std::pair(&marker, found);
+      }
+      if (at > 0) out->push_back(Format("const_string").Set("value", text.substr(0, at)));
+      if (first == nullptr) return;
+      out->push_back(Token(*first));
+      text.remove_prefix(at + first->text.size());
+    }
+  }
+
+  static Json Token(const SpecialMarker& marker) {
+    return Format("token").Set("token", int64_t{marker.id});
+  }
+
+  const SpecialMarker* FindMarker(const std::string& text) const {
+    for (const SpecialMarker& marker : markers_) {
+      if (marker.text == text) return &marker;
+    }
+    return nullptr;
+  }
+
+  // A call of any tool, without the first `skipped` bytes of `before` and of what begins it.
+  Json Call(const std::string& before, size_t skipped) const {
+    const ToolFormat& format = *plan_.tools;
+    Json::Array calls;
+    for (const OfferedTool& tool : plan_.offered) {
+      CallFrame frame = FrameOf(format, tool.name);
+      Json::Array parts;
+      AddText((before + format.call_begin + frame.before).substr(skipped), &parts);
+      Json schema = Format("json_schema").Set("json_schema", ArgumentsSchema(tool));
+      if (format.style == CallStyle::kXml) schema.Set("style", "qwen_xml");
+      parts.push_back(std::move(schema));
+      AddText(frame.after + format.call_end, &parts);
+      calls.push_back(Sequence(std::move(parts)));
+    }
+    return OneOf(std::move(calls));
+  }
+
+  // All the calls of an answer, without the first `skipped` bytes.
+  Json Section(size_t skipped = 0) const {
+    const ToolFormat& format = *plan_.tools;
+    Json::Array parts{Call(format.section_begin, skipped)};
+    if (shape_.parallel_calls && !format.ends_with_call) {
+      Json more = Call(format.separator, 0);
+      parts.push_back(Format("repeat")
+                          .Set("min", 0)
+                          .Set("max", kMostCalls - 1)
+                          .Set("content", std::move(more)));
+    }
+    AddText(format.section_end, &parts);
+    return Sequence(std::move(parts));
+  }
+
+  Json Content() const {
+    Json::Array parts;
+    if (plan_.reasoning != nullptr) AddText(plan_.reasoning->answer_begin, &parts);
+    parts.push_back(shape_.content.value_or(AnyText()));
+    return Sequence(std::move(parts));
+  }
+
+  Json MayCall() const {
+    bool is_framed = plan_.reasoning != nullptr && !plan_.reasoning->answer_begin.empty();
+    if (shape_.content || is_framed) return OneOf({Content(), Section()});
+    return TextWithCalls();
+  }
+
+  // Free text in which the first words of a call must be followed by the rest of it.
+  Json TextWithCalls() const {
+    const ToolFormat& format = *plan_.tools;
+    bool is_bare = format.section_begin.empty() && format.call_begin.empty();
+    std::string trigger = is_bare ? "{\"name\": \"" : format.openers.front();
+    bool has_section = !format.section_begin.empty();
+    Json call = has_section ? Section(trigger.size()) : Call("", trigger.size());
+    const SpecialMarker* token = FindMarker(trigger);
+    Json pattern = token != nullptr ? Json(int64_t{token->id}) : Json(trigger);
+    Json rule(Json::Array{std::move(pattern), std::move(call)});
+    return Format(token != nullptr ? "token_dispatch" : "dispatch")
+        .Set("rules", Json(Json::Array{std::move(rule)}))
+        .Set("loop", shape_.parallel_calls && !has_section);
+  }
+
+  Json Thoughts() const {
+    const ReasoningFormat& format = *plan_.reasoning;
+    const SpecialMarker* end = FindMarker(format.end);
+    Json thoughts = Format("tag")
+                        .Set("begin", plan_.begins_in_thoughts ? "" : format.begin)
+                        .Set("content", AnyText())
+                        .Set("end", end != nullptr ? Token(*end) : Json(format.end));
+    Json::Array parts;
+    if (!plan_.begins_in_thoughts) {
+      thoughts.Set("begin", "");
+      AddText(format.begin, &parts);
+    }
+    parts.push_back(std::move(thoughts));
+    parts.push_back(Format("regex").Set("pattern", "\\n{0,2}"));
+    AddText(format.next, &parts);
+    Json all = Sequence(std::move(parts));
+    if (plan_.begins_in_thoughts) return all;
+    return Format("optional").Set("content", std::move(all));
+  }
+
+  const AnswerPlan& plan_;
+  const AnswerShape& shape_;
+  const std::vector<SpecialMarker>& markers_;
+};
+
+}  // namespace
+
+Json ArgumentsSchema(const OfferedTool& tool) {
+  if (tool.parameters.is_object()) return tool.parameters;
+  return Json()
+      .Set("type", "object")
+      .Set("properties", Json::MakeObject())
+      .Set("additionalProperties", false);
+}
+
+Json AnswerTag(const AnswerPlan& plan, const AnswerShape& shape,
+               const std::vector<SpecialMarker>& markers) {
+  return Json()
+      .Set("type", "structural_tag")
+      .Set("format", TagWriter(plan, shape, markers).Answer());
+}
+
+}  // namespace mlc

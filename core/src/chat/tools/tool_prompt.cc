@@ -1,0 +1,184 @@
+#include "chat/tools/tool_prompt.h"
+
+#include <map>
+
+#include "base/hash.h"
+#include "chat/tools/answer_planner.h"
+
+namespace mlc {
+namespace {
+
+using protocol::ChatCompletionMessage;
+using protocol::ChatCompletionRequest;
+using protocol::ChatCompletionRole;
+
+// Content as one text.
+std::string TextOf(const Json* content) {
+  if (content == nullptr || content->is_null()) return "";
+  if (content->is_string()) return content->as_string();
+  std::string text;
+  for (const Json& part : content->as_array()) {
+    const Json* words = part.Find("text");
+    if (words != nullptr) text += (text.empty() ? "" : "\n") + words->as_string();
+  }
+  return text;
+}
+
+// Nine letters and digits, which Mistral's templates insist on.
+std::string ShortId(const std::string& id) {
+  constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t bits = Fnv1a(id);
+  std::string out;
+  for (int i = 0; i < 9; ++i, bits /= 36) out.push_back(kDigits[bits % 36]);
+  return out;
+}
+
+void ShortenIds(Json* message) {
+  for (auto& [key, member] : message->as_object()) {
+    if (key == "tool_call_id") member = ShortId(member.as_string());
+    if (key != "tool_calls") continue;
+    for (Json& call : member.as_array()) call.Set("id", ShortId(call.Find("id")->as_string()));
+  }
+}
+
+std::string CallsAsText(const ToolFormat& format, const ChatCompletionMessage& message) {
+  std::vector<WrittenCall> calls;
+  for (const protocol::ChatCompletionMessageToolCall& call : *message.tool_calls) {
+    calls.push_back({call.function.name, call.function.arguments});
+  }
+  return WriteCalls(format, calls);
+}
+
+// For a template that shows neither calls nor results: the assistant's words, and the user's.
+Json AsPlainMessage(const ToolFormat& format, const ChatCompletionMessage& message, Json json) {
+  std::string text = TextOf(json.Find("content"));
+  if (message.role == ChatCompletionRole::kTool) {
+    return Json()
+        .Set("role", "user")
+        .Set("content", "<tool_response>\n" + text + "\n</tool_response>");
+  }
+  bool has_calls = message.tool_calls && !message.tool_calls->empty();
+  if (!has_calls) return json;
+  text += (text.empty() ? "" : "\n") + CallsAsText(format, message);
+  return Json().Set("role", "assistant").Set("content", std::move(text));
+}
+
+// Results of one message's calls are one turn, for templates in which turns alternate.
+void AppendTurn(Json message, bool joins, Json* messages) {
+  Json::Array& all = messages->as_array();
+  if (!joins || all.empty() || *all.back().Find("role") != *message.Find("role")) {
+    return all.push_back(std::move(message));
+  }
+  std::string text = TextOf(all.back().Find("content")) + "\n" + TextOf(message.Find("content"));
+  all.back().Set("content", std::move(text));
+}
+
+// The functions that were called, by the calls' ids.
+using CalledNames = std::map<std::string, std::string>;
+
+Status ResolveCall(const ChatCompletionMessage& message, size_t index, const CalledNames& called,
+                   Json* json) {
+  if (message.role != ChatCompletionRole::kTool) return {};
+  auto found = called.find(message.tool_call_id.value_or(""));
+  if (found == called.end()) {
+    return InvalidArgument(
+               "a message of the role 'tool' must answer one of 'tool_calls' in a "
+               "message before it; there is no call '" +
+               message.tool_call_id.value_or("") + "'")
+        .WithParam("messages[" + std::to_string(index) + "].tool_call_id")
+        .WithReason("invalid_value");
+  }
+  if (!message.name) json->Set("name", found->second);
+  return {};
+}
+
+Json ToolsForTemplate(const ChatCompletionRequest& request) {
+  Json tools = Json::MakeArray();
+  for (const protocol::ChatCompletionTool& tool : *request.tools) tools.Append(tool.ToJson());
+  return tools;
+}
+
+Json Functions(const ChatCompletionRequest& request) {
+  Json functions = Json::MakeArray();
+  for (const protocol::ChatCompletionTool& tool : *request.tools) {
+    functions.Append(tool.function.ToJson());
+  }
+  return functions;
+}
+
+std::string Instructions(const ToolFormat& format, const ChatCompletionRequest& request) {
+  std::string text =
+      "# Tools\n\nYou may call functions to help with the user's request. Each of these lines "
+      "describes one as JSON:\n<tools>\n";
+  for (const protocol::ChatCompletionTool& tool : *request.tools) {
+    text += tool.function.ToJson().Dump() + "\n";
+  }
+  return text +
+         "</tools>\n\nTo call a function, write its name and a JSON object with its arguments in "
+         "exactly this form:\n" +
+         WriteCalls(format, {{"FUNCTION", R"({"PARAMETER": "VALUE"})"}}) +
+         "\n\nThe result comes with the next message. If no function helps, answer without one.";
+}
+
+void SetSystemTools(const ChatCompletionRequest& request, Json* messages) {
+  *messages = WithInstructions(*messages, "", "system");
+  messages->as_array().front().Set("tools", Functions(request).Dump());
+}
+
+}  // namespace
+
+Json WithInstructions(const Json& messages, const std::string& text, const char* role) {
+  Json out = Json::MakeArray();
+  bool is_added = false;
+  auto is_meant = [&](const Json& message) {
+    const std::string& of = message.Find("role")->as_string();
+    return of == role || (std::string_view(role) == "system" && of == "developer");
+  };
+  for (Json message : messages.as_array()) {
+    if (!is_added && is_meant(message)) {
+      std::string content = TextOf(message.Find("content"));
+      const char* between = content.empty() || text.empty() ? "" : "\n\n";
+      bool is_user = std::string_view(role) == "user";  // who speaks after the instructions
+      message.Set("content", is_user ? text + between + content : content + between + text);
+      is_added = true;
+    }
+    out.Append(std::move(message));
+  }
+  if (!is_added) {
+    Json::Array& all = out.as_array();
+    all.insert(all.begin(), Json().Set("role", role).Set("content", text));
+  }
+  return out;
+}
+
+Result<TemplateInput> PrepareMessages(const ModelBundle& model,
+                                      const ChatCompletionRequest& request) {
+  const ToolFormat& format = ToolFormatOf(model);
+  const std::string& source = model.chat_template->source();
+  bool shows_calls = source.find("tool_calls") != std::string::npos;
+  TemplateInput input;
+  CalledNames called;
+  for (size_t i = 0; i < request.messages.size(); ++i) {
+    const ChatCompletionMessage& message = request.messages[i];
+    Json json = message.ToJson();
+    MLC_RETURN_IF_ERROR(ResolveCall(message, i, called, &json));
+    if (message.tool_calls) {
+      for (const auto& call : *message.tool_calls) called[call.id] = call.function.name;
+    }
+    bool follows_result = i > 0 && request.messages[i - 1].role == ChatCompletionRole::kTool;
+    if (!shows_calls) json = AsPlainMessage(format, message, std::move(json));
+    if (format.short_ids) ShortenIds(&json);
+    AppendTurn(std::move(json), !shows_calls && follows_result, &input.messages);
+  }
+  if (!WantsTools(request)) return input;
+  if (model.chat_template->UsesTools()) {
+    input.tools = ToolsForTemplate(request);
+  } else if (format.tools_in_system) {
+    SetSystemTools(request, &input.messages);
+  } else {
+    input.instructions = Instructions(format, request);
+  }
+  return input;
+}
+
+}  // namespace mlc
