@@ -1,9 +1,9 @@
 """Which replica answers a prompt: one whose prefix cache knows its beginning, unless it is busy.
 
 A prompt is cut into blocks; the key of a block is a hash of the text up to its end, so that equal
-keys mean equal beginnings. The table remembers which replica last took which beginning (a radix tree
-written as a map). The longest beginning that is known names a replica; it is taken if its load is
-within the bound, else the less busy one of two drawn at random is. A beginning that nobody knows
+keys mean equal beginnings. The table remembers which replica last took which beginning: a radix
+tree, written as a map. The longest beginning that is known names a replica; it is taken if its load
+is within the bound, else the less busy one of two drawn at random is. A beginning that nobody knows
 goes to a replica by rendezvous hashing, so that several routers agree without speaking.
 """
 
