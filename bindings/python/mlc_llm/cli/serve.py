@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 from mlc_llm.cli.settings import parse_overrides
@@ -40,7 +41,11 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="more models to serve, or the draft model of speculative decoding",
     )  # fmt: skip
     parser.add_argument(
-        "--speculative-mode", choices=("disable", "small_draft", "prompt_lookup"),
+        "--embedding-model", metavar="MODEL[,LIB]",
+        help="answers /v1/embeddings that name no model (default: the first model)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--speculative-mode", choices=("disable", "small_draft", "prompt_lookup", "eagle", "medusa"),
         help="how tokens are drafted ahead (default: disable)",
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
@@ -114,6 +119,8 @@ def run(args: argparse.Namespace) -> None:
     try:
         for spec in model_specs(args):
             models.load(spec)
+        if args.embedding_model is not None:
+            models.load_for_embeddings(_spec(args, args.embedding_model))
         config = uvicorn.Config(
             create_app(models, options, drain),
             host=args.host,
@@ -127,8 +134,6 @@ def run(args: argparse.Namespace) -> None:
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
     """The models to load; under `small_draft` the additional ones are the draft models."""
-    from mlc_llm.serve.registry import ModelSpec
-
     config = parse_overrides(args.overrides)
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
@@ -139,17 +144,20 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     if args.speculative_mode == "small_draft":
         config["additional_models"] = additional
         additional = []
-    pairs = [(args.model, args.model_lib)] + [
-        (model, lib or None) for model, _, lib in (m.partition(",") for m in additional)
-    ]
-    return [
-        ModelSpec(
-            model=model,
-            model_lib=lib,
-            device=args.device,
-            mode=args.mode,
-            quantization=args.quantization,
-            engine_config=config,
-        )
-        for model, lib in pairs
-    ]
+    first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib)
+    others = [_spec(args, model) for model in additional]
+    return [replace(spec, engine_config=config) for spec in (first, *others)]
+
+
+def _spec(args: argparse.Namespace, model: str | None) -> Any:
+    """`MODEL[,LIB]` with what holds for all models."""
+    from mlc_llm.serve.registry import ModelSpec
+
+    path, _, lib = (model or "").partition(",")
+    return ModelSpec(
+        model=path or None,
+        model_lib=lib or None,
+        device=args.device,
+        mode=args.mode,
+        quantization=args.quantization,
+    )

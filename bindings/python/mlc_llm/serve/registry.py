@@ -45,6 +45,7 @@ class ModelRegistry:
 
     def __init__(self, log: Log | None = None) -> None:
         self._models: dict[str, ServedModel] = {}
+        self._embedder: str | None = None
         self._lock = threading.Lock()
         self._log = log
 
@@ -69,6 +70,17 @@ class ModelRegistry:
         raise RequestError(
             f"a model with the name '{name}' is loaded already", code="model_exists", param="model"
         )
+
+    def load_for_embeddings(self, spec: ModelSpec) -> ServedModel:
+        """Loads the model that makes embeddings when a request names none."""
+        served = self.load(spec)
+        self._embedder = served.name
+        return served
+
+    def find_for_embeddings(self, name: str | None) -> ServedModel:
+        with self._lock:
+            known = self._embedder in self._models
+        return self.find(name or (self._embedder if known else None))
 
     def unload(self, name: str) -> None:
         """Ends the model's requests and frees its memory."""

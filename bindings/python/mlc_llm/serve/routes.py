@@ -28,7 +28,9 @@ async def _answer(request: Request, route: str) -> Response:
     body = await request.body()
     fields = await peek(body)
     name = fields.get("model")
-    model = models_of(request).find(name if isinstance(name, str) else None)
+    models = models_of(request)
+    find = models.find_for_embeddings if route == "embeddings" else models.find
+    model = find(name if isinstance(name, str) else None)
     options = options_of(request)
     if fields.get("debug_config") is not None and not options.enable_debug:
         raise RequestError(

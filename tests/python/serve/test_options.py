@@ -1,0 +1,164 @@
+"""What the command line of `mlc_llm serve` switches."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mlc_llm.cli.serve import model_specs
+from mlc_llm.errors import InvalidRequestError
+
+from .conftest import FAKE, running_server
+
+CHAT = "/v1/chat/completions"
+HELLO = [{"role": "user", "content": "Hello"}]
+LONG: dict[str, Any] = {
+    "messages": HELLO, "max_tokens": 8000, "n": 32, "debug_config": {"ignore_eos": True},
+}  # fmt: skip
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FAKE, tmp_path / "other-model"))
+
+
+def test_several_models_in_one_process(other: Path) -> None:
+    with running_server("--additional-models", str(other), "--enable-admin") as url:
+        with httpx.Client(base_url=url, timeout=30) as http:
+
+            def ask(**fields: Any) -> httpx.Response:
+                return http.post(CHAT, json={"messages": HELLO, "max_tokens": 3, **fields})
+
+            names = [model["id"] for model in http.get("/v1/models").json()["data"]]
+            assert names == ["fake-model", "other-model"]
+            assert ask().json()["model"] == "fake-model"
+            assert ask(model="other-model").json()["model"] == "other-model"
+            assert ask(model=str(other)).json()["model"] == "other-model"
+            assert 'decode_tokens_sum{model="other-model"}' in http.get("/metrics").text
+            gone = http.post("/admin/unload", json={"model": "other-model"})
+            assert gone.json() == {"status": "unloaded", "model": "other-model"}
+            assert ask(model="other-model").status_code == 404
+            loaded = http.post(
+                "/admin/load",
+                json={
+                    "model": str(other), "device": "fake", "mode": "interactive",
+                    "engine_config": {"max_num_sequence": 1},
+                },
+            )  # fmt: skip
+            assert loaded.json()["id"] == "other-model"
+            assert ask(model="other-model").status_code == 200
+            again = http.post("/admin/load", json={"model": str(other), "device": "fake"})
+            assert (again.status_code, again.json()["error"]["code"]) == (409, "model_exists")
+
+
+def test_a_model_for_embeddings(other: Path) -> None:
+    with running_server("--embedding-model", str(other)) as url:
+        names = [model["id"] for model in httpx.get(f"{url}/v1/models").json()["data"]]
+        assert names == ["fake-model", "other-model"]
+        answer = httpx.post(f"{url}/v1/embeddings", json={"input": "x"})
+        assert answer.status_code in (200, 404)
+        if answer.status_code == 200:
+            assert answer.json()["model"] == "other-model"
+        chat = httpx.post(url + CHAT, json={"messages": HELLO, "max_tokens": 2})
+        assert chat.json()["model"] == "fake-model"
+
+
+def test_a_time_limit_for_requests() -> None:
+    with running_server("--request-timeout", "0.3", "--enable-debug") as url:
+        with httpx.Client(base_url=url, timeout=30) as http:
+            whole = http.post(CHAT, json=LONG)
+            assert (whole.status_code, whole.json()["error"]["code"]) == (504, "timeout")
+            assert whole.json()["error"]["type"] == "server_error"
+            events = http.post(CHAT, json={**LONG, "stream": True}).text.split("\n\n")
+            assert json.loads(events[-2][6:])["error"]["code"] == "timeout"
+
+
+def test_signs_of_life_on_a_silent_stream() -> None:
+    options = ("--keep-alive", "0.05", "--overrides", "max_num_sequence=1", "--enable-debug")
+    with running_server(*options) as url, httpx.Client(base_url=url, timeout=60) as http:
+        ahead = threading.Thread(target=lambda: http.post(CHAT, json=LONG))
+        ahead.start()
+        with httpx.Client(base_url=url, timeout=60) as second:
+            while "requests_running 1.0" not in second.get("/metrics").text:
+                pass
+            text = second.post(CHAT, json={"messages": HELLO, "stream": True, "max_tokens": 2}).text
+        ahead.join()
+    assert text.startswith(": keep-alive\n\n") and text.endswith("data: [DONE]\n\n")
+
+
+def test_the_trace_of_the_engine() -> None:
+    with running_server("--enable-debug", "--enable-tracing") as url:
+        httpx.post(url + CHAT, json={"messages": HELLO, "max_tokens": 3})
+        trace = httpx.post(f"{url}/debug/dump_event_trace").json()
+        assert trace["traceEvents"]
+    with running_server("--enable-debug") as url:
+        refused = httpx.post(f"{url}/debug/dump_event_trace")
+        assert refused.status_code in (200, 400) and "Traceback" not in refused.text
+        assert httpx.post(f"{url}/debug/reset_engine").json() == {"status": "reset"}
+        assert "fake-model" in httpx.post(f"{url}/debug/dump_engine_metrics").json()
+
+
+def test_who_may_ask_from_a_browser() -> None:
+    asked = {"Origin": "http://a.example", "Access-Control-Request-Method": "POST"}
+    with running_server("--allow-origins", '["http://a.example"]', "--allow-credentials") as url:
+        allowed = httpx.options(url + CHAT, headers=asked)
+        assert allowed.headers["access-control-allow-origin"] == "http://a.example"
+        assert allowed.headers["access-control-allow-credentials"] == "true"
+        refused = httpx.options(url + CHAT, headers={**asked, "Origin": "http://b.example"})
+        assert refused.status_code == 400
+
+
+def test_modes_and_overrides_reach_the_engine() -> None:
+    options = ("--mode", "server", "--overrides", "max_num_sequence=2;context_window_size=128")
+    caches = ("--prefix-cache-mode", "disable", "--prefill-mode", "chunked")
+    with running_server(*options, *caches) as url:
+        long = httpx.post(url + CHAT, json={"messages": [{**HELLO[0], "content": "x " * 200}]})
+        assert long.json()["error"]["code"] == "context_length_exceeded"
+        assert "128 tokens" in long.json()["error"]["message"]
+        for _ in range(2):
+            body = {"messages": HELLO, "max_tokens": 2}
+            usage = httpx.post(url + CHAT, json=body).json()["usage"]
+        assert not (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--port", "70000"), "0 .. 65535"),
+        (("--speculative-mode", "eagle"), "not supported"),
+        (("--speculative-mode", "magic"), "invalid choice"),
+        (("--allow-origins", "x"), "JSON list"),
+        (("--overrides", "nonsense=1"), "nonsense"),
+        (("--mode", "fast"), "invalid choice"),
+    ],
+)
+def test_options_that_cannot_be(
+    mlc_llm: Callable[..., Any], options: tuple[str, str], words: str
+) -> None:
+    done = mlc_llm("serve", FAKE, "--device", "fake", *options)
+    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_draft_models_are_no_models_of_their_own() -> None:
+    class Args:
+        overrides, enable_tracing = "max_num_sequence=2", True
+        speculative_mode, prefix_cache_mode, prefill_mode = "small_draft", None, None
+        additional_models, model, model_lib = ["draft,lib"], "big", None
+        device, mode, quantization = "cpu", "local", None
+
+    (spec,) = model_specs(Args())  # type: ignore[arg-type]
+    assert spec.model == "big" and spec.engine_config["additional_models"] == ["draft,lib"]
+    assert spec.engine_config["enable_tracing"] is True
+    Args.speculative_mode = "prompt_lookup"
+    second = model_specs(Args())[1]  # type: ignore[arg-type]
+    assert (second.model, second.model_lib) == ("draft", "lib")
+    Args.overrides = "max_num_sequence"
+    with pytest.raises(InvalidRequestError):
+        model_specs(Args())  # type: ignore[arg-type]
