@@ -45,7 +45,8 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="answers /v1/embeddings that name no model (default: the first model)",
     )  # fmt: skip
     parser.add_argument(
-        "--speculative-mode", choices=("disable", "small_draft", "prompt_lookup", "eagle", "medusa"),
+        "--speculative-mode",
+        choices=("disable", "small_draft", "prompt_lookup", "eagle", "medusa"),
         help="how tokens are drafted ahead (default: disable)",
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
