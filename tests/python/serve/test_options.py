@@ -76,6 +76,9 @@ def test_a_time_limit_for_requests() -> None:
             whole = http.post(CHAT, json=LONG)
             assert (whole.status_code, whole.json()["error"]["code"]) == (504, "timeout")
             assert whole.json()["error"]["type"] == "server_error"
+            own = http.post(CHAT, json={**LONG, "timeout_ms": 50})
+            assert (own.status_code, own.json()["error"]["code"]) == (408, "deadline_exceeded")
+            assert own.headers["x-should-retry"] == "false"  # OpenAI's clients would
             events = http.post(CHAT, json={**LONG, "stream": True}).text.split("\n\n")
             assert json.loads(events[-2][6:])["error"]["code"] == "timeout"
 

@@ -17,8 +17,8 @@ _STATUS_BY_CODE = {
     "model_not_found": 404,
     "unknown_url": 404,
     "method_not_supported": 405,
-    "timeout": 504,
-    "deadline_exceeded": 504,
+    "timeout": 504,  # the server's limit
+    "deadline_exceeded": 408,  # the request's own
     "model_exists": 409,
     "body_too_large": 413,
     "queue_full": 429,
@@ -60,6 +60,8 @@ def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 
     headers = {"Retry-After": str(retry_after)} if status in (429, 503) else None
     if status == 401:
         headers = {"WWW-Authenticate": "Bearer"}
+    if status == 408:
+        headers = {"X-Should-Retry": "false"}  # OpenAI's clients would
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 

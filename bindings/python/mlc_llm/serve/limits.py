@@ -9,7 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mlc_llm.serve.errors import RequestError, response_of
 
-OPEN_PATHS = {"/", "/health", "/ready"}  # probes and the page, which asks for the key itself
+# Probes, the page, which asks for the key itself, and what describes the routes.
+OPEN_PATHS = {"/", "/health", "/ready", "/docs", "/openapi.json"}
 
 
 class AccessMiddleware:

@@ -20,6 +20,7 @@ _ERRORS = {
 }
 _BODY_ERRORS = {
     "400": "The request is at fault; `param` says where.",
+    "408": "The answer was not complete within the request's `timeout_ms`.",
     "409": "It cannot be done as things stand.",
     "413": "The body is too large.",
     "429": "The queue is full. `Retry-After` says when to try again.",
