@@ -163,6 +163,47 @@ TEST_F(ChatEngineTest, CodePointsAreNeverCut) {
   for (const Json& chunk : answer.chunks()) EXPECT_TRUE(IsValidUtf8(chunk.Dump()));
 }
 
+constexpr char kNow[] =
+    R"("tools": [{"type": "function", "function": {"name": "now", "parameters":
+       {"type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"],
+        "additionalProperties": false}}}])";
+
+TEST_F(ChatEngineTest, AToolCallWholeAndStreamed) {
+  LoadReply("Sure.\n<tool_call>\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n"
+            "</tool_call>");
+  Answer whole, streamed;
+  Ask(kNow, &whole);
+  EXPECT_EQ(whole.Content(), "Sure.");
+  EXPECT_EQ(whole.Choice().Find("finish_reason")->as_string(), "tool_calls");
+  const Json& call = whole.Choice().Find("message")->Find("tool_calls")->as_array().at(0);
+  EXPECT_EQ(call.Find("function")->Dump(), R"({"name":"now","arguments":"{\"zone\": \"UTC\"}"})");
+  Ask(std::string(kNow) + R"(, "stream": true)", &streamed);
+  EXPECT_EQ(streamed.Streamed(), "Sure.");
+  std::string arguments;
+  for (const Json& chunk : streamed.chunks()) {
+    const Json* calls = chunk.Find("choices")->as_array()[0].Find("delta")->Find("tool_calls");
+    if (calls == nullptr) continue;
+    arguments += calls->as_array()[0].Find("function")->Find("arguments")->as_string();
+  }
+  EXPECT_EQ(arguments, R"({"zone": "UTC"})");
+}
+
+TEST_F(ChatEngineTest, ARequiredCallIsWhatTheGrammarSays) {
+  LoadScript(FakeModel::HashOfHistory(kByteVocab));
+  for (const char* seed : {"1", "2", "3"}) {
+    Answer answer;
+    Ask(std::string(kNow) +
+            R"(, "tool_choice": "required", "parallel_tool_calls": false, "seed": )" + seed,
+        &answer);
+    const Json& message = *answer.Choice().Find("message");
+    EXPECT_TRUE(message.Find("content")->is_null()) << message.Dump();
+    const Json& function = *message.Find("tool_calls")->as_array().at(0).Find("function");
+    Json arguments = *Json::Parse(function.Find("arguments")->as_string());
+    const std::string& zone = arguments.Find("zone")->as_string();
+    EXPECT_TRUE(zone == "UTC" || zone == "CET") << zone;
+  }
+}
+
 TEST_F(ChatEngineTest, LogprobsOfEveryToken) {
   LoadScript(FakeModel::Reply(2, Bytes("ab"), kEnd));
   Answer answer;

@@ -127,6 +127,90 @@ TEST(Completion, IsWhatWasCollected) {
   EXPECT_EQ(json.Find("usage")->Find("total_tokens")->as_int(), 12);
 }
 
+ChunkWriter WriterWithTools(const std::string& members = "", bool is_guided = false) {
+  AnswerPlan plan;
+  plan.tools = FindToolFormat("hermes");
+  plan.reasoning = FindReasoningFormat("think");
+  plan.offered = {{"now", Json(), false}};
+  plan.is_guided = is_guided;
+  return ChunkWriter(ParseRequest(HiJson(members)), 1, "the-model", testing::ByteTokenizer(),
+                     std::make_shared<const AnswerPlan>(plan));
+}
+
+const char kThoughtsAndCalls[] =
+    "<think>Hm.</think>Let me see.\n<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": 1}}"
+    "</tool_call>\n<tool_call>{\"name\": \"now\"}</tool_call>";
+
+TEST(WriteChunks, CallsHaveOpenAIsShape) {
+  ChunkWriter writer = WriterWithTools();
+  std::vector<std::string> deltas;
+  std::string reason;
+  for (const ChatCompletionChunk& chunk :
+       writer.WriteChunks(Last({Text(0, kThoughtsAndCalls, FinishReason::kStop)}))) {
+    Json json = ToJson(chunk);
+    deltas.push_back(FirstChoice(json).Find("delta")->Dump());
+    const Json& finish = *FirstChoice(json).Find("finish_reason");
+    if (finish.is_string()) reason = finish.as_string();
+  }
+  ASSERT_EQ(deltas.size(), 7u);
+  EXPECT_EQ(deltas[0], R"({"role":"assistant","reasoning_content":"Hm."})");
+  EXPECT_EQ(deltas[1], R"({"content":"Let me see."})");
+  Json first = *Json::Parse(deltas[2]);
+  std::string id = first.Find("tool_calls")->as_array()[0].Find("id")->as_string();
+  EXPECT_EQ(id.size(), std::string("call_").size() + 24);
+  EXPECT_EQ(deltas[2], R"({"tool_calls":[{"index":0,"id":")" + id +
+                           R"(","type":"function","function":{"name":"now","arguments":""}}]})");
+  EXPECT_EQ(deltas[3], R"({"tool_calls":[{"index":0,"function":{"arguments":"{\"a\": 1}"}}]})");
+  EXPECT_NE(deltas[4].find(R"("index":1)"), std::string::npos);
+  EXPECT_EQ(deltas[4].find(id), std::string::npos) << "each call has an id of its own";
+  EXPECT_EQ(deltas[6], "{}");
+  EXPECT_EQ(reason, "tool_calls");
+}
+
+TEST(WriteChunks, ManyChunksSayWhatTheWholeSays) {
+  ChunkWriter whole = WriterWithTools();
+  whole.Collect(Last({Text(0, kThoughtsAndCalls, FinishReason::kStop)}));
+  Json message = *whole.Completion().ToJson().Find("choices")->as_array()[0].Find("message");
+  EXPECT_EQ(message.Find("content")->as_string(), "Let me see.");
+  EXPECT_EQ(message.Find("reasoning_content")->as_string(), "Hm.");
+  ChunkWriter writer = WriterWithTools();
+  std::vector<std::pair<std::string, std::string>> calls;  // id, arguments
+  const std::string text = kThoughtsAndCalls;
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::optional<FinishReason> finish;
+    if (i + 1 == text.size()) finish = FinishReason::kStop;
+    for (const ChatCompletionChunk& chunk :
+         writer.WriteChunks(Event({Text(0, text.substr(i, 1), finish)}))) {
+      const auto& delta = chunk.choices[0].delta;
+      if (!delta.tool_calls) continue;
+      const protocol::ChoiceDeltaToolCall& call = delta.tool_calls->front();
+      if (call.id) calls.emplace_back(*call.id, "");
+      calls.back().second += *call.function->arguments;
+    }
+  }
+  const Json::Array& expected = message.Find("tool_calls")->as_array();
+  ASSERT_EQ(calls.size(), expected.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_EQ(calls[i].first, expected[i].Find("id")->as_string());
+    EXPECT_EQ(calls[i].second, expected[i].Find("function")->Find("arguments")->as_string());
+  }
+}
+
+TEST(Completion, CallsLeaveNoContentAndEndForTheirSake) {
+  const std::string call = "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>";
+  ChunkWriter writer = WriterWithTools(R"("n": 3)");
+  writer.Collect(Last({Text(0, call, FinishReason::kStop), Text(1, "No.", FinishReason::kStop),
+                       Text(2, "<tool_call>{\"na", FinishReason::kLength)}));
+  Json json = writer.Completion().ToJson();
+  const Json::Array& choices = json.Find("choices")->as_array();
+  EXPECT_TRUE(choices[0].Find("message")->Find("content")->is_null());
+  EXPECT_EQ(choices[0].Find("finish_reason")->as_string(), "tool_calls");
+  EXPECT_EQ(choices[1].Find("message")->Find("content")->as_string(), "No.");
+  EXPECT_EQ(choices[1].Find("finish_reason")->as_string(), "stop");
+  EXPECT_EQ(choices[2].Find("message")->Find("content")->as_string(), "<tool_call>{\"na");
+  EXPECT_EQ(choices[2].Find("finish_reason")->as_string(), "length");
+}
+
 TEST(ChunkWriter, MeasurementsOnRequestAlone) {
   for (const char* members : {"", R"("usage_extra": false)"}) {
     ChunkWriter writer = Writer(members);

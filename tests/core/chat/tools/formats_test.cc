@@ -1,0 +1,90 @@
+#include "chat/tools/formats.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace mlc {
+namespace {
+
+struct Choice {
+  const char* chat_template;  // what tells the format in the family's own template
+  const char* tools;
+  const char* reasoning;  // "": none
+};
+
+TEST(Formats, AreChosenByTheTemplatesMarks) {
+  for (const Choice& choice : std::initializer_list<Choice>{
+           {"{{ '<tool_call>\\n{\"name\": \"' }}", "hermes", ""},
+           {"<tool_call> </think>", "hermes", "think"},
+           {"<|im_start|>", "json", ""},
+           {"", "json", ""},
+           {"<|start_header_id|> {{ '\"parameters\": ' }}", "llama3", ""},
+           {"<|start_header_id|>", "json", ""},  // Llama 3.0 knows no tools
+           {"<|header_start|>", "pythonic", ""},
+           {"[AVAILABLE_TOOLS] [TOOL_CALLS]", "mistral_v3", ""},
+           {"[TOOL_CALLS] [ARGS] [THINK]", "mistral", "magistral"},
+           {"<｜tool▁sep｜> ```json </think>", "deepseek_v3", "think"},
+           {"<｜tool▁sep｜> </think>", "deepseek_v31", "think"},
+           {"<|tool_calls_section_begin|>", "kimi_k2", ""},
+           {"<tool_call> <function= <parameter=", "qwen3_coder", ""},
+           {"<|tool|> <|/tool|>", "phi4", ""},
+           {"<start_of_turn>", "gemma", ""},
+           {"<|start_of_role|> Here is my thought process:", "granite", "granite"},
+           {"<|channel|>", "harmony", "harmony"},
+           {"<seed:think>", "json", "seed_oss"},
+       }) {
+    EXPECT_EQ(ChooseToolFormat(choice.chat_template).name, choice.tools) << choice.chat_template;
+    const ReasoningFormat* reasoning = ChooseReasoningFormat(choice.chat_template);
+    EXPECT_EQ(reasoning != nullptr ? reasoning->name : "", choice.reasoning)
+        << choice.chat_template;
+  }
+}
+
+TEST(Formats, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const ToolFormat& format : ToolFormats()) {
+    EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    EXPECT_EQ(FindToolFormat(format.name), &format);
+    EXPECT_FALSE(format.openers.empty()) << format.name;
+  }
+  for (const ReasoningFormat& format : ReasoningFormats()) {
+    EXPECT_EQ(FindReasoningFormat(format.name), &format);
+    EXPECT_FALSE(format.begin.empty() || format.end.empty()) << format.name;
+  }
+  EXPECT_EQ(FindToolFormat("none"), nullptr);
+  EXPECT_EQ(FindToolFormat(""), nullptr);
+}
+
+// What a grammar writes begins with the first opener, by which the parser knows it.
+TEST(Formats, BeginWithTheirFirstOpener) {
+  for (const ToolFormat& format : ToolFormats()) {
+    std::string begin = format.section_begin + format.call_begin;
+    if (begin.empty() || format.style == CallStyle::kPython) continue;
+    EXPECT_EQ(begin.rfind(format.openers.front(), 0), 0u) << format.name;
+  }
+}
+
+TEST(WriteCalls, AsTheFamiliesWriteThem) {
+  const std::vector<WrittenCall> calls = {{"f", R"({"a": "x", "b": [1, null]})"}, {"g", "{}"}};
+  auto write = [&](const char* name) { return WriteCalls(*FindToolFormat(name), calls); };
+  EXPECT_EQ(write("hermes"),
+            "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\", \"b\": [1, null]}}\n"
+            "</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>");
+  EXPECT_EQ(write("llama3"),
+            "{\"name\": \"f\", \"parameters\": {\"a\": \"x\", \"b\": [1, null]}}; "
+            "{\"name\": \"g\", \"parameters\": {}}");
+  EXPECT_EQ(write("mistral_v3"),
+            "[TOOL_CALLS] [{\"name\": \"f\", \"arguments\": {\"a\": \"x\", \"b\": [1, null]}}, "
+            "{\"name\": \"g\", \"arguments\": {}}]");
+  EXPECT_EQ(write("mistral"),
+            "[TOOL_CALLS]f[ARGS]{\"a\": \"x\", \"b\": [1, null]}[TOOL_CALLS]g[ARGS]{}");
+  EXPECT_EQ(write("pythonic"), "[f(a=\"x\", b=[1, None]), g()]");
+  EXPECT_EQ(write("qwen3_coder"),
+            "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n[1,null]\n"
+            "</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n\n</function>\n"
+            "</tool_call>");
+}
+
+}  // namespace
+}  // namespace mlc
