@@ -169,8 +169,9 @@ constexpr char kNow[] =
         "additionalProperties": false}}}])";
 
 TEST_F(ChatEngineTest, AToolCallWholeAndStreamed) {
-  LoadReply("Sure.\n<tool_call>\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n"
-            "</tool_call>");
+  LoadReply(
+      "Sure.\n<tool_call>\n{\"name\": \"now\", \"arguments\": {\"zone\": \"UTC\"}}\n"
+      "</tool_call>");
   Answer whole, streamed;
   Ask(kNow, &whole);
   EXPECT_EQ(whole.Content(), "Sure.");

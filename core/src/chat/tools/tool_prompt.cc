@@ -92,27 +92,34 @@ Status ResolveCall(const ChatCompletionMessage& message, size_t index, const Cal
   return {};
 }
 
-Json ToolsForTemplate(const ChatCompletionRequest& request) {
-  Json tools = Json::MakeArray();
-  for (const protocol::ChatCompletionTool& tool : *request.tools) tools.Append(tool.ToJson());
-  return tools;
-}
-
+// As models have seen functions: without OpenAI's `strict`, always with parameters.
 Json Functions(const ChatCompletionRequest& request) {
   Json functions = Json::MakeArray();
   for (const protocol::ChatCompletionTool& tool : *request.tools) {
-    functions.Append(tool.function.ToJson());
+    protocol::FunctionDefinition function = tool.function;
+    function.strict.reset();
+    if (!function.parameters) {
+      function.parameters = Json().Set("type", "object").Set("properties", Json::MakeObject());
+    }
+    functions.Append(function.ToJson());
   }
   return functions;
+}
+
+Json ToolsForTemplate(const ChatCompletionRequest& request) {
+  Json tools = Functions(request);
+  for (Json& tool : tools.as_array()) {
+    tool = Json().Set("type", "function").Set("function", Json(tool));
+  }
+  return tools;
 }
 
 std::string Instructions(const ToolFormat& format, const ChatCompletionRequest& request) {
   std::string text =
       "# Tools\n\nYou may call functions to help with the user's request. Each of these lines "
       "describes one as JSON:\n<tools>\n";
-  for (const protocol::ChatCompletionTool& tool : *request.tools) {
-    text += tool.function.ToJson().Dump() + "\n";
-  }
+  const Json functions = Functions(request);
+  for (const Json& function : functions.as_array()) text += function.Dump() + "\n";
   return text +
          "</tools>\n\nTo call a function, write its name and a JSON object with its arguments in "
          "exactly this form:\n" +
@@ -161,6 +168,7 @@ Result<TemplateInput> PrepareMessages(const ModelBundle& model,
   for (size_t i = 0; i < request.messages.size(); ++i) {
     const ChatCompletionMessage& message = request.messages[i];
     Json json = message.ToJson();
+    if (!message.content) json.Set("content", Json());  // what OpenAI's clients send, templates ask
     MLC_RETURN_IF_ERROR(ResolveCall(message, i, called, &json));
     if (message.tool_calls) {
       for (const auto& call : *message.tool_calls) called[call.id] = call.function.name;

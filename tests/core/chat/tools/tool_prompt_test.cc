@@ -12,7 +12,11 @@ using testing::ChatBundle;
 using testing::ParseRequest;
 
 constexpr char kTools[] =
-    R"("tools": [{"type": "function", "function": {"name": "now", "description": "The time."}}])";
+    R"("tools": [{"type": "function", "function": {"name": "now", "description": "The time.",
+                  "strict": true}}])";
+// What a model sees of it.
+constexpr char kFunction[] =
+    R"({"name":"now","description":"The time.","parameters":{"type":"object","properties":{}}})";
 constexpr char kHistory[] = R"("messages": [
     {"role": "user", "content": "What time is it?"},
     {"role": "assistant", "content": null, "tool_calls": [
@@ -53,7 +57,7 @@ TEST(ToolPrompt, ATemplateThatKnowsToolsGetsThem) {
 TEST(ToolPrompt, ATemplateThatDoesNotGetsWords) {
   std::string prompt = Render(kPlainTemplate, std::string(kTools) + ", " + kHistory);
   EXPECT_EQ(prompt.rfind("system: # Tools\n", 0), 0u) << prompt;
-  EXPECT_NE(prompt.find(R"({"name":"now","description":"The time."})"), std::string::npos);
+  EXPECT_NE(prompt.find(kFunction), std::string::npos);
   EXPECT_NE(prompt.find("\n<tool_call>\n{\"name\": \"FUNCTION\", \"arguments\": {"),
             std::string::npos);
   EXPECT_NE(prompt.find("|user: What time is it?|assistant: <tool_call>\n{\"name\": \"now\", "
@@ -89,8 +93,7 @@ TEST(ToolPrompt, PhiReadsToolsOffTheSystemMessage) {
       "{% for m in messages %}{{ m.role }}: {{ m.content }}"
       "{% if m.tools %}<|tool|>{{ m.tools }}<|/tool|>{% endif %}|{% endfor %}",
       std::string(kTools) + R"(, "messages": [{"role": "user", "content": "Hi"}])");
-  EXPECT_EQ(prompt,
-            R"(system: <|tool|>[{"name":"now","description":"The time."}]<|/tool|>|user: Hi|)");
+  EXPECT_EQ(prompt, std::string("system: <|tool|>[") + kFunction + "]<|/tool|>|user: Hi|");
 }
 
 TEST(ToolPrompt, MistralsIdsHaveNineCharacters) {
