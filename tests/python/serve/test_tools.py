@@ -165,7 +165,7 @@ def real(default_model: ResolvedModel) -> Iterator[openai.OpenAI]:
 
 
 def test_the_default_model_calls_a_tool(real: openai.OpenAI) -> None:
-    """It has 135 million parameters and no template for tools: the grammar makes its calls valid."""
+    """Small, and without a template for tools: the grammar makes its calls valid."""
     model = real.models.list().data[0].id
     check_calls(real, OPTIONS | {"model": model, "temperature": 0})
     several = real.chat.completions.create(
