@@ -5,8 +5,9 @@
 namespace mlc {
 namespace {
 
-// Of one answer: small models would call on and on.
-constexpr int kMostCalls = 32;
+// Small models would call, or write spaces, on and on.
+constexpr int kMostCalls = 32;   // of one answer
+constexpr int kMostSpaces = 32;  // between two tokens of JSON: an indented line's
 
 Json Format(const char* type) { return Json().Set("type", type); }
 Json AnyText() { return Format("any_text"); }
@@ -68,6 +69,7 @@ class TagWriter {
       Json::Array parts;
       AddText((before + format.call_begin + frame.before).substr(skipped), &parts);
       Json schema = Format("json_schema").Set("json_schema", ArgumentsSchema(tool));
+      schema.Set("max_whitespace_cnt", kMostSpaces);
       if (format.style == CallStyle::kXml) schema.Set("style", "qwen_xml");
       parts.push_back(std::move(schema));
       AddText(frame.after + format.call_end, &parts);

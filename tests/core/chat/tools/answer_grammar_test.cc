@@ -246,6 +246,21 @@ TEST(AnswerGrammar, ChannelsOfHarmony) {
   ExpectBreaks(grammar, thoughts + WriteCalls(*FindToolFormat("harmony"), {kWrong}));
 }
 
+TEST(AnswerGrammar, AMarkerIsNoText) {
+  const std::string tools =
+      R"("tools": [{"type": "function", "function": {"name": "say", "parameters":
+         {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}}],
+         "tool_choice": "required")";
+  for (const char* format : {"mistral", "hermes"}) {
+    PlannedRequest planned = Plan(BundleOf(format), tools);
+    auto call = [&](const std::string& text) {
+      return WriteCalls(*FindToolFormat(format), {{"say", R"({"text": ")" + text + "\"}"}});
+    };
+    ExpectFits(*planned.request.grammar, call("[TOOL CALLS]"));
+    ExpectBreaks(*planned.request.grammar, call("[TOOL_CALLS]"));
+  }
+}
+
 TEST(AnswerGrammar, AnAnswerOfAShapeOrACall) {
   PlannedRequest planned =
       Plan(BundleOf("hermes"),

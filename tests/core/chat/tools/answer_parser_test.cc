@@ -178,6 +178,8 @@ TEST(AnswerParser, AMalformedCallIsContentAndNothingIsLost) {
         {{"<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": oops}}</tool_call>\n"
           "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
           "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": oops}}</tool_call>@now{}"},
+         {"<tool_call>{\"x <tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+          "<tool_call>{\"x@now{}"},
          {"<tool_call><tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
           "<tool_call>@now{}"}});
 }
