@@ -98,6 +98,7 @@ def run(args: argparse.Namespace) -> None:
 
     from mlc_llm.serve.app import create_app
     from mlc_llm.serve.lifecycle import Drain, Server
+    from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
 
@@ -115,6 +116,7 @@ def run(args: argparse.Namespace) -> None:
         request_timeout=args.request_timeout,
         keep_alive=args.keep_alive,
     )
+    return_large_buffers()
     drain = Drain()
     models = ModelRegistry(log=lambda line: print(line, file=sys.stderr))
     try:
