@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "base/utf8.h"
 #include "chat/chat_engine.h"
 #include "chat/error_json.h"
 #include "runtime/device.h"
@@ -21,9 +22,13 @@ struct MLCEngine {
 
 namespace {
 
+// What leaves the library is UTF-8, whatever a message quotes.
 MLCStatus* ToC(const mlc::Status& status) {
   if (status.ok()) return nullptr;
-  return new MLCStatus{status, mlc::ErrorJson(status).Dump()};
+  mlc::Status repaired = mlc::Status(status.code(), mlc::RepairUtf8(status.message()))
+                             .WithParam(mlc::RepairUtf8(status.param()))
+                             .WithReason(status.reason());
+  return new MLCStatus{repaired, mlc::ErrorJson(repaired).Dump()};
 }
 
 // Runs `act` and turns whatever it throws into a status: no exception crosses the C ABI.

@@ -1,5 +1,6 @@
 #include "chat/error_json.h"
 
+#include "base/utf8.h"
 #include "chat/protocol.gen.h"
 
 namespace mlc {
@@ -41,9 +42,9 @@ Family FamilyOf(StatusCode code) {
 Json ErrorJson(const Status& status) {
   Family family = FamilyOf(status.code());
   protocol::ErrorResponse response;
-  response.error.message = status.message();
+  response.error.message = RepairUtf8(status.message());
   response.error.type = status.reason() == "queue_full" ? "rate_limit_error" : family.type;
-  if (!status.param().empty()) response.error.param = status.param();
+  if (!status.param().empty()) response.error.param = RepairUtf8(status.param());
   response.error.code = status.reason().empty() ? family.code : status.reason();
   return response.ToJson();
 }

@@ -9,15 +9,17 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace mlc {
 namespace {
 
-// The library's message without the time and the place in its source that it begins with.
+// The library's message without the time and the place in its source that it begins with. It quotes
+// the caller's text, now and then up to the middle of a character.
 std::string WithoutPlace(const std::string& message) {
   size_t file = message.find(".cc:");
   size_t end = file == std::string::npos ? file : message.find(": ", file);
-  return end == std::string::npos ? message : message.substr(end + 2);
+  return RepairUtf8(end == std::string::npos ? message : message.substr(end + 2));
 }
 
 constexpr int kCompileThreads = 2;

@@ -199,6 +199,14 @@ TEST(GrammarCompiler, WhatCannotBeEnforcedIsRefused) {
   }
 }
 
+TEST(GrammarCompiler, AFaultQuotesNoHalfCharacter) {
+  GrammarCompiler compiler = ByteCompiler();
+  // As Schemathesis drew it: four bytes a character, where the library quotes a single one.
+  Result<Grammar> grammar = compiler.CompileEbnf(u8"\U0001130E\u0094\u00E8\u00F5E=Al\U000A04BE.");
+  ASSERT_FALSE(grammar.ok());
+  EXPECT_TRUE(IsValidUtf8(grammar.status().message())) << grammar.status().message();
+}
+
 // Each of these would take the compiler minutes, or the stack.
 TEST(GrammarCompiler, WhatIsTooLargeIsRefused) {
   std::string groups(50000, '('), ends(50000, ')'), arrays, escaped;

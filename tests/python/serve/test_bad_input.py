@@ -129,6 +129,10 @@ CASES = [
     ),
     chat("unknown tool", "tools[0].type", "invalid_value", tools=[{"type": "web_search"}]),
     chat("effort", "reasoning_effort", "invalid_value", reasoning_effort="huge"),
+    chat(
+        "no grammar", "response_format.grammar", None,
+        response_format={"type": "grammar", "grammar": "\U0001130e\x94\u00e8E=Al\U000a04be.\u00c9"},
+    ),
     chat("surrogate", None, None, messages=said(SURROGATE)),
     # What is not offered
     chat(
