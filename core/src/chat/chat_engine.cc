@@ -335,7 +335,7 @@ Status ChatEngine::Reset() {
 }
 
 Status ChatEngine::TrimMemory() {
-  (void)WithThread([](EngineThread* thread) { thread->ClearPrefixCache(); });
+  (void)WithThread([](EngineThread* thread) { thread->TrimMemory(); });
   return Status();
 }
 

@@ -53,7 +53,8 @@ class EngineThread {
   void DoFileWork(std::function<void()> work);
   void Pause(bool paused);
   Metrics metrics();
-  void ClearPrefixCache();
+  // Frees what the prefix cache holds and no sequence uses, and gives the system back what is free.
+  void TrimMemory();
   // Calls `callback` with the trace's JSON on the callback thread; with "" when tracing is off.
   void TakeTrace(std::function<void(const std::string& json)> callback);
 
@@ -62,6 +63,7 @@ class EngineThread {
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
   void PublishMetrics();
+  void TrimWhenIdle();
   void Deliver(std::vector<RequestEvent> events);
   // Whether the event is that of a WithPrompt.
   bool Continue(const RequestEvent& event);
@@ -75,7 +77,9 @@ class EngineThread {
   bool paused_ = false, stopping_ = false;
 
   std::unordered_map<RequestId, std::shared_ptr<EventSink>> sinks_;  // the compute thread's
-  std::unordered_map<RequestId, Continuation> continuations_;        // so are these
+  std::unordered_map<RequestId, Continuation> continuations_;        // so are these, and those:
+  bool has_stepped_ = false;                                         // since the last trim
+  Clock::time_point next_trim_{};
   BlockingQueue<std::function<void()>> callbacks_, file_work_;
   std::thread compute_thread_, callback_thread_, file_thread_;  // the last once it is needed
 };

@@ -1,8 +1,13 @@
 #include "runtime/device.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstring>
+#include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 namespace mlc {
 namespace {
@@ -52,6 +57,32 @@ TEST(Machine, FiguresAreSane) {
   EXPECT_GE(NumAvailableCores(), 1);
   EXPECT_GT(AvailableMemoryBytes(), int64_t{1} << 20);
 }
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+int64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST(Machine, FreeMemoryIsGivenBack) {
+  constexpr size_t kBlock = 64 << 10, kNumBlocks = 512;  // 32 MB, in blocks of the heap
+  int64_t before = ResidentBytes();
+  std::vector<std::unique_ptr<char[]>> blocks;
+  std::vector<std::unique_ptr<int>> between;  // what else lives, so that no two blocks can join
+  for (size_t i = 0; i < kNumBlocks; ++i) {
+    blocks.emplace_back(new char[kBlock]);
+    std::memset(blocks.back().get(), 1, kBlock);
+    between.emplace_back(new int);
+  }
+  blocks.clear();
+  int64_t kept = ResidentBytes() - before;
+  ReleaseFreeMemory();
+  EXPECT_GT(kept, int64_t{24} << 20);
+  EXPECT_LT(ResidentBytes() - before, kept / 4);
+}
+#endif
 
 }  // namespace
 }  // namespace mlc
