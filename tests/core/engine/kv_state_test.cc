@@ -130,6 +130,19 @@ TEST(KVState, WhatIsNotHeldIsComputedFirst) {
   EXPECT_EQ(warm.usage.cached_tokens, 24) << "all but the last, whose logits are wanted";
 }
 
+TEST(KVState, AConversationForksWhereTurnsDiffer) {
+  TempFolder folder;
+  Host host;
+  ASSERT_TRUE(Host().Save(kPrompt, folder.Path("chat.kv")).ok());
+  ASSERT_TRUE(host.Load(folder.Path("chat.kv")).ok());
+  for (const char* turn : {" over", " under", " over"}) {
+    std::vector<int32_t> branch = Join(kPrompt, Bytes(turn));
+    Outcome warm = host.Answer(branch, 8);
+    EXPECT_EQ(warm.choices, Host().Answer(branch, 8).choices);
+    EXPECT_GE(warm.usage.cached_tokens, static_cast<int>(kPrompt.size())) << turn;
+  }
+}
+
 TEST(KVState, ASlidConversationIsSavedWithItsHoles) {
   TempFolder folder;
   for (int length = 10; length < 60; ++length) {  // wherever the window's edge lies in a page
