@@ -39,6 +39,37 @@ def test_there_are_enough_vectors() -> None:
     assert number_of_cases() >= 150
 
 
+TOOL = {
+    "name": "switch_light",
+    "strict": True,
+    "parameters": {
+        "type": "object",
+        "properties": {"room": {"enum": ["bath", "kitchen"]}, "on": {"type": "boolean"}},
+        "required": ["room", "on"],
+        "additionalProperties": False,
+    },
+}
+
+
+def test_a_tool_call_streamed_and_whole(program: Program, real: tuple[str, ...]) -> None:
+    if program.language == "c":
+        pytest.skip("a program in C has the core's own JSON")
+    request = {
+        "messages": [{"role": "user", "content": "Switch on the light in the kitchen."}],
+        "tools": [{"type": "function", "function": TOOL}],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+        "temperature": 0,
+        "max_tokens": 100,
+    }
+    result = program.call("tools", "--request", json.dumps(request), *real)
+    assert result == Program("python").call("tools", "--request", json.dumps(request), *real)
+    assert result["same"] and result["finish_reason"] == "tool_calls" and result["pieces"] > 3
+    (call,) = result["calls"]
+    arguments = json.loads(call["arguments"])
+    assert call["name"] == "switch_light" and set(arguments) == {"room", "on"}
+
+
 @pytest.mark.parametrize("seed", ["7", "8"])
 def test_the_same_text_for_the_same_seed(
     program: Program, real: tuple[str, ...], seed: str

@@ -21,6 +21,7 @@ import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.runBlocking
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -204,6 +205,40 @@ suspend fun parallel(model: Model, options: Options): JsonObject = coroutineScop
     }
 }
 
+suspend fun tools(model: Model, options: Options): JsonObject {
+    val request = Json.decodeFromString<ChatCompletionRequest>(options.needed("request"))
+    options.end()
+    val names = mutableListOf<String>()
+    val arguments = mutableListOf<String>()
+    var finishReason: String? = null
+    var pieces = 0
+    return model.use { engine ->
+        engine.chat.completions.stream(request).collect { chunk ->
+            val choice = chunk.choices.first()
+            choice.finish_reason?.let { finishReason = it }
+            for (call in choice.delta.tool_calls.orEmpty()) {
+                val piece = call.function?.arguments.orEmpty()
+                if (call.id != null) {
+                    names += checkNotNull(call.function?.name)
+                    arguments += piece
+                } else {
+                    pieces++
+                    arguments[call.index.toInt()] += piece
+                }
+            }
+        }
+        val whole = engine.chat.completions.complete(request).choices[0].message.tool_calls
+        val expected = whole.orEmpty().map { Pair(it.function.name, it.function.arguments) }
+        val calls = names.zip(arguments)
+        result(
+            "calls" to calls.map { result("name" to it.first, "arguments" to it.second) },
+            "finish_reason" to finishReason,
+            "pieces" to pieces,
+            "same" to (calls == expected),
+        )
+    }
+}
+
 suspend fun loadError(model: Model, options: Options): JsonObject {
     options.end()
     return try {
@@ -279,6 +314,7 @@ suspend fun command(name: String, arguments: List<String>): JsonObject {
         "complete" -> complete(model, options)
         "cancel" -> cancel(model, options)
         "parallel" -> parallel(model, options)
+        "tools" -> tools(model, options)
         "load-error" -> loadError(model, options)
         "order" -> order(model, options)
         "bench" -> bench(model, options)

@@ -126,6 +126,30 @@ def parallel(options: argparse.Namespace) -> dict[str, Any]:
     return {"texts": texts}
 
 
+def tools(options: argparse.Namespace) -> dict[str, Any]:
+    request = json.loads(options.request)
+    calls: list[dict[str, str]] = []
+    reason, pieces = None, 0
+    with make_engine(options) as engine:
+        for chunk in engine.chat.completions.create(**request | {"stream": True}):
+            choice = chunk.choices[0]
+            reason = choice.finish_reason or reason
+            for delta in choice.delta.tool_calls or []:
+                assert delta.function is not None
+                if delta.id:
+                    calls.append({"name": delta.function.name or "", "arguments": ""})
+                elif delta.function.arguments:
+                    pieces += 1
+                calls[delta.index]["arguments"] += delta.function.arguments or ""
+        whole = engine.chat.completions.create(**request)
+    expected = [
+        {"name": call.function.name, "arguments": call.function.arguments}
+        for call in whole.choices[0].message.tool_calls or []
+    ]
+    head = {"calls": calls, "finish_reason": reason, "pieces": pieces}
+    return {**head, "same": calls == expected}
+
+
 def load_error(options: argparse.Namespace) -> dict[str, Any]:
     try:
         make_engine(options).terminate()
@@ -184,6 +208,7 @@ COMMANDS = {
     "complete": complete,
     "cancel": cancel,
     "parallel": parallel,
+    "tools": tools,
     "load-error": load_error,
     "order": order,
     "bench": bench,
@@ -195,7 +220,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["build", *COMMANDS])
     parser.add_argument("folder", nargs="?")
-    for name, type_ in (("model", str), ("lib", str), ("device", str), ("prompt", str)):
+    for name, type_ in (
+        ("model", str),
+        ("lib", str),
+        ("device", str),
+        ("prompt", str),
+        ("request", str),
+    ):
         parser.add_argument(f"--{name}", type=type_)
     for name in ("seed", "max-tokens", "ignore-eos", "tokens"):
         parser.add_argument(f"--{name}", type=int)

@@ -98,6 +98,54 @@ func whole(_ engine: MLCEngine, _ request: ChatCompletionRequest) async throws -
     return ["texts": .array((0..<8).map { .string(texts[$0] ?? "") })]
 }
 
+/// The tool calls of an answer, as they come.
+private struct Calls {
+    var names: [String] = []
+    var arguments: [String] = []
+    var pieces = 0
+
+    mutating func add(_ call: ChoiceDeltaToolCall) {
+        let piece = call.function?.arguments ?? ""
+        if call.id != nil {
+            self.names.append(call.function?.name ?? "")
+            self.arguments.append(piece)
+        } else {
+            self.pieces += 1
+            self.arguments[call.index] += piece
+        }
+    }
+
+    var json: JSONValue {
+        .array(
+            zip(self.names, self.arguments).map { name, arguments in
+                .object(["name": .string(name), "arguments": .string(arguments)])
+            })
+    }
+}
+
+@Sendable func tools(_ options: Options) async throws -> JSONObject {
+    let request = try ChatCompletionRequest(
+        jsonValue: try JSONValue(jsonText: try options.text("request")))
+    let engine = try await options.loadedEngine()
+    var streamed = Calls()
+    var reason: FinishReason?
+    for await element in await engine.chat.completions.create(request) {
+        if let error = element.error { throw error }
+        reason = element.chunk.choices.first?.finish_reason ?? reason
+        element.chunk.choices.first?.delta.tool_calls?.forEach { streamed.add($0) }
+    }
+    let whole = try await engine.chat.completions.complete(request).choices[0].message.tool_calls
+    let same =
+        (whole ?? []).map(\.function.name) == streamed.names
+        && (whole ?? []).map(\.function.arguments) == streamed.arguments
+    return [
+        "calls": streamed.json,
+        "finish_reason": reason?.jsonValue ?? nil,
+        "pieces": .int(streamed.pieces),
+        "same": .bool(same),
+    ]
+}
+
 @Sendable func loadError(_ options: Options) async throws -> JSONObject {
     do {
         _ = try await options.loadedEngine()

@@ -9,7 +9,7 @@ struct UsageError: Error, CustomStringConvertible {
 struct Options: Sendable {
     private static let known: Set<String> = [
         "model", "lib", "device", "prompt", "seed", "max-tokens", "temperature", "ignore-eos",
-        "tokens", "streams", "repeats",
+        "tokens", "streams", "repeats", "request",
     ]
     private var values: [String: String] = [:]
     private(set) var folder = ""

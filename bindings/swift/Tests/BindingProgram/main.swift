@@ -9,6 +9,7 @@ let commands: [String: @Sendable (Options) async throws -> JSONObject] = [
     "parallel": parallel,
     "load-error": loadError,
     "order": order,
+    "tools": tools,
     "bench": bench,
     "vectors": vectors,
 ]

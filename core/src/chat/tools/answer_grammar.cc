@@ -20,6 +20,10 @@ Json Several(const char* type, Json::Array elements) {
 Json Sequence(Json::Array elements) { return Several("sequence", std::move(elements)); }
 Json OneOf(Json::Array elements) { return Several("or", std::move(elements)); }
 
+Json Repeat(int min, int max, Json content) {
+  return Format("repeat").Set("min", min).Set("max", max).Set("content", std::move(content));
+}
+
 class TagWriter {
  public:
   TagWriter(const AnswerPlan& plan, const AnswerShape& shape,
@@ -83,11 +87,7 @@ class TagWriter {
     const ToolFormat& format = *plan_.tools;
     Json::Array parts{Call(format.section_begin, skipped)};
     if (shape_.parallel_calls && !format.ends_with_call) {
-      Json more = Call(format.separator, 0);
-      parts.push_back(Format("repeat")
-                          .Set("min", 0)
-                          .Set("max", kMostCalls - 1)
-                          .Set("content", std::move(more)));
+      parts.push_back(Repeat(0, kMostCalls - 1, Call(format.separator, 0)));
     }
     AddText(format.section_end, &parts);
     return Sequence(std::move(parts));
