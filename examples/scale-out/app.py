@@ -138,6 +138,7 @@ class Gateway:
         replica = ""
         try:
             status, headers, replica = await anext(pieces)
+            headers["X-Replica"] = replica
             first = await anext(pieces, b"")
             if not headers.get("content-type", "").startswith(EVENT_STREAM):
                 rest = [piece async for piece in pieces]
@@ -147,7 +148,6 @@ class Gateway:
             raise
         except Exception as error:  # Ray has many for an actor that died or could not be reached
             raise ReplicaLost(replica) from error
-        headers["X-Replica"] = replica
         return StreamingResponse(relay(first, pieces), status_code=status, headers=headers)
 
 

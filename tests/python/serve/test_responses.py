@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import httpx
+import jsonschema_rs
 import openai
 import pytest
 
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.responses import ResponseShape
-from mlc_llm.serve.responses_request import parse, to_chat
+from mlc_llm.serve.responses_request import param_of, parse, to_chat
+from mlc_llm.serve.schemas import all_schemas, reference
 
 MODEL = "fake-model"
 OPTIONS = {"model": MODEL, "input": "Hello", "max_output_tokens": 400, "temperature": 0}
@@ -122,3 +127,95 @@ def test_function_calls_become_output_items() -> None:
     end = shape.done().decode()
     assert '"name": "f"' in end and '"call_id": "c"' in end
     assert '{\\"a\\": 1}' in end and "response.completed" in end
+
+
+def events_of(*parts: bytes) -> list[dict[str, Any]]:
+    lines = b"".join(parts).decode().split("\n")
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+
+def check_event(event: dict[str, Any]) -> None:
+    components = {"components": {"schemas": all_schemas()}}
+    jsonschema_rs.validate({**reference("ResponseStreamEvent"), **components}, event)
+
+
+def chunk(finish: str | None = None, **delta: Any) -> str:
+    return json.dumps({"choices": [{"delta": delta, "finish_reason": finish}]})
+
+
+def test_thoughts_text_and_calls_are_items_in_their_order() -> None:
+    shape = ResponseShape({}, "m")
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
+    events = events_of(
+        shape.begin(),
+        shape.chunk(chunk(role="assistant", reasoning_content="Hm")),
+        shape.chunk(chunk(reasoning_content="m.")),
+        shape.chunk(chunk(content="Yes.")),
+        shape.chunk(chunk(tool_calls=[call])),
+        shape.chunk(chunk(tool_calls=[{**call, "index": 1, "id": "d"}])),
+        shape.chunk(chunk("tool_calls")),
+        shape.done(),
+    )
+    for event in events:
+        check_event(event)
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    opened = [e for e in events if e["type"] == "response.output_item.added"]
+    assert [e["item"]["type"] for e in opened] == [
+        "reasoning", "message", "function_call", "function_call",
+    ]  # fmt: skip
+    assert [e["output_index"] for e in opened] == [0, 1, 2, 3]
+    thought, said, *calls = events[-1]["response"]["output"]
+    assert thought["content"] == [{"type": "reasoning_text", "text": "Hmm."}]
+    assert said["content"][0]["text"] == "Yes." and [c["call_id"] for c in calls] == ["c", "d"]
+    done = [e["type"] for e in events].index("response.reasoning_text.done")
+    assert events[done + 2]["type"] == "response.output_item.done"
+
+
+def test_a_failed_stream_says_so_and_ends() -> None:
+    shape = ResponseShape({}, "m")
+    error = {"message": "gone", "type": "server_error", "param": None, "code": "model_unloaded"}
+    events = events_of(
+        shape.begin(), shape.chunk(chunk(content="Ye")), shape.error(json.dumps({"error": error}))
+    )
+    for event in events:
+        check_event(event)
+    last = events[-1]
+    assert last["type"] == "response.failed" and last["response"]["error"]["message"] == "gone"
+    assert last["response"]["output"][0]["status"] == "incomplete"
+
+
+def test_turns_are_put_together() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    chat = to_chat(
+        {
+            "input": [
+                {"role": "user", "content": "U"},
+                {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hmm."}]},
+                {"role": "assistant", "content": "Wait."},
+                call,
+                {**call, "call_id": "d"},
+                {"type": "function_call_output", "call_id": "c", "output": "1"},
+                {"type": "function_call_output", "call_id": "d", "output": "2"},
+            ]
+        }
+    )
+    user, turn, *results = chat["messages"]
+    assert turn["reasoning_content"] == "Hmm." and turn["content"] == "Wait."
+    assert [c["id"] for c in turn["tool_calls"]] == ["c", "d"]
+    assert [r["tool_call_id"] for r in results] == ["c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("chat", "response"),
+    [
+        ("messages[3].content", "input"),
+        ("max_completion_tokens", "max_output_tokens"),
+        ("response_format.json_schema.schema", "text.format.schema"),
+        ("response_format", "text.format"),
+        ("tools[0].function.parameters", "tools[0].parameters"),
+        ("temperature", "temperature"),
+        (None, None),
+    ],
+)
+def test_faults_have_the_responses_names(chat: str | None, response: str | None) -> None:
+    assert param_of(chat) == response

@@ -77,6 +77,8 @@ def wants_logprobs(asked: Mapping[str, Any]) -> bool:
 
 def param_of(chat_param: str | None) -> str | None:
     """What a fault in the chat's request is called in the response's."""
+    if chat_param is not None and chat_param.startswith(("tools[", "tool_choice.")):
+        return chat_param.replace(".function", "", 1)
     for chat_name, name in _PARAMS:
         if chat_param is not None and chat_param.partition("[")[0] == chat_name:
             return name
