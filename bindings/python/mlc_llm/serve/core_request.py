@@ -23,7 +23,7 @@ class CoreRequest:
         self._loop = asyncio.get_running_loop()
         self._events: deque[Event] = deque()
         self._waking = False  # the loop has been told, and has not looked yet
-        self._waiter: asyncio.Future[None] | None = None
+        self._waiter: asyncio.Future[bool] | None = None
         self._id: int | None = None
         self._ended = False
 
@@ -40,8 +40,9 @@ class CoreRequest:
 
     async def next_events(self, timeout: float | None = None) -> list[Event]:
         """All events that wait, at least one; none when none came in time."""
-        if not self._events:
-            await self._wait(timeout)
+        deadline = None if timeout is None else self._loop.time() + timeout
+        while not self._events and await self._wait(deadline):
+            pass  # woken for an event that was taken before
         events = []
         while self._events:
             events.append(self._events.popleft())
@@ -55,19 +56,22 @@ class CoreRequest:
             self._ended = True
             self._engine.abort(self._id)
 
-    async def _wait(self, timeout: float | None) -> None:
+    async def _wait(self, deadline: float | None) -> bool:
+        """Until the loop is woken; false at the deadline."""
         self._waiter = self._loop.create_future()
-        timer = None if timeout is None else self._loop.call_later(timeout, self._end_wait)
+        timer = None
+        if deadline is not None:
+            timer = self._loop.call_at(deadline, self._end_wait, False)
         try:
-            await self._waiter
+            return await self._waiter
         finally:
             self._waiter = None
             if timer is not None:
                 timer.cancel()
 
-    def _end_wait(self) -> None:
+    def _end_wait(self, woken: bool) -> None:
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+            self._waiter.set_result(woken)
 
     def _take(self, kind: int, text: str) -> None:
         """On the core's thread."""
@@ -79,7 +83,7 @@ class CoreRequest:
 
     def _wake(self) -> None:
         self._waking = False  # before looking: what comes from here on wakes again
-        self._end_wait()
+        self._end_wait(True)
 
     def _abort_submitted(self, done: asyncio.Future[int]) -> None:
         if not done.cancelled() and done.exception() is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
@@ -110,27 +111,24 @@ class Answering:
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
         stream = self._server_sent_events(events)
-        return StreamingResponse(stream, media_type="text/event-stream", headers=_SSE_HEADERS)
+        return _EventStream(stream, self._core)
 
     async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
         """Events as they come, comments while it is silent."""
-        try:
-            head = self._shape.begin()
-            while True:
-                yield head + (self._write(events) or _KEEP_ALIVE)
-                head = b""
-                if events and events[-1][0] != _core.EVENT_CHUNK:
-                    return
-                remaining = self._remaining()
-                if remaining == 0.0:
-                    yield self._shape.error(json.dumps(self._timeout_error().to_dict()))
-                    return
-                wait = self._options.keep_alive
-                events = await self._core.next_events(
-                    wait if remaining is None else min(wait, remaining)
-                )
-        finally:
-            self._core.end()
+        head = self._shape.begin()
+        while True:
+            yield head + (self._write(events) or _KEEP_ALIVE)
+            head = b""
+            if events and events[-1][0] != _core.EVENT_CHUNK:
+                return
+            remaining = self._remaining()
+            if remaining == 0.0:
+                yield self._shape.error(json.dumps(self._timeout_error().to_dict()))
+                return
+            wait = self._options.keep_alive
+            events = await self._core.next_events(
+                wait if remaining is None else min(wait, remaining)
+            )
 
     def _write(self, events: Sequence[Event]) -> bytes:
         return b"".join(self._write_event(kind, text) for kind, text in events)
@@ -154,6 +152,21 @@ class Answering:
         )
         error.type = "server_error"
         return error
+
+
+class _EventStream(StreamingResponse):
+    """Ends the request with itself, even when the client leaves before the first event is written:
+    the generator would not have begun then, and could not clean up."""
+
+    def __init__(self, events: AsyncIterator[bytes], core: CoreRequest) -> None:
+        super().__init__(events, media_type="text/event-stream", headers=_SSE_HEADERS)
+        self._core = core
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._core.end()
 
 
 async def _disconnected(request: Request) -> None:
