@@ -103,15 +103,15 @@ void EngineThread::Abort(RequestId id, Status status) {
 }
 
 void EngineThread::Reset(Status status) {
-  std::promise<void> done;
-  Do([&](Engine* engine) {
+  auto done = std::make_shared<std::promise<void>>();  // set_value may go on when the wait is over
+  Do([this, done, status = std::move(status)](Engine* engine) {
     engine->AbortAll(status);
     engine->ClearPrefixCache();
     engine->ResetMetrics();
     PublishMetrics();
-    done.set_value();
+    done->set_value();
   });
-  done.get_future().wait();  // for the step at hand: nothing that a command waits for takes longer
+  done->get_future().wait();  // for the step at hand: nothing that a command waits for takes longer
 }
 
 void EngineThread::Pause(bool paused) {

@@ -77,8 +77,8 @@ class EngineThread {
   bool paused_ = false, stopping_ = false;
 
   std::unordered_map<RequestId, std::shared_ptr<EventSink>> sinks_;  // the compute thread's
-  std::unordered_map<RequestId, Continuation> continuations_;        // so are these, and those:
-  bool has_stepped_ = false;                                         // since the last trim
+  std::unordered_map<RequestId, Continuation> continuations_;        // so are these
+  bool has_stepped_ = false;                                         // since the last trim, too
   Clock::time_point next_trim_{};
   BlockingQueue<std::function<void()>> callbacks_, file_work_;
   std::thread compute_thread_, callback_thread_, file_thread_;  // the last once it is needed
