@@ -1,5 +1,5 @@
-// One sequence through a compiled model, logits out: what parity tests and quality benchmarks need
-// and a chat does not.
+// Sequences through a compiled model, logits out: what parity tests and benchmarks need and a chat
+// does not.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -14,8 +14,6 @@ namespace py = pybind11;
 
 namespace mlc {
 namespace {
-
-constexpr SequenceId kSequence = 0;
 
 class ModelRunner {
  public:
@@ -33,16 +31,85 @@ class ModelRunner {
 
   int vocab_size() const { return model_->info().vocab_size; }
 
+  // Begins sequence 0 anew; there are no others.
   void Reset() {
-    if (cache_->Has(kSequence)) cache_->Remove(kSequence);
-    cache_->Add(kSequence);
+    for (SequenceId id : sequences_) cache_->Remove(id);
+    sequences_ = {0};
+    cache_->Add(0);
   }
 
-  // The next tokens of the sequence; the logits of all of them, or of the last.
-  py::bytes Forward(const std::vector<int32_t>& tokens, bool all_logits) {
+  // A further sequence with the first `length` tokens of another one.
+  void Fork(SequenceId parent, SequenceId child, int length) {
+    RequireSequence(parent);
+    if (cache_->Has(child) || length < 0 || length > cache_->Length(parent)) {
+      ThrowIfError(InvalidArgument("no such fork"));
+    }
+    cache_->Fork(parent, child, length);
+    sequences_.push_back(child);
+  }
+
+  // Sequence 0 keeps its first `length` tokens; there are no others.
+  void Keep(int length) {
+    int surplus = cache_->Length(0) - length;
+    if (length < 0 || surplus < 0) ThrowIfError(InvalidArgument("no such length"));
+    for (SequenceId id : sequences_) {
+      if (id != 0) cache_->Remove(id);
+    }
+    sequences_ = {0};
+    cache_->Pop(0, surplus);
+  }
+
+  // The next tokens of a sequence; the logits of all of them, or of the last.
+  py::bytes Forward(const std::vector<int32_t>& tokens, bool all_logits, SequenceId id) {
     if (tokens.empty()) ThrowIfError(InvalidArgument("no tokens"));
-    ThrowIfError(cache_->Append(kSequence, static_cast<int>(tokens.size())));
-    Batch batch = MakeBatch(tokens, all_logits);
+    Batch batch;
+    batch.page_indptr = {0};
+    AddRows(id, tokens, all_logits, &batch);
+    return Run(batch);
+  }
+
+  // One more token of each of the sequences 0, 1, ..., in one step; their logits.
+  py::bytes Decode(const std::vector<int32_t>& tokens) {
+    Batch batch;
+    batch.page_indptr = {0};
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      AddRows(static_cast<SequenceId>(i), {tokens[i]}, true, &batch);
+    }
+    return Run(batch);
+  }
+
+ private:
+  void RequireSequence(SequenceId id) const {
+    if (!cache_->Has(id)) ThrowIfError(InvalidArgument("no such sequence"));
+  }
+
+  // Appends the tokens to the sequence and their rows to the batch.
+  void AddRows(SequenceId id, const std::vector<int32_t>& tokens, bool all_logits, Batch* batch) {
+    RequireSequence(id);
+    int begin = cache_->Length(id), count = static_cast<int>(tokens.size());
+    ThrowIfError(cache_->Append(id, count));
+    int32_t sequence = batch->num_sequences();
+    for (int i = 0; i < count; ++i) {
+      if (all_logits || i + 1 == count) {
+        batch->logit_rows.push_back(static_cast<int32_t>(batch->tokens.size()));
+      }
+      batch->tokens.push_back(tokens[i]);
+      batch->positions.push_back(begin + i);
+      batch->slots.push_back(cache_->Slot(id, begin + i));
+      batch->row_sequence.push_back(sequence);
+    }
+    const std::vector<int32_t>& pages = cache_->Pages(id);
+    batch->page_indices.insert(batch->page_indices.end(), pages.begin(), pages.end());
+    batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
+  }
+
+  py::bytes Run(const Batch& batch) {
+    std::vector<int32_t> from, to;
+    for (auto [source, destination] : cache_->TakePendingCopies()) {
+      from.push_back(source);
+      to.push_back(destination);
+    }
+    if (!from.empty()) ThrowIfError(model_->CopyPages(from, to));
     const float* logits;
     {
       py::gil_scoped_release release;
@@ -52,24 +119,9 @@ class ModelRunner {
     return py::bytes(reinterpret_cast<const char*>(logits), bytes);
   }
 
- private:
-  Batch MakeBatch(const std::vector<int32_t>& tokens, bool all_logits) const {
-    Batch batch;
-    int begin = cache_->Length(kSequence) - static_cast<int>(tokens.size());
-    batch.tokens = tokens;
-    for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {
-      batch.positions.push_back(begin + i);
-      batch.slots.push_back(cache_->Slot(kSequence, begin + i));
-      batch.row_sequence.push_back(0);
-      if (all_logits || i + 1 == static_cast<int>(tokens.size())) batch.logit_rows.push_back(i);
-    }
-    batch.page_indices = cache_->Pages(kSequence);
-    batch.page_indptr = {0, static_cast<int32_t>(batch.page_indices.size())};
-    return batch;
-  }
-
   std::unique_ptr<TVMModel> model_;
   std::unique_ptr<KVCache> cache_;
+  std::vector<SequenceId> sequences_;
 };
 
 }  // namespace
@@ -79,9 +131,16 @@ void BindModel(py::module_& m) {
       .def(py::init<const std::string&, const std::string&, int, int>(), py::arg("folder"),
            py::arg("model_lib"), py::arg("num_pages"), py::arg("num_threads") = 0)
       .def_property_readonly("vocab_size", &ModelRunner::vocab_size)
-      .def("reset", &ModelRunner::Reset, "Begins a new sequence.")
+      .def("reset", &ModelRunner::Reset, "Sequence 0 begins anew; others are gone.")
+      .def("fork", &ModelRunner::Fork, py::arg("parent"), py::arg("child"), py::arg("length"),
+           "A sequence that shares the first tokens of another.")
+      .def("keep", &ModelRunner::Keep, py::arg("length"),
+           "Sequence 0 keeps its first tokens; others are gone.")
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,
-           "Appends tokens; float32 logits as bytes, [len(tokens) or 1, vocab_size].");
+           py::arg("sequence") = 0,
+           "Appends tokens; float32 logits as bytes, [len(tokens) or 1, vocab_size].")
+      .def("decode", &ModelRunner::Decode, py::arg("tokens"),
+           "One token for each of sequences 0, 1, ...; float32 logits as bytes.");
 }
 
 }  // namespace mlc

@@ -1,0 +1,207 @@
+"""What `./dev bench cpu` measures: cases, contenders, and the numbers of one run."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+
+from cpu_parts import bandwidth, peer
+from cpu_parts.process import Process, busy_neighbours
+
+STEPS = 24  # of decode, in one timing
+LONG = 2048
+SHORT = 16  # what stands for an empty history of a decode
+TEXT = Path(__file__).parents[1] / "quality.txt"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to time; `neighbours` are busy processes beside it."""
+
+    do: str
+    count: int  # of prompt tokens, or of sequences
+    history: int
+    neighbours: int = 0
+
+    @property
+    def name(self) -> str:
+        behind = f", {self.history} before" if self.history >= LONG else ""
+        beside = f", {self.neighbours} busy neighbours" if self.neighbours else ""
+        return f"{self.do} {self.count}{behind}{beside}"
+
+    def tokens_per_s(self, process: Process) -> float:
+        if self.do == "prefill":
+            return self.count / process.ask("prefill", tokens=self.count, history=self.history)
+        steps = max(4, STEPS // self.count)
+        return self.count / process.ask(
+            "decode", batch=self.count, history=self.history, steps=steps
+        )
+
+
+QUICK_CASES = (
+    Case("decode", 1, SHORT), Case("decode", 4, SHORT), Case("decode", 1, LONG),
+    Case("prefill", 128, 0),
+)  # fmt: skip
+CASES = (
+    *(Case("decode", n, SHORT) for n in (1, 2, 3, 4, 8, 16)),
+    *(Case("prefill", n, 0) for n in (128, 512)),
+    *(Case("decode", n, LONG) for n in (1, 4, 8, 16)),
+    *(Case("prefill", n, LONG) for n in (128, 512)),
+    *(Case("decode", 1, SHORT, neighbours=n) for n in (1, 2)),
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A program with a model: ours in a scheme, or the peer with a file."""
+
+    name: str
+    backend: str
+    python: Path
+    options: dict[str, Any] = field(hash=False)
+    weight_bytes: int = 0
+    kv_bytes_per_token: int = 0
+
+    def start(self, threads: int, logs: Path) -> Process:
+        log = logs / f"{self.name}.log"
+        return Process(self.python, self.backend, {**self.options, "threads": threads}, log)
+
+
+def source() -> Path:
+    """The embedded model's GGUF file."""
+    from mlc_llm import embedded_model
+    from mlc_llm.jit_cache import home
+
+    folder = home() / "model_weights" / "embedded"
+    return Path(embedded_model.embedded_model_file(folder, may_download=True, log=print))
+
+
+def ours(schemes: Sequence[str]) -> list[Contender]:
+    from mlc_llm.model_source import resolve_model
+
+    made = []
+    for scheme in schemes:
+        model = resolve_model(None, quantization=scheme)
+        index = json.loads((model.folder / "tensor-cache.json").read_text())
+        config = model.config["model_config"]
+        per_token = (
+            2 * 4 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"]
+        )
+        options = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
+        weight_bytes = int(index["metadata"]["ParamBytes"])
+        made.append(
+            Contender(scheme, "ours", Path(sys.executable), options, weight_bytes, per_token)
+        )
+    return made
+
+
+def peers() -> list[Contender]:
+    python = peer.install()
+    if python is None:
+        return []
+    file = peer.requantized(source(), gguf.GGMLQuantizationType.Q4_0)
+    return [Contender("llama.cpp Q4_0", "peer", python, {"gguf": str(file)}, file.stat().st_size)]
+
+
+@contextmanager
+def _running(contenders: Sequence[Contender], threads: int) -> Iterator[dict[str, Process]]:
+    with tempfile.TemporaryDirectory() as logs:
+        processes = {c.name: c.start(threads, Path(logs)) for c in contenders}
+        try:
+            yield processes
+        finally:
+            for process in processes.values():
+                process.close()
+
+
+def speeds(
+    contenders: Sequence[Contender], cases: Sequence[Case], threads: int, rounds: int
+) -> dict[str, Any]:
+    """Tokens a second: {"cases": {case: {contender: {"median", "best", "all"}}}, ...}."""
+    raw: dict[Case, dict[str, list[float]]] = {c: {} for c in cases}
+    read: list[float] = []
+    with _running(contenders, threads) as processes:
+        for process in processes.values():
+            process.ask("prefill", tokens=128, history=0)  # warms up
+        for number in range(rounds):
+            print(f"  round {number + 1} of {rounds}", flush=True)
+            read.append(bandwidth.read_bandwidth(threads))
+            for case in sorted(cases, key=lambda c: c.neighbours):
+                with busy_neighbours(case.neighbours):
+                    for name, process in processes.items():
+                        raw[case].setdefault(name, []).append(case.tokens_per_s(process))
+    limits = {c.name: statistics.median(read) / c.weight_bytes for c in contenders}
+    return {
+        "read_bandwidth": statistics.median(read),
+        "decode_limit": limits,
+        "cases": {
+            case.name: {name: _summary(values) for name, values in by_name.items()}
+            for case, by_name in raw.items()
+        },
+    }
+
+
+def _summary(values: list[float]) -> dict[str, Any]:
+    return {"median": statistics.median(values), "best": max(values), "all": values}
+
+
+def files(contenders: Sequence[Contender]) -> dict[str, Any]:
+    """Load time and memory of fresh processes, warm file cache."""
+    found = {}
+    for contender in contenders:
+        loads, memory = [], {}
+        for _ in range(3):
+            with _running([contender], 2) as processes:
+                process = processes[contender.name]
+                before = process.ask("memory")
+                process.ask("prefill", tokens=512, history=0)
+                process.ask("decode", batch=1, history=512, steps=8)
+                loads.append(process.load_s)
+                memory = process.ask("memory") | {"after_load": before["peak"]}
+        library = contender.options.get("model_lib")
+        found[contender.name] = {
+            "weight_bytes": contender.weight_bytes,
+            "load_s": statistics.median(loads),
+            "memory": memory,
+            "library_bytes": Path(library).stat().st_size if library else None,
+        }
+    return found
+
+
+def quality(schemes: Sequence[str], *, with_peer: bool) -> dict[str, Any]:
+    """Perplexity on the fixed text, and how often the likeliest token is the one of fp32."""
+    from record import tokenizer
+
+    ids = tokenizer(source()).encode(TEXT.read_text(encoding="utf-8")).ids
+    contenders = ours(["q0f32", *schemes])
+    if with_peer and peer.PYTHON.is_file():
+        contenders += peers()
+        file = str(source())
+        contenders.append(Contender("llama.cpp Q4_1", "peer", peer.PYTHON, {"gguf": file}, 1))
+    found: dict[str, Any] = {}
+    exact: np.ndarray | None = None
+    for contender in contenders:
+        with tempfile.TemporaryDirectory() as folder, _running([contender], 2) as processes:
+            output = str(Path(folder) / "quality.npz")
+            processes[contender.name].ask("quality", ids=ids, output=output)
+            with np.load(output) as result:
+                losses, best = result["losses"], result["best"]
+        exact = best if exact is None else exact
+        found[contender.name] = {
+            "perplexity": float(np.exp(losses.mean())),
+            "top1_agreement": float((best == exact).mean()),
+            "tokens": len(ids),
+        }
+        print(f"  {contender.name}: perplexity {found[contender.name]['perplexity']:.4f}, "
+              f"top-1 {found[contender.name]['top1_agreement']:.2%}", flush=True)  # fmt: skip
+    return found

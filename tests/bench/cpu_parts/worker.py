@@ -1,0 +1,217 @@
+"""A process that runs one model and is told what to time.
+
+    python worker.py ours '{"folder": ..., "model_lib": ..., "threads": 2}'
+    python worker.py peer '{"gguf": ..., "threads": 2}'
+
+One JSON object a line: commands on standard input, answers on standard output. It imports nothing
+of mlc_llm for the peer, which runs in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import time
+from typing import Any, Protocol
+
+import numpy as np
+
+CONTEXT = 20480  # tokens, over all sequences; forks share their history
+SEQUENCES = 16
+TOKEN = 7
+
+
+class Backend(Protocol):
+    """Sequence 0 is there from the beginning; every call computes what it says before it ends."""
+
+    vocab_size: int
+
+    def extend(self, tokens: list[int]) -> None:
+        """Appends to sequence 0; the last row's logits are computed."""
+
+    def logits(self, tokens: list[int]) -> np.ndarray:
+        """Appends to sequence 0; the logits of all rows."""
+
+    def truncate(self, length: int) -> None:
+        """Sequence 0 forgets what stands behind; other sequences are gone."""
+
+    def fork(self, child: int, length: int) -> None:
+        """Sequence `child` begins like sequence 0."""
+
+    def decode(self, count: int) -> None:
+        """One token for each of sequences 0 to count - 1."""
+
+
+class Ours:
+    def __init__(self, options: dict[str, Any]) -> None:
+        from mlc_llm import _core
+
+        pages = CONTEXT // 16
+        self._runner = _core.ModelRunner(
+            options["folder"], options["model_lib"], pages, options["threads"]
+        )
+        self.vocab_size = self._runner.vocab_size
+        self._tokens: list[int] = []
+
+    def extend(self, tokens: list[int]) -> None:
+        self._runner.forward(tokens)
+
+    def logits(self, tokens: list[int]) -> np.ndarray:
+        raw = self._runner.forward(tokens, True)
+        return np.frombuffer(raw, np.float32).reshape(len(tokens), -1)
+
+    def truncate(self, length: int) -> None:
+        self._runner.keep(length)
+
+    def fork(self, child: int, length: int) -> None:
+        self._runner.fork(0, child, length)
+
+    def decode(self, count: int) -> None:
+        self._runner.decode([TOKEN] * count)
+
+
+class Peer:
+    """llama.cpp through its C interface, as llama-cpp-python exposes it."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        import llama_cpp
+
+        self._lib = lib = llama_cpp
+        self._log = llama_cpp.llama_log_callback(_to_stderr)  # kept: C holds it
+        lib.llama_log_set(self._log, ctypes.c_void_p(0))
+        lib.llama_backend_init()
+        model = lib.llama_model_load_from_file(
+            options["gguf"].encode(), lib.llama_model_default_params()
+        )
+        params = lib.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = CONTEXT, 512, 512
+        params.n_seq_max = SEQUENCES
+        params.n_threads = params.n_threads_batch = options["threads"]
+        if hasattr(params, "kv_unified"):
+            params.kv_unified = True
+        self._context = lib.llama_init_from_model(model, params)
+        self._memory = lib.llama_get_memory(self._context)
+        self._batch = lib.llama_batch_init(512, 0, 1)
+        self._lengths = [0] * SEQUENCES
+        self.vocab_size = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
+
+    def extend(self, tokens: list[int]) -> None:
+        for begin in range(0, len(tokens), 512):
+            part = tokens[begin : begin + 512]
+            last = begin + len(part) == len(tokens)
+            rows = [(t, 0, last and i + 1 == len(part)) for i, t in enumerate(part)]
+            self._run(rows)
+
+    def logits(self, tokens: list[int]) -> np.ndarray:
+        assert len(tokens) <= 512
+        self._run([(token, 0, True) for token in tokens])
+        raw = self._lib.llama_get_logits(self._context)
+        return np.ctypeslib.as_array(raw, (len(tokens), self.vocab_size)).copy()
+
+    def truncate(self, length: int) -> None:
+        for sequence in range(1, SEQUENCES):
+            self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+            self._lengths[sequence] = 0
+        self._lib.llama_memory_seq_rm(self._memory, 0, length, -1)
+        self._lengths[0] = length
+
+    def fork(self, child: int, length: int) -> None:
+        self._lib.llama_memory_seq_cp(self._memory, 0, child, 0, length)
+        self._lengths[child] = length
+
+    def decode(self, count: int) -> None:
+        self._run([(TOKEN, sequence, True) for sequence in range(count)])
+
+    def _run(self, rows: list[tuple[int, int, bool]]) -> None:
+        batch = self._batch
+        batch.n_tokens = len(rows)
+        for i, (token, sequence, wanted) in enumerate(rows):
+            batch.token[i], batch.pos[i] = token, self._lengths[sequence]
+            batch.n_seq_id[i], batch.seq_id[i][0], batch.logits[i] = 1, sequence, wanted
+            self._lengths[sequence] += 1
+        status = self._lib.llama_decode(self._context, batch)
+        if status != 0:
+            raise RuntimeError(f"llama_decode gave {status}")
+        self._lib.llama_get_logits(self._context)  # waits for the end
+
+
+def _to_stderr(level: int, text: bytes, data: Any) -> None:
+    sys.stderr.write(text.decode("utf-8", "replace"))
+
+
+class Worker:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._history = -1
+        rng = np.random.default_rng(0)
+        self._text = [int(t) for t in rng.integers(20, backend.vocab_size - 1000, 4096)]
+
+    def prefill(self, tokens: int, history: int) -> float:
+        """Seconds for `tokens` more tokens behind that many."""
+        self._begin(history)
+        begin = time.perf_counter()
+        self._backend.extend(self._text[history : history + tokens])
+        return time.perf_counter() - begin
+
+    def decode(self, batch: int, history: int, steps: int) -> float:
+        """Seconds for one step of `batch` sequences."""
+        self._begin(history)
+        for child in range(1, batch):
+            self._backend.fork(child, history)
+        self._backend.decode(batch)
+        begin = time.perf_counter()
+        for _ in range(steps):
+            self._backend.decode(batch)
+        return (time.perf_counter() - begin) / steps
+
+    def quality(self, ids: list[int], output: str) -> int:
+        """Writes the loss of each token after the first, and the likeliest token in its place."""
+        self._history = -1
+        self._backend.truncate(0)
+        losses, best = [], []
+        for begin in range(0, len(ids) - 1, 256):
+            inputs = ids[begin : min(begin + 256, len(ids) - 1)]
+            logits = self._backend.logits(inputs).astype(np.float64)
+            top = logits.max(-1, keepdims=True)
+            total = np.log(np.exp(logits - top).sum(-1)) + top[:, 0]
+            targets = ids[begin + 1 : begin + 1 + len(inputs)]
+            losses.append(total - logits[np.arange(len(targets)), targets])
+            best.append(logits.argmax(-1))
+        np.savez(output, losses=np.concatenate(losses), best=np.concatenate(best))
+        return len(ids)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes: the most that was resident, and what is now, by kind."""
+        wanted = {"VmHWM": "peak", "RssAnon": "anonymous", "RssFile": "file"}
+        with open("/proc/self/status", encoding="utf-8") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return {ours: int(fields[name].split()[0]) * 1024 for name, ours in wanted.items()}
+
+    def _begin(self, history: int) -> None:
+        """Sequence 0 has that many tokens, computed once."""
+        if self._history != history:
+            self._backend.truncate(0)
+            if history:
+                self._backend.extend(self._text[:history])
+            self._history = history
+        self._backend.truncate(history)
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever libraries print
+    options = json.loads(sys.argv[2])
+    begin = time.perf_counter()
+    backend = Ours(options) if sys.argv[1] == "ours" else Peer(options)
+    worker = Worker(backend)
+    print(json.dumps(time.perf_counter() - begin), file=answers, flush=True)
+    for line in sys.stdin:
+        command = json.loads(line)
+        answer = getattr(worker, command.pop("do"))(**command)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
