@@ -21,7 +21,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--opt",
         default="O2",
-        help='O0 to O3, or "cublas_gemm=0;cudagraph=0" (default: %(default)s)',
+        help='O0 to O3, or flags such as "activation_bits=8;cudagraph=0" (default: %(default)s)',
     )
     parser.add_argument("--system-lib-prefix", help="for static libraries; not built yet")
     parser.add_argument(

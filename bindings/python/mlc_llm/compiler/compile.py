@@ -70,7 +70,6 @@ def compile_model(
     progress: Progress = lambda phase: None,
 ) -> None:
     """Compiles the library of a model; `config` is the content of its mlc-chat-config.json."""
-    OptimizationFlags.parse(opt)  # a CPU library has no choice to make; mistakes are still told
     _check_output(output, system_lib_prefix, host)
     spec = library_spec(
         config,
@@ -78,6 +77,7 @@ def compile_model(
         model_type=model_type,
         device=device,
         overrides=overrides,
+        opt=opt,
     )
     from mlc_llm.compiler import library, pipeline
 
@@ -95,6 +95,7 @@ def library_spec(
     model_type: str | None = None,
     device: str = "auto",
     overrides: str | None = None,
+    opt: str = "O2",
 ) -> LibrarySpec:
     """What the options and the configuration say together."""
     from mlc_llm.compiler.library import LibrarySpec
@@ -111,6 +112,7 @@ def library_spec(
         device=targets.resolve(device),
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
+        activation_bits=OptimizationFlags.parse(opt).activation_bits,
     )
 
 

@@ -29,10 +29,12 @@ class LibrarySpec:
     device: Device
     prefill_chunk_size: int
     max_batch_size: int
+    activation_bits: int = 16
 
 
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
-    nn = Builder(spec.scheme, spec.device, family.weight_map(spec.config))
+    weights = family.weight_map(spec.config)
+    nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
     model = family.build(spec.config, nn)
     _build_embed(nn, model, spec)
     _build_prefill(nn, model, spec)
@@ -55,6 +57,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
         "activation_dtype": "float32",
+        "activation_bits": spec.activation_bits,
         "kv_cache": {
             "page_size": PAGE_SIZE,
             "num_layers": config.num_hidden_layers,

@@ -18,19 +18,26 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class VectorUnit:
-    """How many 16-float sums fit in registers beside their operands.
+    """What a processor's registers hold and which instruction multiplies bytes.
 
-    A (rows of x, rows of W) tile of dot products, and one of (rows of x, vectors of outputs).
+    `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
+    of (rows of x, vectors of outputs), `integer_tiles` the rows of x against 16 outputs in whole
+    numbers (`kernels/cpu/linear_integer.py`). `dot` is a name of `kernels/cpu/integer.py`.
     """
 
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
+    dot: str
+    integer_tiles: tuple[int, ...] = (4, 1)
 
 
-AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2))
-AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1))
-NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1))
-SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1))
+AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tiles=(8, 4, 2, 1))
+AVX512_VNNI = replace(AVX512, dot="avx512vnni")
+AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
+AVX_VNNI = replace(AVX2, dot="avxvnni")
+NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="portable", integer_tiles=(1,))
+NEON_DOT = replace(NEON, dot="neon", integer_tiles=(4, 1))
+SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot="ssse3", integer_tiles=(1,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +74,15 @@ PRESETS: dict[str, Device] = {
         Device(name="x86-64-v2", mcpu="x86-64-v2", mtriple=_X86, vectors=SSE),
         Device(name="x86-64-v3", mcpu="x86-64-v3", mtriple=_X86, vectors=AVX2),
         Device(name="x86-64-v4", mcpu="x86-64-v4", mtriple=_X86, vectors=AVX512),
+        Device(name="x86-64-v4-vnni", mcpu="icelake-server", mtriple=_X86, vectors=AVX512_VNNI),
+        Device(name="x86-64-v3-vnni", mcpu="sierraforest", mtriple=_X86, vectors=AVX_VNNI),
         Device(name="aarch64", mtriple="aarch64-unknown-linux-gnu", vectors=NEON),
+        Device(
+            name="aarch64-dotprod",
+            mtriple="aarch64-unknown-linux-gnu",
+            mattr=("+dotprod",),
+            vectors=NEON_DOT,
+        ),
     )
 }
 
@@ -125,8 +140,11 @@ def _x86_level(usable: set[str]) -> str:
 
 
 def _vector_unit(machine: str, features: set[str]) -> VectorUnit:
+    """`features` are LLVM's names."""
     if machine in ("aarch64", "arm64"):
-        return NEON
-    if "avx512f" in features:
-        return AVX512
-    return AVX2 if "avx2" in features else SSE
+        return NEON_DOT if "dotprod" in features else NEON
+    if "avx512bw" in features:
+        return AVX512_VNNI if "avx512vnni" in features else AVX512
+    if "avx2" in features:
+        return AVX_VNNI if "avxvnni" in features else AVX2
+    return SSE

@@ -64,9 +64,17 @@ class Function:
 
 
 class Builder:
-    def __init__(self, scheme: Scheme, device: Device, weights: Sequence[WeightSource]) -> None:
+    def __init__(
+        self,
+        scheme: Scheme,
+        device: Device,
+        weights: Sequence[WeightSource],
+        *,
+        activation_bits: int = 16,
+    ) -> None:
         self.scheme = scheme
         self.device = device
+        self.activation_bits = activation_bits  # 32: floats
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
         self.params: list[StoredParam] = [p for w in weights for p in w.stored_params(scheme)]
         self._index = {param.name: i for i, param in enumerate(self.params)}
@@ -113,6 +121,7 @@ class Builder:
         return self._kernels[name, key]
 
     def call(self, kernel: relax.GlobalVar, args: list, out: Any) -> relax.Var:
+        args = [layers.plain(arg) for arg in args]
         return self._module.emit(relax.call_tir(kernel, args, out))
 
     def call_in_place(self, kernel: relax.GlobalVar, args: list, changed: list[int], out: Any):
@@ -140,7 +149,7 @@ class Builder:
             function = Function(arguments)
             with self._module.dataflow():
                 yield function
-                result = self._module.emit_output(function.result)
+                result = self._module.emit_output(layers.plain(function.result))
             self._module.emit_func_output(result)
         self._packed = None
 

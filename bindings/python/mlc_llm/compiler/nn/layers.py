@@ -6,11 +6,20 @@ Activations are float32 tensors (rows, features); weights come as the scheme sto
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tvm import relax
+from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.cpu import attention, elementwise, linear, linear_columns, weights
+from mlc_llm.compiler.kernels.cpu import (
+    activations,
+    attention,
+    elementwise,
+    linear,
+    linear_columns,
+    linear_integer,
+    weights,
+)
 from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
 from mlc_llm.compiler.quantization import WeightUse
 
@@ -44,6 +53,17 @@ class _Matrix:
         """What, beside the shape, tells its kernels from others."""
         return "columns" if self.by_columns else "rows"
 
+    @property
+    def by_integers(self) -> bool:
+        """Whether it is multiplied in whole numbers."""
+        nn = self.nn
+        return (
+            nn.activation_bits < 32
+            and nn.scheme.quantizes(self.use)
+            and not self.by_columns
+            and linear_integer.fits(nn.scheme, self.shape)
+        )
+
     def params(self) -> list[relax.Expr]:
         return [self.nn.param(param.name) for param in self.rows.stored]
 
@@ -60,10 +80,11 @@ class Linear:
 
 
 def multiply(nn: Builder, matrix: _Matrix, x, *, bias=None, residual=None) -> relax.Var:
-    bias_dtype = bias.dtype if bias else None
+    if matrix.by_integers:
+        return _multiply_integers(nn, matrix, x, bias, residual)
+    options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
 
     def make():
-        options = {"bias": bias_dtype, "residual": residual is not None}
         if matrix.by_columns:
             tile = linear.Tile(*nn.device.vectors.column_tile)
             return linear_columns.linear_columns(
@@ -72,11 +93,74 @@ def multiply(nn: Builder, matrix: _Matrix, x, *, bias=None, residual=None) -> re
         tile = linear.Tile(*nn.device.vectors.dot_tile)
         return linear.linear(matrix.rows, matrix.shape, tile=tile, **options)
 
-    key = (matrix.shape, matrix.kind, bias_dtype, residual is not None)
-    args = [x, *matrix.params()]
-    args += [nn.param(bias.name)] if bias else []
-    args += [residual] if residual is not None else []
+    key = (matrix.shape, matrix.kind, *options.values())
+    args = [plain(x), *matrix.params(), *_extras(nn, bias, residual)]
     return nn.call(nn.kernel("linear", key, make), args, _tensor(_rows(x), matrix.shape[0]))
+
+
+def _multiply_integers(nn: Builder, matrix: _Matrix, x, bias, residual) -> relax.Var:
+    options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
+    unit, scheme = nn.device.vectors, nn.scheme
+    codes = activations.Codes(
+        size=matrix.shape[1], bits=nn.activation_bits, weight_bits=scheme.bits, zero=scheme.qmax
+    )
+
+    def make():
+        return linear_integer.linear_integer(
+            codes, matrix.rows.stored, matrix.shape,
+            unit=unit.dot, tiles=unit.integer_tiles, **options,
+        )  # fmt: skip
+
+    kernel = nn.kernel("linear_integer", (matrix.shape, *options.values()), make)
+    args = [*quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
+    return nn.call(kernel, args, _tensor(_rows(x), matrix.shape[0]))
+
+
+def _extras(nn: Builder, bias, residual) -> list[relax.Expr]:
+    return [*([nn.param(bias.name)] if bias else []), *([residual] if residual is not None else [])]
+
+
+class Deferred:
+    """A tensor that is computed in the form in which it is asked for: as floats, or as codes.
+
+    So that a norm or an activation before a linear layer writes the layer's input at once. Each
+    form is computed once at most.
+    """
+
+    def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms) -> None:
+        self.ty, self._nn, self._forms = kind, nn, forms
+        self._made: dict[Any, Any] = {}
+
+    def plain(self) -> relax.Var:
+        """The floats."""
+        if None not in self._made:
+            name, key, args, make = self._forms(None)
+            self._made[None] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
+        return self._made[None]
+
+    def quantized(self, codes: activations.Codes) -> list[relax.Expr]:
+        """Codes, scales and offsets."""
+        if codes not in self._made:
+            name, key, args, make = self._forms(codes)
+            kernel = self._nn.kernel(name, key, make)
+            out = [relax.TensorType([_rows(self), arg.shape[1]], arg.dtype) for arg in codes.args]
+            made = self._nn.call(kernel, args, out)
+            self._made[codes] = [relax.TupleGetItem(made, i) for i in range(len(out))]
+        return self._made[codes]
+
+
+# The kernel of a form (None: floats): its name, its key, its arguments and how it is made.
+Forms = Callable[[activations.Codes | None], tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
+
+
+def plain(x: relax.Expr | Deferred) -> relax.Expr:
+    return x.plain() if isinstance(x, Deferred) else x
+
+
+def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -> list[relax.Expr]:
+    if not isinstance(x, Deferred):
+        x = Deferred(nn, x.ty, lambda c, x=x: ("quantize", c, [x], lambda: activations.quantize(c)))
+    return x.quantized(codes)
 
 
 class Embedding:
@@ -103,16 +187,28 @@ class RMSNorm:
     def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
         self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
 
-    def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> relax.Var:
+    def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> Deferred:
         gather = rows is not None
         dtype = self.nn.stored(self.name).dtype
-        kernel = self.nn.kernel(
-            "rms_norm",
-            (self.size, self.eps, gather),
-            lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
-        )
         args = [x, *([rows] if gather else []), self.nn.param(self.name)]
-        return self.nn.call(kernel, args, _tensor(_rows(rows if gather else x), self.size))
+
+        def forms(codes: activations.Codes | None):
+            key = (self.size, self.eps, gather, codes)
+            if codes is None:
+                return (
+                    "rms_norm",
+                    key,
+                    args,
+                    lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
+                )
+            return (
+                "norm_and_quantize",
+                key,
+                args,
+                lambda: activations.norm_and_quantize(codes, self.eps, dtype, gather=gather),
+            )
+
+        return Deferred(self.nn, _tensor(_rows(rows if gather else x), self.size), forms)
 
 
 class GatedSilu:
@@ -121,11 +217,19 @@ class GatedSilu:
     def __init__(self, nn: Builder, size: int) -> None:
         self.nn, self.size = nn, size
 
-    def __call__(self, x: relax.Expr) -> relax.Var:
-        kernel = self.nn.kernel(
-            "silu_and_multiply", self.size, lambda: elementwise.silu_and_multiply(self.size)
-        )
-        return self.nn.call(kernel, [x], _tensor(_rows(x), self.size))
+    def __call__(self, x: relax.Expr) -> Deferred:
+        def forms(codes: activations.Codes | None):
+            key = (self.size, codes)
+            if codes is None:
+                return (
+                    "silu_and_multiply",
+                    key,
+                    [x],
+                    lambda: elementwise.silu_and_multiply(self.size),
+                )
+            return "silu_and_quantize", key, [x], lambda: activations.silu_and_quantize(codes)
+
+        return Deferred(self.nn, _tensor(_rows(x), self.size), forms)
 
 
 class PagedAttention:

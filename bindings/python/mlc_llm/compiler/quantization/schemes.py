@@ -130,6 +130,9 @@ SCHEMES: dict[str, Scheme] = {
         _int4("q4f16_1", "float16", "NK"),
         _int4("q4bf16_1", "bfloat16", "NK"),
         _int4("q4f32_1", "float32", "NK"),
+        Scheme(
+            name="q8f32_1", kind="group", model_dtype="float32", bits=8, group_size=32, qmax=127
+        ),
     )
 }
 

@@ -211,10 +211,10 @@ class _Softmax:
         self.shape, self.q, self.pages = shape, q, pages
         self.row, self.head, self.scale = row, head, scale
         group, vectors = shape.group, shape.dim // LANES
-        self.maximum = T.sblock_alloc_buffer((group,), "float32", scope="local")
+        self.maximum = T.sblock_alloc_buffer((group,), "float32")
         self.sums = emit_floats(group)
-        self.values = T.sblock_alloc_buffer((group * shape.dim,), "float32", scope="local")
-        self.weights = T.sblock_alloc_buffer((group * LANES,), "float32", scope="local")
+        self.values = T.sblock_alloc_buffer((group * shape.dim,), "float32")
+        self.weights = T.sblock_alloc_buffer((group * LANES,), "float32")
         for g in range(group):
             T.buffer_store(self.maximum, T.float32(NEVER), [g])
         emit_zero(self.sums, group)

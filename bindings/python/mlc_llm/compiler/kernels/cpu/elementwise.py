@@ -60,9 +60,7 @@ def rms_norm(size: int, eps: float, dtype: str, *, gather: bool = False) -> tirx
 
         def row(r) -> None:
             source = emit_value(rows[r]) if gather else r
-            factor = emit_value(
-                T.float32(1) / T.sqrt(_mean_square(x, source, size) + T.float32(eps))
-            )
+            factor = emit_norm_factor(x, source, size, eps)
 
             def scale(base, lanes: int) -> None:
                 value = x[source, at(base, lanes)] * splat(factor, lanes)
@@ -78,10 +76,15 @@ def rms_norm(size: int, eps: float, dtype: str, *, gather: bool = False) -> tirx
     return kernel([Arg("x", ("n", size)), *picked, Arg("weight", (size,), dtype), out], body)
 
 
+def emit_norm_factor(x, row, size: int, eps: float):
+    """1 / rms of a row of x."""
+    return emit_value(T.float32(1) / T.sqrt(_mean_square(x, row, size) + T.float32(eps)))
+
+
 def _mean_square(x, row, size: int):
     sums = emit_floats(1)
     emit_zero(sums, 1)
-    tail = T.sblock_alloc_buffer((1,), "float32", scope="local")
+    tail = T.sblock_alloc_buffer((1,), "float32")
     T.buffer_store(tail, T.float32(0), [0])
 
     def add(base, lanes: int) -> None:

@@ -111,12 +111,16 @@ class _Strip:
                 read = self._float_reader(floats)
                 with T.serial(rows // many) as block:
                     self._emit_tile(x, block * many, many, first, read, store)
-                with T.serial(rows % many) as row:
-                    self._emit_tile(x, rows // many * many + row, 1, first, read, store)
+                self._emit_rest(x, rows // many * many, rows % many, first, read, store)
             with T.Else():
                 read = self._stored_reader(first, buffers)
-                with T.serial(rows) as row:
-                    self._emit_tile(x, row, 1, first, read, store)
+                self._emit_rest(x, 0, rows, first, read, store)
+
+    def _emit_rest(self, x, row, count, first, read: _Reader, store: Callable) -> None:
+        """`count` rows, fewer than a tile: in one tile of just that many."""
+        for rows in range(1, self.tile.x_rows):
+            with T.If(count == rows), T.Then():
+                self._emit_tile(x, row, rows, first, read, store)
 
     @property
     def _padded_ins(self) -> int:
@@ -224,7 +228,7 @@ def emit_blocks(size: int, block_vectors: int, body: Callable) -> None:
 
 def emit_tail(size: int, load: Callable):
     """The last `size % 16` elements of [0, size) and zeros, as a vector."""
-    tail = T.sblock_alloc_buffer((LANES,), "float32", scope="local")
+    tail = T.sblock_alloc_buffer((LANES,), "float32")
     T.buffer_store(tail, splat(0.0), [at(0)])
     for lane in range(size % LANES):
         T.buffer_store(tail, load(size // LANES * LANES + lane), [lane])

@@ -38,11 +38,13 @@ def splat(value, lanes: int = LANES):
 
 
 def to_float(value, lanes: int = LANES):
-    """As float32. A bfloat16 is its upper half; TVM's own cast of it is wrong in vectors."""
-    if not str(value.ty.dtype).startswith("bfloat16"):
+    """As float32. A bfloat16 is its upper half; TVM's own cast of it is wrong in vectors. uint16
+    stands for the bits of a bfloat16."""
+    dtype = str(value.ty.dtype)
+    if not dtype.startswith(("bfloat16", "uint16")):
         return T.Cast(vector_type("float32", lanes), value)
-    bits = T.Cast(vector_type("uint32", lanes), T.reinterpret(vector_type("uint16", lanes), value))
-    high = T.shift_left(bits, splat(T.uint32(16), lanes))
+    half = T.reinterpret(vector_type("uint16", lanes), value)
+    high = T.shift_left(T.Cast(vector_type("uint32", lanes), half), splat(T.uint32(16), lanes))
     return T.reinterpret(vector_type("float32", lanes), high)
 
 
@@ -65,16 +67,24 @@ def emit_value(expression):
     return T.Bind(expression)
 
 
+def emit_prefetch(buffer, *indices) -> None:
+    """Asks for the cache line at that place; one outside of the buffer does no harm."""
+    read, keep, data = 0, 3, 1
+    address = T.address_of(buffer[indices])
+    T.evaluate(tirx.call_intrin("void", "tirx.prefetch", address, read, keep, data))
+
+
 def emit_sum(vector):
     """The sum of the 16 lanes, by halves."""
-    return _emit_fold(vector, lambda a, b: a + b)
+    return emit_fold(vector, lambda a, b: a + b)
 
 
 def emit_max(vector):
-    return _emit_fold(vector, T.max)
+    return emit_fold(vector, T.max)
 
 
-def _emit_fold(vector, combine: Callable):
+def emit_fold(vector, combine: Callable):
+    """The 16 lanes combined to one, by halves."""
     width = LANES
     while width > 1:
         width //= 2
@@ -131,8 +141,12 @@ def emit_rows(rows, body: Callable[[object], None], *, parallel_from: int = 16) 
 
 
 def emit_floats(vectors: int):
-    """Room for that many vectors, in registers when its indices are constants."""
-    return T.sblock_alloc_buffer((vectors * LANES,), "float32", scope="local")
+    """Room for that many vectors, in registers when its indices are constants.
+
+    TVM puts a buffer below 1 KB on the stack if its scope is "global"; any other, and any larger
+    one, it takes from a pool by a call, which is slow in a loop.
+    """
+    return T.sblock_alloc_buffer((vectors * LANES,), "float32")
 
 
 def emit_zero(buffer, vectors: int) -> None:

@@ -1,0 +1,190 @@
+"""Linear layers in whole numbers: against NumPy float64, and the same bits on every machine."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from kernel_tools import compiled, frozen, host_device, stored_weight  # noqa: E402
+
+from mlc_llm.compiler import quantization, targets  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import activations, linear_integer, weights  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
+from mlc_llm.compiler.quantization.pack import numpy_dtype  # noqa: E402
+
+# outs, ins: whole blocks of 128 inputs; one, two and three groups behind them; less than a block
+SHAPES = [(32, 256), (16, 160), (48, 192), (16, 352), (16, 32)]
+ROWS = (1, 2, 3, 4, 7, 8, 13)
+# Instruction sets that this machine may lack, and what /proc/cpuinfo calls them.
+FLAGS = {
+    "avx512vnni": "avx512_vnni",
+    "avx512bw": "avx512bw",
+    "avxvnni": "avx_vnni",
+    "avx2": "avx2",
+    "ssse3": "ssse3",
+}
+
+
+def codes_of(scheme, ins: int, bits: int = 16) -> Codes:
+    return Codes(size=ins, bits=bits, weight_bits=scheme.bits, zero=scheme.qmax)
+
+
+@cache
+def quantize(codes: Codes):
+    return compiled(activations.quantize(codes))
+
+
+def run(kernel, codes, x, stored, extras, outs):
+    coded = coded_rows(codes, quantize(codes), x)
+    y = np.zeros((len(x), outs), np.float32)
+    kernel(*map(frozen, coded), *map(frozen, stored), *map(frozen, extras), y)
+    return y
+
+
+def coded_rows(codes, kernel, *inputs, rows: int | None = None):
+    rows = len(inputs[0]) if rows is None else rows
+    out = [np.full((rows, arg.shape[1]), 77, arg.dtype) for arg in codes.args]
+    kernel(*map(frozen, inputs), *out)
+    return out
+
+
+def decoded(codes, quads, scales, offsets):
+    """What codes mean, by the documentation of `activations`; checks the offsets."""
+    rows = len(quads)
+    parts = quads.view(np.int8).reshape(rows, codes.blocks, codes.parts, 32, 4).astype(np.int64)
+    whole = parts[:, :, 0] * 256 + parts[:, :, 1] if codes.parts == 2 else parts[:, :, 0]
+    groups = np.zeros((rows, codes.blocks, 4, 32), np.int64)
+    for g in range(4):
+        for first, inputs in codes.places(g):
+            taken = whole[:, :, first : first + 4].reshape(rows, codes.blocks, 16)
+            groups[:, :, g, inputs] = taken
+    groups = groups.reshape(rows, codes.blocks * 4, 32)
+    assert np.array_equal(offsets, -codes.zero * groups.sum(-1))
+    values = groups * scales.astype(np.float64)[..., None]
+    values = values.reshape(rows, -1)
+    assert not values[:, codes.size :].any()
+    return values[:, : codes.size]
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("weight_bits", [4, 8])
+@pytest.mark.parametrize("size", [128, 160, 320])
+def test_codes_are_within_half_a_step(bits, weight_bits, size):
+    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=7)
+    rng = np.random.default_rng(size)
+    x = (rng.standard_normal((20, size)) * 10.0 ** rng.integers(-6, 6, (20, 1))).astype(np.float32)
+    x[3] = 0
+    x[4, 5] = 1e9  # its group alone loses the others
+    found = decoded(codes, *coded_rows(codes, quantize(codes), x))
+    largest = np.abs(x).reshape(20, -1, 32).max(-1)
+    step = np.repeat(largest / codes.largest, 32, axis=1)
+    assert (np.abs(found - x) <= 0.51 * step + 1e-30).all()
+
+
+@pytest.mark.parametrize("name", ["q4f16_1", "q4f32_1", "q4bf16_1", "q8f32_1"])
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_product_equals_numpy_and_rows_do_not_depend_on_their_batch(name, shape):
+    check(name, shape, 16, 6e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES[3:])
+def test_borders_of_blocks(shape):
+    check("q4f16_1", shape, 16, 6e-5)
+
+
+def test_eight_bits_are_coarser():
+    check("q4f16_1", SHAPES[0], 8, 2e-2)
+
+
+def make(scheme, shape, bits=16, unit=None, tiles=None, **options):
+    vectors = host_device().vectors
+    rows = weights.rows_of(scheme, "w.weight", shape, "linear")
+    return linear_integer.linear_integer(
+        codes_of(scheme, shape[1], bits), rows.stored, shape,
+        unit=unit or vectors.dot, tiles=tiles or vectors.integer_tiles, **options,
+    )  # fmt: skip
+
+
+def check(name, shape, bits, tolerance):
+    scheme = quantization.get(name)
+    outs, ins = shape
+    rng = np.random.default_rng(ins)
+    stored, exact = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
+    codes = codes_of(scheme, ins, bits)
+    kernel = compiled(make(scheme, shape, bits))
+    x = rng.standard_normal((max(ROWS), ins)).astype(np.float32)
+    whole = run(kernel, codes, x, stored, [], outs)
+    expected = x.astype(np.float64) @ exact.T
+    np.testing.assert_allclose(whole, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+    # Of the codes, as they are: no error but that of adding up.
+    meant = decoded(codes, *coded_rows(codes, quantize(codes), x)) @ exact.T
+    np.testing.assert_allclose(whole, meant, rtol=0, atol=2e-6 * np.abs(meant).max())
+    for rows in ROWS:
+        assert np.array_equal(run(kernel, codes, x[:rows], stored, [], outs), whole[:rows])
+        assert np.array_equal(run(kernel, codes, x[-rows:], stored, [], outs), whole[-rows:])
+
+
+def test_bias_and_residual_are_added():
+    scheme, shape = quantization.get("q4f16_1"), (32, 64)
+    rng = np.random.default_rng(1)
+    stored, exact = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
+    bias = rng.standard_normal(32).astype(numpy_dtype("float16"))
+    residual = rng.standard_normal((5, 32)).astype(np.float32)
+    kernel = compiled(make(scheme, shape, bias="float16", residual=True))
+    x = rng.standard_normal((5, 64)).astype(np.float32)
+    y = run(kernel, codes_of(scheme, 64), x, stored, [bias, residual], 32)
+    expected = x.astype(np.float64) @ exact.T + bias.astype(np.float64) + residual
+    np.testing.assert_allclose(y, expected, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("unit", [*FLAGS, "portable"])
+@pytest.mark.parametrize("name", ["q4f16_1", "q8f32_1"])
+def test_every_instruction_set_gives_the_same_bits(name, unit):
+    if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
+        pytest.skip(f"this processor has no {FLAGS[unit]}")
+    scheme, shape = quantization.get(name), (16, 96)
+    rng = np.random.default_rng(7)
+    stored, _ = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
+    codes = codes_of(scheme, 96)
+    x = (rng.standard_normal((3, 96)) * 9).astype(np.float32)
+    x[:2, :40] = np.abs(x[:2, :40]).max() * np.sign(x[:2, :40])  # codes at both ends
+    usual = run(compiled(make(scheme, shape)), codes, x, stored, [], 16)
+    other = compiled(make(scheme, shape, unit=unit, tiles=(1,)))
+    assert np.array_equal(run(other, codes, x, stored, [], 16), usual)
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_norm_and_quantize_is_the_norm_then_the_codes(gather):
+    codes = Codes(size=160, bits=16, weight_bits=4, zero=7)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((6, 160)).astype(np.float32) * 3
+    weight = rng.standard_normal(160).astype(np.float16)
+    picked = np.array([5, 0, 3], np.int32) if gather else np.arange(6, dtype=np.int32)
+    kernel = compiled(activations.norm_and_quantize(codes, 1e-5, "float16", gather=gather))
+    inputs = [x, *([picked] if gather else []), weight]
+    found = decoded(codes, *coded_rows(codes, kernel, *inputs, rows=len(picked)))
+    exact = x.astype(np.float64)[picked]
+    exact *= weight.astype(np.float64) / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
+
+
+def test_silu_and_quantize_is_the_activation_then_the_codes():
+    codes = Codes(size=96, bits=16, weight_bits=4, zero=7)
+    x = (np.random.default_rng(4).standard_normal((5, 192)) * 4).astype(np.float32)
+    kernel = compiled(activations.silu_and_quantize(codes))
+    found = decoded(codes, *coded_rows(codes, kernel, x))
+    gate, up = np.split(x.astype(np.float64), 2, axis=1)
+    exact = gate / (1 + np.exp(-gate)) * up
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
+
+
+def test_matrices_that_do_not_fit_are_left_to_floats():
+    scheme = quantization.get("q4f16_1")
+    assert linear_integer.fits(scheme, (48, 96))
+    assert not linear_integer.fits(scheme, (40, 96))
+    assert not linear_integer.fits(scheme, (48, 80))
+    assert not linear_integer.fits(quantization.get("q3f16_1"), (48, 120))
