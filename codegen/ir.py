@@ -167,11 +167,14 @@ Declaration: TypeAlias = Struct | Union | Enum
 
 @dataclass(frozen=True)
 class Route:
+    """A `create` function. `chunk` and `stream_field`: of one that streams."""
+
     name: str
     request: str
     response: str
-    chunk: str
-    stream_field: str
+    chunk: str | None = None
+    stream_field: str | None = None
+    typed_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,17 +199,20 @@ class Protocol:
         return next(d for d in self.declarations if d.names.name == name)
 
     def schema_hash(self) -> str:
-        """A short hash of what the engine reads and writes: descriptions do not change it."""
+        """A short hash of what the engine reads and writes: descriptions and what helpers
+        need do not change it.
+        """
         protocol = asdict(self)
         del protocol["server"]
-        text = json.dumps(_without_descriptions(protocol), sort_keys=True)
+        text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _without_descriptions(value: Any) -> Any:
+def _of_the_engine(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _without_descriptions(v) for k, v in value.items() if k != "description"}
+        beside = ("description", "typed_fields")
+        return {k: _of_the_engine(v) for k, v in value.items() if k not in beside}
     if isinstance(value, (list, tuple)):
-        return [_without_descriptions(item) for item in value]
+        return [_of_the_engine(item) for item in value]
     assert not is_dataclass(value)
     return value

@@ -27,6 +27,7 @@ from codegen.schema.base import (
     OneOf,
     OpenEnum,
     ProtocolRoots,
+    RouteModel,
 )
 
 
@@ -50,13 +51,14 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
     return ir.Protocol(declarations, routes, calls, server)
 
 
-def _route(route: Any) -> ir.Route:
+def _route(route: RouteModel) -> ir.Route:
     return ir.Route(
         name=route.name,
         request=route.request.__name__,
         response=route.response.__name__,
-        chunk=route.chunk.__name__,
+        chunk=route.chunk.__name__ if route.chunk else None,
         stream_field=route.stream_field,
+        typed_fields=route.typed_fields,
     )
 
 

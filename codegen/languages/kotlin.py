@@ -23,7 +23,8 @@ TAKEN_TYPES = (
     "Boolean", "Calls", "Double", "EncodeDefault", "ExperimentalSerializationApi", "Flow", "Json",
     "JsonArray", "JsonElement", "JsonIgnoreUnknownKeys", "JsonObject", "JvmField", "JvmOverloads",
     "JvmStatic", "List", "Long", "Map", "OptIn", "ReceiveChannel", "Route", "SerialName",
-    "Serializable", "String", "UnionSerializer", "Word", "WordSerializer",
+    "Serializable", "String", "UnionSerializer", "WholeRoute", "Word",
+    "WordSerializer",
 )  # fmt: skip
 GETTERS = frozenset({"class"})  # `getClass` is every Java object's
 FOLDER = "bindings/kotlin/core/src/main/kotlin/ai/mlc/mlcllm"
@@ -118,7 +119,10 @@ class UnionView:
 
 @dataclass(frozen=True)
 class RouteView:
-    """`signatures`: the parameters without `stream`, first as they are, then with shorthands."""
+    """`signatures`: the parameters without `stream`, first as they are, then with shorthands.
+
+    `chunk` and `stream_field` are "" where nothing is streamed.
+    """
 
     route: str
     class_name: str
@@ -310,11 +314,8 @@ class _Kotlin:
         request = self.declarations[route.request]
         assert isinstance(request, ir.Struct)
         view = self._struct(request)
-        fields = tuple(
-            replace(f, annotations=())
-            for f in view.fields
-            if f.name != _identifier(route.stream_field)
-        )
+        stream_field = _identifier(route.stream_field) if route.stream_field else ""
+        fields = tuple(replace(f, annotations=()) for f in view.fields if f.name != stream_field)
         by_name = {_identifier(f.name): f for f in request.fields}
         plain = OverloadView(fields, tuple(f.name for f in fields), False)
         return RouteView(
@@ -322,8 +323,8 @@ class _Kotlin:
             class_name=common.pascal_case(route.name),
             request=view.name,
             response=_name(self.declarations[route.response]),
-            chunk=_name(self.declarations[route.chunk]),
-            stream_field=_identifier(route.stream_field),
+            chunk=_name(self.declarations[route.chunk]) if route.chunk else "",
+            stream_field=stream_field,
             signatures=(plain, *self._overloads(fields, by_name)),
             required=tuple(f for f in fields if not f.initializer),
             optional=tuple(f for f in fields if f.initializer),

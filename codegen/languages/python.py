@@ -69,7 +69,8 @@ class ClassView:
 class RouteView:
     """What a `create` function takes and gives, and which parameters it must be given.
 
-    TypedDict cannot tell the latter at run time, since its annotations are strings.
+    TypedDict cannot tell the latter at run time, since its annotations are strings. The words about
+    streaming are "" where there is none.
     """
 
     route: str
@@ -88,7 +89,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     views = [view for d in protocol.declarations for view in language.views(d)]
     common.check_distinct("Python types", [*TAKEN_TYPES, *(view.name for view in views)])
     routes = [language.route(route) for route in protocol.routes]
-    imports = sorted({n for r in routes for n in (r.params, r.response, r.chunk)})
+    imports = sorted({n for r in routes for n in (r.params, r.response, r.chunk) if n})
     stamp = common.stamp(protocol)
     return {
         f"{FOLDER}/types_gen.py": common.render(
@@ -124,15 +125,15 @@ class _Python:
     def route(self, route: ir.Route) -> RouteView:
         request = self.declarations[route.request]
         assert isinstance(request, ir.Struct)
-        stream = next(f for f in request.fields if f.name == route.stream_field)
+        docs = {f.name: f.description for f in request.fields}
         return RouteView(
             route=route.name,
             class_name=common.pascal_case(route.name),
             params=_create_params(route.request),
             response=self._name(self.declarations[route.response]),
-            chunk=self._name(self.declarations[route.chunk]),
-            stream_field=route.stream_field,
-            stream_doc=stream.description,
+            chunk=self._name(self.declarations[route.chunk]) if route.chunk else "",
+            stream_field=route.stream_field or "",
+            stream_doc=docs[route.stream_field] if route.stream_field else "",
             required=tuple(_quote(f.name) for f in request.fields if f.required),
         )
 
@@ -150,17 +151,28 @@ class _Python:
         return AliasView("alias", self._name(union, sent=sent), members, _doc(union.description))
 
     def _params(self, struct: ir.Struct) -> Iterator[ClassView]:
-        """The TypedDict; of a route's request two, since `create` takes `stream` by itself."""
+        """The TypedDict; of a route's request a chain of them, each with more fields.
+
+        `create` takes `stream` by itself, helpers beside it take the typed fields.
+        """
         name, doc = self._name(struct, sent=True), _class_doc(struct)
-        split = [r.stream_field for r in self.protocol.routes if r.request == struct.names.name]
-        members = tuple(self._param(field) for field in struct.fields)
-        inner = tuple(member for member in members if member.name not in split)
-        if split:
-            yield _typed_dict(_create_params(struct.names.name), "TypedDict", doc, inner)
-            rest = tuple(member for member in members if member.name in split)
-            yield _typed_dict(name, _create_params(struct.names.name), doc, rest)
-        else:
-            yield _typed_dict(name, "TypedDict", doc, inner)
+        members = {field.name: self._param(field) for field in struct.fields}
+        base = "TypedDict"
+        for part, apart in self._parts(struct):
+            kept = tuple(members.pop(n) for n in [*members] if n not in apart)
+            yield _typed_dict(part, base, doc, kept)
+            base = part
+        yield _typed_dict(name, base, doc, tuple(members.values()))
+
+    def _parts(self, struct: ir.Struct) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The names of the TypedDicts that come before the whole, and the fields that they lack."""
+        for route in self.protocol.routes:
+            if route.request != struct.names.name:
+                continue
+            stream = (route.stream_field,) if route.stream_field else ()
+            if route.typed_fields:
+                yield _create_params(route.request, "CommonParams"), (*route.typed_fields, *stream)
+            yield _create_params(route.request), stream
 
     def _param(self, field: ir.Field) -> MemberView:
         type_ = self.type_of(field.type, sent=True)
@@ -229,8 +241,8 @@ def _typed_dict(name: str, base: str, doc: str, members: tuple[MemberView, ...])
     return ClassView("params", name, base, doc, members, functional)
 
 
-def _create_params(request: str) -> str:
-    return request.removesuffix("Request") + "CreateParams"
+def _create_params(request: str, kind: str = "CreateParams") -> str:
+    return request.removesuffix("Request") + kind
 
 
 def _mapping(key: str, value: str, *, sent: bool) -> str:

@@ -127,7 +127,10 @@ class UnionView:
 
 @dataclass(frozen=True)
 class RouteView:
-    """`parameters` are the request's without `stream_field`."""
+    """`parameters` are the request's without `stream_field`.
+
+    `chunk`, `stream_field` and `stream_doc` are "" where nothing is streamed.
+    """
 
     route: str
     class_name: str
@@ -185,16 +188,16 @@ class _Swift:
     def route(self, route: ir.Route) -> RouteView:
         request = self.declarations[route.request]
         assert isinstance(request, ir.Struct)
-        stream = next(f for f in request.fields if f.name == route.stream_field)
+        docs = {f.name: f.description for f in request.fields}
         create = self._parameters(request)
         return RouteView(
             route=_literal(route.name),
             class_name=common.pascal_case(route.name),
             request=self._name(request),
             response=self._name(self.declarations[route.response]),
-            chunk=self._name(self.declarations[route.chunk]),
-            stream_field=_member(route.stream_field),
-            stream_doc=stream.description,
+            chunk=self._name(self.declarations[route.chunk]) if route.chunk else "",
+            stream_field=_member(route.stream_field) if route.stream_field else "",
+            stream_doc=docs[route.stream_field] if route.stream_field else "",
             create=tuple(_streaming(p) if p.name == route.stream_field else p for p in create),
             parameters=tuple(p for p in create if p.name != route.stream_field),
         )

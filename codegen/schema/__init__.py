@@ -75,7 +75,16 @@ PROTOCOL = ProtocolRoots(
             response=ChatCompletion,
             chunk=ChatCompletionChunk,
             stream_field="stream",
+            typed_fields=("response_format", "tools"),
         ),
+        RouteModel(
+            name="completions",
+            request=CompletionRequest,
+            response=Completion,
+            chunk=Completion,
+            stream_field="stream",
+        ),
+        RouteModel(name="embeddings", request=EmbeddingRequest, response=EmbeddingResponse),
     ),
     calls=(
         CallModel("tokenize", TokenizeRequest, TokenizeResponse),

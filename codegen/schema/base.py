@@ -93,13 +93,17 @@ def field(
 
 @dataclass(frozen=True)
 class RouteModel:
-    """One `create` function: what it sends and what it gives, whole and in pieces."""
+    """One `create` function: what it sends and what it gives, whole and in pieces if it streams.
+
+    `typed_fields`: those for which a language's helpers take values of the program's own types.
+    """
 
     name: str
     request: type[Model]
     response: type[Model]
-    chunk: type[Model]
-    stream_field: str
+    chunk: type[Model] | None = None
+    stream_field: str | None = None
+    typed_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,13 @@ class SpeculativeMode(ClosedEnum):
     MEDUSA = "medusa", "By Medusa heads on the model's hidden states."
 
 
+class EmbeddingPooling(ClosedEnum):
+    """Which hidden states of a text make its vector."""
+
+    MEAN = "mean", "The mean of those of all its tokens."
+    LAST = "last", "That of its last token."
+
+
 class EngineConfig(Model):
     """How an engine runs a model; what is absent follows from the mode, model and memory."""
 
@@ -102,6 +109,11 @@ class EngineConfig(Model):
         None,
         "Whether the engine records what it does for the route `trace`, in Chrome's trace format. "
         "Absent: false.",
+    )
+    embedding_pooling: EmbeddingPooling | None = field(
+        None,
+        "Which hidden states make the vectors of the route `embeddings`. Absent: what the model's "
+        "mlc-chat-config.json says under the same name, else `mean`.",
     )
     max_history_size: int | None = field(
         None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1

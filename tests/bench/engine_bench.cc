@@ -79,12 +79,12 @@ class TimedModel : public Model {
   Status ClearSlots(int, char*) const override { return Status(); }
 
   // The rows begin elsewhere each time, so that answers differ from step to step.
-  Result<float*> Forward(const Batch& batch) override {
+  Result<Outputs> Forward(const Batch& batch) override {
     double begin = WallSeconds();
     size_t shift = static_cast<size_t>(++num_forwards_) * 977 % info_.vocab_size;
     float* logits = batch.logit_rows.empty() ? nullptr : logits_.data() + shift;
     forward_seconds_ += WallSeconds() - begin;
-    return logits;
+    return Outputs{logits, nullptr};
   }
 
   double forward_seconds() const { return forward_seconds_; }

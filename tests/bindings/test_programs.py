@@ -82,6 +82,29 @@ def test_the_same_text_for_the_same_seed(
     assert {**whole, "chunks": 0} == {**streamed, "chunks": 0}
 
 
+def typed_reference(*arguments: str) -> dict[str, object]:
+    return Program("python").call(*arguments)
+
+
+def test_the_same_vectors(program: Program, real: tuple[str, ...]) -> None:
+    if program.language == "c":
+        pytest.skip("C has no types of its own")
+    for options in (real, FAKE):
+        found = program.call("embed", *QUESTION, *options)
+        assert found == typed_reference("embed", *QUESTION, *options)
+        assert len(found["vectors"]) == 2 and len(found["vectors"][0]) in (16, 576)
+
+
+def test_the_same_continuation(program: Program, real: tuple[str, ...]) -> None:
+    if program.language == "c":
+        pytest.skip("C has no types of its own")
+    for options in (real, FAKE):
+        request = (*QUESTION, "--seed", "7", "--max-tokens", "30", *options)
+        found = program.call("continue", *request)
+        assert found == typed_reference("continue", *request)
+        assert found["text"] and found["text"] == found["whole"]
+
+
 def test_other_seeds_give_other_texts(real: tuple[str, ...]) -> None:
     request = (*QUESTION, "--temperature", "1.2", "--max-tokens", "40", *real)
     assert reference("stream", "--seed", "7", *request) != reference(

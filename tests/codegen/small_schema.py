@@ -139,6 +139,13 @@ class Question(Model):
     subject: Anything | None = field(None, "A union that may be a text.")
 
 
+class Term(Model):
+    """What a route takes that does not stream."""
+
+    text: str = field(..., "A required text.")
+    size: int | None = field(None, "An optional number.")
+
+
 class Answer(Model):
     """What a call gives."""
 
@@ -171,12 +178,18 @@ class Outcome(Model):
 
 
 PROTOCOL = ProtocolRoots(
-    requests=(Request, Question, Options),
+    requests=(Request, Question, Term, Options),
     responses=(Reply, Piece, Answer, Options),
     routes=(
         RouteModel(
-            name="small.talk", request=Request, response=Reply, chunk=Piece, stream_field="stream"
+            name="small.talk",
+            request=Request,
+            response=Reply,
+            chunk=Piece,
+            stream_field="stream",
+            typed_fields=("shape", "why"),
         ),
+        RouteModel(name="terms", request=Term, response=Answer),
     ),
     calls=(CallModel(name="ask", request=Question, response=Answer),),
     server_requests=(Errand,),

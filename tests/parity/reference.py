@@ -111,13 +111,17 @@ class Text:
 
     def append(self, ids: Sequence[int]) -> Array:
         """float64 logits (len(ids), vocabulary)."""
+        return self.append_hidden(ids) @ self.model.head.T
+
+    def append_hidden(self, ids: Sequence[int]) -> Array:
+        """What the output head is given: float64 (len(ids), hidden)."""
         model, eps = self.model, self.model.sizes.eps
         x = model.table[list(ids)]  # (n, hidden)
         for i, layer in enumerate(model.layers):
             x = x + self._attend(i, layer, _rms_norm(x, layer.input_norm, eps))
             h = _rms_norm(x, layer.mlp_norm, eps)
             x = x + (_silu(h @ layer.gate.T) * (h @ layer.up.T)) @ layer.down.T
-        return _rms_norm(x, model.norm, eps) @ model.head.T
+        return _rms_norm(x, model.norm, eps)
 
     def _attend(self, index: int, layer: Layer, x: Array) -> Array:
         s, n = self.model.sizes, len(x)

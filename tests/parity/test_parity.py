@@ -114,6 +114,27 @@ def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded,
             assert text == decode(case["greedy"])
 
 
+@pytest.mark.parametrize("pooling", ["mean", "last"])
+def test_embeddings_are_the_references_hidden_states(prepared, reference, recorded, pooling):
+    """Pooled, shortened and of length 1; prompts of several chunks, beside answers."""
+    from mlc_llm import MLCEngine
+
+    folder, library = prepared("q0f32")
+    prompts = [case["prompt"] for case in recorded["cases"]]
+    config = {"embedding_pooling": pooling, "prefill_chunk_size": 16}
+    with MLCEngine(folder, model_lib=library, engine_config=config) as engine:
+        beside = engine.completions.create(prompt="The sea", max_tokens=30, stream=True)
+        answer = engine.embeddings.create(input=prompts, dimensions=400)
+        assert sum(1 for _ in beside) > 10
+    for prompt, found in zip(prompts, answer.data, strict=True):
+        rows = reference.start().append_hidden(prompt)
+        expected = (rows.mean(0) if pooling == "mean" else rows[-1])[:400]
+        actual = np.array(found.embedding, np.float64)
+        assert abs(np.linalg.norm(actual) - 1) < 1e-6
+        assert distance(actual, expected / np.linalg.norm(expected)) < TOLERANCE
+    assert answer.usage.prompt_tokens == sum(map(len, prompts))
+
+
 def test_the_recorded_answers_are_whole(recorded):
     for case in recorded["cases"]:
         assert len(case["greedy"]) == 64 or case["greedy"][-1] == recorded["stop"]

@@ -8,19 +8,24 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from mlc_llm.completions_gen import AsyncChatCompletions
+from pydantic import BaseModel
+
+from mlc_llm.completions_gen import AsyncChatCompletions, AsyncCompletions, AsyncEmbeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
+    Completion,
+    CreateEmbeddingResponse,
     KVLoadResponse,
     KVSaveResponse,
 )
 
 Event = tuple[int, str]
+_Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
 def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], Callable[..., None]]:
@@ -34,10 +39,10 @@ def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], C
     return events, callback
 
 
-async def _submit(core: CoreEngine, request: Mapping[str, Any], callback: Any) -> int:
+async def _submit(core: CoreEngine, route: str, request: Mapping[str, Any], callback: Any) -> int:
     """Off the event loop: rendering and tokenizing a long prompt takes time."""
     loop = asyncio.get_running_loop()
-    submitted = loop.run_in_executor(None, core.submit, "chat.completions", request, callback)
+    submitted = loop.run_in_executor(None, core.submit, route, request, callback)
     try:
         return await asyncio.shield(submitted)
     except asyncio.CancelledError:  # the thread goes on and will have submitted it
@@ -50,19 +55,26 @@ async def _submit(core: CoreEngine, request: Mapping[str, Any], callback: Any) -
         raise
 
 
-class AsyncChunkStream:
+class AsyncChunkStream(Generic[_Chunk]):
     """Chunks in order. Closing it, or leaving its `async with` block, ends the request."""
 
-    def __init__(self, core: CoreEngine, request_id: int, events: asyncio.Queue[Event]) -> None:
+    def __init__(
+        self,
+        core: CoreEngine,
+        chunk: type[_Chunk],
+        request_id: int,
+        events: asyncio.Queue[Event],
+    ) -> None:
         self._core = core
+        self._chunk = chunk
         self._id = request_id
         self._events = events
         self._open = True
 
-    def __aiter__(self) -> AsyncChunkStream:
+    def __aiter__(self) -> AsyncChunkStream[_Chunk]:
         return self
 
-    async def __anext__(self) -> ChatCompletionChunk:
+    async def __anext__(self) -> _Chunk:
         if not self._open:
             raise StopAsyncIteration
         try:
@@ -74,14 +86,14 @@ class AsyncChunkStream:
         raise_if_error(kind, text)
         if not text:
             raise StopAsyncIteration
-        return ChatCompletionChunk.model_validate_json(text)
+        return self._chunk.model_validate_json(text)
 
     async def close(self) -> None:
         if self._open:
             self._open = False
             self._core.abort(self._id)
 
-    async def __aenter__(self) -> AsyncChunkStream:
+    async def __aenter__(self) -> AsyncChunkStream[_Chunk]:
         return self
 
     async def __aexit__(
@@ -99,30 +111,65 @@ class AsyncChunkStream:
             self._core.abort(self._id)
 
 
-class _AsyncCompletions(AsyncChatCompletions):
+async def _open(
+    core: CoreEngine, route: str, chunk: type[_Chunk], request: Mapping[str, Any]
+) -> AsyncChunkStream[_Chunk]:
+    events, callback = _events_of(asyncio.get_running_loop())
+    request_id = await _submit(core, route, request, callback)
+    return AsyncChunkStream(core, chunk, request_id, events)
+
+
+async def _call(core: CoreEngine, route: str, request: Mapping[str, Any]) -> str:
+    """The answer of a request that is not streamed."""
+    events, callback = _events_of(asyncio.get_running_loop())
+    request_id = await _submit(core, route, request, callback)
+    try:
+        kind, text = await events.get()
+    except asyncio.CancelledError:
+        core.abort(request_id)
+        raise
+    raise_if_error(kind, text)
+    return text
+
+
+class _AsyncChatCompletions(AsyncChatCompletions):
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
     async def _create(
         self, request: dict[str, Any], stream: bool
-    ) -> ChatCompletion | AsyncChunkStream:
-        events, callback = _events_of(asyncio.get_running_loop())
-        request_id = await _submit(self._core, request, callback)
+    ) -> ChatCompletion | AsyncChunkStream[ChatCompletionChunk]:
         if stream:
-            return AsyncChunkStream(self._core, request_id, events)
-        try:
-            kind, text = await events.get()
-        except asyncio.CancelledError:
-            self._core.abort(request_id)
-            raise
-        raise_if_error(kind, text)
-        return ChatCompletion.model_validate_json(text)
+            return await _open(self._core, "chat.completions", ChatCompletionChunk, request)
+        answer = await _call(self._core, "chat.completions", request)
+        return ChatCompletion.model_validate_json(answer)
+
+
+class _AsyncCompletions(AsyncCompletions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(
+        self, request: dict[str, Any], stream: bool
+    ) -> Completion | AsyncChunkStream[Completion]:
+        if stream:
+            return await _open(self._core, "completions", Completion, request)
+        return Completion.model_validate_json(await _call(self._core, "completions", request))
+
+
+class _AsyncEmbeddings(AsyncEmbeddings):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        answer = await _call(self._core, "embeddings", request)
+        return CreateEmbeddingResponse.model_validate_json(answer)
 
 
 class AsyncChat:
     """`engine.chat`."""
 
-    def __init__(self, completions: _AsyncCompletions) -> None:
+    def __init__(self, completions: AsyncChatCompletions) -> None:
         self.completions = completions
 
 
@@ -131,7 +178,17 @@ class AsyncMLCEngine(EngineBase):
 
     @cached_property
     def chat(self) -> AsyncChat:
-        return AsyncChat(_AsyncCompletions(self._core))
+        return AsyncChat(_AsyncChatCompletions(self._core))
+
+    @cached_property
+    def completions(self) -> AsyncCompletions:
+        """Continues a text as it is, without a chat template."""
+        return _AsyncCompletions(self._core)
+
+    @cached_property
+    def embeddings(self) -> AsyncEmbeddings:
+        """Gives a vector for each text."""
+        return _AsyncEmbeddings(self._core)
 
     async def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 8ec61078a3f6a9aa
+# Schema hash: 764e45686f75a66c
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -19,6 +19,10 @@ from .types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionCreateParams,
+    Completion,
+    CompletionCreateParams,
+    CreateEmbeddingResponse,
+    EmbeddingCreateParams,
 )
 
 _Item = TypeVar("_Item", covariant=True)
@@ -172,3 +176,145 @@ class AsyncChatCompletions(ABC):
         self, request: dict[str, Any], stream: bool
     ) -> ChatCompletion | AsyncStream[ChatCompletionChunk]:
         """A `ChatCompletion`, or when `stream` holds a stream of `ChatCompletionChunk`."""
+
+
+class Completions(ABC):
+    """`completions`: see `CompletionCreateParams` for the parameters.
+
+    `stream`: Whether the answer comes in chunks while it is generated.
+    `extra_body`: further members of the request, which win over the parameters.
+    """
+
+    @overload
+    def create(
+        self,
+        *,
+        stream: Literal[False] | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion: ...
+    @overload
+    def create(
+        self,
+        *,
+        stream: Literal[True],
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Stream[Completion]: ...
+    @overload
+    def create(
+        self,
+        *,
+        stream: bool | None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion | Stream[Completion]: ...
+    def create(
+        self,
+        *,
+        stream: bool | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion | Stream[Completion]:
+        """Sends a request; gives the whole answer, or a stream of its chunks."""
+        known, required = CompletionCreateParams.__annotations__, {"prompt"}
+        request = _request(known, required, params, extra_body)
+        request["stream"] = bool(stream)
+        return self._create(request, bool(stream))
+
+    @abstractmethod
+    def _create(self, request: dict[str, Any], stream: bool) -> Completion | Stream[Completion]:
+        """A `Completion`, or when `stream` holds a stream of `Completion`."""
+
+
+class AsyncCompletions(ABC):
+    """`completions`: see `CompletionCreateParams` for the parameters.
+
+    `stream`: Whether the answer comes in chunks while it is generated.
+    `extra_body`: further members of the request, which win over the parameters.
+    """
+
+    @overload
+    async def create(
+        self,
+        *,
+        stream: Literal[False] | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion: ...
+    @overload
+    async def create(
+        self,
+        *,
+        stream: Literal[True],
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> AsyncStream[Completion]: ...
+    @overload
+    async def create(
+        self,
+        *,
+        stream: bool | None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion | AsyncStream[Completion]: ...
+    async def create(
+        self,
+        *,
+        stream: bool | None = None,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[CompletionCreateParams],
+    ) -> Completion | AsyncStream[Completion]:
+        """Sends a request; gives the whole answer, or a stream of its chunks."""
+        known, required = CompletionCreateParams.__annotations__, {"prompt"}
+        request = _request(known, required, params, extra_body)
+        request["stream"] = bool(stream)
+        return await self._create(request, bool(stream))
+
+    @abstractmethod
+    async def _create(
+        self, request: dict[str, Any], stream: bool
+    ) -> Completion | AsyncStream[Completion]:
+        """A `Completion`, or when `stream` holds a stream of `Completion`."""
+
+
+class Embeddings(ABC):
+    """`embeddings`: see `EmbeddingCreateParams` for the parameters.
+
+    `extra_body`: further members of the request, which win over the parameters.
+    """
+
+    def create(
+        self,
+        *,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[EmbeddingCreateParams],
+    ) -> CreateEmbeddingResponse:
+        """Sends a request and waits for the answer."""
+        known, required = EmbeddingCreateParams.__annotations__, {"input"}
+        return self._create(_request(known, required, params, extra_body))
+
+    @abstractmethod
+    def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        """The answer to a request."""
+
+
+class AsyncEmbeddings(ABC):
+    """`embeddings`: see `EmbeddingCreateParams` for the parameters.
+
+    `extra_body`: further members of the request, which win over the parameters.
+    """
+
+    async def create(
+        self,
+        *,
+        extra_body: Mapping[str, object] | None = None,
+        **params: Unpack[EmbeddingCreateParams],
+    ) -> CreateEmbeddingResponse:
+        """Sends a request and waits for the answer."""
+        known, required = EmbeddingCreateParams.__annotations__, {"input"}
+        return await self._create(_request(known, required, params, extra_body))
+
+    @abstractmethod
+    async def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        """The answer to a request."""

@@ -6,34 +6,42 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
 
 from mlc_llm import _core
-from mlc_llm.completions_gen import ChatCompletions
+from mlc_llm.completions_gen import ChatCompletions, Completions, Embeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, raise_if_error
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
+    Completion,
+    CreateEmbeddingResponse,
     KVLoadResponse,
     KVSaveResponse,
 )
 
 _CHUNK = _core.EVENT_CHUNK  # looked up once: a stream asks for each chunk
+_Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
-class ChunkStream:
+class ChunkStream(Generic[_Chunk]):
     """Chunks in order. Closing it, leaving its `with` block or dropping it ends the request."""
 
-    def __init__(self, core: CoreEngine, request: Mapping[str, Any]) -> None:
+    def __init__(
+        self, core: CoreEngine, route: str, chunk: type[_Chunk], request: Mapping[str, Any]
+    ) -> None:
         self._core = core
-        self._id, self._events = core.stream("chat.completions", request)
+        self._chunk = chunk
+        self._id, self._events = core.stream(route, request)
         self._open = True
 
-    def __iter__(self) -> ChunkStream:
+    def __iter__(self) -> ChunkStream[_Chunk]:
         return self
 
-    def __next__(self) -> ChatCompletionChunk:
+    def __next__(self) -> _Chunk:
         if not self._open:
             raise StopIteration
         kind, text = self._events.next()
@@ -41,14 +49,14 @@ class ChunkStream:
             self._open = False
             raise_if_error(kind, text)
             raise StopIteration
-        return ChatCompletionChunk.model_validate_json(text)
+        return self._chunk.model_validate_json(text)
 
     def close(self) -> None:
         if self._open:
             self._open = False
             self._core.abort(self._id)
 
-    def __enter__(self) -> ChunkStream:
+    def __enter__(self) -> ChunkStream[_Chunk]:
         return self
 
     def __exit__(
@@ -65,20 +73,43 @@ class ChunkStream:
             self.close()
 
 
-class _Completions(ChatCompletions):
+class _ChatCompletions(ChatCompletions):
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
-    def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion | ChunkStream:
+    def _create(
+        self, request: dict[str, Any], stream: bool
+    ) -> ChatCompletion | ChunkStream[ChatCompletionChunk]:
         if stream:
-            return ChunkStream(self._core, request)
+            return ChunkStream(self._core, "chat.completions", ChatCompletionChunk, request)
         return ChatCompletion.model_validate_json(self._core.call("chat.completions", request))
+
+
+class _Completions(Completions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(
+        self, request: dict[str, Any], stream: bool
+    ) -> Completion | ChunkStream[Completion]:
+        if stream:
+            return ChunkStream(self._core, "completions", Completion, request)
+        return Completion.model_validate_json(self._core.call("completions", request))
+
+
+class _Embeddings(Embeddings):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        answer = self._core.call("embeddings", request)
+        return CreateEmbeddingResponse.model_validate_json(answer)
 
 
 class Chat:
     """`engine.chat`."""
 
-    def __init__(self, completions: _Completions) -> None:
+    def __init__(self, completions: ChatCompletions) -> None:
         self.completions = completions
 
 
@@ -94,7 +125,17 @@ class MLCEngine(EngineBase):
 
     @cached_property
     def chat(self) -> Chat:
-        return Chat(_Completions(self._core))
+        return Chat(_ChatCompletions(self._core))
+
+    @cached_property
+    def completions(self) -> Completions:
+        """Continues a text as it is, without a chat template."""
+        return _Completions(self._core)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """Gives a vector for each text."""
+        return _Embeddings(self._core)
 
     def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 8ec61078a3f6a9aa
+# Schema hash: 764e45686f75a66c
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -51,12 +51,15 @@ __all__ = [
     "SpecialRequest",
     "GrammarExecutionMode",
     "DebugConfigParam",
+    "ChatCompletionCommonParams",
     "ChatCompletionCreateParams",
     "ChatCompletionRequestParam",
     "PromptItemParam",
     "PromptParam",
+    "CompletionCreateParams",
     "CompletionRequestParam",
     "EmbeddingEncoding",
+    "EmbeddingCreateParams",
     "EmbeddingRequestParam",
     "TokenizeRequestParam",
     "DetokenizeRequestParam",
@@ -65,6 +68,7 @@ __all__ = [
     "ModelLoadRequestParam",
     "EngineMode",
     "PrefillMode",
+    "EmbeddingPooling",
     "PrefixCacheMode",
     "SpeculativeMode",
     "EngineConfigParam",
@@ -108,7 +112,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "8ec61078a3f6a9aa"
+SCHEMA_HASH = "764e45686f75a66c"
 
 
 class _Model(BaseModel):
@@ -474,7 +478,7 @@ class DebugConfigParam(TypedDict, total=False):
     """How a grammar is followed. Default: `jump_forward`."""
 
 
-class ChatCompletionCreateParams(TypedDict, total=False):
+class ChatCompletionCommonParams(TypedDict, total=False):
     """A conversation, and how the model is to continue it."""
 
     messages: Required[Sequence[ChatCompletionMessageParam]]
@@ -555,17 +559,11 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     stop: StopParam | None
     """Texts at which the answer ends, before them."""
 
-    tools: Sequence[ChatCompletionToolParam] | None
-    """The tools that the model may call. Items: at most 128."""
-
     tool_choice: ToolChoiceParam | None
     """Which tools are called. Absent: `auto` with tools, `none` without."""
 
     parallel_tool_calls: bool | None
     """Whether one answer may hold several tool calls. Default: true."""
-
-    response_format: ResponseFormatParam | None
-    """The shape that the answer must have. Absent: any text."""
 
     reasoning_effort: ReasoningEffort | None
     """How long a reasoning model thinks before it answers."""
@@ -630,6 +628,16 @@ class ChatCompletionCreateParams(TypedDict, total=False):
     """The older form of `tool_choice`; use that."""
 
 
+class ChatCompletionCreateParams(ChatCompletionCommonParams, total=False):
+    """A conversation, and how the model is to continue it."""
+
+    tools: Sequence[ChatCompletionToolParam] | None
+    """The tools that the model may call. Items: at most 128."""
+
+    response_format: ResponseFormatParam | None
+    """The shape that the answer must have. Absent: any text."""
+
+
 class ChatCompletionRequestParam(ChatCompletionCreateParams, total=False):
     """A conversation, and how the model is to continue it."""
 
@@ -645,7 +653,7 @@ PromptParam: TypeAlias = str | Sequence[PromptItemParam]
 """What is to be continued or embedded: a text, several texts, token ids, or lists of those."""
 
 
-class CompletionRequestParam(TypedDict, total=False):
+class CompletionCreateParams(TypedDict, total=False):
     """A text, and how the model is to continue it."""
 
     prompt: Required[PromptParam]
@@ -664,9 +672,6 @@ class CompletionRequestParam(TypedDict, total=False):
     """How many answers are generated to return the best `n`. Absent: `n`. Range: at least 1 and
     at most 128.
     """
-
-    stream: bool | None
-    """Whether the answer comes in chunks while it is generated. Default: false."""
 
     stream_options: StreamOptionsParam | None
     """Options of the stream."""
@@ -725,11 +730,18 @@ class CompletionRequestParam(TypedDict, total=False):
     """Switches for tests and measurements; a server takes them in debug mode only."""
 
 
+class CompletionRequestParam(CompletionCreateParams, total=False):
+    """A text, and how the model is to continue it."""
+
+    stream: bool | None
+    """Whether the answer comes in chunks while it is generated. Default: false."""
+
+
 EmbeddingEncoding: TypeAlias = Literal["float", "base64"]
 """How a vector is written."""
 
 
-class EmbeddingRequestParam(TypedDict, total=False):
+class EmbeddingCreateParams(TypedDict, total=False):
     """Texts of which vectors are wanted."""
 
     input: Required[PromptParam]
@@ -748,6 +760,21 @@ class EmbeddingRequestParam(TypedDict, total=False):
 
     user: str | None
     """A label of the end user; it has no effect."""
+
+    priority: int | None
+    """Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+    engine. Range: at least -100 and at most 100.
+    """
+
+    timeout_ms: int | None
+    """The answer must be complete this long after the request came in; else it ends with the
+    error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least
+    1 and at most 2147483647. Unit: milliseconds.
+    """
+
+
+class EmbeddingRequestParam(EmbeddingCreateParams, total=False):
+    """Texts of which vectors are wanted."""
 
 
 class TokenizeRequestParam(TypedDict, total=False):
@@ -823,6 +850,10 @@ PrefillMode: TypeAlias = Literal["hybrid", "chunked"]
 """How prompts are taken in beside running answers."""
 
 
+EmbeddingPooling: TypeAlias = Literal["mean", "last"]
+"""Which hidden states of a text make its vector."""
+
+
 PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
 """Whether what was computed is kept for requests that begin alike."""
 
@@ -889,6 +920,11 @@ class EngineConfigParam(TypedDict, total=False):
     enable_tracing: bool | None
     """Whether the engine records what it does for the route `trace`, in Chrome's trace format.
     Absent: false.
+    """
+
+    embedding_pooling: EmbeddingPooling | None
+    """Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
+    mlc-chat-config.json says under the same name, else `mean`.
     """
 
     max_history_size: int | None
@@ -990,6 +1026,11 @@ class EngineConfig(_Config):
     enable_tracing: bool | None = None
     """Whether the engine records what it does for the route `trace`, in Chrome's trace format.
     Absent: false.
+    """
+
+    embedding_pooling: EmbeddingPooling | None = None
+    """Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
+    mlc-chat-config.json says under the same name, else `mean`.
     """
 
     max_history_size: int | None = None

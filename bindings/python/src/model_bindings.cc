@@ -113,7 +113,7 @@ class ModelRunner {
     const float* logits;
     {
       py::gil_scoped_release release;
-      logits = Unwrap(model_->Forward(batch));
+      logits = Unwrap(model_->Forward(batch)).logits;
     }
     size_t bytes = batch.logit_rows.size() * static_cast<size_t>(vocab_size()) * sizeof(float);
     return py::bytes(reinterpret_cast<const char*>(logits), bytes);

@@ -4,6 +4,7 @@
 
 #include "chat/chunk_writer.h"
 #include "chat/completion_writer.h"
+#include "chat/embedding_writer.h"
 #include "chat/error_json.h"
 
 namespace mlc {
@@ -55,6 +56,20 @@ class CompletionAnswerer : public Answerer {
   CompletionWriter writer_;
 };
 
+class EmbeddingAnswerer : public Answerer {
+ public:
+  EmbeddingAnswerer(EmbeddingWriter writer, ChatCallback callback)
+      : Answerer(/*stream=*/false, std::move(callback)), writer_(std::move(writer)) {}
+
+ private:
+  std::vector<std::string> Chunks(size_t, const RequestEvent&) override { return {}; }
+  void Collect(size_t text, const RequestEvent& event) override { writer_.Collect(text, event); }
+  std::string Whole() const override { return writer_.Whole().ToJson().Dump(); }
+  bool complete() const override { return writer_.finished(); }
+
+  EmbeddingWriter writer_;
+};
+
 }  // namespace
 
 void Answerer::Take(size_t prompt, const RequestEvent& event) {
@@ -96,6 +111,13 @@ std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& re
                           std::move(options.tokenizer));
   return std::make_unique<CompletionAnswerer>(request.stream, std::move(writer),
                                               std::move(callback));
+}
+
+std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& request,
+                                          size_t num_texts, std::string model,
+                                          ChatCallback callback) {
+  EmbeddingWriter writer(request, num_texts, std::move(model));
+  return std::make_unique<EmbeddingAnswerer>(std::move(writer), std::move(callback));
 }
 
 }  // namespace mlc

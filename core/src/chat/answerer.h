@@ -59,6 +59,10 @@ std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& re
                                            std::vector<std::string> echoes, AnswerOptions options,
                                            ChatCallback callback);
 
+std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& request,
+                                          size_t num_texts, std::string model,
+                                          ChatCallback callback);
+
 }  // namespace mlc
 
 #endif  // MLC_CHAT_ANSWERER_H_

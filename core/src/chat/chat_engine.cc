@@ -2,6 +2,7 @@
 
 #include "chat/completion_builder.h"
 #include "chat/drafting.h"
+#include "chat/embedding_builder.h"
 #include "chat/engine_options.h"
 #include "chat/error_json.h"
 #include "chat/kv_routes.h"
@@ -216,8 +217,8 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
   return NotFound("unknown route '" + std::string(route) +
-                  "'; there are chat.completions, completions, tokenize, detokenize, render, "
-                  "kv.save, kv.load and trace")
+                  "'; there are chat.completions, completions, embeddings, tokenize, detokenize, "
+                  "render, kv.save, kv.load and trace")
       .WithParam("route");
 }
 
@@ -228,6 +229,7 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   if (loaded_ == nullptr) return NoModel();
   if (route == "chat.completions") return SubmitChat(json, std::move(callback));
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
+  if (route == "embeddings") return SubmitEmbedding(json, std::move(callback));
   if (route == "trace") return SubmitTrace(std::move(callback));
   if (route == "kv.save" || route == "kv.load") return SubmitKV(route, json, std::move(callback));
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
@@ -289,23 +291,37 @@ Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback ca
   return id;
 }
 
-void ChatEngine::Run(std::vector<Request> requests, std::shared_ptr<Answerer> answerer) {
+Result<RequestId> ChatEngine::SubmitEmbedding(const Json& json, ChatCallback callback) {
+  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::EmbeddingRequest::Parse(json));
+  Pooling pooling = PoolingOf(config_, loaded_->bundle.config);
+  int hidden_size = loaded_->thread->info().hidden_size;
+  MLC_ASSIGN_OR_RETURN(auto texts, BuildEmbedding(loaded_->bundle, parsed, pooling, hidden_size));
+  RequestId id = next_id_.fetch_add(texts.size());
+  std::vector<Request> requests;
+  for (TextRequest& text : texts) {
+    Status fits = loaded_->thread->Check(text.request);
+    bool is_text = fits.param() == "input";
+    if (!fits.ok()) return is_text ? std::move(fits).WithParam(text.path) : fits;
+    text.request.id = id + requests.size();
+    requests.push_back(std::move(text.request));
+  }
+  auto answerer = AnswerEmbedding(parsed, requests.size(), loaded_->name, std::move(callback));
+  Run(std::move(requests), std::move(answerer));
+  return id;
+}
+
+void ChatEngine::Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer) {
   RequestId first = requests.front().id;
-  if (requests.size() > 1) {
+  auto group = std::make_shared<RequestGroup>(loaded_->thread.get(), std::move(requests),
+                                              std::move(answerer), [this, first] {
+                                                std::lock_guard<std::mutex> lock(groups_mutex_);
+                                                groups_.erase(first);
+                                              });
+  {
     std::lock_guard<std::mutex> lock(groups_mutex_);
-    groups_[first] = requests.size();
+    groups_[first] = group;
   }
-  for (size_t prompt = 0; prompt < requests.size(); ++prompt) {
-    loaded_->thread->Submit(
-        std::move(requests[prompt]),
-        [this, first, prompt, several = requests.size() > 1, answerer](const RequestEvent& event) {
-          answerer->Take(prompt, event);
-          if (!several || !answerer->ended()) return;
-          if (!event.status.ok()) (void)Abort(first);  // what is left of a failed answer
-          std::lock_guard<std::mutex> lock(groups_mutex_);
-          groups_.erase(first);
-        });
-  }
+  group->Start();
 }
 
 Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
@@ -316,15 +332,15 @@ Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
 }
 
 Status ChatEngine::Abort(RequestId id) {
-  size_t count = 1;
+  std::shared_ptr<RequestGroup> group;
   {
     std::lock_guard<std::mutex> lock(groups_mutex_);
-    auto group = groups_.find(id);
-    if (group != groups_.end()) count = group->second;
+    auto found = groups_.find(id);
+    if (found != groups_.end()) group = found->second;
   }
   Status status = Cancelled("the request was cancelled").WithReason("request_cancelled");
   (void)WithThread([&](EngineThread* thread) {
-    for (size_t i = 0; i < count; ++i) thread->Abort(id + i, status);
+    group != nullptr ? group->Abort(thread, status) : thread->Abort(id, status);
   });
   return Status();
 }

@@ -20,6 +20,7 @@
 #include "chat/model_bundle.h"
 #include "chat/model_loader.h"
 #include "chat/protocol.gen.h"
+#include "chat/request_group.h"
 #include "engine/engine_thread.h"
 
 namespace mlc {
@@ -68,8 +69,9 @@ class ChatEngine {
   // Of the two routes that generate.
   Result<RequestId> SubmitChat(const Json& json, ChatCallback callback);
   Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
+  Result<RequestId> SubmitEmbedding(const Json& json, ChatCallback callback);
   // Queues the requests of one answer, whose ids follow each other.
-  void Run(std::vector<Request> requests, std::shared_ptr<Answerer> answerer);
+  void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
   static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
   Status WithThread(const std::function<void(EngineThread*)>& act);
 
@@ -83,7 +85,7 @@ class ChatEngine {
   std::unique_ptr<Loaded> loaded_;
   std::atomic<RequestId> next_id_{1};
   std::mutex groups_mutex_;
-  std::unordered_map<RequestId, size_t> groups_;  // answers over several requests: their number
+  std::unordered_map<RequestId, std::shared_ptr<RequestGroup>> groups_;  // by their first id
 };
 
 }  // namespace mlc

@@ -1,5 +1,6 @@
 #include "chat/completion_builder.h"
 
+#include "chat/prompt_reader.h"
 #include "chat/request_builder.h"
 
 namespace mlc {
@@ -44,63 +45,9 @@ protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
   return chat;
 }
 
-struct PromptText {
-  std::vector<int32_t> ids;
-  std::string text;
-  std::string path;  // in the request
-};
-
-Result<PromptText> Tokenize(const ModelBundle& model, const std::string& text, std::string path) {
-  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                       model.tokenizer->Encode(text, /*add_special_tokens=*/true));
-  return PromptText{std::move(ids), text, std::move(path)};
-}
-
-Result<PromptText> TakeIds(const ModelBundle& model, const std::vector<int64_t>& tokens,
-                           std::string path) {
-  PromptText prompt{{}, "", std::move(path)};
-  for (int64_t token : tokens) {
-    if (token < 0 || token >= model.config.vocab_size) {
-      return InvalidArgument("token id " + std::to_string(token) +
-                             " is not in the model's vocabulary of " +
-                             std::to_string(model.config.vocab_size))
-          .WithParam(prompt.path);
-    }
-    prompt.ids.push_back(static_cast<int32_t>(token));
-  }
-  prompt.text = model.tokenizer->Decode(prompt.ids, /*skip_special_tokens=*/true);
-  return prompt;
-}
-
-// A list of token ids is one prompt; a list of texts or of lists is several.
-Result<std::vector<PromptText>> ReadPrompts(const ModelBundle& model,
-                                            const protocol::Prompt& prompt) {
-  std::vector<PromptText> prompts;
-  if (prompt.text() != nullptr) {
-    MLC_ASSIGN_OR_RETURN(PromptText only, Tokenize(model, *prompt.text(), "prompt"));
-    prompts.push_back(std::move(only));
-    return prompts;
-  }
-  std::vector<int64_t> tokens;
-  const std::vector<protocol::PromptItem>& items = *prompt.items();
-  for (size_t i = 0; i < items.size(); ++i) {
-    std::string path = "prompt[" + std::to_string(i) + "]";
-    if ((items[i].token() != nullptr) != (items[0].token() != nullptr)) {
-      return InvalidArgument("'prompt' mixes token ids with texts or lists").WithParam(path);
-    }
-    if (items[i].token() != nullptr) {
-      tokens.push_back(*items[i].token());
-      continue;
-    }
-    MLC_ASSIGN_OR_RETURN(PromptText next, items[i].text() != nullptr
-                                              ? Tokenize(model, *items[i].text(), path)
-                                              : TakeIds(model, *items[i].tokens(), path));
-    prompts.push_back(std::move(next));
-  }
-  if (tokens.empty()) return prompts;
-  MLC_ASSIGN_OR_RETURN(PromptText only, TakeIds(model, tokens, "prompt"));
-  prompts.push_back(std::move(only));
-  return prompts;
+std::string EchoOf(const ModelBundle& model, const PromptText& prompt) {
+  if (prompt.text != nullptr) return *prompt.text;
+  return model.tokenizer->Decode(prompt.tokens, /*skip_special_tokens=*/true);
 }
 
 }  // namespace
@@ -108,17 +55,14 @@ Result<std::vector<PromptText>> ReadPrompts(const ModelBundle& model,
 Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
                                                    const CompletionRequest& request) {
   MLC_RETURN_IF_ERROR(CheckSupported(request));
-  MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts, ReadPrompts(model, request.prompt));
+  MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts,
+                       ReadPrompts(model, "prompt", request.prompt));
   protocol::ChatCompletionRequest chat = AsChat(request);
   std::vector<PromptRequest> out;
   for (PromptText& prompt : prompts) {
-    if (prompt.ids.empty()) {
-      return InvalidArgument("the prompt is empty; give it at least one token")
-          .WithParam(prompt.path);
-    }
     PromptRequest next;
-    if (request.echo) next.echo = std::move(prompt.text);
-    MLC_ASSIGN_OR_RETURN(next.request, BuildGeneration(model, chat, std::move(prompt.ids)));
+    if (request.echo) next.echo = EchoOf(model, prompt);
+    MLC_ASSIGN_OR_RETURN(next.request, BuildGeneration(model, chat, std::move(prompt.tokens)));
     out.push_back(std::move(next));
   }
   return out;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -711,6 +711,8 @@ Result<EmbeddingRequest> EmbeddingRequest::Parse(const Json& json, const wire::P
   reader.Defaulted("encoding_format", &out.encoding_format);
   reader.Optional("dimensions", &out.dimensions, wire::Limits().AtLeast(1));
   reader.Optional("user", &out.user);
+  reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -722,6 +724,8 @@ Json EmbeddingRequest::ToJson() const {
       .Required("encoding_format", encoding_format)
       .Optional("dimensions", dimensions)
       .Optional("user", user)
+      .Optional("priority", priority)
+      .Optional("timeout_ms", timeout_ms)
       .Finish();
 }
 
@@ -824,6 +828,14 @@ wire::Words WireWords(PrefillMode) {
   return {kWords, std::size(kWords)};
 }
 
+wire::Words WireWords(EmbeddingPooling) {
+  static constexpr const char* kWords[] = {
+      "mean",
+      "last",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 wire::Words WireWords(PrefixCacheMode) {
   static constexpr const char* kWords[] = {
       "radix",
@@ -855,6 +867,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "prefill_mode",
                     "max_queued_requests",
                     "enable_tracing",
+                    "embedding_pooling",
                     "max_history_size",
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
@@ -880,6 +893,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("max_queued_requests", &out.max_queued_requests,
                   wire::Limits().AtLeast(1).AtMost(1000000));
   reader.Optional("enable_tracing", &out.enable_tracing);
+  reader.Optional("embedding_pooling", &out.embedding_pooling);
   reader.Optional("max_history_size", &out.max_history_size, wire::Limits().AtLeast(1));
   reader.Optional("prefix_cache_mode", &out.prefix_cache_mode);
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
@@ -911,6 +925,7 @@ Json EngineConfig::ToJson() const {
       .Optional("prefill_mode", prefill_mode)
       .Optional("max_queued_requests", max_queued_requests)
       .Optional("enable_tracing", enable_tracing)
+      .Optional("embedding_pooling", embedding_pooling)
       .Optional("max_history_size", max_history_size)
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)

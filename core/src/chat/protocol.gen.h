@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "8ec61078a3f6a9aa";
+inline constexpr char kSchemaHash[] = "764e45686f75a66c";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -636,6 +636,13 @@ struct EmbeddingRequest {
   std::optional<int64_t> dimensions;
   // A label of the end user; it has no effect.
   std::optional<std::string> user;
+  // Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+  // engine. Range: at least -100 and at most 100.
+  std::optional<int64_t> priority;
+  // The answer must be complete this long after the request came in; else it ends with the error
+  // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+  // most 2147483647. Unit: milliseconds.
+  std::optional<int64_t> timeout_ms;
 
   static Result<EmbeddingRequest> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -724,6 +731,15 @@ enum class PrefillMode {
 };
 wire::Words WireWords(PrefillMode);
 
+// Which hidden states of a text make its vector.
+enum class EmbeddingPooling {
+  // The mean of those of all its tokens.
+  kMean,
+  // That of its last token.
+  kLast,
+};
+wire::Words WireWords(EmbeddingPooling);
+
 // Whether what was computed is kept for requests that begin alike.
 enum class PrefixCacheMode {
   // Kept in a radix tree of token ids.
@@ -784,6 +800,9 @@ struct EngineConfig {
   // Whether the engine records what it does for the route `trace`, in Chrome's trace format.
   // Absent: false.
   std::optional<bool> enable_tracing;
+  // Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
+  // mlc-chat-config.json says under the same name, else `mean`.
+  std::optional<EmbeddingPooling> embedding_pooling;
   // How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
   std::optional<int64_t> max_history_size;
   // Whether what was computed is kept for requests that begin alike. Absent: `radix`.

@@ -75,13 +75,22 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
 
 Status Engine::Check(const Request& request) const {
   int prompt = static_cast<int>(request.prompt_tokens.size());
-  if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam("messages");
+  int answer = request.pooling ? 0 : 1;  // tokens at least
+  if (request.pooling && info().hidden_size == 0) {
+    return Unsupported(
+               "the model library gives no hidden states, which embeddings are made of; "
+               "compile the model again (mlc_llm compile)")
+        .WithParam("model_lib");
+  }
+  const char* param = request.pooling ? "input" : "messages";
+  if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam(param);
   if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");
-  if (prompt >= max_length_) {
+  if (prompt + answer > max_length_) {
     return InvalidArgument("This model's maximum context length is " + std::to_string(max_length_) +
-                           " tokens. However, your messages resulted in " + std::to_string(prompt) +
-                           " tokens. Please reduce the length of the messages.")
-        .WithParam("messages")
+                           " tokens. However, your " + param + " resulted in " +
+                           std::to_string(prompt) + " tokens. Please reduce the length of the " +
+                           param + ".")
+        .WithParam(param)
         .WithReason("context_length_exceeded");
   }
   for (int32_t token : request.prompt_tokens) {
@@ -181,7 +190,7 @@ void Engine::PreemptLast() {
   std::shared_ptr<Sequence> last = std::move(running_.back());
   running_.pop_back();
   Retire(*last);
-  last->num_computed = 0;
+  last->ForgetComputed();
   last->preempted_at = Clock::now();
   InsertByRank(std::move(last), &waiting_);
   ++metrics_.num_preemptions;
@@ -191,7 +200,8 @@ void Engine::AdmitFirst() {
   std::shared_ptr<Sequence> first = std::move(waiting_.front());
   waiting_.pop_front();
   RequestState& request = *first->request;
-  first->num_computed = cache_.AddWithPrefix(first->id, request.request.adapter, first->tokens());
+  first->num_computed =
+      cache_.AddWithPrefix(first->id, request.request.adapter, first->sparable_tokens());
   if (!request.cached_tokens) request.cached_tokens = first->num_computed;
   num_queued_ -= !std::exchange(request.started, true);
   if (trace_ != nullptr) trace_->Admitted(*first);
@@ -212,7 +222,8 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
     // What was admitted may have found more, or less, in the prefix cache than the plan saw.
     int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
     int num_rows = std::min(item.num_rows, uncomputed);
-    items.push_back({running_[at], num_rows, num_rows == uncomputed});
+    bool wants_logits = num_rows == uncomputed && !running_[at]->is_pooled();
+    items.push_back({running_[at], num_rows, wants_logits});
   }
   return items;
 }
@@ -250,10 +261,14 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   }
   const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
-  MLC_ASSIGN_OR_RETURN(float* logits, RunBatch(batch, &cache_, model_.get()));
+  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
   int decode_rows = 0, prefill_rows = 0;
+  const float* hidden_states = outputs.hidden_states;
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
+    if (item.sequence->is_pooled()) {
+      hidden_states = item.sequence->Pool(hidden_states, item.num_rows, info().hidden_size);
+    }
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
@@ -261,7 +276,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
-  std::vector<SequenceCommit> commits = AssignLogits(items, logits);
+  std::vector<SequenceCommit> commits = AssignLogits(items, outputs.logits);
   CommitSequences(logit_rows_, max_length_, &commits, &scratch_);
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   double seconds = SecondsBetween(begin, Clock::now());
@@ -272,6 +287,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   if (speculator_ != nullptr) {
     speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
   }
+  EmitEmbeddings(items);
   Settle(commits);
   return Status();
 }

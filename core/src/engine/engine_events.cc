@@ -1,4 +1,7 @@
 // What the engine tells of its requests: the part of Engine that makes events.
+#include <algorithm>
+#include <cmath>
+
 #include "engine/engine.h"
 
 namespace mlc {
@@ -20,6 +23,10 @@ Usage MakeUsage(const RequestState& request) {
   return usage;
 }
 
+bool IsFinite(const std::vector<double>& vector) {
+  return std::all_of(vector.begin(), vector.end(), [](double x) { return std::isfinite(x); });
+}
+
 }  // namespace
 
 void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
@@ -37,10 +44,21 @@ void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
   }
 }
 
+void Engine::EmitEmbeddings(const std::vector<StepItem>& items) {
+  for (const StepItem& item : items) {
+    if (!item.sequence->is_pooled() || !item.sequence->finished()) continue;
+    RequestState& request = *item.sequence->request;
+    EmitFinished(&request, IsFinite(request.embedding)
+                               ? Status()
+                               : Internal("the model's hidden states are no numbers"));
+  }
+}
+
 void Engine::EmitFinished(RequestState* request, const Status& status) {
   RequestEvent event;
   event.id = request->request.id;
   event.deltas = std::exchange(request->deltas, {});
+  event.embedding = std::move(request->embedding);
   event.finished = true;
   event.status = status;
   event.usage = MakeUsage(*request);

@@ -43,27 +43,30 @@ EngineThread::~EngineThread() {
   callback_thread_.join();
 }
 
-void EngineThread::Do(Command command) {
+bool EngineThread::Do(Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return false;
     commands_.push_back(std::move(command));
   }
   changed_.notify_one();
+  return true;
 }
 
-void EngineThread::Submit(Request request, EventSink sink) {
+bool EngineThread::Submit(Request request, EventSink sink) {
   auto shared = std::make_shared<EventSink>(std::move(sink));
-  Do([this, shared = std::move(shared), request = std::move(request)](Engine* engine) mutable {
-    RequestEvent refused;
-    refused.id = request.id;
-    sinks_.emplace(request.id, std::move(shared));
-    refused.status = engine->Add(std::move(request));
-    if (refused.status.ok()) return;
-    refused.finished = true;
-    std::vector<RequestEvent> events;
-    events.push_back(std::move(refused));
-    Deliver(std::move(events));
-  });
+  return Do(
+      [this, shared = std::move(shared), request = std::move(request)](Engine* engine) mutable {
+        RequestEvent refused;
+        refused.id = request.id;
+        sinks_.emplace(request.id, std::move(shared));
+        refused.status = engine->Add(std::move(request));
+        if (refused.status.ok()) return;
+        refused.finished = true;
+        std::vector<RequestEvent> events;
+        events.push_back(std::move(refused));
+        Deliver(std::move(events));
+      });
 }
 
 void EngineThread::WithPrompt(Request request, Continuation then) {

@@ -33,8 +33,9 @@ class EngineThread {
   int num_pages() const { return engine_->num_pages(); }
   Status Check(const Request& request) const { return engine_->Check(request); }
 
-  // The request's id must be new. A request that cannot be queued ends with an event, too.
-  void Submit(Request request, EventSink sink);
+  // The request's id must be new. A request that cannot be queued ends with an event, too. False,
+  // and no event, once the destructor has begun: for submits out of a callback.
+  bool Submit(Request request, EventSink sink);
   void Abort(RequestId id, Status status);
   // Ends all requests with `status`, empties the caches and counts from zero, before it returns.
   void Reset(Status status);
@@ -42,9 +43,9 @@ class EngineThread {
   static bool InCallback();
   // Runs `callback` on the callback thread, after what was queued before.
   void Post(std::function<void()> callback);
-  // Runs `command` on the compute thread, between two steps.
+  // Runs `command` on the compute thread, between two steps. False once the destructor has begun.
   using Command = std::function<void(Engine*)>;
-  void Do(Command command);
+  bool Do(Command command);
   // Runs `then` on the compute thread once the prefix cache holds the request's prompt, which is
   // computed where it does not; or with the reason why that failed. The id must be new.
   using Continuation = std::function<void(Engine*, const Status&)>;

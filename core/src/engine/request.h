@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "engine/thinking.h"
 #include "grammar/grammar.h"
+#include "model/model_config.h"
 #include "sampling/logits.h"
 #include "sampling/sampler_cpu.h"
 
@@ -37,8 +38,9 @@ struct Request {
   std::optional<Grammar> grammar;     // that the answer must follow
   std::vector<int32_t> shown_tokens;  // special tokens whose text is part of the answer's text
   std::optional<Thinking> thinking;
-  bool ignore_eos = false;  // stop tokens are tokens like others; for benchmarks
-  int priority = 0;         // higher first (scheduler.h)
+  std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
+  bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
+  int priority = 0;                // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
   std::optional<std::chrono::milliseconds> timeout;  // after `received`: kDeadlineExceeded
 
@@ -77,8 +79,9 @@ struct RequestEvent {
   RequestId id = 0;
   std::vector<Delta> deltas;
   bool finished = false;
-  Status status;  // why it failed, when it did
-  Usage usage;    // once finished
+  Status status;                  // why it failed, when it did
+  Usage usage;                    // once finished
+  std::vector<double> embedding;  // [hidden_size], once finished, when `pooling` asked for it
 };
 
 }  // namespace mlc

@@ -119,14 +119,14 @@ class Planner {
 
   size_t NumRunning() const { return num_kept_ + static_cast<size_t>(plan_.num_admitted); }
 
-  // A new sequence starts when the pages for all of its tokens and one more are available, so that
-  // it does not push out at once those that came before it. The pages that it will share count as
-  // its own although they may be in use already: a plan never asks for more than there is.
+  // A new sequence starts when the pages for all of its tokens and a next one are available, so
+  // that it does not push out at once those that came before it. The pages that it will share count
+  // as its own although they may be in use already: a plan never asks for more than there is.
   bool Admit(const Sequence& sequence) {
-    int pages = cache_.PagesToHold(sequence.num_tokens() + 1);
+    int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.is_pooled() ? 0 : 1));
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
-    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.tokens());
+    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.sparable_tokens());
     int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
     while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {  // under a window
       rows -= StepDown(rows);

@@ -15,6 +15,7 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
       num_prompt_tokens_(static_cast<int>(tokens_.size())),
       decoder_(tokenizer, /*skip_special_tokens=*/true, request->request.shown_tokens),
       stops_(request->stops) {
+  if (request->request.pooling) pooler_.emplace(*request->request.pooling);
   if (request->request.grammar) grammar_.emplace(*request->request.grammar);
   if (request->request.thinking) thinking_.emplace(&*request->request.thinking);
 }
@@ -29,6 +30,33 @@ Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
 
 std::optional<int32_t> Sequence::ForcedToken() const {
   return thinking_ ? thinking_->forced() : std::nullopt;
+}
+
+int Sequence::NumPooledRows(int num_rows) const {
+  if (!pooler_) return 0;
+  if (pooler_->reads_all()) return num_rows;
+  return num_computed + num_rows == num_tokens() ? 1 : 0;
+}
+
+const float* Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
+  int num_read = NumPooledRows(num_rows);
+  pooler_->Add(rows, num_read, hidden_size);
+  if (num_computed + num_rows == num_tokens()) {
+    finish_ = FinishReason::kStop;
+    request->embedding = pooler_->Vector();
+    --request->num_unfinished;
+  }
+  return rows + static_cast<size_t>(num_read) * static_cast<size_t>(hidden_size);
+}
+
+const std::vector<int32_t>& Sequence::sparable_tokens() const {
+  static const std::vector<int32_t> kNone;
+  return pooler_ && pooler_->reads_all() ? kNone : tokens_;
+}
+
+void Sequence::ForgetComputed() {
+  num_computed = 0;
+  if (pooler_) pooler_->Reset();
 }
 
 double Sequence::NextUniform() const {

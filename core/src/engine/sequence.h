@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/pooling.h"
 #include "engine/request.h"
 #include "grammar/grammar.h"
 #include "kv/kv_cache.h"
@@ -24,6 +25,7 @@ struct RequestState {
   int completion_tokens = 0, reasoning_tokens = 0;
   std::optional<int> cached_tokens;  // of the prompt, found in the prefix cache; once admitted
   bool started = false;              // it was admitted once
+  std::vector<double> embedding;     // with `pooling`, once it is complete
   std::optional<Clock::time_point> first_row, first_token;
 };
 
@@ -52,6 +54,18 @@ class Sequence {
   std::optional<Clock::time_point> preempted_at;  // the last time, if ever
   int num_computed = 0;                           // tokens whose keys and values are in the cache
   DraftRecord draft_record;
+
+  // Of a request for a vector: nothing is generated.
+  bool is_pooled() const { return pooler_.has_value(); }
+  // How many of its next `num_rows` rows its vector reads: the last ones.
+  int NumPooledRows(int num_rows) const;
+  // Takes those rows' hidden states from `rows` [.., hidden_size] before num_computed counts them;
+  // ends the choice when its text is complete. Returns what stands behind them.
+  const float* Pool(const float* rows, int num_rows, int hidden_size);
+  // The tokens that the prefix cache may spare it: none where every row is read.
+  const std::vector<int32_t>& sparable_tokens() const;
+  // Its keys and values are gone: it begins anew.
+  void ForgetComputed();
 
   bool has_grammar() const { return grammar_.has_value(); }
   // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
@@ -82,6 +96,7 @@ class Sequence {
   void Finish(FinishReason reason, Delta* delta);
 
   std::vector<int32_t> tokens_;
+  std::optional<Pooler> pooler_;
   int num_prompt_tokens_;
   TokenCounts counts_;
   StreamDecoder decoder_;

@@ -9,6 +9,7 @@ RowSpan SpanOf(const StepItem& item) {
   RowSpan span{sequence.id, {first, first + item.num_rows}};
   span.tokens.insert(span.tokens.end(), item.drafts.begin(), item.drafts.end());
   if (item.wants_logits) span.num_logit_rows = 1 + static_cast<int>(item.drafts.size());
+  span.num_hidden_rows = sequence.NumPooledRows(item.num_rows);
   return span;
 }
 
@@ -21,8 +22,9 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
   if (batch->page_indptr.empty()) batch->page_indptr.push_back(0);
   int32_t sequence_in_batch = batch->num_sequences();
   for (int row = 0; row < num_rows; ++row) {
-    bool is_followed = row >= num_rows - span.num_logit_rows;
-    if (is_followed) batch->logit_rows.push_back(batch->num_rows());
+    int to_end = num_rows - row;
+    if (to_end <= span.num_logit_rows) batch->logit_rows.push_back(batch->num_rows());
+    if (to_end <= span.num_hidden_rows) batch->hidden_rows.push_back(batch->num_rows());
     batch->tokens.push_back(span.tokens[static_cast<size_t>(row)]);
     batch->positions.push_back(first + row);
     batch->slots.push_back(cache->Slot(span.sequence, first + row));
@@ -44,7 +46,7 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
   return batch;
 }
 
-Result<float*> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
+Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
   std::vector<int32_t> source, destination;
   for (const auto& [from, to] : cache->TakePendingCopies()) {
     source.push_back(from);

@@ -23,7 +23,8 @@ struct StepItem {
 struct RowSpan {
   SequenceId sequence;
   std::vector<int32_t> tokens;
-  int num_logit_rows = 0;  // the last ones
+  int num_logit_rows = 0;   // the last ones
+  int num_hidden_rows = 0;  // likewise
 };
 
 // Takes the pages that `span` needs and adds its rows to `batch`. kResourceExhausted (and nothing
@@ -34,7 +35,7 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 
 // Copies the pages that the batch is about to write and others read too, then computes it.
-Result<float*> RunBatch(const Batch& batch, KVCache* cache, Model* model);
+Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model);
 
 }  // namespace mlc
 

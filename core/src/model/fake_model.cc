@@ -12,6 +12,14 @@ uint32_t HashOf(const std::vector<int32_t>& history) {
   return hash;
 }
 
+// Numbers in [-1, 1).
+void AddHiddenState(uint32_t hash, int size, std::vector<float>* out) {
+  for (int i = 0; i < size; ++i) {
+    out->push_back(static_cast<float>(hash >> 8) / static_cast<float>(1 << 23) - 1.0f);
+    hash = hash * 1664525u + 1013904223u;
+  }
+}
+
 }  // namespace
 
 FakeModel::FakeModel(ModelInfo info, Script script)
@@ -57,6 +65,7 @@ Status FakeModel::ClearSlots(int num_slots, char* page) const {
 }
 
 Status FakeModel::CheckBatch(const Batch& batch) const {
+  if (!batch.hidden_rows.empty() && info_.hidden_size == 0) return Unsupported("no hidden states");
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
   for (int32_t slot : batch.slots) {
@@ -90,7 +99,7 @@ Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) con
   return history;
 }
 
-Result<float*> FakeModel::Forward(const Batch& batch) {
+Result<Outputs> FakeModel::Forward(const Batch& batch) {
   if (num_forwards_++ == fail_at_) return failure_;
   MLC_RETURN_IF_ERROR(CheckBatch(batch));
   for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = batch.tokens[r];
@@ -99,7 +108,15 @@ Result<float*> FakeModel::Forward(const Batch& batch) {
     MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, batch.logit_rows[i]));
     script_(history, logits_.data() + i * info_.vocab_size);
   }
-  return batch.logit_rows.empty() ? nullptr : logits_.data();
+  hidden_states_.clear();
+  for (int32_t row : batch.hidden_rows) {
+    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, row));
+    AddHiddenState(HashOf(history), info_.hidden_size, &hidden_states_);
+  }
+  Outputs outputs;
+  if (!logits_.empty()) outputs.logits = logits_.data();
+  if (!hidden_states_.empty()) outputs.hidden_states = hidden_states_.data();
+  return outputs;
 }
 
 void FakeModel::FailForward(int n, Status status) {
@@ -115,6 +132,7 @@ ModelInfo FakeModel::SmallInfo() {
   info.context_window_size = 64;
   info.prefill_chunk_size = 16;
   info.max_batch_size = 4;
+  info.hidden_size = 4;
   info.vocab_size = 256;
   info.page_size = 4;
   info.page_bytes = 16;
@@ -129,6 +147,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   info.context_window_size = config.context_window_size;
   info.prefill_chunk_size = 2048;
   info.max_batch_size = 128;
+  info.hidden_size = 16;
   info.vocab_size = config.vocab_size;
   info.page_size = 16;
   info.page_bytes = 64;

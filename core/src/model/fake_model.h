@@ -1,6 +1,7 @@
 // A model without tensors: a script says which token follows a history. Its "keys and values" are
 // the token ids themselves (page_bytes is four times page_size), written to slots and read back
-// through the block table, so that a wrong page, slot or position changes the answer or fails.
+// through the block table, so that a wrong page, slot or position changes the answer or fails. A
+// hidden state is made from a hash of the row's history.
 //
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
 #ifndef MLC_MODEL_FAKE_MODEL_H_
@@ -29,7 +30,7 @@ class FakeModel : public Model {
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Status ClearSlots(int num_slots, char* page) const override;
-  Result<float*> Forward(const Batch& batch) override;
+  Result<Outputs> Forward(const Batch& batch) override;
 
   // The n-th call of Forward from now (0 is the next) fails with `status`.
   void FailForward(int n, Status status);
@@ -55,7 +56,7 @@ class FakeModel : public Model {
   ModelInfo info_;
   Script script_;
   std::vector<int32_t> slots_;  // the token at each slot; -1 was never written
-  std::vector<float> logits_;
+  std::vector<float> logits_, hidden_states_;
   int num_forwards_ = 0;
   int fail_at_ = -1;
   Status failure_;

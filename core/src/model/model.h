@@ -21,6 +21,7 @@ struct ModelInfo {
   int attention_sink_size = 0;   // first tokens that stay in reach of a sliding window
   int prefill_chunk_size = 0;    // rows of one step at most
   int max_batch_size = 0;        // sequences of one step at most
+  int hidden_size = 0;           // of a hidden state; 0: the model gives none
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
   int page_size = 0;             // tokens in a page
   int64_t page_bytes = 0;        // one page, keys and values, all layers
@@ -40,9 +41,16 @@ struct Batch {
   std::vector<int32_t> page_indptr;                             // [b + 1]
   std::vector<int32_t> page_indices;                            // [page_indptr[b]]
   std::vector<int32_t> logit_rows;                              // [m], ascending
+  std::vector<int32_t> hidden_rows;                             // [h], ascending
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_sequences() const { return static_cast<int>(page_indptr.size()) - 1; }
+};
+
+// What a step computed: float32, row-major, the model's until the next call; null for no rows.
+struct Outputs {
+  float* logits = nullptr;               // of logit_rows: [m, vocab_size]
+  const float* hidden_states = nullptr;  // of hidden_rows: [h, hidden_size], behind the last norm
 };
 
 // Not for two threads at once.
@@ -63,9 +71,8 @@ class Model {
   // In a copy of one page, as ReadPages makes it: clears what is behind its first `num_slots`
   // slots, which may be of another sequence. kUnsupported when the library does not say where.
   virtual Status ClearSlots(int num_slots, char* page) const = 0;
-  // The logits of logit_rows: [m, vocab_size] float32, row-major, the model's until the next call.
-  // nullptr when no row wants logits.
-  virtual Result<float*> Forward(const Batch& batch) = 0;
+  // Computes a step. kUnsupported when there are hidden_rows and the model gives no hidden states.
+  virtual Result<Outputs> Forward(const Batch& batch) = 0;
 };
 
 }  // namespace mlc

@@ -51,6 +51,16 @@ Result<std::vector<int32_t>> GetTokenIds(const Json& object, std::string_view ke
   return ids;
 }
 
+Result<std::optional<Pooling>> GetPooling(const Json& object, std::string_view key) {
+  MLC_ASSIGN_OR_RETURN(std::string word, GetStringOr(object, key, ""));
+  if (word == "mean") return std::optional(Pooling::kMean);
+  if (word == "last") return std::optional(Pooling::kLast);
+  if (word.empty()) return std::optional<Pooling>();
+  return InvalidArgument("field '" + std::string(key) + "' must be 'mean' or 'last', not '" + word +
+                         "'")
+      .WithParam(std::string(key));
+}
+
 // Bounds as wide as any model's defaults; outside of them no distribution is left to sample from.
 Status ReadSamplingDefaults(const Json& json, ChatConfig* config) {
   MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalBounded(json, "temperature", 0, 100));
@@ -81,6 +91,7 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   MLC_RETURN_IF_ERROR(ReadSamplingDefaults(json, &config));
   MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
   MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
+  MLC_ASSIGN_OR_RETURN(config.embedding_pooling, GetPooling(json, "embedding_pooling"));
   const Json* conv_template = json.Find("conv_template");
   if (conv_template != nullptr && conv_template->is_object()) config.conv_template = *conv_template;
   return config;
@@ -178,6 +189,14 @@ Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   return Status();
 }
 
+// "hidden_states": whether the library has the functions that give them.
+Status ReadHiddenSize(const Json& json, ModelInfo* info) {
+  const Json* given = json.Find("hidden_states");
+  if (given == nullptr || !given->is_bool() || !given->as_bool()) return Status();
+  MLC_ASSIGN_OR_RETURN(info->hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
+  return Status();
+}
+
 Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   MLC_ASSIGN_OR_RETURN(int64_t schema, GetInt(json, "schema_version"));
@@ -202,6 +221,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
                        GetBounded(json, "prefill_chunk_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(info.max_batch_size, GetBounded(json, "max_batch_size", 1, 65536));
   MLC_ASSIGN_OR_RETURN(info.vocab_size, GetBounded(json, "vocab_size", 1, 1 << 24));
+  MLC_RETURN_IF_ERROR(ReadHiddenSize(json, &info));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));

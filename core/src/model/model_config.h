@@ -15,6 +15,9 @@
 
 namespace mlc {
 
+// Which hidden states make a text's vector: the mean of all, or the last one.
+enum class Pooling { kMean, kLast };
+
 // mlc-chat-config.json. `path` is for the messages.
 struct ChatConfig {
   std::string model_type, quantization;
@@ -25,6 +28,7 @@ struct ChatConfig {
   std::optional<int32_t> bos_token_id;
   // The model's own sampling defaults, used where a request is silent.
   std::optional<double> temperature, top_p, presence_penalty, frequency_penalty, repetition_penalty;
+  std::optional<Pooling> embedding_pooling;
   Json conv_template;  // MLC-LLM's object, or null
   // Names of formats (chat/tools/formats.h); "": what the chat template tells.
   std::string tool_call_format, reasoning_format;

@@ -6,17 +6,29 @@
 namespace mlc {
 namespace {
 
+constexpr const char* kHiddenStates = "batch_prefill_to_last_hidden_states";
+constexpr const char* kLogits = "get_logits";
+
 // Every sequence has one row and every row wants logits: what batch_decode is compiled for.
 bool IsDecode(const Batch& batch) {
   return batch.num_rows() == batch.num_sequences() &&
          batch.logit_rows.size() == batch.tokens.size();
 }
 
-Status CheckFunctions(const ModelLibrary& library, const std::string& path) {
-  for (const char* name : {"embed", "batch_prefill", "copy_kv_pages"}) {
+Status CheckFunctions(const ModelLibrary& library, const ModelInfo& info, const std::string& path) {
+  std::vector<const char*> names = {"embed", "batch_prefill", "copy_kv_pages"};
+  if (info.hidden_size > 0) names.insert(names.end(), {kHiddenStates, kLogits});
+  for (const char* name : names) {
     if (!library.Has(name)) return Corrupt(path + ": has no function '" + name + "'");
   }
   return Status();
+}
+
+Status CheckShape(const Tensor& tensor, const Shape& expected) {
+  if (tensor.shape() == expected && tensor.dtype() == DType::kFloat32) return Status();
+  return Internal("the model returned a " + std::string(DTypeName(tensor.dtype())) +
+                  " tensor of shape " + ShapeText(tensor.shape()) + " instead of float32 " +
+                  ShapeText(expected));
 }
 
 struct OpenLibrary {
@@ -27,8 +39,8 @@ struct OpenLibrary {
 Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, Device device) {
   OpenLibrary open;
   MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
-  MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, path));
   MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
+  MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, open.metadata.info, path));
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
   return open;
@@ -130,32 +142,51 @@ Status TVMModel::ClearSlots(int num_slots, char* page) const {
   return Status();
 }
 
-Result<std::vector<Argument>> TVMModel::BatchArguments(const Batch& batch) {
+Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
+                                  const std::vector<int32_t>& rows, int width) {
   MLC_ASSIGN_OR_RETURN(Tensor tokens, IntTensor(batch.tokens));
   MLC_ASSIGN_OR_RETURN(Tensor embeddings, library_->Call("embed", {tokens, params_}));
   std::vector<Argument> arguments = {embeddings};
-  for (const std::vector<int32_t>* part :
-       {&batch.positions, &batch.slots, &batch.row_sequence, &batch.page_indptr,
-        &batch.page_indices, &batch.logit_rows}) {
+  for (const std::vector<int32_t>* part : {&batch.positions, &batch.slots, &batch.row_sequence,
+                                           &batch.page_indptr, &batch.page_indices, &rows}) {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, IntTensor(*part));
     arguments.push_back(std::move(tensor));
   }
   arguments.push_back(pages_);
   arguments.push_back(params_);
-  return arguments;
+  MLC_ASSIGN_OR_RETURN(Tensor result, library_->Call(function, arguments));
+  MLC_RETURN_IF_ERROR(CheckShape(result, {static_cast<int64_t>(rows.size()), width}));
+  return result;
 }
 
-Result<float*> TVMModel::Forward(const Batch& batch) {
-  MLC_ASSIGN_OR_RETURN(std::vector<Argument> arguments, BatchArguments(batch));
-  bool decode = IsDecode(batch) && library_->Has("batch_decode");
-  MLC_ASSIGN_OR_RETURN(logits_,
-                       library_->Call(decode ? "batch_decode" : "batch_prefill", arguments));
-  Shape expected = {static_cast<int64_t>(batch.logit_rows.size()), info().vocab_size};
-  if (logits_.shape() != expected || logits_.dtype() != DType::kFloat32) {
-    return Internal("the model returned logits of shape " + ShapeText(logits_.shape()) +
-                    " instead of " + ShapeText(expected));
+Result<Tensor> TVMModel::LogitsOfHiddenStates(const Batch& batch) {
+  int64_t num_rows = static_cast<int64_t>(batch.logit_rows.size());
+  MLC_ASSIGN_OR_RETURN(Tensor rows,
+                       Tensor::Empty({num_rows, info().hidden_size}, DType::kFloat32, device_));
+  const char* end = static_cast<char*>(hidden_states_.data()) + hidden_states_.bytes();
+  std::memcpy(rows.data(), end - rows.bytes(), static_cast<size_t>(rows.bytes()));
+  MLC_ASSIGN_OR_RETURN(Tensor logits, library_->Call(kLogits, {rows, params_}));
+  MLC_RETURN_IF_ERROR(CheckShape(logits, {num_rows, info().vocab_size}));
+  return logits;
+}
+
+Result<Outputs> TVMModel::Forward(const Batch& batch) {
+  Outputs outputs;
+  if (batch.hidden_rows.empty()) {
+    bool decode = IsDecode(batch) && library_->Has("batch_decode");
+    MLC_ASSIGN_OR_RETURN(logits_, CallStep(decode ? "batch_decode" : "batch_prefill", batch,
+                                           batch.logit_rows, info().vocab_size));
+  } else {
+    if (info().hidden_size == 0) return Unsupported("the model library gives no hidden states");
+    std::vector<int32_t> rows = batch.hidden_rows;
+    rows.insert(rows.end(), batch.logit_rows.begin(), batch.logit_rows.end());
+    MLC_ASSIGN_OR_RETURN(hidden_states_, CallStep(kHiddenStates, batch, rows, info().hidden_size));
+    outputs.hidden_states = static_cast<const float*>(hidden_states_.data());
+    if (batch.logit_rows.empty()) return outputs;
+    MLC_ASSIGN_OR_RETURN(logits_, LogitsOfHiddenStates(batch));
   }
-  return batch.logit_rows.empty() ? nullptr : static_cast<float*>(logits_.data());
+  if (!batch.logit_rows.empty()) outputs.logits = static_cast<float*>(logits_.data());
+  return outputs;
 }
 
 }  // namespace mlc

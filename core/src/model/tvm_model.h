@@ -32,7 +32,7 @@ class TVMModel : public Model {
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Status ClearSlots(int num_slots, char* page) const override;
-  Result<float*> Forward(const Batch& batch) override;
+  Result<Outputs> Forward(const Batch& batch) override;
 
  private:
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
@@ -41,7 +41,11 @@ class TVMModel : public Model {
   // Calls `visit` with the host memory of each layer's part of each page.
   template <typename Visit>
   Status ForEachPart(const std::vector<int32_t>& pages, Visit&& visit) const;
-  Result<std::vector<Argument>> BatchArguments(const Batch& batch);
+  // Calls a function that computes a step and returns [rows, width] float32.
+  Result<Tensor> CallStep(const char* function, const Batch& batch,
+                          const std::vector<int32_t>& rows, int width);
+  // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.
+  Result<Tensor> LogitsOfHiddenStates(const Batch& batch);
 
   std::unique_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
@@ -50,6 +54,7 @@ class TVMModel : public Model {
   std::vector<Tensor> layers_;  // the pages of each layer
   TensorList pages_;            // the same, as functions take them
   Tensor logits_;               // of the last step
+  Tensor hidden_states_;        // of its hidden_rows, then of its logit_rows
 };
 
 }  // namespace mlc

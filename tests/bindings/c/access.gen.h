@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -196,6 +196,8 @@ void VisitMembers(const EmbeddingRequest& object, Visit&& visit) {
   visit("encoding_format", object.encoding_format);
   visit("dimensions", object.dimensions);
   visit("user", object.user);
+  visit("priority", object.priority);
+  visit("timeout_ms", object.timeout_ms);
 }
 template <typename Visit>
 void VisitMembers(const TokenizeRequest& object, Visit&& visit) {
@@ -240,6 +242,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("prefill_mode", object.prefill_mode);
   visit("max_queued_requests", object.max_queued_requests);
   visit("enable_tracing", object.enable_tracing);
+  visit("embedding_pooling", object.embedding_pooling);
   visit("max_history_size", object.max_history_size);
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);

@@ -7,11 +7,16 @@ import ai.mlc.mlcllm.ChatCompletionRequest
 import ai.mlc.mlcllm.ChatCompletionRole
 import ai.mlc.mlcllm.CompletionUsage
 import ai.mlc.mlcllm.DebugConfig
+import ai.mlc.mlcllm.EmbeddingEncoding
+import ai.mlc.mlcllm.EmbeddingVectorBase64
+import ai.mlc.mlcllm.EmbeddingVectorNumbers
 import ai.mlc.mlcllm.EngineConfig
 import ai.mlc.mlcllm.EngineMode
 import ai.mlc.mlcllm.MLCEngine
 import ai.mlc.mlcllm.MLCException
 import ai.mlc.mlcllm.PrefixCacheMode
+import ai.mlc.mlcllm.PromptItemText
+import ai.mlc.mlcllm.PromptItems
 import ai.mlc.mlcllm.StreamOptions
 import java.io.File
 import kotlin.system.exitProcess
@@ -20,6 +25,7 @@ import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.take
+import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
@@ -169,6 +175,40 @@ suspend fun complete(model: Model, options: Options): JsonObject {
     )
 }
 
+suspend fun embed(model: Model, options: Options): JsonObject {
+    val prompt = options.needed("prompt")
+    options.end()
+    return model.use { engine ->
+        val both = engine.embeddings.create(PromptItems(listOf(prompt, "$prompt 2").map(::PromptItemText)))
+        val short = engine.embeddings.create(
+            prompt,
+            dimensions = 8,
+            encoding_format = EmbeddingEncoding.base64,
+        )
+        result(
+            "vectors" to both.data.map { (it.embedding as EmbeddingVectorNumbers).value },
+            "base64" to (short.data[0].embedding as EmbeddingVectorBase64).value,
+            "prompt_tokens" to both.usage.prompt_tokens,
+        )
+    }
+}
+
+suspend fun continueText(model: Model, options: Options): JsonObject {
+    val prompt = options.needed("prompt")
+    val seed = options.long("seed")
+    val maxTokens = options.long("max-tokens") ?: 16
+    options.end()
+    return model.use { engine ->
+        val chunks = engine.completions.stream(prompt, seed = seed, max_tokens = maxTokens).toList()
+        val whole = engine.completions.complete(prompt, seed = seed, max_tokens = maxTokens)
+        result(
+            "text" to chunks.joinToString("") { it.choices[0].text },
+            "finish_reason" to chunks.last().choices[0].finish_reason,
+            "whole" to whole.choices[0].text,
+        )
+    }
+}
+
 suspend fun cancel(model: Model, options: Options): JsonObject {
     val request = request(options.needed("prompt"), 1, 4000, ignoreEos = true)
     options.end()
@@ -312,6 +352,8 @@ suspend fun command(name: String, arguments: List<String>): JsonObject {
     return when (name) {
         "stream" -> stream(model, options)
         "complete" -> complete(model, options)
+        "embed" -> embed(model, options)
+        "continue" -> continueText(model, options)
         "cancel" -> cancel(model, options)
         "parallel" -> parallel(model, options)
         "tools" -> tools(model, options)

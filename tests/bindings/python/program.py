@@ -73,6 +73,32 @@ def complete(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def embed(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options) as engine:
+        texts = [options.prompt, f"{options.prompt} 2"]
+        both = engine.embeddings.create(input=texts)
+        short = engine.embeddings.create(
+            input=options.prompt, dimensions=8, encoding_format="base64"
+        )
+    return {
+        "vectors": [item.embedding for item in both.data],
+        "base64": short.data[0].embedding,
+        "prompt_tokens": both.usage.prompt_tokens,
+    }
+
+
+def continue_text(options: argparse.Namespace) -> dict[str, Any]:
+    request = {"prompt": options.prompt, "seed": options.seed, "max_tokens": options.max_tokens}
+    with make_engine(options) as engine:
+        chunks = list(engine.completions.create(**request, stream=True))
+        whole = engine.completions.create(**request)
+    return {
+        "text": "".join(chunk.choices[0].text for chunk in chunks),
+        "finish_reason": chunks[-1].choices[0].finish_reason,
+        "whole": whole.choices[0].text,
+    }
+
+
 def cancel(options: argparse.Namespace) -> dict[str, Any]:
     with make_engine(options) as engine:
         request = ask(options.prompt, max_tokens=4000, seed=1, **LONG)
@@ -206,6 +232,8 @@ def vectors(options: argparse.Namespace) -> dict[str, Any]:
 COMMANDS = {
     "stream": stream,
     "complete": complete,
+    "embed": embed,
+    "continue": continue_text,
     "cancel": cancel,
     "parallel": parallel,
     "tools": tools,

@@ -300,7 +300,7 @@ TEST_F(ChatEngineTest, WrongRequestsAreRefusedWithoutAnEvent) {
   EXPECT_EQ(Refusal("{}").param(), "messages");
   EXPECT_EQ(Refusal(HiJson(R"("temperature": 3)")).param(), "temperature");
   EXPECT_EQ(Refusal(HiJson(R"("n": 0)")).param(), "n");
-  EXPECT_EQ(Refusal(HiJson(), "embeddings").param(), "route");
+  EXPECT_EQ(Refusal(HiJson(), "images").param(), "route");
   EXPECT_EQ(Refusal(HiJson(), "").code(), StatusCode::kNotFound);
   std::string long_text(600, 'x');
   Status too_long = Refusal(R"({"messages": [{"role": "user", "content": ")" + long_text + "\"}]}");

@@ -39,6 +39,7 @@ struct Outcome {
   std::vector<GeneratedToken> generated;  // of all choices, as they came
   Status status;
   Usage usage;
+  std::vector<double> embedding;
   int num_ends = 0;
 
   void Add(const RequestEvent& event) {
@@ -57,6 +58,7 @@ struct Outcome {
     ++num_ends;
     status = event.status;
     usage = event.usage;
+    embedding = event.embedding;
   }
 };
 

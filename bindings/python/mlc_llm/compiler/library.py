@@ -16,6 +16,8 @@ from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.targets import Device
 
 SCHEMA_VERSION = 1
+# A step that wants logits, and one that wants what the output head is given.
+_PREFILLS = ("batch_prefill", "batch_prefill_to_last_hidden_states")
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 
 
@@ -37,7 +39,9 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
     model = family.build(spec.config, nn)
     _build_embed(nn, model, spec)
-    _build_prefill(nn, model, spec)
+    for name in _PREFILLS:
+        _build_prefill(nn, model, spec, name)
+    _build_logits(nn, model, spec)
     _build_copy(nn, model, spec)
     nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
     return nn.finish()
@@ -56,6 +60,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "max_batch_size": spec.max_batch_size,
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
+        "hidden_states": True,
         "activation_dtype": "float32",
         "activation_bits": spec.activation_bits,
         "kv_cache": {
@@ -85,20 +90,29 @@ def _build_embed(nn: Builder, model: Model, spec: LibrarySpec) -> None:
         f.result = model.embed(f["input_ids"])
 
 
-def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec, name: str) -> None:
     """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
+    wanted = "logit_rows" if name == "batch_prefill" else "hidden_rows"
     sizes = ("n", "n", "n", "b_plus_1", "p")
     inputs = {
         "embeddings": Input(("n", spec.config.hidden_size)),
         **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
-        "logit_rows": Input(("m",), "int32"),
+        wanted: Input(("m",), "int32"),
         "kv_pages": _pages(model, spec),
     }
     bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
-    with nn.function("batch_prefill", inputs, bounds=bounds) as f:
-        batch = Batch(*(f[name] for name in _INDICES))
+    with nn.function(name, inputs, bounds=bounds) as f:
+        batch = Batch(*(f[index] for index in _INDICES))
         pages = f.items("kv_pages", spec.config.num_hidden_layers)
-        f.result = model.forward(f["embeddings"], batch, f["logit_rows"], pages)
+        hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], pages)
+        f.result = model.logits(hidden_states) if wanted == "logit_rows" else hidden_states
+
+
+def _build_logits(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+    """For a step that wants both: logits of some of the hidden states."""
+    inputs = {"hidden_states": Input(("m", spec.config.hidden_size))}
+    with nn.function("get_logits", inputs, bounds={"m": spec.prefill_chunk_size}) as f:
+        f.result = model.logits(f["hidden_states"])
 
 
 def _build_copy(nn: Builder, model: Model, spec: LibrarySpec) -> None:

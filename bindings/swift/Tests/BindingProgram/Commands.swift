@@ -59,6 +59,37 @@ func whole(_ engine: MLCEngine, _ request: ChatCompletionRequest) async throws -
     try await whole(try await options.loadedEngine(), try options.request()).json
 }
 
+@Sendable func embed(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine()
+    let prompt = try options.text("prompt")
+    let both = try await engine.embeddings.create(input: [.text(prompt), .text("\(prompt) 2")])
+    let short = try await engine.embeddings.create(
+        input: .text(prompt), encoding_format: .base64, dimensions: 8)
+    return [
+        "vectors": .array(both.data.map { $0.embedding.jsonValue }),
+        "base64": short.data[0].embedding.jsonValue,
+        "prompt_tokens": .int(both.usage.prompt_tokens),
+    ]
+}
+
+@Sendable func continueText(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine()
+    let request = CompletionRequest(
+        prompt: .text(try options.text("prompt")), max_tokens: try options.int("max-tokens", 16),
+        seed: try options.optional("seed") { Int($0) })
+    var text = ""
+    var reason: FinishReason?
+    for try await chunk in engine.completions.stream(request) {
+        text += chunk.choices[0].text
+        reason = chunk.choices[0].finish_reason ?? reason
+    }
+    let whole = try await engine.completions.complete(request)
+    return [
+        "text": .string(text), "finish_reason": reason?.jsonValue ?? nil,
+        "whole": .string(whole.choices[0].text),
+    ]
+}
+
 @Sendable func cancel(_ options: Options) async throws -> JSONObject {
     let engine = try await options.loadedEngine()
     let prompt = user(try options.text("prompt"))

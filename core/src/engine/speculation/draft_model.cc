@@ -123,7 +123,8 @@ int DraftModel::Missing(const Run& run) {
 }
 
 Status DraftModel::Compute(const Batch& batch, const std::vector<std::pair<Run*, bool>>& runs) {
-  MLC_ASSIGN_OR_RETURN(const float* logits, RunBatch(batch, &cache_, model_.get()));
+  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
+  const float* logits = outputs.logits;
   for (const auto& [run, wants_logits] : runs) {
     run->logits = wants_logits ? logits : nullptr;
     if (wants_logits) logits += logit_rows_.stride;

@@ -70,8 +70,11 @@ class Model(Protocol):
     def embed(self, ids: Any) -> Any:
         """(rows) -> (rows, hidden)."""
 
-    def forward(self, x: Any, batch: Batch, logit_rows: Any, pages: list[Any]) -> Any:
-        """(rows, hidden) -> float32 logits (logit_rows, vocabulary); appends to `pages`."""
+    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
+        """(rows of x, hidden) -> what the output head is given of `rows`; appends to `pages`."""
+
+    def logits(self, hidden_states: Any) -> Any:
+        """(rows, hidden) -> float32 logits (rows, vocabulary)."""
 
     def copy_pages(self, source: Any, destination: Any, pages: list[Any]) -> list[Any]:
         """Copies whole pages in every layer."""

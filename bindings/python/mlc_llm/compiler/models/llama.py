@@ -188,11 +188,14 @@ class Llama:
     def embed(self, ids: Any) -> Any:
         return self.table(ids)
 
-    def forward(self, x: Any, batch: Batch, logit_rows: Any, pages: list[Any]) -> Any:
-        """float32 logits (logit_rows, vocabulary) of those rows of x."""
+    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
+        """(rows, hidden) of those rows of x, behind the last norm."""
         for block, layer_pages in zip(self.blocks, pages, strict=True):
             x = block(x, batch, layer_pages)
-        return self.head(self.norm(x, logit_rows))
+        return self.norm(x, rows)
+
+    def logits(self, hidden_states: Any) -> Any:
+        return self.head(hidden_states)  # (rows, vocabulary)
 
     def copy_pages(self, source: Any, destination: Any, pages: list[Any]) -> list[Any]:
         return [

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -297,6 +297,215 @@ public struct ChatCompletions: Sendable {
         var request = request
         request.stream = false
         return try await self.channel.result("chat.completions", request)
+    }
+}
+
+/// `Completions`: sends a ``CompletionRequest``, which describes the parameters.
+public struct Completions: Sendable {
+    let channel: RequestChannel
+
+    /// Chunks in order. A failure does not throw: it is the last element, whose `error` says what
+    /// went wrong. Cancelling the task or leaving the loop ends the request. `stream` is here for
+    /// calls that name it; without it there is `complete`.
+    public func create(
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int = 16,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream: Bool = true,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        prompt: Prompt,
+        suffix: String? = nil,
+        echo: Bool = false,
+        best_of: Int? = nil,
+        debug_config: DebugConfig? = nil
+    ) async -> AsyncStream<StreamElement<Completion>> {
+        let request = CompletionRequest(
+            model: model,
+            frequency_penalty: frequency_penalty,
+            presence_penalty: presence_penalty,
+            logprobs: logprobs,
+            logit_bias: logit_bias,
+            max_tokens: max_tokens,
+            n: n,
+            seed: seed,
+            stop: stop,
+            stream: stream,
+            stream_options: stream_options,
+            temperature: temperature,
+            top_p: top_p,
+            user: user,
+            response_format: response_format,
+            prompt: prompt,
+            suffix: suffix,
+            echo: echo,
+            best_of: best_of,
+            debug_config: debug_config
+        )
+        guard stream else { return .failed(.needsStream("stream"), request) }
+        return await self.create(request)
+    }
+
+    /// Chunks in order; a failure throws an ``MLCError``. The request is sent when the first chunk
+    /// is asked for. Leaving the loop ends it; so does cancelling the task, and then the stream ends
+    /// without an error.
+    public func stream(
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int = 16,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        prompt: Prompt,
+        suffix: String? = nil,
+        echo: Bool = false,
+        best_of: Int? = nil,
+        debug_config: DebugConfig? = nil
+    ) -> AsyncThrowingStream<Completion, any Error> {
+        self.stream(
+            CompletionRequest(
+                model: model,
+                frequency_penalty: frequency_penalty,
+                presence_penalty: presence_penalty,
+                logprobs: logprobs,
+                logit_bias: logit_bias,
+                max_tokens: max_tokens,
+                n: n,
+                seed: seed,
+                stop: stop,
+                stream_options: stream_options,
+                temperature: temperature,
+                top_p: top_p,
+                user: user,
+                response_format: response_format,
+                prompt: prompt,
+                suffix: suffix,
+                echo: echo,
+                best_of: best_of,
+                debug_config: debug_config
+            ))
+    }
+
+    /// The whole answer; a failure throws an ``MLCError``. Cancelling the task ends the request with
+    /// a `CancellationError`.
+    public func complete(
+        model: String? = nil,
+        frequency_penalty: Double? = nil,
+        presence_penalty: Double? = nil,
+        logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int = 16,
+        n: Int = 1,
+        seed: Int? = nil,
+        stop: Stop? = nil,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
+        user: String? = nil,
+        response_format: ResponseFormat? = nil,
+        prompt: Prompt,
+        suffix: String? = nil,
+        echo: Bool = false,
+        best_of: Int? = nil,
+        debug_config: DebugConfig? = nil
+    ) async throws -> Completion {
+        try await self.complete(
+            CompletionRequest(
+                model: model,
+                frequency_penalty: frequency_penalty,
+                presence_penalty: presence_penalty,
+                logprobs: logprobs,
+                logit_bias: logit_bias,
+                max_tokens: max_tokens,
+                n: n,
+                seed: seed,
+                stop: stop,
+                stream_options: stream_options,
+                temperature: temperature,
+                top_p: top_p,
+                user: user,
+                response_format: response_format,
+                prompt: prompt,
+                suffix: suffix,
+                echo: echo,
+                best_of: best_of,
+                debug_config: debug_config
+            ))
+    }
+
+    /// The same as `create(...)`, for a request that is made already.
+    public func create(
+        _ request: CompletionRequest
+    ) async -> AsyncStream<StreamElement<Completion>> {
+        var request = request
+        request.stream = true
+        return await self.channel.elements("completions", request)
+    }
+
+    /// The same as `stream(...)`, for a request that is made already.
+    public func stream(
+        _ request: CompletionRequest
+    ) -> AsyncThrowingStream<Completion, any Error> {
+        var request = request
+        request.stream = true
+        return self.channel.chunks("completions", request)
+    }
+
+    /// The same as `complete(...)`, for a request that is made already.
+    public func complete(_ request: CompletionRequest) async throws -> Completion {
+        var request = request
+        request.stream = false
+        return try await self.channel.result("completions", request)
+    }
+}
+
+/// `Embeddings`: sends a ``EmbeddingRequest``, which describes the parameters.
+public struct Embeddings: Sendable {
+    let channel: RequestChannel
+
+    /// The answer; a failure throws an ``MLCError``. Cancelling the task ends the request with a
+    /// `CancellationError`.
+    public func create(
+        model: String? = nil,
+        user: String? = nil,
+        input: Prompt,
+        encoding_format: EmbeddingEncoding = .float,
+        dimensions: Int? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil
+    ) async throws -> EmbeddingResponse {
+        try await self.create(
+            EmbeddingRequest(
+                model: model,
+                user: user,
+                input: input,
+                encoding_format: encoding_format,
+                dimensions: dimensions,
+                priority: priority,
+                timeout_ms: timeout_ms
+            ))
+    }
+
+    /// The same, for a request that is made already.
+    public func create(_ request: EmbeddingRequest) async throws -> EmbeddingResponse {
+        try await self.channel.result("embeddings", request)
     }
 }
 

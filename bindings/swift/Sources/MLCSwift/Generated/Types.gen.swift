@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "8ec61078a3f6a9aa"
+let schemaHash = "764e45686f75a66c"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1491,90 +1491,46 @@ public struct CompletionRequest: WireObject {
     public var debug_config: DebugConfig?
 
     public init(
-        prompt: Prompt,
         model: String? = nil,
-        suffix: String? = nil,
-        echo: Bool = false,
-        best_of: Int? = nil,
-        stream: Bool = false,
-        stream_options: StreamOptions? = nil,
-        max_tokens: Int = 16,
-        n: Int = 1,
-        temperature: Double? = nil,
-        top_p: Double? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
-        logit_bias: [Int: Double]? = nil,
         logprobs: Int? = nil,
+        logit_bias: [Int: Double]? = nil,
+        max_tokens: Int = 16,
+        n: Int = 1,
         seed: Int? = nil,
         stop: Stop? = nil,
-        response_format: ResponseFormat? = nil,
+        stream: Bool = false,
+        stream_options: StreamOptions? = nil,
+        temperature: Double? = nil,
+        top_p: Double? = nil,
         user: String? = nil,
-        debug_config: DebugConfig? = nil
-    ) {
-        self.prompt = prompt
-        self.model = model
-        self.suffix = suffix
-        self.echo = echo
-        self.best_of = best_of
-        self.stream = stream
-        self.stream_options = stream_options
-        self.max_tokens = max_tokens
-        self.n = n
-        self.temperature = temperature
-        self.top_p = top_p
-        self.frequency_penalty = frequency_penalty
-        self.presence_penalty = presence_penalty
-        self.logit_bias = logit_bias
-        self.logprobs = logprobs
-        self.seed = seed
-        self.stop = stop
-        self.response_format = response_format
-        self.user = user
-        self.debug_config = debug_config
-    }
-
-    public init(
-        prompt: String,
-        model: String? = nil,
+        response_format: ResponseFormat? = nil,
+        prompt: Prompt,
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
-        stream: Bool = false,
-        stream_options: StreamOptions? = nil,
-        max_tokens: Int = 16,
-        n: Int = 1,
-        temperature: Double? = nil,
-        top_p: Double? = nil,
-        frequency_penalty: Double? = nil,
-        presence_penalty: Double? = nil,
-        logit_bias: [Int: Double]? = nil,
-        logprobs: Int? = nil,
-        seed: Int? = nil,
-        stop: String,
-        response_format: ResponseFormat? = nil,
-        user: String? = nil,
         debug_config: DebugConfig? = nil
     ) {
-        self.prompt = .text(prompt)
         self.model = model
+        self.frequency_penalty = frequency_penalty
+        self.presence_penalty = presence_penalty
+        self.logprobs = logprobs
+        self.logit_bias = logit_bias
+        self.max_tokens = max_tokens
+        self.n = n
+        self.seed = seed
+        self.stop = stop
+        self.stream = stream
+        self.stream_options = stream_options
+        self.temperature = temperature
+        self.top_p = top_p
+        self.user = user
+        self.response_format = response_format
+        self.prompt = prompt
         self.suffix = suffix
         self.echo = echo
         self.best_of = best_of
-        self.stream = stream
-        self.stream_options = stream_options
-        self.max_tokens = max_tokens
-        self.n = n
-        self.temperature = temperature
-        self.top_p = top_p
-        self.frequency_penalty = frequency_penalty
-        self.presence_penalty = presence_penalty
-        self.logit_bias = logit_bias
-        self.logprobs = logprobs
-        self.seed = seed
-        self.stop = .text(stop)
-        self.response_format = response_format
-        self.user = user
         self.debug_config = debug_config
     }
 
@@ -1672,33 +1628,30 @@ public struct EmbeddingRequest: WireObject {
     public var dimensions: Int?
     /// A label of the end user; it has no effect.
     public var user: String?
+    /// Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+    /// engine. Range: at least -100 and at most 100.
+    public var priority: Int?
+    /// The answer must be complete this long after the request came in; else it ends with the error
+    /// `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+    /// most 2147483647. Unit: milliseconds.
+    public var timeout_ms: Int?
 
     public init(
+        model: String? = nil,
+        user: String? = nil,
         input: Prompt,
-        model: String? = nil,
         encoding_format: EmbeddingEncoding = .float,
         dimensions: Int? = nil,
-        user: String? = nil
+        priority: Int? = nil,
+        timeout_ms: Int? = nil
     ) {
+        self.model = model
+        self.user = user
         self.input = input
-        self.model = model
         self.encoding_format = encoding_format
         self.dimensions = dimensions
-        self.user = user
-    }
-
-    public init(
-        input: String,
-        model: String? = nil,
-        encoding_format: EmbeddingEncoding = .float,
-        dimensions: Int? = nil,
-        user: String? = nil
-    ) {
-        self.input = .text(input)
-        self.model = model
-        self.encoding_format = encoding_format
-        self.dimensions = dimensions
-        self.user = user
+        self.priority = priority
+        self.timeout_ms = timeout_ms
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -1708,6 +1661,8 @@ public struct EmbeddingRequest: WireObject {
         self.encoding_format = try reader.defaulted("encoding_format", .float)
         self.dimensions = try reader.optional("dimensions")
         self.user = try reader.optional("user")
+        self.priority = try reader.optional("priority")
+        self.timeout_ms = try reader.optional("timeout_ms")
     }
 
     public var jsonValue: JSONValue {
@@ -1717,6 +1672,8 @@ public struct EmbeddingRequest: WireObject {
         writer.required("encoding_format", self.encoding_format)
         writer.optional("dimensions", self.dimensions)
         writer.optional("user", self.user)
+        writer.optional("priority", self.priority)
+        writer.optional("timeout_ms", self.timeout_ms)
         return writer.jsonValue
     }
 }
@@ -1954,6 +1911,37 @@ public enum PrefillMode: WireEnum {
     }
 }
 
+/// Which hidden states of a text make its vector.
+public enum EmbeddingPooling: WireEnum {
+    /// The mean of those of all its tokens.
+    case mean
+    /// That of its last token.
+    case last
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .mean,
+        .last,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "mean": self = .mean
+        case "last": self = .last
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .mean: "mean"
+        case .last: "last"
+        case .unknown(let word): word
+        }
+    }
+}
+
 /// Whether what was computed is kept for requests that begin alike.
 public enum PrefixCacheMode: WireEnum {
     /// Kept in a radix tree of token ids.
@@ -2068,6 +2056,9 @@ public struct EngineConfig: WireObject {
     /// Whether the engine records what it does for the route `trace`, in Chrome's trace format.
     /// Absent: false.
     public var enable_tracing: Bool?
+    /// Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
+    /// mlc-chat-config.json says under the same name, else `mean`.
+    public var embedding_pooling: EmbeddingPooling?
     /// How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
     public var max_history_size: Int?
     /// Whether what was computed is kept for requests that begin alike. Absent: `radix`.
@@ -2108,6 +2099,7 @@ public struct EngineConfig: WireObject {
         prefill_mode: PrefillMode? = nil,
         max_queued_requests: Int? = nil,
         enable_tracing: Bool? = nil,
+        embedding_pooling: EmbeddingPooling? = nil,
         max_history_size: Int? = nil,
         prefix_cache_mode: PrefixCacheMode? = nil,
         prefix_cache_max_num_recycling_seqs: Int? = nil,
@@ -2132,6 +2124,7 @@ public struct EngineConfig: WireObject {
         self.prefill_mode = prefill_mode
         self.max_queued_requests = max_queued_requests
         self.enable_tracing = enable_tracing
+        self.embedding_pooling = embedding_pooling
         self.max_history_size = max_history_size
         self.prefix_cache_mode = prefix_cache_mode
         self.prefix_cache_max_num_recycling_seqs = prefix_cache_max_num_recycling_seqs
@@ -2158,6 +2151,7 @@ public struct EngineConfig: WireObject {
         "prefill_mode",
         "max_queued_requests",
         "enable_tracing",
+        "embedding_pooling",
         "max_history_size",
         "prefix_cache_mode",
         "prefix_cache_max_num_recycling_seqs",
@@ -2186,6 +2180,7 @@ public struct EngineConfig: WireObject {
         self.prefill_mode = try reader.optional("prefill_mode")
         self.max_queued_requests = try reader.optional("max_queued_requests")
         self.enable_tracing = try reader.optional("enable_tracing")
+        self.embedding_pooling = try reader.optional("embedding_pooling")
         self.max_history_size = try reader.optional("max_history_size")
         self.prefix_cache_mode = try reader.optional("prefix_cache_mode")
         self.prefix_cache_max_num_recycling_seqs = try reader.optional(
@@ -2214,6 +2209,7 @@ public struct EngineConfig: WireObject {
         writer.optional("prefill_mode", self.prefill_mode)
         writer.optional("max_queued_requests", self.max_queued_requests)
         writer.optional("enable_tracing", self.enable_tracing)
+        writer.optional("embedding_pooling", self.embedding_pooling)
         writer.optional("max_history_size", self.max_history_size)
         writer.optional("prefix_cache_mode", self.prefix_cache_mode)
         writer.optional(

@@ -12,6 +12,10 @@
 /// which `unload` does without blocking.
 public final class MLCEngine: Sendable {
     public let chat: Chat
+    /// Continues a text as it is, without a chat template.
+    public let completions: Completions
+    /// Gives a vector for each text.
+    public let embeddings: Embeddings
     let channel: RequestChannel
 
     /// With the defaults. Should the core refuse even these, each use says why.
@@ -26,6 +30,8 @@ public final class MLCEngine: Sendable {
     private init(core: Result<CoreEngine, MLCError>) {
         self.channel = RequestChannel(core: core)
         self.chat = Chat(completions: ChatCompletions(channel: self.channel))
+        self.completions = Completions(channel: self.channel)
+        self.embeddings = Embeddings(channel: self.channel)
     }
 
     /// Loads a model, replacing a loaded one.

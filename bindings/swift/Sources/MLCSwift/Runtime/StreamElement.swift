@@ -44,6 +44,17 @@ extension ChatCompletionChunk: FailableChunk {
     }
 }
 
+extension Completion: FailableChunk {
+    public static func failed(_ request: CompletionRequest, after last: Self?) -> Self {
+        let choices = (0..<max(1, min(request.n, 128))).map { index in
+            CompletionChoice(index: index, text: "", finish_reason: .error)
+        }
+        return Self(
+            id: last?.id ?? "", created: last?.created ?? 0,
+            model: last?.model ?? request.model ?? "", choices: choices)
+    }
+}
+
 /// The elements of a request that runs; a failure becomes the last one.
 actor ElementReader<Chunk: FailableChunk> {
     private let request: Chunk.Request

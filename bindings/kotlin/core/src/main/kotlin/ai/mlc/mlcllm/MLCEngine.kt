@@ -39,11 +39,21 @@ class MLCEngine @JvmOverloads constructor(
     @get:JvmName("chat")
     val chat: Chat
 
+    /** `engine.completions`: a text is continued as it is, without a chat template. */
+    @get:JvmName("completions")
+    val completions: Completions
+
+    /** `engine.embeddings`: a vector for each text. */
+    @get:JvmName("embeddings")
+    val embeddings: Embeddings
+
     init {
         LoadedLibrary.ensure(library)
         engine = NativeEngine(encode(EngineConfig.serializer(), config))
         requests = Requests(engine)
         chat = Chat(requests)
+        completions = Completions(requests)
+        embeddings = Embeddings(requests)
     }
 
     /**

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "8ec61078a3f6a9aa"
+internal const val SCHEMA_HASH = "764e45686f75a66c"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -1388,6 +1388,17 @@ object OpenAIProtocol {
         val dimensions: Long? = null,
         /** A label of the end user; it has no effect. */
         val user: String? = null,
+        /**
+         * Requests of higher priority are served first, as in chats. Absent: 0. An extension
+         * of this engine. Range: at least -100 and at most 100.
+         */
+        val priority: Long? = null,
+        /**
+         * The answer must be complete this long after the request came in; else it ends with
+         * the error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range:
+         * at least 1 and at most 2147483647. Unit: milliseconds.
+         */
+        val timeout_ms: Long? = null,
     ) {
         @JvmOverloads constructor(
             input: String,
@@ -1395,12 +1406,16 @@ object OpenAIProtocol {
             encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
             dimensions: Long? = null,
             user: String? = null,
+            priority: Long? = null,
+            timeout_ms: Long? = null,
         ) : this(
             PromptText(input),
             model,
             encoding_format,
             dimensions,
             user,
+            priority,
+            timeout_ms,
         )
 
         @JvmOverloads constructor(
@@ -1409,12 +1424,16 @@ object OpenAIProtocol {
             encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
             dimensions: Long? = null,
             user: String? = null,
+            priority: Long? = null,
+            timeout_ms: Long? = null,
         ) : this(
             PromptItems(input),
             model,
             encoding_format,
             dimensions,
             user,
+            priority,
+            timeout_ms,
         )
     }
 
@@ -1552,6 +1571,34 @@ object OpenAIProtocol {
     internal object PrefillModeSerializer :
         WordSerializer<PrefillMode>("PrefillMode", PrefillMode::of)
 
+    /** Which hidden states of a text make its vector. */
+    @Serializable(with = EmbeddingPoolingSerializer::class)
+    class EmbeddingPooling private constructor(word: String, isKnown: Boolean) :
+        Word(word, isKnown) {
+        companion object {
+            /** The mean of those of all its tokens. */
+            @JvmField
+            val mean: EmbeddingPooling = EmbeddingPooling("mean", true)
+
+            /** That of its last token. */
+            @JvmField
+            val last: EmbeddingPooling = EmbeddingPooling("last", true)
+
+            private val knownWords = listOf(mean, last).associateBy { it.word }
+
+            /** The word on the wire as a value, known or not. */
+            @JvmStatic
+            fun of(word: String): EmbeddingPooling = knownWords[word] ?: unknown(word)
+
+            /** A word that this version does not know. */
+            @JvmStatic
+            fun unknown(word: String): EmbeddingPooling = EmbeddingPooling(word, false)
+        }
+    }
+
+    internal object EmbeddingPoolingSerializer :
+        WordSerializer<EmbeddingPooling>("EmbeddingPooling", EmbeddingPooling::of)
+
     /** Whether what was computed is kept for requests that begin alike. */
     @Serializable(with = PrefixCacheModeSerializer::class)
     class PrefixCacheMode private constructor(word: String, isKnown: Boolean) :
@@ -1679,6 +1726,11 @@ object OpenAIProtocol {
          * format. Absent: false.
          */
         val enable_tracing: Boolean? = null,
+        /**
+         * Which hidden states make the vectors of the route `embeddings`. Absent: what the
+         * model's mlc-chat-config.json says under the same name, else `mean`.
+         */
+        val embedding_pooling: EmbeddingPooling? = null,
         /**
          * How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least
          * 1.
@@ -2468,6 +2520,7 @@ typealias KVLoadRequest = OpenAIProtocol.KVLoadRequest
 typealias ModelLoadRequest = OpenAIProtocol.ModelLoadRequest
 typealias EngineMode = OpenAIProtocol.EngineMode
 typealias PrefillMode = OpenAIProtocol.PrefillMode
+typealias EmbeddingPooling = OpenAIProtocol.EmbeddingPooling
 typealias PrefixCacheMode = OpenAIProtocol.PrefixCacheMode
 typealias SpeculativeMode = OpenAIProtocol.SpeculativeMode
 typealias EngineConfig = OpenAIProtocol.EngineConfig

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8ec61078a3f6a9aa
+// Schema hash: 764e45686f75a66c
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -1090,6 +1090,990 @@ class ChatCompletionRequestBuilder(
         web_search_options = web_search_options,
         functions = functions,
         function_call = function_call,
+    )
+}
+
+/** "completions". Its functions' parameters are the properties of [CompletionRequest]. */
+class Completions internal constructor(requests: Requests) :
+    Route<CompletionRequest, Completion, Completion>(
+        requests,
+        "completions",
+        CompletionRequest.serializer(),
+        Completion.serializer(),
+        Completion.serializer(),
+    ) {
+    override fun streaming(request: CompletionRequest, stream: Boolean): CompletionRequest =
+        request.copy(stream = stream)
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = prompt,
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = stop,
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        prompt: String,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = PromptText(prompt),
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = stop,
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        prompt: String,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = PromptText(prompt),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        prompt: String,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = PromptText(prompt),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        prompt: List<PromptItem>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = PromptItems(prompt),
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = stop,
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        prompt: List<PromptItem>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = PromptItems(prompt),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        prompt: List<PromptItem>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = PromptItems(prompt),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = prompt,
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = StopText(stop),
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = StopText(stop),
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: String,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = StopText(stop),
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    suspend fun create(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = prompt,
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = StopTexts(stop),
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    fun stream(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = StopTexts(stop),
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    suspend fun complete(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: List<String>,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = prompt,
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = StopTexts(stop),
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+}
+
+/** Makes a [CompletionRequest] in Java, where parameters have no names. */
+class CompletionRequestBuilder(
+    private val prompt: Prompt,
+) {
+    private var model: String? = null
+    private var suffix: String? = null
+    private var echo: Boolean = false
+    private var best_of: Long? = null
+    private var stream_options: StreamOptions? = null
+    private var max_tokens: Long = 16
+    private var n: Long = 1
+    private var temperature: Double? = null
+    private var top_p: Double? = null
+    private var frequency_penalty: Double? = null
+    private var presence_penalty: Double? = null
+    private var logit_bias: Map<Int, Double>? = null
+    private var logprobs: Long? = null
+    private var seed: Long? = null
+    private var stop: Stop? = null
+    private var response_format: ResponseFormat? = null
+    private var user: String? = null
+    private var debug_config: DebugConfig? = null
+
+    /** The model to answer. Absent: the engine's own. */
+    fun model(model: String?): CompletionRequestBuilder =
+        apply { this.model = model }
+
+    /** The text that follows what is inserted. Absent: the text is only continued. */
+    fun suffix(suffix: String?): CompletionRequestBuilder =
+        apply { this.suffix = suffix }
+
+    /** Whether the answer begins with the prompt. Default: false. */
+    fun echo(echo: Boolean): CompletionRequestBuilder =
+        apply { this.echo = echo }
+
+    /**
+     * How many answers are generated to return the best `n`. Absent: `n`. Range: at least
+     * 1 and at most 128.
+     */
+    fun best_of(best_of: Long?): CompletionRequestBuilder =
+        apply { this.best_of = best_of }
+
+    /** Options of the stream. */
+    fun stream_options(stream_options: StreamOptions?): CompletionRequestBuilder =
+        apply { this.stream_options = stream_options }
+
+    /** The longest answer. Range: at least 0. Default: 16. Unit: tokens. */
+    fun max_tokens(max_tokens: Long): CompletionRequestBuilder =
+        apply { this.max_tokens = max_tokens }
+
+    /**
+     * How many answers are generated, each on its own. Range: at least 1 and at most 128.
+     * Default: 1.
+     */
+    fun n(n: Long): CompletionRequestBuilder =
+        apply { this.n = n }
+
+    /**
+     * How far the choice of tokens strays from the likeliest; 0 always takes the
+     * likeliest. Absent: the model's own default, else 1. Range: at least 0 and at most 2.
+     */
+    fun temperature(temperature: Double?): CompletionRequestBuilder =
+        apply { this.temperature = temperature }
+
+    /**
+     * Keeps the likeliest tokens that together reach this probability; 0 keeps the
+     * likeliest alone. Absent: the model's own default, else 1. Range: at least 0 and at
+     * most 1.
+     */
+    fun top_p(top_p: Double?): CompletionRequestBuilder =
+        apply { this.top_p = top_p }
+
+    /**
+     * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
+     * 0. Range: at least -2 and at most 2.
+     */
+    fun frequency_penalty(frequency_penalty: Double?): CompletionRequestBuilder =
+        apply { this.frequency_penalty = frequency_penalty }
+
+    /**
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
+     * at least -2 and at most 2.
+     */
+    fun presence_penalty(presence_penalty: Double?): CompletionRequestBuilder =
+        apply { this.presence_penalty = presence_penalty }
+
+    /**
+     * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
+     * most 100.
+     */
+    fun logit_bias(logit_bias: Map<Int, Double>?): CompletionRequestBuilder =
+        apply { this.logit_bias = logit_bias }
+
+    /**
+     * How many of the likeliest tokens are returned at each position, beside the chosen
+     * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
+     */
+    fun logprobs(logprobs: Long?): CompletionRequestBuilder =
+        apply { this.logprobs = logprobs }
+
+    /**
+     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+     * Absent: a random one.
+     */
+    fun seed(seed: Long?): CompletionRequestBuilder =
+        apply { this.seed = seed }
+
+    /** Texts at which the answer ends, before them. */
+    fun stop(stop: Stop?): CompletionRequestBuilder =
+        apply { this.stop = stop }
+
+    /** The shape that the answer must have. Absent: any text. */
+    fun response_format(response_format: ResponseFormat?): CompletionRequestBuilder =
+        apply { this.response_format = response_format }
+
+    /** A label of the end user; it has no effect on the answer. */
+    fun user(user: String?): CompletionRequestBuilder =
+        apply { this.user = user }
+
+    /** Switches for tests and measurements; a server takes them in debug mode only. */
+    fun debug_config(debug_config: DebugConfig?): CompletionRequestBuilder =
+        apply { this.debug_config = debug_config }
+
+    /** The request with what was set so far. */
+    fun build(): CompletionRequest = CompletionRequest(
+        prompt = prompt,
+        model = model,
+        suffix = suffix,
+        echo = echo,
+        best_of = best_of,
+        stream_options = stream_options,
+        max_tokens = max_tokens,
+        n = n,
+        temperature = temperature,
+        top_p = top_p,
+        frequency_penalty = frequency_penalty,
+        presence_penalty = presence_penalty,
+        logit_bias = logit_bias,
+        logprobs = logprobs,
+        seed = seed,
+        stop = stop,
+        response_format = response_format,
+        user = user,
+        debug_config = debug_config,
+    )
+}
+
+/** "embeddings". Its functions' parameters are the properties of [EmbeddingRequest]. */
+class Embeddings internal constructor(requests: Requests) :
+    WholeRoute<EmbeddingRequest, EmbeddingResponse>(
+        requests,
+        "embeddings",
+        EmbeddingRequest.serializer(),
+        EmbeddingResponse.serializer(),
+    ) {
+    /** Sends a request and waits for the answer. See [WholeRoute.create]. */
+    suspend fun create(
+        input: Prompt,
+        model: String? = null,
+        encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
+        dimensions: Long? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+    ): EmbeddingResponse = create(
+        EmbeddingRequest(
+            input = input,
+            model = model,
+            encoding_format = encoding_format,
+            dimensions = dimensions,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+        ),
+    )
+
+    /** Sends a request and waits for the answer. See [WholeRoute.create]. */
+    suspend fun create(
+        input: String,
+        model: String? = null,
+        encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
+        dimensions: Long? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+    ): EmbeddingResponse = create(
+        EmbeddingRequest(
+            input = PromptText(input),
+            model = model,
+            encoding_format = encoding_format,
+            dimensions = dimensions,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+        ),
+    )
+
+    /** Sends a request and waits for the answer. See [WholeRoute.create]. */
+    suspend fun create(
+        input: List<PromptItem>,
+        model: String? = null,
+        encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
+        dimensions: Long? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+    ): EmbeddingResponse = create(
+        EmbeddingRequest(
+            input = PromptItems(input),
+            model = model,
+            encoding_format = encoding_format,
+            dimensions = dimensions,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+        ),
+    )
+}
+
+/** Makes a [EmbeddingRequest] in Java, where parameters have no names. */
+class EmbeddingRequestBuilder(
+    private val input: Prompt,
+) {
+    private var model: String? = null
+    private var encoding_format: EmbeddingEncoding = EmbeddingEncoding.float
+    private var dimensions: Long? = null
+    private var user: String? = null
+    private var priority: Long? = null
+    private var timeout_ms: Long? = null
+
+    /** The model to use. Absent: the engine's own. */
+    fun model(model: String?): EmbeddingRequestBuilder =
+        apply { this.model = model }
+
+    /** How the vectors are written. Default: `float`. */
+    fun encoding_format(encoding_format: EmbeddingEncoding): EmbeddingRequestBuilder =
+        apply { this.encoding_format = encoding_format }
+
+    /**
+     * How many numbers of each vector are kept. Absent: all that the model gives. Range:
+     * at least 1.
+     */
+    fun dimensions(dimensions: Long?): EmbeddingRequestBuilder =
+        apply { this.dimensions = dimensions }
+
+    /** A label of the end user; it has no effect. */
+    fun user(user: String?): EmbeddingRequestBuilder =
+        apply { this.user = user }
+
+    /**
+     * Requests of higher priority are served first, as in chats. Absent: 0. An extension
+     * of this engine. Range: at least -100 and at most 100.
+     */
+    fun priority(priority: Long?): EmbeddingRequestBuilder =
+        apply { this.priority = priority }
+
+    /**
+     * The answer must be complete this long after the request came in; else it ends with
+     * the error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range:
+     * at least 1 and at most 2147483647. Unit: milliseconds.
+     */
+    fun timeout_ms(timeout_ms: Long?): EmbeddingRequestBuilder =
+        apply { this.timeout_ms = timeout_ms }
+
+    /** The request with what was set so far. */
+    fun build(): EmbeddingRequest = EmbeddingRequest(
+        input = input,
+        model = model,
+        encoding_format = encoding_format,
+        dimensions = dimensions,
+        user = user,
+        priority = priority,
+        timeout_ms = timeout_ms,
     )
 }
 

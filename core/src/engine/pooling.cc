@@ -1,0 +1,19 @@
+#include "engine/pooling.h"
+
+namespace mlc {
+
+void Pooler::Add(const float* rows, int num_rows, int hidden_size) {
+  sums_.resize(static_cast<size_t>(hidden_size));
+  for (int row = 0; row < num_rows; ++row) {
+    for (double& sum : sums_) sum += *rows++;
+  }
+  num_rows_ += num_rows;
+}
+
+std::vector<double> Pooler::Vector() const {
+  std::vector<double> vector = sums_;
+  for (double& value : vector) value /= num_rows_;
+  return vector;
+}
+
+}  // namespace mlc

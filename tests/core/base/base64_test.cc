@@ -1,0 +1,24 @@
+#include "base/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+// The RFC's own examples, and digits beyond the letters.
+TEST(Base64, Encodes) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", ""},
+      {"f", "Zg=="},
+      {"fo", "Zm8="},
+      {"foo", "Zm9v"},
+      {"foob", "Zm9vYg=="},
+      {"fooba", "Zm9vYmE="},
+      {"foobar", "Zm9vYmFy"},
+      {std::string("\xff\xef\xfe\0", 4), "/+/+AA=="},
+  };
+  for (const auto& [bytes, text] : cases) EXPECT_EQ(EncodeBase64(bytes), text);
+}
+
+}  // namespace
+}  // namespace mlc
