@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from mlc_llm.completions_gen import AsyncChatCompletions, AsyncCompletions, AsyncEmbeddings
+from mlc_llm.chat_helpers import AsyncHelpedChatCompletions
+from mlc_llm.completions_gen import AsyncCompletions, AsyncEmbeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
 from mlc_llm.types_gen import (
     ChatCompletion,
@@ -132,7 +133,7 @@ async def _call(core: CoreEngine, route: str, request: Mapping[str, Any]) -> str
     return text
 
 
-class _AsyncChatCompletions(AsyncChatCompletions):
+class _AsyncChatCompletions(AsyncHelpedChatCompletions):
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
@@ -169,7 +170,7 @@ class _AsyncEmbeddings(AsyncEmbeddings):
 class AsyncChat:
     """`engine.chat`."""
 
-    def __init__(self, completions: AsyncChatCompletions) -> None:
+    def __init__(self, completions: AsyncHelpedChatCompletions) -> None:
         self.completions = completions
 
 

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from mlc_llm import _core
-from mlc_llm.completions_gen import ChatCompletions, Completions, Embeddings
+from mlc_llm.chat_helpers import HelpedChatCompletions
+from mlc_llm.completions_gen import Completions, Embeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, raise_if_error
 from mlc_llm.types_gen import (
     ChatCompletion,
@@ -73,7 +74,7 @@ class ChunkStream(Generic[_Chunk]):
             self.close()
 
 
-class _ChatCompletions(ChatCompletions):
+class _ChatCompletions(HelpedChatCompletions):
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
@@ -109,7 +110,7 @@ class _Embeddings(Embeddings):
 class Chat:
     """`engine.chat`."""
 
-    def __init__(self, completions: ChatCompletions) -> None:
+    def __init__(self, completions: HelpedChatCompletions) -> None:
         self.completions = completions
 
 

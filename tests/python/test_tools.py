@@ -1,0 +1,213 @@
+"""Functions as tools, and the loop that calls them, over a model that is a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from mlc_llm import MLCEngine
+from mlc_llm.chat_helpers import AsyncHelpedChatCompletions, HelpedChatCompletions
+from mlc_llm.model_source import ResolvedModel
+from mlc_llm.tools import Tool
+from mlc_llm.types_gen import ChatCompletion
+
+ASK: Any = [{"role": "user", "content": "How is the weather in Oslo?"}]
+
+
+class Place(BaseModel):
+    city: str
+    country: str | None = None
+
+
+def weather(place: Place, unit: Literal["C", "F"] = "C", days: int = 1) -> dict[str, Any]:
+    """The weather of a place.
+
+    It may rain.
+
+    Args:
+        place: Where; the city
+            and its country.
+        unit (str): Celsius or Fahrenheit.
+
+    Returns:
+        A report.
+    """
+    if place.city == "Nowhere":
+        raise LookupError("no such city")
+    return {"city": place.city, "unit": unit, "days": days}
+
+
+def noon() -> str:
+    """When it is noon.
+
+    :param zone: there is none
+    """
+    return "at 12"
+
+
+def test_a_signature_and_its_docstring_are_a_schema() -> None:
+    tool = Tool.of(weather)
+    function = tool.definition()["function"]
+    assert function["name"] == "weather"
+    assert function["description"] == "The weather of a place.\n\nIt may rain."
+    parameters: Any = function["parameters"]
+    assert parameters["required"] == ["place"] and parameters["additionalProperties"] is False
+    assert parameters["properties"]["unit"]["enum"] == ["C", "F"]
+    assert parameters["properties"]["unit"]["description"] == "Celsius or Fahrenheit."
+    place = parameters["properties"]["place"]
+    assert place["description"] == "Where; the city and its country."
+    assert "description" not in parameters["properties"]["days"]
+    assert Tool.of(noon).definition()["function"]["description"] == "When it is noon."
+
+
+def test_a_function_that_cannot_be_described_is_refused() -> None:
+    def starred(*cities: str) -> None: ...
+
+    with pytest.raises(TypeError, match="cities"):
+        Tool.of(starred)
+
+
+def says(content: str | None = None, *calls: tuple[str, str]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_calls"] = [
+            {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": text}}
+            for i, (name, text) in enumerate(calls)
+        ]
+    return message
+
+
+class Script(HelpedChatCompletions):
+    """Gives these answers, and keeps what it was asked."""
+
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        self.messages, self.asked = list(messages), list[dict[str, Any]]()
+
+    def answer(self, request: dict[str, Any]) -> ChatCompletion:
+        self.asked.append(json.loads(json.dumps(request)))
+        message = self.messages.pop(0)
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return ChatCompletion.model_validate(
+            {"id": "x", "created": 1, "model": "m", "choices": [choice]}
+        )
+
+    def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion:
+        return self.answer(request)
+
+
+class AsyncScript(AsyncHelpedChatCompletions):
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        self.script = Script(*messages)
+
+    async def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion:
+        return self.script.answer(request)
+
+
+OSLO = ("weather", '{"place": {"city": "Oslo"}}')
+
+
+def results(messages: list[dict[str, Any]]) -> list[str]:
+    return [m["content"] for m in messages if m["role"] == "tool"]
+
+
+def test_calls_are_run_until_there_is_an_answer() -> None:
+    script = Script(says(None, OSLO, ("noon", "")), says("It is fine."))
+    run = script.run_tools(messages=ASK, tools=[weather, noon], tool_choice="required", seed=3)
+    assert run.content == "It is fine." and run.num_calls == 2 and not run.limit_reached
+    assert results(run.messages) == ['{"city":"Oslo","unit":"C","days":1}', "at 12"]
+    assert [m["role"] for m in run.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert [m.get("tool_call_id") for m in run.messages[2:4]] == ["c0", "c1"]
+    first, second = script.asked
+    assert first["tool_choice"] == "required" and second["tool_choice"] == "auto"
+    assert second["seed"] == 3 and second["messages"] == run.messages[:4]
+    assert [t["function"]["name"] for t in first["tools"]] == ["weather", "noon"]
+    assert len(ASK) == 1, "the caller's own list stays as it was"
+
+
+def test_what_goes_wrong_goes_back_to_the_model() -> None:
+    script = Script(
+        says(None, ("weather", '{"place": {"city": "Nowhere"}}')),
+        says(None, ("weather", '{"place": "Oslo", "wind": 1}'), ("weather", '{"pla')),
+        says(None, ("rain", "{}")),
+        says("I do not know."),
+    )
+    run = script.run_tools(messages=ASK, tools=[weather, noon])
+    failed, unfit, cut, unknown = results(run.messages)
+    assert failed == "error: no such city"
+    assert unfit.startswith("error: the arguments do not fit: place: ") and "wind" in unfit
+    assert cut.startswith("error: the arguments do not fit: Invalid JSON")
+    assert unknown == "error: there is no tool rain; there are: weather, noon"
+
+
+def test_calls_are_made_with_approval_alone() -> None:
+    called = []
+
+    def noted() -> str:
+        called.append(1)
+        return "done"
+
+    script = Script(says(None, ("noted", "{}"), ("noon", "{}")), says("Well."))
+    run = script.run_tools(
+        messages=ASK, tools=[noted, noon], approve=lambda call: call.function.name == "noon"
+    )
+    assert not called and results(run.messages) == ["error: the call was denied", "at 12"]
+
+
+def test_the_limit_ends_a_loop_that_would_not_end() -> None:
+    endless = [says(None, ("noon", "{}"), ("noon", "{}")) for _ in range(9)]
+    script = Script(*endless)
+    run = script.run_tools(messages=ASK, tools=[noon], max_calls=3)
+    assert run.num_calls == 3 and run.limit_reached and len(script.asked) == 3
+    assert script.asked[-1]["tool_choice"] == "none"
+    assert results(run.messages)[:3] == ["at 12"] * 3
+    assert "limit of calls" in results(run.messages)[3]
+    exact = Script(says(None, ("noon", "{}")), says("Noon."))
+    assert not exact.run_tools(messages=ASK, tools=[noon], max_calls=1).limit_reached
+
+
+def test_async_calls_of_a_round_run_at_the_same_time() -> None:
+    async def slow(city: str) -> str:
+        await asyncio.sleep(0.2)
+        return city
+
+    async def approve(call: Any) -> bool:
+        return "Rome" not in call.function.arguments
+
+    calls = [("slow", json.dumps({"city": city})) for city in ("Oslo", "Bern", "Rome", "Bonn")]
+    script = AsyncScript(says(None, *calls, ("noon", "{}")), says("Done."))
+    begin = time.monotonic()
+    run = asyncio.run(script.run_tools(messages=ASK, tools=[slow, noon], approve=approve))
+    assert results(run.messages) == ["Oslo", "Bern", "error: the call was denied", "Bonn", "at 12"]
+    assert time.monotonic() - begin < 0.55
+
+
+def test_wrong_use_is_told() -> None:
+    for wrong in ({"tools": []}, {"tools": [noon, noon]}, {"tools": [noon], "n": 2}):
+        with pytest.raises(ValueError, match="tools|n out"):
+            Script().run_tools(messages=ASK, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="messages"):
+        Script().run_tools(tools=[noon])
+
+
+def test_a_real_model_calls(default_model: ResolvedModel) -> None:
+    """It must call in the first round; what it calls with fits the function."""
+    seen: list[tuple[str, int]] = []
+
+    def forecast(city: Literal["Oslo", "Rome"], days: Literal[1, 2, 3]) -> str:
+        """The weather of the next days."""
+        seen.append((city, days))
+        return f"Sunny in {city}."
+
+    with MLCEngine(default_model.folder, model_lib=default_model.model_lib) as engine:
+        run = engine.chat.completions.run_tools(
+            messages=ASK, tools=[forecast], tool_choice="required", temperature=0, max_tokens=60,
+            max_calls=2,
+        )  # fmt: skip
+    assert seen and seen[0][0] in ("Oslo", "Rome") and seen[0][1] in (1, 2, 3)
+    assert "Sunny in" in results(run.messages)[0]
+    assert run.messages[-1]["role"] == "assistant"
