@@ -17,7 +17,7 @@ from .conftest import FAKE, Running, started_server
 
 CHAT = "/v1/chat/completions"
 HELLO = [{"role": "user", "content": "Hello"}]
-LONG = {"messages": HELLO, "max_tokens": 8000, "debug_config": {"ignore_eos": True}}
+LONG = {"messages": HELLO, "max_tokens": 4000, "debug_config": {"ignore_eos": True}}
 ENDLESS = {**LONG, "n": 64}
 
 
@@ -47,14 +47,14 @@ class Stream(threading.Thread):
 
 
 def wait_for_running(url: str, count: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while f"requests_running {float(count)}" not in httpx.get(f"{url}/metrics").text:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
 def wait_for_draining(url: str) -> httpx.Response:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while (answer := httpx.get(f"{url}/ready")).status_code == 200:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -63,15 +63,14 @@ def wait_for_draining(url: str) -> httpx.Response:
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_what_runs_is_finished_and_what_comes_is_refused(sig: int) -> None:
-    with fake_server() as server:
+    # One after the other: the first one, whose answer takes seconds, holds up the streams.
+    with fake_server("--overrides", "max_num_sequence=1") as server:
         streams = [Stream(server.url, LONG) for _ in range(3)]
         with ThreadPoolExecutor(1) as pool:
+            whole = pool.submit(httpx.post, server.url + CHAT, json=ENDLESS, timeout=60)
+            wait_for_running(server.url, 1)
             for stream in streams:
                 stream.start()
-            for stream in streams:
-                assert stream.begun.wait(10)
-            body = {**LONG, "n": 4}
-            whole = pool.submit(httpx.post, server.url + CHAT, json=body, timeout=60)
             wait_for_running(server.url, 4)
             server.process.send_signal(sig)
             unready = wait_for_draining(server.url)
@@ -80,7 +79,7 @@ def test_what_runs_is_finished_and_what_comes_is_refused(sig: int) -> None:
             for answer in (unready, refused):
                 assert answer.status_code == 503 and answer.headers["retry-after"] == "1"
                 assert answer.json()["error"]["code"] == "shutting_down"
-            assert whole.result().json()["usage"]["completion_tokens"] == 4 * 8000
+            assert whole.result().json()["usage"]["completion_tokens"] == 64 * 4000
         for stream in streams:
             stream.join(60)
             assert stream.data[-1] == "[DONE]"
