@@ -32,7 +32,7 @@ TAKEN_TYPES = (
     "Any", "Array", "AsyncStream", "AsyncThrowingStream", "Bool", "Character", "Chat", "Decoder",
     "Dictionary", "Double", "Encoder", "Error", "Float", "Int", "JSONObject", "JSONValue",
     "MLCEngine", "MLCError", "Never", "Optional", "Protocol", "Result", "Self", "Set",
-    "StreamElement", "String", "Substring", "Task", "Type", "Void", "WireEnum", "WireFault",
+    "StreamElement", "String", "Substring", "Task", "Tool", "ToolRun", "Type", "Void", "WireEnum", "WireFault",
     "WireObject", "WireReader", "WireValue", "WireWriter",
 )  # fmt: skip
 # Swift's arguments have an order. These come first, in the order of MLC-LLM's function, so that
@@ -354,9 +354,10 @@ def _streaming(parameter: ParameterView) -> ParameterView:
 
 
 def _rank(field: ir.Field) -> int:
-    """Where a parameter stands: those of MLC-LLM's first, then the others as in the schema."""
-    known = field.name in MLC_LLM_ORDER
-    return MLC_LLM_ORDER.index(field.name) if known else len(MLC_LLM_ORDER)
+    """Where a parameter stands: other required ones, MLC-LLM's, then those of the schema."""
+    if field.name in MLC_LLM_ORDER:
+        return MLC_LLM_ORDER.index(field.name)
+    return -1 if field.required else len(MLC_LLM_ORDER)
 
 
 def member_name(wire_name: str) -> str:

@@ -128,7 +128,7 @@ class Runner:
     def fault(self, case: dict[str, Any]) -> None:
         handle = self._engine._core
         try:
-            handle._call(handle._handle.submit, case["route"], case["body"], lambda k, t: None)
+            handle.submit_json(case["route"], case["body"].encode(), lambda k, t: None)
         except MLCError as error:
             return self._check_error(error, case)
         raise Difference("was taken")

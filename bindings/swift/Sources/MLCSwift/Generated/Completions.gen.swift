@@ -308,6 +308,7 @@ public struct Completions: Sendable {
     /// went wrong. Cancelling the task or leaving the loop ends the request. `stream` is here for
     /// calls that name it; without it there is `complete`.
     public func create(
+        prompt: Prompt,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -323,13 +324,13 @@ public struct Completions: Sendable {
         top_p: Double? = nil,
         user: String? = nil,
         response_format: ResponseFormat? = nil,
-        prompt: Prompt,
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
         debug_config: DebugConfig? = nil
     ) async -> AsyncStream<StreamElement<Completion>> {
         let request = CompletionRequest(
+            prompt: prompt,
             model: model,
             frequency_penalty: frequency_penalty,
             presence_penalty: presence_penalty,
@@ -345,7 +346,6 @@ public struct Completions: Sendable {
             top_p: top_p,
             user: user,
             response_format: response_format,
-            prompt: prompt,
             suffix: suffix,
             echo: echo,
             best_of: best_of,
@@ -359,6 +359,7 @@ public struct Completions: Sendable {
     /// is asked for. Leaving the loop ends it; so does cancelling the task, and then the stream ends
     /// without an error.
     public func stream(
+        prompt: Prompt,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -373,7 +374,6 @@ public struct Completions: Sendable {
         top_p: Double? = nil,
         user: String? = nil,
         response_format: ResponseFormat? = nil,
-        prompt: Prompt,
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
@@ -381,6 +381,7 @@ public struct Completions: Sendable {
     ) -> AsyncThrowingStream<Completion, any Error> {
         self.stream(
             CompletionRequest(
+                prompt: prompt,
                 model: model,
                 frequency_penalty: frequency_penalty,
                 presence_penalty: presence_penalty,
@@ -395,7 +396,6 @@ public struct Completions: Sendable {
                 top_p: top_p,
                 user: user,
                 response_format: response_format,
-                prompt: prompt,
                 suffix: suffix,
                 echo: echo,
                 best_of: best_of,
@@ -406,6 +406,7 @@ public struct Completions: Sendable {
     /// The whole answer; a failure throws an ``MLCError``. Cancelling the task ends the request with
     /// a `CancellationError`.
     public func complete(
+        prompt: Prompt,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -420,7 +421,6 @@ public struct Completions: Sendable {
         top_p: Double? = nil,
         user: String? = nil,
         response_format: ResponseFormat? = nil,
-        prompt: Prompt,
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
@@ -428,6 +428,7 @@ public struct Completions: Sendable {
     ) async throws -> Completion {
         try await self.complete(
             CompletionRequest(
+                prompt: prompt,
                 model: model,
                 frequency_penalty: frequency_penalty,
                 presence_penalty: presence_penalty,
@@ -442,7 +443,6 @@ public struct Completions: Sendable {
                 top_p: top_p,
                 user: user,
                 response_format: response_format,
-                prompt: prompt,
                 suffix: suffix,
                 echo: echo,
                 best_of: best_of,
@@ -483,9 +483,9 @@ public struct Embeddings: Sendable {
     /// The answer; a failure throws an ``MLCError``. Cancelling the task ends the request with a
     /// `CancellationError`.
     public func create(
+        input: Prompt,
         model: String? = nil,
         user: String? = nil,
-        input: Prompt,
         encoding_format: EmbeddingEncoding = .float,
         dimensions: Int? = nil,
         priority: Int? = nil,
@@ -493,9 +493,9 @@ public struct Embeddings: Sendable {
     ) async throws -> EmbeddingResponse {
         try await self.create(
             EmbeddingRequest(
+                input: input,
                 model: model,
                 user: user,
-                input: input,
                 encoding_format: encoding_format,
                 dimensions: dimensions,
                 priority: priority,

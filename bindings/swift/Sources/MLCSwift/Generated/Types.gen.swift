@@ -1491,6 +1491,7 @@ public struct CompletionRequest: WireObject {
     public var debug_config: DebugConfig?
 
     public init(
+        prompt: Prompt,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -1506,12 +1507,12 @@ public struct CompletionRequest: WireObject {
         top_p: Double? = nil,
         user: String? = nil,
         response_format: ResponseFormat? = nil,
-        prompt: Prompt,
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
         debug_config: DebugConfig? = nil
     ) {
+        self.prompt = prompt
         self.model = model
         self.frequency_penalty = frequency_penalty
         self.presence_penalty = presence_penalty
@@ -1527,7 +1528,6 @@ public struct CompletionRequest: WireObject {
         self.top_p = top_p
         self.user = user
         self.response_format = response_format
-        self.prompt = prompt
         self.suffix = suffix
         self.echo = echo
         self.best_of = best_of
@@ -1637,17 +1637,17 @@ public struct EmbeddingRequest: WireObject {
     public var timeout_ms: Int?
 
     public init(
+        input: Prompt,
         model: String? = nil,
         user: String? = nil,
-        input: Prompt,
         encoding_format: EmbeddingEncoding = .float,
         dimensions: Int? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil
     ) {
+        self.input = input
         self.model = model
         self.user = user
-        self.input = input
         self.encoding_format = encoding_format
         self.dimensions = dimensions
         self.priority = priority
