@@ -294,3 +294,23 @@ def drained(http: httpx.Client) -> None:
         if "requests_running 0.0" in http.get("/metrics").text:
             return
     pytest.fail("a request that nobody reads goes on")
+
+
+# Embeddings
+
+
+def test_embeddings(client: openai.OpenAI, url: str) -> None:
+    options: Any = {"model": MODEL, "input": ["one", "two", "one"]}
+    answer = client.embeddings.create(**options)  # as base64, which the client decodes
+    one, two, again = (item.embedding for item in answer.data)
+    assert one == pytest.approx(again) and one != pytest.approx(two)
+    assert [item.index for item in answer.data] == [0, 1, 2] and answer.usage.prompt_tokens > 0
+    floats = client.embeddings.create(**options, encoding_format="float").data[0].embedding
+    assert floats == pytest.approx(one, abs=1e-6)
+    short = client.embeddings.create(model=MODEL, input="one", dimensions=4)
+    assert len(short.data[0].embedding) == 4
+    later = run(url, lambda c: c.embeddings.create(**options))
+    assert later.data[1].embedding == pytest.approx(two)
+    with pytest.raises(openai.BadRequestError) as error:
+        client.embeddings.create(model=MODEL, input=[])
+    assert (error.value.param, error.value.code) == ("input", "empty_array")
