@@ -32,8 +32,8 @@ TAKEN_TYPES = (
     "Any", "Array", "AsyncStream", "AsyncThrowingStream", "Bool", "Character", "Chat", "Decoder",
     "Dictionary", "Double", "Encoder", "Error", "Float", "Int", "JSONObject", "JSONValue",
     "MLCEngine", "MLCError", "Never", "Optional", "Protocol", "Result", "Self", "Set",
-    "StreamElement", "String", "Substring", "Task", "Tool", "ToolRun", "Type", "Void", "WireEnum", "WireFault",
-    "WireObject", "WireReader", "WireValue", "WireWriter",
+    "StreamElement", "String", "Substring", "Task", "Tool", "ToolRun", "Type", "Void",
+    "WireEnum", "WireFault", "WireObject", "WireReader", "WireValue", "WireWriter",
 )  # fmt: skip
 # Swift's arguments have an order. These come first, in the order of MLC-LLM's function, so that
 # calls written for it compile.
