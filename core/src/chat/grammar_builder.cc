@@ -13,7 +13,7 @@ using protocol::ResponseFormat;
 // What a compiler refuses is wrong in the field that it was compiled from.
 Result<std::optional<Grammar>> From(const char* field, Result<Grammar> grammar) {
   if (!grammar.ok()) return std::move(grammar).status().In(field).WithParam(field);
-  return std::optional<Grammar>(std::move(grammar).value());
+  return std::optional<Grammar>(grammar->For(field));
 }
 
 // An object, or the text of one.

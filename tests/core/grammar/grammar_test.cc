@@ -212,20 +212,19 @@ TEST(GrammarCompiler, WhatIsTooLargeIsRefused) {
   std::string groups(50000, '('), ends(50000, ')'), arrays, escaped;
   for (int i = 0; i < 200; ++i) arrays += R"({"type": "array", "items": )";
   for (int i = 0; i < 5000; ++i) escaped += "\\u0028";
-  std::string numbers = "0";
-  for (int i = 1; i < 100000; ++i) numbers += "," + std::to_string(i);
   GrammarCompiler compiler = ByteCompiler();
   for (const std::string& schema :
        {R"({"type": "string", "pattern": ")" + groups + "a" + ends + "\"}",
         R"({"type": "string", "pattern": ")" + escaped + "\"}",
         R"({"patternProperties": {")" + std::string(1000, '(') + R"(": {}}})",
-        "{\"enum\": [" + numbers + "]}", arrays + "{}" + std::string(200, '}')}) {
+        "{\"enum\": [\"" + std::string(1 << 20, 'x') + "\"]}",
+        arrays + "{}" + std::string(200, '}')}) {
     Result<Grammar> grammar = compiler.CompileJsonSchema(schema);
     ASSERT_FALSE(grammar.ok()) << schema.substr(0, 60);
     EXPECT_EQ(grammar.status().code(), StatusCode::kInvalidArgument);
     EXPECT_LT(grammar.status().message().size(), 400u);
   }
-  std::string nested = std::string(100, '(') + "a" + std::string(100, ')');
+  std::string nested = std::string(50, '(') + "a" + std::string(50, ')');
   EXPECT_TRUE(
       compiler.CompileJsonSchema(R"({"type": "string", "pattern": ")" + nested + "\"}").ok());
 }

@@ -36,9 +36,15 @@ struct RegexNode {
 };
 using RegexNodePtr = std::unique_ptr<RegexNode>;
 
+// kEcmaScript is what JSON Schema's patterns are written in. What ECMAScript and Python read
+// differently (\d, \w, \s and '.' beyond ASCII) is read so that a text which matches here does in
+// both.
+enum class RegexSyntax { kOniguruma, kEcmaScript };
+
 // At most kMaxRegexDepth levels of nesting.
 constexpr int kMaxRegexDepth = 64;
-Result<RegexNodePtr> ParseRegex(std::string_view pattern);
+Result<RegexNodePtr> ParseRegex(std::string_view pattern,
+                                RegexSyntax syntax = RegexSyntax::kOniguruma);
 
 RegexNodePtr MakeRegexNode(RegexNode::Kind kind);
 RegexNodePtr MakeRegexSet(CodePointRanges set);

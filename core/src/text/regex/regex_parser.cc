@@ -1,6 +1,8 @@
 // Alternatives, sequences, quantifiers and groups; regex_parser_class.cc has the rest.
 #include "text/regex/regex_parser.h"
 
+#include <algorithm>
+
 namespace mlc {
 namespace {
 
@@ -55,6 +57,7 @@ Result<RegexNodePtr> RegexParser::ParseAtom(int depth) {
       return MakeRegexSet(std::move(set));  // case is closed inside, before any negation
     }
     case '.':
+      if (is_ecma_) return MakeRegexSet(ComplementRanges({{10, 10}, {13, 13}, {0x2028, 0x2029}}));
       return MakeRegexSet(options_.dot_all ? CodePointRanges{{0, 0x10FFFF}}
                                            : CodePointRanges{{0, 9}, {11, 0x10FFFF}});
     case '^':
@@ -78,8 +81,8 @@ bool RegexParser::ParseInterval(int* min, int* max) {
   auto number = [this](int* value) {
     size_t begin = pos_;
     *value = 0;
-    while (Peek() >= '0' && Peek() <= '9' && *value <= kMaxRepeat) {
-      *value = *value * 10 + static_cast<int>(pattern_[pos_++] - '0');
+    for (; Peek() >= '0' && Peek() <= '9'; ++pos_) {
+      *value = std::min(*value * 10 + static_cast<int>(Peek() - '0'), kMaxRepeat + 1);
     }
     return pos_ > begin;
   };
@@ -88,6 +91,7 @@ bool RegexParser::ParseInterval(int* min, int* max) {
   bool has_max = comma && number(max);
   if (comma && !has_max) *max = RegexNode::kUnbounded;
   if (!comma) *max = *min;
+  if (is_ecma_ && !has_min) has_max = false;
   if ((has_min || has_max) && Eat('}')) {
     if (!has_min) *min = 0;
     return true;
@@ -98,6 +102,8 @@ bool RegexParser::ParseInterval(int* min, int* max) {
 
 Result<RegexNodePtr> RegexParser::ParseQuantifiers(RegexNodePtr atom) {
   for (int stacked = 0;; ++stacked) {
+    bool is_stacked = stacked > 0 && (Peek() == '*' || Peek() == '+' || Peek() == '?');
+    if (is_ecma_ && is_stacked) return Bad("nothing to repeat");
     SkipExtendedSpace();
     int min = 0, max = RegexNode::kUnbounded;
     bool is_interval = false;
@@ -118,9 +124,9 @@ Result<RegexNodePtr> RegexParser::ParseQuantifiers(RegexNodePtr atom) {
     repeat->min = min;
     repeat->max = max;
     // "{n}?" and "{n,m}+" are two quantifiers in Oniguruma's syntax.
-    if (!(is_interval && min == max) && Eat('?')) {
+    if (!(is_interval && min == max && !is_ecma_) && Eat('?')) {
       repeat->mode = RegexNode::Mode::kLazy;
-    } else if (!is_interval && Eat('+')) {
+    } else if (!is_interval && !is_ecma_ && Eat('+')) {
       repeat->mode = RegexNode::Mode::kPossessive;
     }
     repeat->children.push_back(std::move(atom));
@@ -140,6 +146,7 @@ Result<RegexNodePtr> RegexParser::FinishGroup(RegexNodePtr outer, int depth) {
 Result<RegexNodePtr> RegexParser::ParseGroup(int depth) {
   if (!Eat('?')) return FinishGroup(nullptr, depth);
   if (Eat(':')) return FinishGroup(nullptr, depth);
+  if (is_ecma_ && (Peek() == '>' || Peek() == '#')) return NotOffered("this group");
   if (Eat('>')) return FinishGroup(MakeRegexNode(Kind::kAtomic), depth);
   if (Eat('#')) {
     while (!AtEnd() && Peek() != ')') ++pos_;
@@ -159,6 +166,7 @@ Result<RegexNodePtr> RegexParser::ParseGroup(int depth) {
 }
 
 Result<RegexNodePtr> RegexParser::ParseOptionGroup(int depth) {
+  if (is_ecma_) return NotOffered("this group");
   RegexOptions outer = options_;
   bool value = true;
   for (;; ++pos_) {
@@ -203,9 +211,9 @@ RegexNodePtr MakeRegexAssert(RegexNode::Assert assertion) {
   return node;
 }
 
-Result<RegexNodePtr> ParseRegex(std::string_view pattern) {
+Result<RegexNodePtr> ParseRegex(std::string_view pattern, RegexSyntax syntax) {
   if (pattern.size() > kMaxPatternBytes) return InvalidArgument("regular expression over 64 KiB");
-  return RegexParser(pattern).Parse();
+  return RegexParser(pattern, syntax).Parse();
 }
 
 }  // namespace mlc

@@ -17,7 +17,8 @@ struct RegexOptions {
 
 class RegexParser {
  public:
-  explicit RegexParser(std::string_view pattern) : pattern_(ToCodePoints(pattern)) {}
+  explicit RegexParser(std::string_view pattern, RegexSyntax syntax = RegexSyntax::kOniguruma)
+      : pattern_(ToCodePoints(pattern)), is_ecma_(syntax == RegexSyntax::kEcmaScript) {}
 
   Result<RegexNodePtr> Parse() {
     MLC_ASSIGN_OR_RETURN(RegexNodePtr node, ParseAlternatives(0));
@@ -63,6 +64,7 @@ class RegexParser {
   Result<CodePointRanges> ParsePosixClass();
   Result<CodePointRanges> ParseProperty(bool negated);
   bool ParseSetEscape(char32_t c, CodePointRanges* out);
+  bool ParseEcmaSetEscape(char32_t c, CodePointRanges* out) const;
   Result<char32_t> ParseCharEscape(char32_t c);
   Result<char32_t> ParseHex(int max_digits);
   bool ParseInterval(int* min, int* max);
@@ -73,6 +75,8 @@ class RegexParser {
   }
 
   std::u32string pattern_;
+  bool is_ecma_;
+  bool in_negated_class_ = false;  // ECMAScript's, which do not nest
   size_t pos_ = 0;
   RegexOptions options_;
 };

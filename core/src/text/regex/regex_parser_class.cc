@@ -8,6 +8,8 @@ using Assert = RegexNode::Assert;
 Result<RegexNodePtr> RegexParser::ParseEscape() {
   if (AtEnd()) return Bad("trailing backslash");
   char32_t c = pattern_[pos_++];
+  bool is_onig = c == 'A' || c == 'z' || c == 'Z' || c == 'R' || c == 'h' || c == 'H';
+  if (is_ecma_ && is_onig) return NotOffered(std::string("\\") + static_cast<char>(c));
   switch (c) {
     case 'A':
       return MakeRegexAssert(Assert::kTextBegin);
@@ -39,6 +41,7 @@ Result<RegexNodePtr> RegexParser::ParseEscape() {
 
 // \d \s \w \h and their complements.
 bool RegexParser::ParseSetEscape(char32_t c, CodePointRanges* out) {
+  if (is_ecma_) return ParseEcmaSetEscape(c, out);
   switch (c | 0x20) {
     case 'd':
       LookUpProperty("Nd", out);
@@ -56,6 +59,40 @@ bool RegexParser::ParseSetEscape(char32_t c, CodePointRanges* out) {
       return false;
   }
   if (c < 'a') *out = ComplementRanges(*out);
+  return true;
+}
+
+// In ECMAScript \d is ASCII, in Python it is Unicode, and so on. What is to be matched gets the
+// narrower reading, what must not be matched the wider one.
+bool RegexParser::ParseEcmaSetEscape(char32_t c, CodePointRanges* out) const {
+  bool is_complement = c < 'a', is_wide = is_complement != in_negated_class_;
+  switch (c | 0x20) {
+    case 'd':
+      if (is_wide) LookUpProperty("Nd", out);
+      if (!is_wide) *out = {{'0', '9'}};
+      break;
+    case 's':
+      *out = {{9, 13}, {' ', ' '}};
+      if (is_wide) {
+        *out = WhiteSpaceRanges();
+        out->insert(out->end(), {{0x1C, 0x1F}, {0xFEFF, 0xFEFF}});
+        NormalizeRanges(out);
+      }
+      break;
+    case 'w':
+      *out = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+      if (is_wide) {  // Python's has numbers of every kind
+        *out = OnigWordRanges();
+        CodePointRanges numbers;
+        LookUpProperty("N", &numbers);
+        out->insert(out->end(), numbers.begin(), numbers.end());
+        NormalizeRanges(out);
+      }
+      break;
+    default:
+      return false;
+  }
+  if (is_complement) *out = ComplementRanges(*out);
   return true;
 }
 
@@ -89,11 +126,17 @@ Result<char32_t> RegexParser::ParseCharEscape(char32_t c) {
     case 'v':
       return U'\v';
     case 'a':
+      if (is_ecma_) break;
       return U'\a';
     case 'e':
+      if (is_ecma_) break;
       return U'\x1B';
-    case 'u':
-      return ParseHex(4);
+    case 'u': {
+      if (!is_ecma_ || !Eat('{')) return ParseHex(4);
+      MLC_ASSIGN_OR_RETURN(char32_t value, ParseHex(6));
+      if (!Eat('}')) return Bad("missing '}'");
+      return value;
+    }
     case 'x': {
       if (!Eat('{')) return ParseHex(2);
       MLC_ASSIGN_OR_RETURN(char32_t value, ParseHex(8));
@@ -146,6 +189,7 @@ Result<CodePointRanges> RegexParser::ParsePosixClass() {
 Result<CodePointRanges> RegexParser::ParseClass(int depth) {
   if (depth > kMaxRegexDepth) return Bad("nested too deeply");
   bool negated = Eat('^');
+  in_negated_class_ = negated && is_ecma_;
   CodePointRanges set, left;
   bool has_left = false;
   auto join = [&] {
@@ -155,9 +199,9 @@ Result<CodePointRanges> RegexParser::ParseClass(int depth) {
     has_left = true;
     set.clear();
   };
-  for (bool first = true; first || Peek() != ']'; first = false) {
+  for (bool first = !is_ecma_; first || Peek() != ']'; first = false) {
     if (AtEnd()) return Bad("missing ']'");
-    if (EatText("&&")) {
+    if (!is_ecma_ && EatText("&&")) {
       join();
       if (Peek() == ']') break;
       continue;
@@ -165,6 +209,7 @@ Result<CodePointRanges> RegexParser::ParseClass(int depth) {
     MLC_RETURN_IF_ERROR(ParseClassItem(depth, &set));
   }
   ++pos_;
+  in_negated_class_ = false;
   join();
   return negated ? ComplementRanges(left) : left;
 }
@@ -183,7 +228,7 @@ Status RegexParser::ParseClassItem(int depth, CodePointRanges* out) {
     if (c == 'b') return U'\b';
     return ParseCharEscape(c);
   };
-  if (Peek() == '[') {
+  if (Peek() == '[' && !is_ecma_) {
     bool posix = Peek(1) == ':';
     pos_ += posix ? 2 : 1;
     MLC_ASSIGN_OR_RETURN(CodePointRanges set, posix ? ParsePosixClass() : ParseClass(depth + 1));
@@ -204,7 +249,7 @@ Status RegexParser::ParseClassItem(int depth, CodePointRanges* out) {
   }
   MLC_ASSIGN_OR_RETURN(char32_t first, one_char());
   char32_t last = first;
-  bool is_range = Peek() == '-' && Peek(1) != ']' && Peek(1) != 0 && Peek(1) != '[';
+  bool is_range = Peek() == '-' && Peek(1) != ']' && Peek(1) != 0 && (Peek(1) != '[' || is_ecma_);
   if (is_range) {
     ++pos_;
     MLC_ASSIGN_OR_RETURN(last, one_char());

@@ -1,0 +1,139 @@
+// The sources of grammars, read and remembered.
+#include <algorithm>
+#include <list>
+#include <unordered_map>
+#include <utility>
+
+#include "base/json.h"
+#include "grammar/grammar_impl.h"
+#include "grammar/regex_ebnf.h"
+#include "grammar/schema.h"
+#include "grammar/structural_tag.h"
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kCacheBytes = 64 << 20;
+constexpr size_t kMaxSchemaBytes = 1 << 20;
+constexpr size_t kMaxGrammarBytes = 256 << 10;
+
+Status CheckSize(const char* what, const std::string& text, size_t most) {
+  if (text.size() <= most) return Status();
+  return InvalidArgument(std::string(what) + " is longer than " + std::to_string(most) + " bytes");
+}
+
+}  // namespace
+
+// By kind and source, in the order of their last use.
+struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
+  struct Entry {
+    std::string key;
+    std::shared_ptr<Grammar::Impl> grammar;
+    int64_t bytes;  // its key's, and its own once it is compiled
+  };
+  using Entries = std::list<Entry>;
+
+  explicit Cache(std::shared_ptr<GrammarBackend> b) : backend(std::move(b)) {}
+
+  std::optional<Grammar> Find(const std::string& key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = by_key.find(key);
+    if (found == by_key.end()) return std::nullopt;
+    entries.splice(entries.begin(), entries, found->second);
+    ++stats.found;
+    return Grammar(entries.front().grammar);
+  }
+
+  // What another thread has added meanwhile wins.
+  Grammar Add(const std::string& key, GrammarKind kind, std::string source) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = by_key.find(key);
+    if (found != by_key.end()) return Grammar(found->second->grammar);
+    auto done = [weak = weak_from_this(), key](const Grammar::Impl& grammar) {
+      if (std::shared_ptr<Cache> cache = weak.lock()) cache->Done(key, grammar);
+    };
+    auto grammar = std::make_shared<Grammar::Impl>(backend, kind, std::move(source), done);
+    entries.push_front({key, grammar, static_cast<int64_t>(key.size())});
+    by_key[key] = entries.begin();
+    return Grammar(std::move(grammar));
+  }
+
+  void Done(const std::string& key, const Grammar::Impl& grammar) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++stats.compiled;
+    auto found = by_key.find(key);
+    if (found == by_key.end() || found->second->grammar.get() != &grammar) return;
+    found->second->bytes += grammar.memory_bytes();
+    stats.kept_bytes += found->second->bytes;
+    if (grammar.compiled() == nullptr) Forget(found->second);
+    // What is not compiled yet is in somebody's hands, and there are few of them.
+    for (auto last = entries.end(); stats.kept_bytes > kCacheBytes && last != entries.begin();) {
+      --last;
+      if (last->grammar->ready()) last = Forget(last);
+    }
+  }
+
+  Entries::iterator Forget(Entries::iterator entry) {
+    stats.kept_bytes -= entry->bytes;
+    by_key.erase(entry->key);
+    return entries.erase(entry);
+  }
+
+  std::shared_ptr<GrammarBackend> backend;
+  mutable std::mutex mutex;
+  Entries entries;
+  std::unordered_map<std::string, Entries::iterator> by_key;
+  Stats stats;
+};
+
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, int vocab_size,
+                                 const std::vector<int32_t>& stop_token_ids,
+                                 const std::vector<int32_t>& marker_ids)
+    : cache_(std::make_shared<Cache>(
+          std::make_shared<GrammarBackend>(tokenizer, vocab_size, stop_token_ids, marker_ids))) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+Result<Grammar> GrammarCompiler::CompileJsonObject() {
+  return CompileJsonSchema("{\"type\":\"object\"}");
+}
+
+Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
+  MLC_RETURN_IF_ERROR(CheckSize("the schema", schema, kMaxSchemaBytes));
+  std::string key = "schema:" + schema;
+  if (std::optional<Grammar> known = cache_->Find(key)) return *known;
+  MLC_ASSIGN_OR_RETURN(std::string ebnf, JsonSchemaToEbnf(schema));
+  return cache_->Add(key, GrammarKind::kEbnf, std::move(ebnf));
+}
+
+Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
+  std::string key = "regex:" + regex;
+  if (std::optional<Grammar> known = cache_->Find(key)) return *known;
+  Result<std::string> ebnf = RegexToEbnf(regex);
+  if (!ebnf.ok()) return InvalidArgument("cannot be enforced: " + ebnf.status().message());
+  return cache_->Add(key, GrammarKind::kEbnf, "root ::= " + *ebnf + "\n");
+}
+
+Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
+  MLC_RETURN_IF_ERROR(CheckSize("the grammar", grammar, kMaxGrammarBytes));
+  std::string key = "ebnf:" + grammar;
+  if (std::optional<Grammar> known = cache_->Find(key)) return *known;
+  MLC_RETURN_IF_ERROR(CheckEbnf(grammar));
+  return cache_->Add(key, GrammarKind::kEbnf, grammar);
+}
+
+Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_json) {
+  MLC_RETURN_IF_ERROR(CheckSize("the structural tag", tag_json, kMaxSchemaBytes));
+  std::string key = "tag:" + tag_json;
+  if (std::optional<Grammar> known = cache_->Find(key)) return *known;
+  MLC_ASSIGN_OR_RETURN(std::string source, ReadStructuralTag(tag_json));
+  return cache_->Add(key, GrammarKind::kStructuralTag, std::move(source));
+}
+
+GrammarCompiler::Stats GrammarCompiler::stats() const {
+  std::lock_guard<std::mutex> lock(cache_->mutex);
+  Stats stats = cache_->stats;
+  stats.kept = static_cast<int64_t>(cache_->entries.size());
+  return stats;
+}
+
+}  // namespace mlc

@@ -1,0 +1,95 @@
+#include "grammar/structural_tag.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "grammar/regex_ebnf.h"
+#include "grammar/schema.h"
+#include "grammar/schema_merge.h"
+
+namespace mlc {
+namespace {
+
+Json GrammarFormat(std::string ebnf) {
+  return Json().Set("type", "grammar").Set("grammar", std::move(ebnf));
+}
+
+Status Refuse(const std::string& path, const std::string& why) {
+  return InvalidArgument(path + " " + why);
+}
+
+// What a {"type": "json_schema"} or one of xgrammar's XML forms holds.
+Result<std::string> EbnfOfSchema(const Json& format, const std::string& path) {
+  std::string where = PointerTo(path, "json_schema");
+  const Json* document = format.Find("json_schema");
+  if (document == nullptr) return Refuse(where, "is missing");
+  Result<Schema> schema = ReadSchema(*document);
+  if (!schema.ok()) return InvalidArgument(where + ": " + schema.status().message());
+  if (!RemoveEmpty(&*schema)) return Refuse(where, "admits no value, or none that ends");
+  return SchemaEbnf(*schema);
+}
+
+// The depth of recursion is bounded by the parser's.
+Status Rewrite(const std::string& path, Json* json) {
+  if (json->is_array()) {
+    for (size_t i = 0; i < json->as_array().size(); ++i) {
+      MLC_RETURN_IF_ERROR(Rewrite(PointerTo(path, std::to_string(i)), &json->as_array()[i]));
+    }
+  }
+  if (!json->is_object()) return Status();
+  const Json* type = json->Find("type");
+  std::string word = type != nullptr && type->is_string() ? type->as_string() : "";
+  if (json->Find("json_schema") != nullptr || word == "json_schema") {
+    MLC_ASSIGN_OR_RETURN(std::string ebnf, EbnfOfSchema(*json, path));
+    const Json* style = json->Find("style");
+    bool is_json = style == nullptr || (style->is_string() && style->as_string() == "json");
+    if (word == "json_schema" && is_json) *json = GrammarFormat(std::move(ebnf));
+    return Status();
+  }
+  if (word == "regex") {
+    const Json* pattern = json->Find("pattern");
+    if (pattern == nullptr || !pattern->is_string()) {
+      return Refuse(PointerTo(path, "pattern"), "must be a string");
+    }
+    Result<std::string> ebnf = RegexToEbnf(pattern->as_string());
+    if (!ebnf.ok()) return RefuseKeyword(path, "pattern", ebnf.status().message());
+    *json = GrammarFormat("root ::= " + *ebnf + "\n");
+    return Status();
+  }
+  const Json* grammar = json->Find("grammar");
+  if (word == "grammar" && grammar != nullptr && grammar->is_string()) {
+    return CheckEbnf(grammar->as_string());
+  }
+  for (auto& [name, value] : json->as_object()) {
+    MLC_RETURN_IF_ERROR(Rewrite(PointerTo(path, name), &value));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::string> ReadStructuralTag(const std::string& tag_json) {
+  MLC_ASSIGN_OR_RETURN(Json tag, Json::Parse(tag_json));
+  MLC_RETURN_IF_ERROR(Rewrite("", &tag));
+  return tag.Dump();
+}
+
+Status CheckEbnf(const std::string& grammar) {
+  constexpr int64_t kMaxGroups = 512;
+  auto count = [&grammar](char c) { return std::count(grammar.begin(), grammar.end(), c); };
+  if (count('(') > kMaxGroups) {
+    return InvalidArgument("holds more than " + std::to_string(kMaxGroups) + " groups");
+  }
+  int64_t empties = count('?') + count('*');
+  for (size_t at = grammar.find("\"\""); at != std::string::npos;
+       at = grammar.find("\"\"", at + 2)) {
+    ++empties;
+  }
+  if (CostOfEmptyRun(empties) > kMaxRegexCost) {
+    return InvalidArgument("holds too many parts that may be empty: " + std::to_string(empties) +
+                           " of '?', '*' and '\"\"'");
+  }
+  return Status();
+}
+
+}  // namespace mlc

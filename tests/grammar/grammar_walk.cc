@@ -1,0 +1,118 @@
+// Random texts that grammars admit, for tests that judge them with other software.
+//
+// Reads lines {"kind": "schema" | "regex" | "ebnf" | "tag", "source": TEXT, "samples": 30,
+// "seed": 1, "max_bytes": 2000} and answers each with {"texts": [...], "unfinished": 0, "seconds":
+// 0.01} or {"error": TEXT}. Texts are walked byte by byte through the matcher's mask. With the name
+// of a tokenizer.json, grammars are compiled for its vocabulary, to be timed with 0 samples.
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "grammar/grammar.h"
+#include "support/byte_tokenizer.h"
+
+namespace mlc {
+namespace {
+
+using testing::kByteVocab;
+using testing::kEnd;
+
+std::shared_ptr<const Tokenizer> tokenizer = testing::ByteTokenizer();
+
+Result<Grammar> Compile(const Json& task) {
+  static GrammarCompiler compiler(*tokenizer, tokenizer->vocab_size(), {kEnd});
+  MLC_ASSIGN_OR_RETURN(std::string kind, GetString(task, "kind"));
+  MLC_ASSIGN_OR_RETURN(std::string source, GetString(task, "source"));
+  if (kind == "schema") return compiler.CompileJsonSchema(source);
+  if (kind == "regex") return compiler.CompileRegex(source);
+  if (kind == "ebnf") return compiler.CompileEbnf(source);
+  return compiler.CompileStructuralTag(source);
+}
+
+std::vector<int32_t> AllowedBytes(const std::vector<int32_t>& mask) {
+  std::vector<int32_t> allowed;
+  for (int32_t token = 0; token < kByteVocab; ++token) {
+    if (static_cast<uint32_t>(mask[static_cast<size_t>(token / 32)]) >> (token % 32) & 1) {
+      allowed.push_back(token);
+    }
+  }
+  return allowed;
+}
+
+// What closes a text, a list or an object is likelier the longer the text is, so that it ends.
+int32_t Choose(const std::vector<int32_t>& allowed, size_t length, size_t most,
+               std::mt19937* random) {
+  std::vector<int32_t> closers, plain;
+  for (int32_t token : allowed) {
+    if (token == '"' || token == '}' || token == ']' || token == kEnd) closers.push_back(token);
+    if (token < 128) plain.push_back(token);
+  }
+  bool is_late = (*random)() % most < length * 2 || (*random)() % 8 == 0;
+  if (!closers.empty() && is_late) return closers[(*random)() % closers.size()];
+  const std::vector<int32_t>& from = plain.empty() || (*random)() % 8 == 0 ? allowed : plain;
+  return from[(*random)() % from.size()];
+}
+
+std::optional<std::string> Walk(const Grammar& grammar, size_t most, std::mt19937* random) {
+  GrammarMatcher matcher(grammar);
+  std::string text;
+  while (text.size() < most) {
+    std::vector<int32_t> mask;
+    MLC_ICHECK(matcher.FillMask(&mask).ok());
+    std::vector<int32_t> allowed = AllowedBytes(mask);
+    if (allowed.empty()) return "DEAD END: " + RepairUtf8(text);
+    int32_t token = Choose(allowed, text.size(), most, random);
+    MLC_ICHECK(matcher.Accept(token));
+    if (token == kEnd) return text;
+    text.push_back(static_cast<char>(token));
+  }
+  return std::nullopt;
+}
+
+Result<Json> Answer(const std::string& line) {
+  MLC_ASSIGN_OR_RETURN(Json task, Json::Parse(line));
+  auto begin = std::chrono::steady_clock::now();
+  MLC_ASSIGN_OR_RETURN(Grammar grammar, Compile(task));
+  MLC_RETURN_IF_ERROR(grammar.Prepare());
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  MLC_ASSIGN_OR_RETURN(int64_t samples, GetIntOr(task, "samples", 30));
+  MLC_ASSIGN_OR_RETURN(int64_t seed, GetIntOr(task, "seed", 1));
+  MLC_ASSIGN_OR_RETURN(int64_t most, GetIntOr(task, "max_bytes", 2000));
+  Json texts = Json::MakeArray();
+  int unfinished = 0;
+  for (int64_t i = 0; i < samples; ++i) {
+    std::mt19937 random(static_cast<uint32_t>(seed * 1000 + i));
+    std::optional<std::string> text = Walk(grammar, static_cast<size_t>(most), &random);
+    unfinished += !text;
+    if (text) texts.Append(std::move(*text));
+  }
+  return Json()
+      .Set("texts", std::move(texts))
+      .Set("unfinished", unfinished)
+      .Set("bytes", grammar.memory_bytes())
+      .Set("seconds", seconds.count());
+}
+
+}  // namespace
+}  // namespace mlc
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    mlc::Result<std::string> text = mlc::ReadFile(argv[1]);
+    MLC_ICHECK(text.ok());
+    auto made = mlc::Tokenizer::FromJson(*text);
+    MLC_ICHECK(made.ok());
+    mlc::tokenizer = std::move(made).value();
+  }
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    mlc::Result<mlc::Json> answer = mlc::Answer(line);
+    mlc::Json out = answer.ok() ? *answer : mlc::Json().Set("error", answer.status().message());
+    std::cout << out.Dump() << std::endl;
+  }
+}
