@@ -140,6 +140,11 @@ class EngineConfig(Model):
         unit="tokens",
         ge=0,
     )
+    jump_forward: bool | None = field(
+        None,
+        "Whether text that a grammar forces is computed ahead. The answers are the same with and "
+        "without. Absent: true.",
+    )
     spec_tree_width: int | None = field(
         None, "How many drafts branch off a token. Absent: 1.", ge=1
     )

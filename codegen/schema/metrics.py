@@ -34,6 +34,13 @@ class RequestMetrics(Model):
     )
 
 
+class JumpForwardMetrics(Model):
+    """How often text that a grammar forces saved a step."""
+
+    draft_count: int = field(..., "Tokens of such text that were computed ahead.", ge=0)
+    accept_count: int = field(..., "Of them those that the model chose: each saved a step.", ge=0)
+
+
 class SpecDecodeMetrics(Model):
     """How speculative decoding fares; each list has one number for each drafted position."""
 
@@ -95,6 +102,9 @@ class EngineMetrics(Model):
     )
     last_finished_request: RequestMetrics | None = field(
         None, "Measurements of the request that ended last."
+    )
+    jump_forward: JumpForwardMetrics | None = field(
+        None, "How often text that a grammar forces saved a step."
     )
     spec_decode: SpecDecodeMetrics | None = field(None, "How speculative decoding fares.")
     decode_time_by_batch_size: AnyObject | None = field(

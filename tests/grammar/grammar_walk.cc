@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "grammar/grammar.h"
+#include "grammar/schema_keywords.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -32,6 +33,22 @@ Result<Grammar> Compile(const Json& task) {
   if (kind == "regex") return compiler.CompileRegex(source);
   if (kind == "ebnf") return compiler.CompileEbnf(source);
   return compiler.CompileStructuralTag(source);
+}
+
+Json Keywords() {
+  constexpr const char* kVerdicts[] = {"enforced", "annotation", "refused"};
+  Json keywords = Json::MakeArray(), formats = Json::MakeArray();
+  for (const SchemaKeyword& keyword : SchemaKeywords()) {
+    keywords.Append(Json()
+                        .Set("name", keyword.name)
+                        .Set("vocabulary", keyword.vocabulary)
+                        .Set("verdict", kVerdicts[static_cast<int>(keyword.verdict)])
+                        .Set("note", keyword.note));
+  }
+  for (const StringFormat& format : StringFormats()) {
+    formats.Append(Json().Set("name", format.name).Set("is_enforced", !format.pattern.empty()));
+  }
+  return Json().Set("keywords", std::move(keywords)).Set("formats", std::move(formats));
 }
 
 std::vector<int32_t> AllowedBytes(const std::vector<int32_t>& mask) {
@@ -76,6 +93,8 @@ std::optional<std::string> Walk(const Grammar& grammar, size_t most, std::mt1993
 
 Result<Json> Answer(const std::string& line) {
   MLC_ASSIGN_OR_RETURN(Json task, Json::Parse(line));
+  MLC_ASSIGN_OR_RETURN(std::string kind, GetString(task, "kind"));
+  if (kind == "keywords") return Keywords();
   auto begin = std::chrono::steady_clock::now();
   MLC_ASSIGN_OR_RETURN(Grammar grammar, Compile(task));
   MLC_RETURN_IF_ERROR(grammar.Prepare());

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 764e45686f75a66c
+# Schema hash: fb098bd5bbe05551
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -105,6 +105,7 @@ __all__ = [
     "ModelList",
     "DeviceProbe",
     "RequestMetrics",
+    "JumpForwardMetrics",
     "SpecDecodeMetrics",
     "EngineMetrics",
     "Plan",
@@ -112,7 +113,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "764e45686f75a66c"
+SCHEMA_HASH = "fb098bd5bbe05551"
 
 
 class _Model(BaseModel):
@@ -951,6 +952,11 @@ class EngineConfigParam(TypedDict, total=False):
     at least 0. Unit: tokens.
     """
 
+    jump_forward: bool | None
+    """Whether text that a grammar forces is computed ahead. The answers are the same with and
+    without. Absent: true.
+    """
+
     spec_tree_width: int | None
     """How many drafts branch off a token. Absent: 1. Range: at least 1."""
 
@@ -1055,6 +1061,11 @@ class EngineConfig(_Config):
     spec_draft_length: int | None = None
     """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
     at least 0. Unit: tokens.
+    """
+
+    jump_forward: bool | None = None
+    """Whether text that a grammar forces is computed ahead. The answers are the same with and
+    without. Absent: true.
     """
 
     spec_tree_width: int | None = None
@@ -1543,6 +1554,16 @@ class RequestMetrics(_Model):
     """From the request to its last token. Range: at least 0. Unit: seconds."""
 
 
+class JumpForwardMetrics(_Model):
+    """How often text that a grammar forces saved a step."""
+
+    draft_count: int
+    """Tokens of such text that were computed ahead. Range: at least 0."""
+
+    accept_count: int
+    """Of them those that the model chose: each saved a step. Range: at least 0."""
+
+
 class SpecDecodeMetrics(_Model):
     """How speculative decoding fares; each list has one number for each drafted position."""
 
@@ -1615,6 +1636,9 @@ class EngineMetrics(_Model):
 
     last_finished_request: RequestMetrics | None = None
     """Measurements of the request that ended last."""
+
+    jump_forward: JumpForwardMetrics | None = None
+    """How often text that a grammar forces saved a step."""
 
     spec_decode: SpecDecodeMetrics | None = None
     """How speculative decoding fares."""

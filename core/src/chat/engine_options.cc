@@ -121,6 +121,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
       std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
   options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   options.max_queued_requests = static_cast<int>(config.max_queued_requests.value_or(1024));
+  options.jump_forward = config.jump_forward.value_or(true);
   options.enable_tracing = config.enable_tracing.value_or(false);
   if (config.prefill_mode == protocol::PrefillMode::kChunked) {
     options.prefill_mode = PrefillMode::kChunked;

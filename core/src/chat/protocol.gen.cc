@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -874,6 +874,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "speculative_mode",
                     "additional_models",
                     "spec_draft_length",
+                    "jump_forward",
                     "spec_tree_width",
                     "tensor_parallel_shards",
                     "pipeline_parallel_stages",
@@ -901,6 +902,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("speculative_mode", &out.speculative_mode);
   reader.Optional("additional_models", &out.additional_models);
   reader.Optional("spec_draft_length", &out.spec_draft_length, wire::Limits().AtLeast(0));
+  reader.Optional("jump_forward", &out.jump_forward);
   reader.Optional("spec_tree_width", &out.spec_tree_width, wire::Limits().AtLeast(1));
   reader.Optional("tensor_parallel_shards", &out.tensor_parallel_shards, wire::Limits().AtLeast(1));
   reader.Optional("pipeline_parallel_stages", &out.pipeline_parallel_stages,
@@ -932,6 +934,7 @@ Json EngineConfig::ToJson() const {
       .Optional("speculative_mode", speculative_mode)
       .Optional("additional_models", additional_models)
       .Optional("spec_draft_length", spec_draft_length)
+      .Optional("jump_forward", jump_forward)
       .Optional("spec_tree_width", spec_tree_width)
       .Optional("tensor_parallel_shards", tensor_parallel_shards)
       .Optional("pipeline_parallel_stages", pipeline_parallel_stages)
@@ -1515,6 +1518,22 @@ Json RequestMetrics::ToJson() const {
       .Finish();
 }
 
+Result<JumpForwardMetrics> JumpForwardMetrics::Parse(const Json& json, const wire::Path& path) {
+  JumpForwardMetrics out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("draft_count", &out.draft_count, wire::Limits().AtLeast(0));
+  reader.Required("accept_count", &out.accept_count, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json JumpForwardMetrics::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("draft_count", draft_count)
+      .Required("accept_count", accept_count)
+      .Finish();
+}
+
 Result<SpecDecodeMetrics> SpecDecodeMetrics::Parse(const Json& json, const wire::Path& path) {
   SpecDecodeMetrics out;
   wire::ObjectReader reader(json, path);
@@ -1560,6 +1579,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("num_finished_requests", &out.num_finished_requests, wire::Limits().AtLeast(0));
   reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
   reader.Optional("last_finished_request", &out.last_finished_request);
+  reader.Optional("jump_forward", &out.jump_forward);
   reader.Optional("spec_decode", &out.spec_decode);
   reader.RawObject("decode_time_by_batch_size", &out.decode_time_by_batch_size);
   reader.RawObject("draft_time_by_batch_size", &out.draft_time_by_batch_size);
@@ -1587,6 +1607,7 @@ Json EngineMetrics::ToJson() const {
       .Optional("num_finished_requests", num_finished_requests)
       .Optional("num_failed_requests", num_failed_requests)
       .Optional("last_finished_request", last_finished_request)
+      .Optional("jump_forward", jump_forward)
       .Optional("spec_decode", spec_decode)
       .Optional("decode_time_by_batch_size", decode_time_by_batch_size)
       .Optional("draft_time_by_batch_size", draft_time_by_batch_size)

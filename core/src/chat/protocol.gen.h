@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "764e45686f75a66c";
+inline constexpr char kSchemaHash[] = "fb098bd5bbe05551";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -818,6 +818,9 @@ struct EngineConfig {
   // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
   // least 0. Unit: tokens.
   std::optional<int64_t> spec_draft_length;
+  // Whether text that a grammar forces is computed ahead. The answers are the same with and
+  // without. Absent: true.
+  std::optional<bool> jump_forward;
   // How many drafts branch off a token. Absent: 1. Range: at least 1.
   std::optional<int64_t> spec_tree_width;
   // Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
@@ -1286,6 +1289,17 @@ struct RequestMetrics {
   Json ToJson() const;
 };
 
+// How often text that a grammar forces saved a step.
+struct JumpForwardMetrics {
+  // Tokens of such text that were computed ahead. Range: at least 0.
+  int64_t draft_count = 0;
+  // Of them those that the model chose: each saved a step. Range: at least 0.
+  int64_t accept_count = 0;
+
+  static Result<JumpForwardMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // How speculative decoding fares; each list has one number for each drafted position.
 struct SpecDecodeMetrics {
   // How many tokens were drafted. Unit: tokens.
@@ -1339,6 +1353,8 @@ struct EngineMetrics {
   std::optional<int64_t> num_failed_requests;
   // Measurements of the request that ended last.
   std::optional<RequestMetrics> last_finished_request;
+  // How often text that a grammar forces saved a step.
+  std::optional<JumpForwardMetrics> jump_forward;
   // How speculative decoding fares.
   std::optional<SpecDecodeMetrics> spec_decode;
   // The time of a decode step by the number of sequences in it. Unit: seconds.

@@ -51,8 +51,10 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
   std::unique_ptr<Engine> engine(
       new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
-  if (drafter != nullptr) {
-    engine->speculator_ = std::make_unique<Speculator>(std::move(drafter), options.draft_length);
+  if (drafter != nullptr || options.jump_forward) {
+    const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
+    engine->speculator_ =
+        std::make_unique<Speculator>(std::move(drafter), options.draft_length, jumps);
   }
   return engine;
 }
@@ -107,8 +109,10 @@ std::shared_ptr<Sequence> Engine::NewSequence(std::shared_ptr<RequestState> requ
   return std::make_shared<Sequence>(next_sequence_++, choice, std::move(request), tokenizer_.get());
 }
 
-Status Engine::Add(Request request) {
+Status Engine::Add(Request request, bool may_wait) {
   MLC_RETURN_IF_ERROR(Check(request));
+  bool is_held = request.grammar && !request.grammar->ready() && may_wait;
+  if (request.grammar && !is_held) MLC_RETURN_IF_ERROR(request.grammar->Prepare());
   if (num_queued_ >= max_queued_requests_) {
     return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
                              " requests are waiting; try again later")
@@ -120,8 +124,17 @@ Status Engine::Add(Request request) {
   requests_.emplace(id, state);
   if (auto deadline = state->request.deadline()) deadlines_.emplace(*deadline, id);
   ++num_queued_;
-  InsertByRank(NewSequence(state, 0), &waiting_);
+  state->held = is_held;
+  if (!is_held) InsertByRank(NewSequence(state, 0), &waiting_);
   return Status();
+}
+
+void Engine::Release(RequestId id) {
+  auto found = requests_.find(id);
+  if (found == requests_.end() || !std::exchange(found->second->held, false)) return;
+  Status status = found->second->request.grammar->Prepare();
+  if (!status.ok()) return Abort(id, status);
+  InsertByRank(NewSequence(found->second, 0), &waiting_);
 }
 
 void Engine::Abort(RequestId id, const Status& status) { End(id, status, /*keep_prefix=*/true); }

@@ -33,7 +33,8 @@ struct EngineOptions {
   int prefill_chunk_size = 2048;  // rows of a step
   int context_window_size = 0;    // of one sequence; 0: the model's, or endless where it slides
   int max_queued_requests = 1024;
-  int draft_length = 0;  // drafts of a sequence in a step, where there is a drafter; 0: as pays
+  int draft_length = 0;      // drafts of a sequence in a step, where there is a drafter; 0: as pays
+  bool jump_forward = true;  // text that a grammar forces is computed ahead
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
@@ -54,8 +55,12 @@ class Engine {
 
   // Whether the request could ever run: its prompt must fit the context. Thread-safe.
   Status Check(const Request& request) const;
-  // Queues it. kResourceExhausted when the queue is full.
-  Status Add(Request request);
+  // Queues it. kResourceExhausted when the queue is full. A grammar that is not prepared is, here
+  // and now, unless it `may_wait`: then the request is held until Release.
+  Status Add(Request request, bool may_wait = false);
+  // Lets a request run whose grammar is ready, or ends it with the grammar's error. Ids that are
+  // not held are ignored.
+  void Release(RequestId id);
   // Ends a request with `status`; unknown ids are ignored.
   void Abort(RequestId id, const Status& status);
   void AbortAll(const Status& status);

@@ -37,6 +37,9 @@ EngineThread::~EngineThread() {
   }
   changed_.notify_one();
   compute_thread_.join();
+  closing_ = true;
+  compile_work_.Close();
+  for (std::thread& thread : compile_threads_) thread.join();
   file_work_.Close();
   if (file_thread_.joinable()) file_thread_.join();
   callbacks_.Close();
@@ -59,9 +62,12 @@ bool EngineThread::Submit(Request request, EventSink sink) {
       [this, shared = std::move(shared), request = std::move(request)](Engine* engine) mutable {
         RequestEvent refused;
         refused.id = request.id;
+        std::optional<Grammar> grammar = request.grammar;
+        bool is_ready = !grammar || grammar->ready();
         sinks_.emplace(request.id, std::move(shared));
-        refused.status = engine->Add(std::move(request));
-        if (refused.status.ok()) return;
+        refused.status = engine->Add(std::move(request), /*may_wait=*/!is_ready);
+        if (refused.status.ok())
+          return is_ready ? void() : Compile(refused.id, std::move(*grammar));
         refused.finished = true;
         std::vector<RequestEvent> events;
         events.push_back(std::move(refused));
@@ -90,6 +96,21 @@ bool EngineThread::Continue(const RequestEvent& event) {
   continuations_.erase(found);
   then(engine_.get(), event.status);
   return true;
+}
+
+// Two at once, so that one that takes long does not keep the others waiting.
+void EngineThread::Compile(RequestId id, Grammar grammar) {
+  constexpr size_t kThreads = 2;
+  if (compile_threads_.size() < kThreads) {
+    compile_threads_.emplace_back([this] {
+      while (std::optional<std::function<void()>> next = compile_work_.Pop()) Guarded(*next);
+    });
+  }
+  compile_work_.Push([this, id, grammar = std::move(grammar)] {
+    if (closing_) return;
+    (void)grammar.Prepare();  // Release says what came of it
+    (void)Do([id](Engine* engine) { engine->Release(id); });
+  });
 }
 
 void EngineThread::DoFileWork(std::function<void()> work) {

@@ -5,6 +5,7 @@
 #ifndef MLC_ENGINE_ENGINE_THREAD_H_
 #define MLC_ENGINE_ENGINE_THREAD_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -63,6 +64,8 @@ class EngineThread {
   void ComputeLoop(const std::function<void()>& on_start);
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
+  // Has the grammar of a held request compiled, and the request released.
+  void Compile(RequestId id, Grammar grammar);
   void PublishMetrics();
   void TrimWhenIdle();
   void Deliver(std::vector<RequestEvent> events);
@@ -81,7 +84,9 @@ class EngineThread {
   std::unordered_map<RequestId, Continuation> continuations_;        // so are these
   bool has_stepped_ = false;                                         // since the last trim, too
   Clock::time_point next_trim_{};
-  BlockingQueue<std::function<void()>> callbacks_, file_work_;
+  BlockingQueue<std::function<void()>> callbacks_, file_work_, compile_work_;
+  std::atomic<bool> closing_{false};                            // nothing more is to be compiled
+  std::vector<std::thread> compile_threads_;                    // once they are needed
   std::thread compute_thread_, callback_thread_, file_thread_;  // the last once it is needed
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 
 namespace mlc {
 
@@ -130,6 +131,30 @@ void Sequence::PopDrafts() {
   drafts_.clear();
   num_grammar_drafts_ = 0;
   drafts_ended_ = false;
+}
+
+int Sequence::CountFitting(const std::vector<int32_t>& drafts) {
+  int count = static_cast<int>(drafts.size());
+  if (!grammar_) return count;
+  int fitting = 0;
+  while (fitting < count && grammar_->Accept(drafts[static_cast<size_t>(fitting)])) ++fitting;
+  grammar_->Rollback(fitting);
+  return fitting;
+}
+
+std::vector<int32_t> Sequence::ForcedDrafts(const Tokenizer& tokenizer, int most) {
+  if (!grammar_ || ForcedToken()) return {};
+  std::string text = grammar_->ForcedText();
+  constexpr size_t kWorthwhile = 2, kLongest = 256;  // bytes
+  if (text.size() < kWorthwhile) return {};
+  // What is cut off is forced again in the next step, whole characters of it.
+  text.resize(std::min(text.size(), kLongest));
+  text.resize(text.size() - IncompleteUtf8Tail(text));
+  Result<std::vector<int32_t>> tokens = tokenizer.Encode(text);
+  if (!tokens.ok()) return {};
+  if (static_cast<int>(tokens->size()) > most) tokens->resize(static_cast<size_t>(most));
+  tokens->resize(static_cast<size_t>(CountFitting(*tokens)));
+  return *std::move(tokens);
 }
 
 }  // namespace mlc

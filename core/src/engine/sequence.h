@@ -24,6 +24,7 @@ struct RequestState {
   std::vector<Delta> deltas;  // published and not sent yet
   int completion_tokens = 0, reasoning_tokens = 0;
   std::optional<int> cached_tokens;  // of the prompt, found in the prefix cache; once admitted
+  bool held = false;                 // until its grammar is compiled
   bool started = false;              // it was admitted once
   std::vector<double> embedding;     // with `pooling`, once it is complete
   std::optional<Clock::time_point> first_row, first_token;
@@ -53,7 +54,7 @@ class Sequence {
   const TokenCounts& counts() const { return counts_; }
   std::optional<Clock::time_point> preempted_at;  // the last time, if ever
   int num_computed = 0;                           // tokens whose keys and values are in the cache
-  DraftRecord draft_record;
+  DraftRecord draft_record, jump_record;          // of a drafter's, and of forced ones
 
   // Of a request for a vector: nothing is generated.
   bool is_pooled() const { return pooler_.has_value(); }
@@ -87,6 +88,10 @@ class Sequence {
   // they are taken back all together. tokens() and the text never see them.
   void PushDraft(int32_t token);
   void PopDrafts();
+  // The text that the grammar leaves no choice about, as tokens, at most `most`.
+  std::vector<int32_t> ForcedDrafts(const Tokenizer& tokenizer, int most);
+  // How many of the first drafts the grammar admits.
+  int CountFitting(const std::vector<int32_t>& drafts);
   int num_drafts() const { return static_cast<int>(drafts_.size()); }
   // Whether nothing can follow the drafts: the last one ends the answer.
   bool drafts_ended() const { return drafts_ended_; }

@@ -1,5 +1,6 @@
 // The sources of grammars, read and remembered.
 #include <algorithm>
+#include <exception>
 #include <list>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +21,16 @@ constexpr size_t kMaxGrammarBytes = 256 << 10;
 Status CheckSize(const char* what, const std::string& text, size_t most) {
   if (text.size() <= most) return Status();
   return InvalidArgument(std::string(what) + " is longer than " + std::to_string(most) + " bytes");
+}
+
+// Mistakes in a grammar's text are found without compiling it.
+Status ParseEbnf(const std::string& grammar) {
+  try {
+    (void)xgrammar::Grammar::FromEBNF(grammar);
+  } catch (const std::exception& error) {
+    return InvalidArgument("cannot be enforced: " + LibraryMessage(error.what()));
+  }
+  return Status();
 }
 
 }  // namespace
@@ -118,6 +129,7 @@ Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
   std::string key = "ebnf:" + grammar;
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_RETURN_IF_ERROR(CheckEbnf(grammar));
+  MLC_RETURN_IF_ERROR(ParseEbnf(grammar));
   return cache_->Add(key, GrammarKind::kEbnf, grammar);
 }
 

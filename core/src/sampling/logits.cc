@@ -31,6 +31,10 @@ void ApplyMask(const std::vector<int32_t>& mask, float* logits, int vocab_size) 
     uint32_t allowed = word < mask.size() ? static_cast<uint32_t>(mask[word]) : 0;
     if (allowed == ~0u) continue;
     int count = std::min(32, vocab_size - first);
+    if (allowed == 0) {  // as most words are
+      std::fill_n(logits + first, count, kImpossible);
+      continue;
+    }
     for (int i = 0; i < count; ++i) {
       float logit = logits[first + i];
       logits[first + i] = (allowed >> i & 1) != 0 ? logit : kImpossible;

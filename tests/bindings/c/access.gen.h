@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -249,6 +249,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("speculative_mode", object.speculative_mode);
   visit("additional_models", object.additional_models);
   visit("spec_draft_length", object.spec_draft_length);
+  visit("jump_forward", object.jump_forward);
   visit("spec_tree_width", object.spec_tree_width);
   visit("tensor_parallel_shards", object.tensor_parallel_shards);
   visit("pipeline_parallel_stages", object.pipeline_parallel_stages);
@@ -449,6 +450,11 @@ void VisitMembers(const RequestMetrics& object, Visit&& visit) {
   visit("end_to_end_latency_s", object.end_to_end_latency_s);
 }
 template <typename Visit>
+void VisitMembers(const JumpForwardMetrics& object, Visit&& visit) {
+  visit("draft_count", object.draft_count);
+  visit("accept_count", object.accept_count);
+}
+template <typename Visit>
 void VisitMembers(const SpecDecodeMetrics& object, Visit&& visit) {
   visit("draft_count", object.draft_count);
   visit("accept_count", object.accept_count);
@@ -475,6 +481,7 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("num_finished_requests", object.num_finished_requests);
   visit("num_failed_requests", object.num_failed_requests);
   visit("last_finished_request", object.last_finished_request);
+  visit("jump_forward", object.jump_forward);
   visit("spec_decode", object.spec_decode);
   visit("decode_time_by_batch_size", object.decode_time_by_batch_size);
   visit("draft_time_by_batch_size", object.draft_time_by_batch_size);
@@ -617,6 +624,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "ModelList") return act(ModelList()), true;
   if (name == "DeviceProbe") return act(DeviceProbe()), true;
   if (name == "RequestMetrics") return act(RequestMetrics()), true;
+  if (name == "JumpForwardMetrics") return act(JumpForwardMetrics()), true;
   if (name == "SpecDecodeMetrics") return act(SpecDecodeMetrics()), true;
   if (name == "EngineMetrics") return act(EngineMetrics()), true;
   if (name == "Plan") return act(Plan()), true;

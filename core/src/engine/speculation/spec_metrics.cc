@@ -30,6 +30,10 @@ void SpecMetrics::AddDrafts(int num_drafts, int num_accepted) {
 }
 
 void SpecMetrics::AddTo(Json* metrics) const {
+  if (jump_count > 0) {
+    metrics->Set("jump_forward",
+                 Json().Set("draft_count", jump_count).Set("accept_count", jump_accept_count));
+  }
   if (draft_count.empty() && failure.empty()) return;
   metrics->Set("spec_decode", ToJson())
       .Set("draft_time_by_batch_size", TimesJson(draft_times))

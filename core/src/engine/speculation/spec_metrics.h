@@ -18,13 +18,18 @@ struct SpecMetrics {
     int64_t count = 0;
     double seconds = 0;
   };
-  std::map<int, Times> draft_times;   // of steps that drafted, by sequences
-  std::map<int, Times> verify_times;  // of steps with drafts, by rows
-  std::string failure;                // why drafting has ended, if it has
+  std::map<int, Times> draft_times;               // of steps that drafted, by sequences
+  std::map<int, Times> verify_times;              // of steps with drafts, by rows
+  std::string failure;                            // why drafting has ended, if it has
+  int64_t jump_count = 0, jump_accept_count = 0;  // forced drafts, and those that were chosen
 
   void AddDrafts(int num_drafts, int num_accepted);
-  // Sets "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" of the engine's
-  // metrics; nothing when nothing was drafted.
+  void AddJump(int num_drafts, int num_accepted) {
+    jump_count += num_drafts;
+    jump_accept_count += num_accepted;
+  }
+  // Sets "jump_forward" when something was forced; "spec_decode", "draft_time_by_batch_size" and
+  // "verify_time_by_batch_size" of the engine's metrics; nothing when nothing was drafted.
   void AddTo(Json* metrics) const;
   // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
   static Json TimesJson(const std::map<int, Times>& times);

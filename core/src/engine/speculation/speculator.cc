@@ -32,8 +32,9 @@ void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times)
 
 }  // namespace
 
-Speculator::Speculator(std::unique_ptr<Drafter> drafter, int draft_length)
-    : drafter_(std::move(drafter)), draft_length_(draft_length) {}
+Speculator::Speculator(std::unique_ptr<Drafter> drafter, int draft_length,
+                       const Tokenizer* tokenizer)
+    : drafter_(std::move(drafter)), draft_length_(draft_length), tokenizer_(tokenizer) {}
 
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
@@ -62,11 +63,11 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
   return requests;
 }
 
-void Speculator::ChooseLengths(std::vector<Request>* requests, double draft_seconds) const {
+void Speculator::ChooseLengths(RecordOf record, double draft_seconds,
+                               std::vector<Request>* requests) const {
   std::vector<DraftCandidate> candidates;
   for (const Request& request : *requests) {
-    candidates.push_back(
-        {policy_.Chances(request.item->sequence->draft_record), request.max_drafts});
+    candidates.push_back({policy_.Chances((*request.item->sequence).*record), request.max_drafts});
   }
   std::vector<int> lengths = policy_.Choose(candidates, draft_seconds);
   for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
@@ -91,26 +92,57 @@ void Speculator::Draft(const std::vector<Request>& requests) {
     drafter_ = nullptr;
     return;
   }
-  for (size_t i = 0; i < items.size(); ++i) items[i]->drafts = std::move((*drafts)[i]);
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i]->drafts = std::move((*drafts)[i]);
+    int fitting = items[i]->sequence->CountFitting(items[i]->drafts);
+    items[i]->drafts.resize(static_cast<size_t>(fitting));
+  }
+}
+
+void Speculator::Jump(bool is_decode, std::vector<Request>* requests) {
+  constexpr int kMaxRows = 64;  // of forced drafts in a step: each has a row of logits
+  int rows = kMaxRows;
+  std::vector<Request> forced, others;
+  for (Request& request : *requests) {
+    Sequence& sequence = *request.item->sequence;
+    int most = std::min(request.max_drafts, rows);
+    if (most > 0) request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
+    int found = static_cast<int>(request.item->drafts.size());
+    rows -= found;
+    if (found > 0) forced.push_back({request.item, found});
+    if (found == 0) others.push_back(request);
+  }
+  bool is_adaptive = draft_length_ == 0;
+  if (is_adaptive && is_decode) ChooseLengths(&Sequence::jump_record, 0, &forced);
+  for (const Request& request : forced) {
+    request.item->drafts.resize(static_cast<size_t>(request.max_drafts));
+    if (request.max_drafts > 0) jumping_.insert(request.item->sequence->id);
+  }
+  *requests = std::move(others);
 }
 
 void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
-  bool is_adaptive = draft_length_ == 0;
+  jumping_.clear();
+  bool is_adaptive = draft_length_ == 0, is_decode = IsDecode(*items);
   // Beside chunks of prompts there is no telling what a row costs.
-  if (drafter_ == nullptr || (is_adaptive && !IsDecode(*items))) return;
+  bool may_draft = drafter_ != nullptr && (!is_adaptive || is_decode);
+  if (!may_draft && tokenizer_ == nullptr) return;
   std::vector<Request> requests = FindRequests(limits, cache, items);
+  if (tokenizer_ != nullptr) Jump(is_decode, &requests);
+  if (!may_draft) return;
   bool is_free = drafter_->is_free();
   if (is_adaptive && !is_free) {
-    ChooseLengths(&requests, drafter_->seconds_per_draft(static_cast<int>(requests.size())));
+    ChooseLengths(&Sequence::draft_record,
+                  drafter_->seconds_per_draft(static_cast<int>(requests.size())), &requests);
   }
   Draft(requests);
   if (!is_adaptive || !is_free) return;
   for (Request& request : requests) {
     request.max_drafts = static_cast<int>(request.item->drafts.size());
   }
-  ChooseLengths(&requests, 0);
+  ChooseLengths(&Sequence::draft_record, 0, &requests);
   for (Request& request : requests) {
     request.item->drafts.resize(static_cast<size_t>(request.max_drafts));
   }
@@ -125,8 +157,14 @@ void Speculator::Observe(const std::vector<StepItem>& items,
     int drafts = static_cast<int>(commit.drafts.size());
     num_drafts += drafts;
     num_tokens += 1 + commit.num_accepted;
+    bool is_jump = jumping_.count(commit.sequence->id) > 0;
+    if (is_jump) {
+      metrics_.AddJump(drafts, commit.num_accepted);
+      policy_.Record(drafts, commit.num_accepted, &commit.sequence->jump_record);
+      continue;
+    }
     if (drafts > 0) metrics_.AddDrafts(drafts, commit.num_accepted);
-    if (is_decode || drafts > 0) {
+    if (drafter_ != nullptr && (is_decode || drafts > 0)) {
       policy_.Record(drafts, commit.num_accepted, &commit.sequence->draft_record);
     }
   }

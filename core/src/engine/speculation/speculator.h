@@ -7,6 +7,7 @@
 #define MLC_ENGINE_SPECULATION_SPECULATOR_H_
 
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/commit.h"
@@ -26,8 +27,11 @@ struct DraftLimits {
 
 class Speculator {
  public:
-  // `draft_length`: drafts of a sequence in a step; 0: as many as pay.
-  Speculator(std::unique_ptr<Drafter> drafter, int draft_length);
+  // `drafter`: null when there is none. `draft_length`: drafts of a sequence in a step; 0: as many
+  // as pay. With `tokenizer` (else null) text that a grammar forces is drafted first of all: it is
+  // what the model chooses, where it cuts it into tokens as the tokenizer does.
+  Speculator(std::unique_ptr<Drafter> drafter, int draft_length,
+             const Tokenizer* tokenizer = nullptr);
 
   // Adds drafts to the items that want logits, as far as rows and pages reach. A drafter that fails
   // drafts no more.
@@ -41,7 +45,7 @@ class Speculator {
     if (drafter_ != nullptr) drafter_->Clear();
   }
   const SpecMetrics& metrics() const { return metrics_; }
-  void ResetMetrics() { metrics_ = SpecMetrics{{}, {}, {}, {}, metrics_.failure}; }
+  void ResetMetrics() { metrics_ = SpecMetrics{{}, {}, {}, {}, metrics_.failure, {}, {}}; }
 
  private:
   struct Request {
@@ -50,11 +54,16 @@ class Speculator {
   };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
                                     std::vector<StepItem>* items) const;
-  void ChooseLengths(std::vector<Request>* requests, double draft_seconds) const;
+  using RecordOf = DraftRecord Sequence::*;
+  void ChooseLengths(RecordOf record, double draft_seconds, std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
+  // Drafts forced text and takes those that have some out of `requests`.
+  void Jump(bool is_decode, std::vector<Request>* requests);
 
   std::unique_ptr<Drafter> drafter_;  // null once it has failed
   int draft_length_;
+  const Tokenizer* tokenizer_;
+  std::unordered_set<SequenceId> jumping_;  // have forced drafts in the step at hand
   DraftPolicy policy_;
   double draft_seconds_ = 0;  // of the step at hand
   SpecMetrics metrics_;

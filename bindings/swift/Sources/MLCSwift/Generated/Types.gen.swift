@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "764e45686f75a66c"
+let schemaHash = "fb098bd5bbe05551"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2074,6 +2074,9 @@ public struct EngineConfig: WireObject {
     /// How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
     /// least 0. Unit: tokens.
     public var spec_draft_length: Int?
+    /// Whether text that a grammar forces is computed ahead. The answers are the same with and
+    /// without. Absent: true.
+    public var jump_forward: Bool?
     /// How many drafts branch off a token. Absent: 1. Range: at least 1.
     public var spec_tree_width: Int?
     /// Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
@@ -2106,6 +2109,7 @@ public struct EngineConfig: WireObject {
         speculative_mode: SpeculativeMode? = nil,
         additional_models: [String]? = nil,
         spec_draft_length: Int? = nil,
+        jump_forward: Bool? = nil,
         spec_tree_width: Int? = nil,
         tensor_parallel_shards: Int? = nil,
         pipeline_parallel_stages: Int? = nil,
@@ -2131,6 +2135,7 @@ public struct EngineConfig: WireObject {
         self.speculative_mode = speculative_mode
         self.additional_models = additional_models
         self.spec_draft_length = spec_draft_length
+        self.jump_forward = jump_forward
         self.spec_tree_width = spec_tree_width
         self.tensor_parallel_shards = tensor_parallel_shards
         self.pipeline_parallel_stages = pipeline_parallel_stages
@@ -2158,6 +2163,7 @@ public struct EngineConfig: WireObject {
         "speculative_mode",
         "additional_models",
         "spec_draft_length",
+        "jump_forward",
         "spec_tree_width",
         "tensor_parallel_shards",
         "pipeline_parallel_stages",
@@ -2188,6 +2194,7 @@ public struct EngineConfig: WireObject {
         self.speculative_mode = try reader.optional("speculative_mode")
         self.additional_models = try reader.optional("additional_models")
         self.spec_draft_length = try reader.optional("spec_draft_length")
+        self.jump_forward = try reader.optional("jump_forward")
         self.spec_tree_width = try reader.optional("spec_tree_width")
         self.tensor_parallel_shards = try reader.optional("tensor_parallel_shards")
         self.pipeline_parallel_stages = try reader.optional("pipeline_parallel_stages")
@@ -2217,6 +2224,7 @@ public struct EngineConfig: WireObject {
         writer.optional("speculative_mode", self.speculative_mode)
         writer.optional("additional_models", self.additional_models)
         writer.optional("spec_draft_length", self.spec_draft_length)
+        writer.optional("jump_forward", self.jump_forward)
         writer.optional("spec_tree_width", self.spec_tree_width)
         writer.optional("tensor_parallel_shards", self.tensor_parallel_shards)
         writer.optional("pipeline_parallel_stages", self.pipeline_parallel_stages)
@@ -3457,6 +3465,35 @@ public struct RequestMetrics: WireObject {
     }
 }
 
+/// How often text that a grammar forces saved a step.
+public struct JumpForwardMetrics: WireObject {
+    /// Tokens of such text that were computed ahead. Range: at least 0.
+    public var draft_count: Int
+    /// Of them those that the model chose: each saved a step. Range: at least 0.
+    public var accept_count: Int
+
+    public init(
+        draft_count: Int,
+        accept_count: Int
+    ) {
+        self.draft_count = draft_count
+        self.accept_count = accept_count
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.draft_count = try reader.required("draft_count")
+        self.accept_count = try reader.required("accept_count")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("draft_count", self.draft_count)
+        writer.required("accept_count", self.accept_count)
+        return writer.jsonValue
+    }
+}
+
 /// How speculative decoding fares; each list has one number for each drafted position.
 public struct SpecDecodeMetrics: WireObject {
     /// How many tokens were drafted. Unit: tokens.
@@ -3540,6 +3577,8 @@ public struct EngineMetrics: WireObject {
     public var num_failed_requests: Int?
     /// Measurements of the request that ended last.
     public var last_finished_request: RequestMetrics?
+    /// How often text that a grammar forces saved a step.
+    public var jump_forward: JumpForwardMetrics?
     /// How speculative decoding fares.
     public var spec_decode: SpecDecodeMetrics?
     /// The time of a decode step by the number of sequences in it. Unit: seconds.
@@ -3567,6 +3606,7 @@ public struct EngineMetrics: WireObject {
         num_finished_requests: Int? = nil,
         num_failed_requests: Int? = nil,
         last_finished_request: RequestMetrics? = nil,
+        jump_forward: JumpForwardMetrics? = nil,
         spec_decode: SpecDecodeMetrics? = nil,
         decode_time_by_batch_size: JSONObject? = nil,
         draft_time_by_batch_size: JSONObject? = nil,
@@ -3589,6 +3629,7 @@ public struct EngineMetrics: WireObject {
         self.num_finished_requests = num_finished_requests
         self.num_failed_requests = num_failed_requests
         self.last_finished_request = last_finished_request
+        self.jump_forward = jump_forward
         self.spec_decode = spec_decode
         self.decode_time_by_batch_size = decode_time_by_batch_size
         self.draft_time_by_batch_size = draft_time_by_batch_size
@@ -3614,6 +3655,7 @@ public struct EngineMetrics: WireObject {
         self.num_finished_requests = try reader.optional("num_finished_requests")
         self.num_failed_requests = try reader.optional("num_failed_requests")
         self.last_finished_request = try reader.optional("last_finished_request")
+        self.jump_forward = try reader.optional("jump_forward")
         self.spec_decode = try reader.optional("spec_decode")
         self.decode_time_by_batch_size = try reader.optional("decode_time_by_batch_size")
         self.draft_time_by_batch_size = try reader.optional("draft_time_by_batch_size")
@@ -3639,6 +3681,7 @@ public struct EngineMetrics: WireObject {
         writer.optional("num_finished_requests", self.num_finished_requests)
         writer.optional("num_failed_requests", self.num_failed_requests)
         writer.optional("last_finished_request", self.last_finished_request)
+        writer.optional("jump_forward", self.jump_forward)
         writer.optional("spec_decode", self.spec_decode)
         writer.optional("decode_time_by_batch_size", self.decode_time_by_batch_size)
         writer.optional("draft_time_by_batch_size", self.draft_time_by_batch_size)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "764e45686f75a66c"
+internal const val SCHEMA_HASH = "fb098bd5bbe05551"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -1755,6 +1755,11 @@ object OpenAIProtocol {
          * Range: at least 0. Unit: tokens.
          */
         val spec_draft_length: Long? = null,
+        /**
+         * Whether text that a grammar forces is computed ahead. The answers are the same with
+         * and without. Absent: true.
+         */
+        val jump_forward: Boolean? = null,
         /** How many drafts branch off a token. Absent: 1. Range: at least 1. */
         val spec_tree_width: Long? = null,
         /**
@@ -2316,6 +2321,16 @@ object OpenAIProtocol {
         val end_to_end_latency_s: Double? = null,
     )
 
+    /** How often text that a grammar forces saved a step. */
+    @Serializable
+    @JsonIgnoreUnknownKeys
+    data class JumpForwardMetrics(
+        /** Tokens of such text that were computed ahead. Range: at least 0. */
+        val draft_count: Long,
+        /** Of them those that the model chose: each saved a step. Range: at least 0. */
+        val accept_count: Long,
+    )
+
     /** How speculative decoding fares; each list has one number for each drafted position. */
     @Serializable
     @JsonIgnoreUnknownKeys
@@ -2370,6 +2385,8 @@ object OpenAIProtocol {
         val num_failed_requests: Long? = null,
         /** Measurements of the request that ended last. */
         val last_finished_request: RequestMetrics? = null,
+        /** How often text that a grammar forces saved a step. */
+        val jump_forward: JumpForwardMetrics? = null,
         /** How speculative decoding fares. */
         val spec_decode: SpecDecodeMetrics? = null,
         /** The time of a decode step by the number of sequences in it. Unit: seconds. */
@@ -2559,6 +2576,7 @@ typealias ModelObject = OpenAIProtocol.ModelObject
 typealias ModelList = OpenAIProtocol.ModelList
 typealias DeviceProbe = OpenAIProtocol.DeviceProbe
 typealias RequestMetrics = OpenAIProtocol.RequestMetrics
+typealias JumpForwardMetrics = OpenAIProtocol.JumpForwardMetrics
 typealias SpecDecodeMetrics = OpenAIProtocol.SpecDecodeMetrics
 typealias EngineMetrics = OpenAIProtocol.EngineMetrics
 typealias Plan = OpenAIProtocol.Plan

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 764e45686f75a66c
+// Schema hash: fb098bd5bbe05551
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel

@@ -1,0 +1,172 @@
+// Sources that would take a compiler for ever end in bounded time, with a grammar or a refusal.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+
+#include "grammar/grammar.h"
+#include "support/byte_tokenizer.h"
+
+namespace mlc {
+namespace {
+
+using testing::kByteVocab;
+using testing::kEnd;
+
+std::string Repeated(const std::string& text, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+std::string Listed(int count, const std::function<std::string(int)>& item) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += (i > 0 ? "," : "") + item(i);
+  return out;
+}
+
+std::string Named(int i) { return "\"field" + std::to_string(i) + "\""; }
+
+struct Case {
+  const char* name;
+  std::function<Result<Grammar>(GrammarCompiler*)> compile;
+  bool is_refused;
+};
+
+Case Schema(const char* name, std::string text, bool is_refused) {
+  return {name, [text](GrammarCompiler* c) { return c->CompileJsonSchema(text); }, is_refused};
+}
+Case Regex(const char* name, std::string text, bool is_refused) {
+  return {name, [text](GrammarCompiler* c) { return c->CompileRegex(text); }, is_refused};
+}
+Case Ebnf(const char* name, std::string text, bool is_refused) {
+  return {name, [text](GrammarCompiler* c) { return c->CompileEbnf(text); }, is_refused};
+}
+
+std::vector<Case> Cases() {
+  std::string members = Listed(10000, [](int i) { return Named(i) + ":{\"type\":\"integer\"}"; });
+  std::string refs = Listed(300, [](int i) {
+    return "\"d" + std::to_string(i) + "\":{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"}";
+  });
+  std::string doubling = Listed(40, [](int i) {
+    std::string next = "{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"}";
+    return "\"d" + std::to_string(i) + "\":{\"anyOf\":[" + next + "," + next +
+           "],\"properties\":{\"p" + std::to_string(i) + "\":{}}}";
+  });
+  return {
+      Schema("enum of 10,000", "{\"enum\":[" + Listed(10000, Named) + "]}", false),
+      Schema("depth 200", Repeated("{\"items\":", 200) + "{}" + Repeated("}", 200), true),
+      Schema("depth 60", Repeated("{\"items\":", 60) + "{}" + Repeated("}", 60), false),
+      Schema("1 MB", "{\"description\":\"" + std::string(1 << 20, 'x') + "\"}", true),
+      Schema("10,000 optional members", "{\"properties\":{" + members + "}}", true),
+      Schema("recursion without a base",
+             R"({"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]})", true),
+      Schema("a circle of references",
+             R"({"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}})",
+             true),
+      Schema("a long chain of references",
+             "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + refs + ",\"d300\":{}}}", true),
+      Schema("doubling alternatives",
+             "{\"$ref\":\"#/$defs/d0\",\"$defs\":{" + doubling +
+                 ",\"d40\":{\"properties\":{\"a\":{}}}}}",
+             true),
+      Schema("a joined circle",
+             R"({"properties":{"c":{"allOf":[{"$ref":"#"},{"properties":{"c":{}}}]}}})", true),
+      Schema("many empty parts in patterns",
+             "{\"properties\":{" +
+                 Listed(60,
+                        [](int i) {
+                          return Named(i) + ":{\"pattern\":\"^" + Repeated("[a-z]?", 30) + "$\"}";
+                        }) +
+                 "}}",
+             true),
+      Schema("maxLength of a million", R"({"type":"string","maxLength":1000000})", false),
+      Regex("exponential", "(a?){50}a{50}", false),
+      Regex("stars in stars", "((a*)*)*b", false),
+      Regex("overlapping words", "(a|aa|aaa)+(b|bb)+c", false),
+      Regex("repeated 100,000 times", "a{1,100000}", true),
+      Regex("repetitions of repetitions", "((((a{1,10}){1,10}){1,10}){1,10}){1,10}", true),
+      Regex("optional classes in a row", Repeated("[a-z]?", 300), true),
+      Regex("nested groups", std::string(1000, '(') + "a" + std::string(1000, ')'), true),
+      Ebnf("left recursion", "root ::= root \"a\" | \"a\"", false),
+      Ebnf("an undefined rule", "root ::= nothing", true),
+      Ebnf("no root", "x ::= \"a\"", true),
+      Ebnf("an open text", "root ::= \"abc", true),
+      Ebnf("a huge repetition", "root ::= \"a\"{1,100000}", false),
+      Ebnf("an endless repetition count", "root ::= \"a\"{1,999999999999999999999}", true),
+      Ebnf("optional texts in a row", "root ::= " + Repeated("\"a\"? ", 3000), true),
+      Ebnf(
+          "rules that double",
+          "root ::= r0\n" +
+              [] {
+                std::string rules;
+                for (int i = 0; i < 30; ++i) {
+                  std::string next = " r" + std::to_string(i + 1);
+                  rules += "r" + std::to_string(i) + " ::=" + next + next + "\n";
+                }
+                return rules + "r30 ::= \"z\" | \"\"\n";
+              }(),
+          false),
+      Ebnf("nested groups", "root ::= " + std::string(5000, '(') + "\"a\"" + std::string(5000, ')'),
+           true),
+  };
+}
+
+TEST(GrammarCompiler, PathologicalSourcesEndInTime) {
+  for (const Case& c : Cases()) {
+    GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+    auto begin = std::chrono::steady_clock::now();
+    Result<Grammar> grammar = c.compile(&compiler);
+    Status status = grammar.ok() ? grammar->Prepare() : grammar.status();
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    EXPECT_EQ(!status.ok(), c.is_refused) << c.name << ": " << status.message();
+    if (!status.ok()) {
+      EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << c.name;
+      EXPECT_LT(status.message().size(), 2000u) << c.name;
+    }
+    EXPECT_LT(seconds.count(), 60) << c.name;  // a few seconds, on a busy machine under sanitizers
+  }
+}
+
+TEST(GrammarMatcher, AGrammarThatLeadsNowhereIsAnError) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  GrammarMatcher matcher(*compiler.CompileEbnf("root ::= root"));
+  std::vector<int32_t> mask;
+  EXPECT_EQ(matcher.FillMask(&mask).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(GrammarCompiler, WhatWasCompiledIsKept) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  for (int i = 0; i < 3; ++i) {
+    Grammar grammar = *compiler.CompileJsonSchema(R"({"type":"integer"})");
+    EXPECT_EQ(grammar.ready(), i > 0);
+    ASSERT_TRUE(grammar.Prepare().ok());
+  }
+  GrammarCompiler::Stats stats = compiler.stats();
+  EXPECT_EQ(stats.compiled, 1);
+  EXPECT_EQ(stats.found, 2);
+  EXPECT_EQ(stats.kept, 1);
+  EXPECT_GT(stats.kept_bytes, 0);
+  EXPECT_FALSE(
+      compiler.CompileStructuralTag(R"({"type": "structural_tag", "format": {"type": "nothing"}})")
+          ->Prepare()
+          .ok());
+  EXPECT_EQ(compiler.stats().kept, 1) << "failures are not kept";
+}
+
+TEST(GrammarCompiler, TheLongestUnusedGrammarsGoFirst) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  auto schema = [](int i) {
+    return "{\"enum\":[" + Listed(2000, [i](int k) { return Named(k * 1000 + i); }) + "]}";
+  };
+  Grammar kept = *compiler.CompileJsonSchema(R"({"type":"integer"})");
+  ASSERT_TRUE(kept.Prepare().ok());
+  for (int i = 0; i < 40 && compiler.stats().kept == i + 1; ++i) {
+    ASSERT_TRUE(compiler.CompileJsonSchema(schema(i))->Prepare().ok());
+  }
+  EXPECT_LE(compiler.stats().kept_bytes, 64 << 20);
+  EXPECT_GT(compiler.stats().kept, 1);
+}
+
+}  // namespace
+}  // namespace mlc

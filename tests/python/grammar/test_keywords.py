@@ -1,0 +1,357 @@
+"""Every keyword of JSON Schema is enforced, harmless or refused, as the table says.
+
+What a grammar admits is walked at random and judged by `jsonschema`; docs/structured.md shows the
+same table.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from walk import walk
+
+DOCS = Path(__file__).parents[3] / "docs" / "structured.md"
+STRING, INTEGER, ANY_NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def arr(**keywords: Any) -> dict[str, Any]:
+    return {"type": "array", **keywords}
+
+
+TREE = {
+    "$ref": "#/$defs/n",
+    "$defs": {"n": {**obj(v=INTEGER, c=arr(items={"$ref": "#/$defs/n"})), "required": ["v"]}},
+}
+KIND = [
+    {**obj(k={"const": k}, v=v), "required": ["k", "v"]} for k, v in (("a", STRING), ("b", INTEGER))
+]
+
+# What is written must validate; `json.dumps` with an int is a count of samples.
+ENFORCED: dict[str, list[Any]] = {
+    "$ref": [
+        TREE,
+        {"$ref": "#/definitions/a~1b%25", "definitions": {"a/b%": INTEGER}},
+        {"$ref": "#x", "$defs": {"q": {"$anchor": "x", "type": "null"}}},
+        {"$ref": "#/$defs/a", "maximum": 5, "$defs": {"a": {**INTEGER, "minimum": 0}}},
+    ],
+    "allOf": [
+        {"allOf": [obj(a=INTEGER), {"required": ["a"]}, obj(a={"minimum": 3}, b={})]},
+        {"allOf": [{"type": ["string", "integer"]}, {"type": ["integer", "null"]}]},
+        {"allOf": [{**obj(a=INTEGER), "additionalProperties": False}, obj(a={"maximum": 4}, b={})]},
+        {"allOf": [{"enum": [1, 2, 3]}, {"enum": [3, 4, 2]}]},
+    ],
+    "anyOf": [
+        {"anyOf": [INTEGER, {"type": "string", "maxLength": 3}]},
+        {**obj(a=INTEGER, b=STRING), "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {
+            "anyOf": [{"minimum": 3, "maximum": 99}, {"maximum": -3, "minimum": -50}],
+            "type": "integer",
+            "multipleOf": 2,
+        },
+    ],
+    "oneOf": [
+        {"oneOf": KIND},
+        {"oneOf": [INTEGER, STRING, {"enum": [None, True]}]},
+        {"oneOf": [{"$ref": "#/$defs/a"}, {"type": "null"}], "$defs": {"a": obj(a=INTEGER)}},
+    ],
+    "prefixItems": [
+        arr(prefixItems=[INTEGER, STRING]),
+        arr(prefixItems=[INTEGER], minItems=3),
+        arr(prefixItems=[INTEGER, STRING], items={"type": "null"}, maxItems=4),
+    ],
+    "items": [arr(items=INTEGER), arr(items=False), arr(items=arr(items={"enum": [1, "x"]}))],
+    "properties": [
+        obj(a=INTEGER, b=obj(c=STRING)),
+        {"properties": {"a": INTEGER}},
+        obj(**{'é"\n': INTEGER}),
+    ],
+    "patternProperties": [
+        {"type": "object", "patternProperties": {"^x[0-9]{1,3}$": INTEGER}},
+        {**obj(a=STRING), "patternProperties": {"^b": INTEGER}, "additionalProperties": False},
+    ],
+    "additionalProperties": [
+        {**obj(a=INTEGER, ab=STRING, abc={}), "additionalProperties": {"type": "boolean"}},
+        {"type": "object", "additionalProperties": INTEGER},
+        {**obj(a=False, é=INTEGER), "additionalProperties": True},
+    ],
+    "propertyNames": [
+        {
+            "type": "object",
+            "propertyNames": {"pattern": "^[a-z]{1,3}$"},
+            "additionalProperties": INTEGER,
+        },
+        {"type": "object", "propertyNames": {"enum": ["r", "g"]}, "additionalProperties": INTEGER},
+        {**obj(r=STRING), "propertyNames": {"enum": ["r", "g"]}, "additionalProperties": INTEGER},
+    ],
+    "unevaluatedItems": [
+        arr(prefixItems=[INTEGER], unevaluatedItems=STRING),
+        arr(unevaluatedItems=INTEGER),
+    ],
+    "unevaluatedProperties": [
+        {**obj(a=INTEGER), "unevaluatedProperties": STRING},
+        {**obj(a=INTEGER), "unevaluatedProperties": False},
+    ],
+    "type": [
+        {"type": t}
+        for t in (
+            "object",
+            "array",
+            "string",
+            "number",
+            "integer",
+            "boolean",
+            "null",
+            ["string", "null"],
+            ["integer", "number"],
+        )
+    ],
+    "const": [
+        {"const": c}
+        for c in (1, -2.5, 'é"\\\n😀', None, True, [1, {"a": "b"}], {"a": [None]}, "", {})
+    ],
+    "enum": [
+        {"enum": [1, "a", None, {"b": [1, 2.5]}, "ü\u2028"]},
+        {"enum": ["a", 1, "bb"], "type": "string", "minLength": 2},
+        {"enum": [1, 2, 3], "const": 2},
+        {"enum": [1, 5.5, 9], "maximum": 6},
+    ],
+    "multipleOf": [{**INTEGER, "multipleOf": m} for m in (1, 2, 5, 25, 100)]
+    + [
+        {**INTEGER, "multipleOf": 7, "minimum": -50, "maximum": 90},
+        {**ANY_NUMBER, "multipleOf": 4},
+    ],
+    "maximum": [
+        {**INTEGER, "maximum": -7},
+        {**ANY_NUMBER, "maximum": 0.125},
+        {**INTEGER, "maximum": 12345, "minimum": 9},
+    ],
+    "exclusiveMaximum": [
+        {**INTEGER, "exclusiveMaximum": 0, "minimum": -3},
+        {**ANY_NUMBER, "exclusiveMaximum": -1.5},
+        {**ANY_NUMBER, "exclusiveMaximum": 1.05, "minimum": 1},
+    ],
+    "minimum": [
+        {**INTEGER, "minimum": 999},
+        {**ANY_NUMBER, "minimum": 99.95, "maximum": 100.05},
+        {**ANY_NUMBER, "minimum": 1e-7, "maximum": 1},
+        {"minimum": 3},
+        {**ANY_NUMBER, "minimum": -0.5, "maximum": 0.5},
+        {**ANY_NUMBER, "minimum": 3, "maximum": 3},
+    ],
+    "exclusiveMinimum": [
+        {**ANY_NUMBER, "exclusiveMinimum": 0, "maximum": 1},
+        {**INTEGER, "exclusiveMinimum": 2.5, "maximum": 11},
+        {**ANY_NUMBER, "exclusiveMinimum": -2.25, "exclusiveMaximum": -2.2},
+    ],
+    "maxLength": [
+        {**STRING, "maxLength": 3},
+        {**STRING, "maxLength": 0},
+        {**STRING, "maxLength": 4, "pattern": "^[a-c]*$"},
+        {**STRING, "maxLength": 30, "format": "date"},
+    ],
+    "minLength": [
+        {**STRING, "minLength": 5, "maxLength": 9},
+        {**STRING, "minLength": 2, "pattern": "^\\w+$"},
+    ],
+    "pattern": [
+        {**STRING, "pattern": p}
+        for p in (
+            "^[^a-z]{1,4}\\d+$",
+            "(\\w|\\s|.){2,8}",
+            "[\\W\\D\\S]{3}",
+            "^[^\\w\\s]{3}$",
+            "a|b*|",
+            '^(ab|["\\\\\\n])+$',
+            "^\\u00e9\\x41[α-ω]$",
+            "[\\]^-]{2}",
+            "^(?:a{2,3}|(b)?)$",
+            "^.{1,5}\\/\\.$",
+        )
+    ],
+    "maxItems": [
+        arr(items=INTEGER, maxItems=2),
+        arr(maxItems=0),
+        arr(prefixItems=[INTEGER, INTEGER, INTEGER], maxItems=2),
+    ],
+    "minItems": [arr(items=INTEGER, minItems=2, maxItems=3), arr(items=INTEGER, minItems=1)],
+    "uniqueItems": [
+        arr(items=INTEGER, uniqueItems=True, maxItems=1),
+        arr(items=INTEGER, uniqueItems=False),
+    ],
+    "maxProperties": [
+        {**obj(a=INTEGER, b=STRING, c={}), "maxProperties": 2},
+        {"type": "object", "additionalProperties": INTEGER, "maxProperties": 2},
+        {**obj(a=INTEGER, b=INTEGER), "additionalProperties": STRING, "maxProperties": 2},
+    ],
+    "minProperties": [
+        {**obj(a=INTEGER, b=STRING, c={}), "minProperties": 2},
+        {"type": "object", "additionalProperties": INTEGER, "minProperties": 1},
+        {**obj(a=INTEGER), "additionalProperties": STRING, "minProperties": 2},
+    ],
+    "required": [
+        {**obj(a=INTEGER, b=STRING), "required": ["b"]},
+        {"type": "object", "required": ["x"]},
+        {**obj(a=INTEGER), "required": ["x", "a"]},
+    ],
+    "format": [],  # by value, below
+}
+
+# What is refused, and where.
+REFUSED: dict[str, list[tuple[Any, str]]] = {
+    "$id": [({"items": {"$id": "x"}}, "/items/$id")],
+    "$ref": [
+        ({"$ref": "other.json"}, "/$ref"),
+        ({"$ref": "#/nowhere"}, "/$ref"),
+        ({"$ref": 3}, "/$ref"),
+    ],
+    "$dynamicRef": [({"$dynamicRef": "#x"}, "/$dynamicRef")],
+    "allOf": [
+        ({"allOf": [{"pattern": "a"}, {"pattern": "b"}]}, "/allOf/1/pattern"),
+        ({"allOf": []}, "/allOf"),
+    ],
+    "oneOf": [
+        ({"oneOf": [INTEGER, ANY_NUMBER]}, "/oneOf"),
+        ({"oneOf": [obj(a=INTEGER), obj(b=INTEGER)]}, "/oneOf"),
+        ({"properties": {"p": {"oneOf": [{}, INTEGER]}}}, "/properties/p/oneOf"),
+    ],
+    "not": [({"not": STRING}, "/not")],
+    "if": [({"if": {}}, "/if")],
+    "then": [({"then": {}}, "/then")],
+    "else": [({"else": {}}, "/else")],
+    "dependentSchemas": [({"dependentSchemas": {}}, "/dependentSchemas")],
+    "dependentRequired": [({"dependentRequired": {"a": ["b"]}}, "/dependentRequired")],
+    "contains": [(arr(contains=INTEGER), "/contains")],
+    "patternProperties": [
+        ({"patternProperties": {"a": {}, "b": {}}}, "/patternProperties"),
+        ({**obj(xa=INTEGER), "patternProperties": {"^x": {}}}, "/patternProperties/^x"),
+        ({"patternProperties": {"a": {}}, "additionalProperties": {}}, "/patternProperties"),
+    ],
+    "propertyNames": [({**obj(a=INTEGER), "propertyNames": {"minLength": 2}}, "/propertyNames")],
+    "unevaluatedItems": [({"anyOf": [{}], "unevaluatedItems": False}, "/unevaluatedItems")],
+    "unevaluatedProperties": [
+        ({"allOf": [{}], "unevaluatedProperties": False}, "/unevaluatedProperties")
+    ],
+    "enum": [({"enum": []}, "/enum"), ({"enum": ["a"], "pattern": "a"}, "/pattern")],
+    "type": [({"type": "thing"}, "/type"), ({"type": []}, "/type")],
+    "multipleOf": [
+        ({**ANY_NUMBER, "multipleOf": 0.1}, "/multipleOf"),
+        ({**INTEGER, "multipleOf": 7}, "/multipleOf"),
+        (obj(a={**INTEGER, "multipleOf": 0.5}), "/properties/a/multipleOf"),
+    ],
+    "minLength": [
+        ({"minLength": -1}, "/minLength"),
+        ({"minLength": "3"}, "/minLength"),
+        ({**STRING, "minLength": 9, "pattern": "^ab?$"}, "/pattern"),
+    ],
+    "maxLength": [
+        ({**STRING, "maxLength": 9, "pattern": "^a+b+$"}, "/pattern"),
+        ({**STRING, "maxLength": 5, "format": "date"}, "/format"),
+    ],
+    "pattern": [
+        ({**STRING, "pattern": p}, "/pattern")
+        for p in (
+            "a(?=b)",
+            "(?<!a)b",
+            "\\bx",
+            "(a)\\1",
+            "a^b",
+            "a$b",
+            "(",
+            "[",
+            "a{3,2}",
+            "[^\\s\\S]",
+            "a{1,100000}",
+            "(?i)a",
+        )
+    ],
+    "uniqueItems": [
+        (arr(uniqueItems=True), "/uniqueItems"),
+        (arr(items={**arr(uniqueItems=True, maxItems=2)}), "/items/uniqueItems"),
+    ],
+    "minProperties": [({"type": "object", "minProperties": 2}, "/minProperties")],
+    "format": [({**STRING, "format": f}, "/format") for f in ("regex", "phone")]
+    + [({**STRING, "format": "date", "pattern": "a"}, "/format")],
+    "dependencies": [({"dependencies": {}}, "/dependencies")],
+    "additionalItems": [({"additionalItems": {}}, "/additionalItems")],
+    "$recursiveRef": [({"$recursiveRef": "#"}, "/$recursiveRef")],
+    "$recursiveAnchor": [({"$recursiveAnchor": True}, "/$recursiveAnchor")],
+    "nullable": [({**STRING, "nullable": True}, "/nullable")],
+    "(no keyword)": [({**STRING, "minLenght": 3}, "/minLenght"), ({"a~/b": 1}, "/a~0~1b")],
+    "(no value)": [
+        ({"$ref": "#"}, "no value"),
+        ({**obj(a={"$ref": "#"}), "required": ["a"]}, "no value"),
+        (False, "no value"),
+        ({**INTEGER, "minimum": 3, "maximum": 2}, "no value"),
+        ({"allOf": [{"$ref": "#"}]}, "the schema refers"),
+    ],
+}
+
+
+def table() -> dict[str, Any]:
+    return walk([{"kind": "keywords", "source": ""}])[0]
+
+
+def judge(schema: Any, texts: list[str]) -> None:
+    judge = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    for text in texts:
+        errors = [error.message for error in judge.iter_errors(json.loads(text))]
+        assert not errors, (schema, text, errors)
+
+
+@pytest.mark.parametrize("keyword", ENFORCED)
+def test_what_is_enforced_is_never_broken(keyword: str, request: pytest.FixtureRequest) -> None:
+    samples = 300 if request.config.getoption("--long") else 40
+    schemas = ENFORCED[keyword]
+    if keyword == "format":
+        names = [f["name"] for f in table()["formats"] if f["is_enforced"]]
+        schemas = [{"type": "string", "format": name} for name in names]
+    answers = walk([{"kind": "schema", "source": s, "samples": samples} for s in schemas])
+    for schema, answer in zip(schemas, answers, strict=True):
+        assert "error" not in answer, (schema, answer)
+        assert len(answer["texts"]) > samples // 2, (schema, answer)
+        judge(schema, answer["texts"])
+
+
+@pytest.mark.parametrize("keyword", REFUSED)
+def test_what_is_refused_is_named_by_its_path(keyword: str) -> None:
+    cases = REFUSED[keyword]
+    answers = walk([{"kind": "schema", "source": schema} for schema, _ in cases])
+    for (schema, path), answer in zip(cases, answers, strict=True):
+        assert answer.get("error", "").startswith(path + " "), (schema, answer)
+
+
+def test_annotations_change_nothing() -> None:
+    names = [k["name"] for k in table()["keywords"] if k["verdict"] == "annotation"]
+    values: dict[str, Any] = {"$anchor": "a", "$dynamicAnchor": "b", "$defs": {"x": {}}}
+    schemas = [{"const": 7, name: values.get(name, "any text")} for name in names]
+    for schema, answer in zip(
+        schemas, walk([{"kind": "schema", "source": s, "samples": 2} for s in schemas]), strict=True
+    ):
+        assert answer.get("texts") == ["7", "7"], (schema, answer)
+
+
+def test_every_keyword_has_a_test() -> None:
+    for keyword in table()["keywords"]:
+        name, verdict = keyword["name"], keyword["verdict"]
+        assert verdict != "enforced" or name in ENFORCED, name
+        assert verdict != "refused" or name in REFUSED, name
+
+
+def test_the_manual_shows_the_table() -> None:
+    found = table()
+    rows = [
+        f"| `{k['name']}` | {k['vocabulary']} | {k['verdict']} | {k['note']} |"
+        for k in found["keywords"]
+    ]
+    formats = ", ".join(f"`{f['name']}`" for f in found["formats"] if f["is_enforced"])
+    text = DOCS.read_text()
+    missing = [row for row in [*rows, formats] if row not in text]
+    assert not missing, "docs/structured.md lacks:\n" + "\n".join(missing)
