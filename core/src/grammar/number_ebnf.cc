@@ -11,8 +11,6 @@ namespace {
 
 using Choices = std::vector<std::string>;
 
-constexpr int kTailDigits = 7;  // of each half of a fraction that must not be zero
-
 std::string Join(const Choices& choices) {
   if (choices.empty()) return "";
   std::string out = "(";
@@ -85,70 +83,83 @@ std::string Whole(int64_t low, int64_t high) {
   return Join(choices);
 }
 
-const char kAnyDigits[] = "[0-9]{0,14}";
-
-std::string Positive() {  // digits that are not all 0
-  return "\"0\"" + EbnfRepeat(0, kTailDigits) + " [1-9] [0-9]" + EbnfRepeat(0, kTailDigits);
+// Digits that are not all 0, at most `left`. "" when there is no room.
+std::string Positive(int left) {
+  if (left <= 0) return "";
+  return left == 1 ? "[1-9]" : "\"0\"" + EbnfRepeat(0, left - 1) + " [1-9]";
 }
 
-// What may follow when the digits so far are those of the bound; `bound` is what is left of it.
+// A digit and what may stand behind it.
+std::string Then(const std::string& digit, const std::string& rest) { return digit + " " + rest; }
+
+// Below, `bound` is what is left of a bound's fraction when the digits so far are those of the
+// bound, and `left` the digits that may still be written. "" says that nothing can be.
+
 // Digits that make the fraction at least (or more than) the bound.
-std::string AtLeast(const std::string& bound, bool exclusive) {
-  if (bound.empty()) return exclusive ? Positive() : kAnyDigits;
+std::string AtLeast(const std::string& bound, bool exclusive, int left) {
+  if (bound.empty()) return exclusive ? Positive(left) : Digits(0, std::max(left, 0));
   Choices choices;
   if (bound[0] < '9') {
-    choices.push_back(Digit(static_cast<char>(bound[0] + 1), '9') + " " + kAnyDigits);
+    std::string digit = Digit(static_cast<char>(bound[0] + 1), '9');
+    choices.push_back(Then(digit, Digits(0, std::max(left - 1, 0))));
   }
-  choices.push_back(Digit(bound[0], bound[0]) + " " + AtLeast(bound.substr(1), exclusive));
+  std::string same = AtLeast(bound.substr(1), exclusive, left - 1);
+  if (!same.empty()) choices.push_back(Then(Digit(bound[0], bound[0]), same));
   return Join(choices);
 }
 
-// At most (or less than) the bound, with at least one digit. "" when there is none.
-std::string AtMost(const std::string& bound, bool exclusive) {
-  if (bound.empty()) return exclusive ? "" : "\"0\"{1,3}";
+// At most (or less than) the bound, with at least one digit.
+std::string AtMost(const std::string& bound, bool exclusive, int left) {
+  if (bound.empty()) {
+    return exclusive || left <= 0 ? "" : "\"0\"" + EbnfRepeat(1, std::min(left, 3));
+  }
   Choices choices;
   if (bound[0] > '0') {
-    choices.push_back(Digit('0', static_cast<char>(bound[0] - 1)) + " " + kAnyDigits);
+    std::string digit = Digit('0', static_cast<char>(bound[0] - 1));
+    choices.push_back(Then(digit, Digits(0, std::max(left - 1, 0))));
   }
   bool is_last = bound.size() == 1;
   if (!is_last || !exclusive) {
-    std::string rest = is_last ? "" : AtMost(bound.substr(1), exclusive);
+    std::string rest = AtMost(bound.substr(1), exclusive, left - 1);
     choices.push_back(Digit(bound[0], bound[0]) + (rest.empty() ? "" : " (" + rest + ")?"));
   }
   return Join(choices);
 }
 
-// Digits between two bounds, low < high; the fraction may not be left out. Bounds are what is left
-// of them.
-std::string Between(const std::string& low, bool low_exclusive, const std::string& high,
-                    bool high_exclusive) {
-  if (low.empty() && !low_exclusive) return AtMost(high, high_exclusive);
-  char first = low.empty() ? '0' : low[0];
-  std::string low_rest = low.empty() ? "" : low.substr(1), high_rest = high.substr(1);
-  if (first == high[0]) {
-    std::string rest = Between(low_rest, low_exclusive, high_rest, high_exclusive);
-    // The bound itself may end here.
-    bool may_end = low_rest.empty() && !low_exclusive;
+// Digits between two bounds, low < high; the fraction may not be left out.
+std::string Between(const NumberBound& low, const NumberBound& high, size_t at, int left) {
+  std::string a = at < low.value.fraction.size() ? low.value.fraction.substr(at) : "";
+  std::string b = high.value.fraction.substr(at);
+  if (a.empty() && !low.exclusive) return AtMost(b, high.exclusive, left);
+  char first = a.empty() ? '0' : a[0];
+  std::string a_rest = a.empty() ? "" : a.substr(1), b_rest = b.substr(1);
+  if (first == b[0]) {
+    std::string rest = Between(low, high, at + 1, left - 1);
+    bool may_end = a_rest.empty() && !low.exclusive;  // at the bound itself
+    if (rest.empty()) return may_end ? Digit(first, first) : "";
     return Digit(first, first) + " (" + rest + ")" + (may_end ? "?" : "");
   }
-  Choices choices = {Digit(first, first) + " " + AtLeast(low_rest, low_exclusive)};
-  if (first + 1 < high[0]) {
-    choices.push_back(Digit(static_cast<char>(first + 1), static_cast<char>(high[0] - 1)) + " " +
-                      kAnyDigits);
+  Choices choices;
+  std::string above = AtLeast(a_rest, low.exclusive, left - 1);
+  if (!above.empty()) choices.push_back(Then(Digit(first, first), above));
+  if (first + 1 < b[0]) {
+    std::string digit = Digit(static_cast<char>(first + 1), static_cast<char>(b[0] - 1));
+    choices.push_back(Then(digit, Digits(0, std::max(left - 1, 0))));
   }
-  if (!high_rest.empty() || !high_exclusive) {
-    std::string rest = high_rest.empty() ? "" : AtMost(high_rest, high_exclusive);
-    choices.push_back(Digit(high[0], high[0]) + (rest.empty() ? "" : " (" + rest + ")?"));
+  if (!b_rest.empty() || !high.exclusive) {
+    std::string rest = AtMost(b_rest, high.exclusive, left - 1);
+    choices.push_back(Digit(b[0], b[0]) + (rest.empty() ? "" : " (" + rest + ")?"));
   }
   return Join(choices);
 }
 
-const char kAnyFraction[] = "(\".\" [0-9]{1,15})?";
+std::string AnyFraction(int digits) { return "(\".\" " + Digits(1, digits) + ")?"; }
 
 int64_t ToInt(const std::string& digits) { return std::stoll(digits); }
 
-// Numbers low to high, 0 <= low <= high. "" when there are none.
-std::string Magnitude(const NumberBound& low, const NumberBound& high) {
+// Numbers low to high, 0 <= low <= high, with at most `digits` behind the point. "" when there are
+// none.
+std::string Magnitude(const NumberBound& low, const NumberBound& high, int digits) {
   const std::string &a = low.value.fraction, &b = high.value.fraction;
   int64_t first = ToInt(low.value.whole), last = ToInt(high.value.whole);
   int order = Compare(low.value, high.value);
@@ -156,20 +167,23 @@ std::string Magnitude(const NumberBound& low, const NumberBound& high) {
   std::string first_digits = EbnfLiteral(low.value.whole);
   if (order == 0) return first_digits + (a.empty() ? "" : " \".\" " + EbnfLiteral(a));
   if (first == last) {
-    std::string digits = Between(a, low.exclusive, b, high.exclusive);
+    std::string fraction = Between(low, high, 0, digits);
     bool may_end = a.empty() && !low.exclusive;
-    return first_digits + " (\".\" (" + digits + "))" + (may_end ? "?" : "");
+    if (fraction.empty()) return may_end ? first_digits : "";
+    return first_digits + " (\".\" (" + fraction + "))" + (may_end ? "?" : "");
   }
   Choices choices;
   if (a.empty() && !low.exclusive) {
-    choices.push_back(first_digits + " " + kAnyFraction);
+    choices.push_back(Then(first_digits, AnyFraction(digits)));
   } else {
-    choices.push_back(first_digits + " \".\" " + AtLeast(a, low.exclusive));
+    std::string fraction = AtLeast(a, low.exclusive, digits);
+    if (!fraction.empty()) choices.push_back(first_digits + " \".\" " + fraction);
   }
-  if (first + 1 < last) choices.push_back(Whole(first + 1, last - 1) + " " + kAnyFraction);
+  if (first + 1 < last) choices.push_back(Then(Whole(first + 1, last - 1), AnyFraction(digits)));
   if (!b.empty()) {
-    choices.push_back(EbnfLiteral(high.value.whole) + " (\".\" " + AtMost(b, high.exclusive) +
-                      ")?");
+    std::string fraction = AtMost(b, high.exclusive, digits);
+    choices.push_back(EbnfLiteral(high.value.whole) +
+                      (fraction.empty() ? "" : " (\".\" " + fraction + ")?"));
   } else if (!high.exclusive) {
     choices.push_back(EbnfLiteral(high.value.whole));
   }
@@ -188,6 +202,16 @@ int64_t Limit(const NumberRange& range) {
     if (bound) digits = std::max(digits, bound->value.whole.size());
   }
   return PowerOfTen(static_cast<int>(std::min<size_t>(digits, 18))) - 1;
+}
+
+// Behind the point: as many as make 15 digits with those of the bounds, so that a reader's rounding
+// carries no number over a bound.
+int FractionDigits(const NumberRange& range) {
+  int whole = 0;
+  for (const auto& bound : {range.min, range.max}) {
+    if (bound) whole = std::max(whole, static_cast<int>(bound->value.whole.size()));
+  }
+  return std::clamp(kMaxFractionDigits - whole, 1, kMaxFractionDigits);
 }
 
 Status CheckDigits(const NumberRange& range) {
@@ -288,6 +312,7 @@ Result<std::string> IntegerEbnf(const NumberRange& range) {
 
 Result<std::string> NumberEbnf(const NumberRange& range) {
   MLC_RETURN_IF_ERROR(CheckDigits(range));
+  int digits = FractionDigits(range);
   NumberBound limit;
   limit.value.whole = std::to_string(Limit(range));
   NumberBound low = range.min.value_or(Negated(limit)), high = range.max.value_or(limit);
@@ -296,11 +321,11 @@ Result<std::string> NumberEbnf(const NumberRange& range) {
   Choices choices;
   if (low.value.negative) {
     NumberBound least = high.value.negative ? Negated(high) : above_zero;
-    std::string magnitude = Magnitude(least, Negated(low));
+    std::string magnitude = Magnitude(least, Negated(low), digits);
     if (!magnitude.empty()) choices.push_back("\"-\" " + magnitude);
   }
   if (!high.value.negative) {
-    std::string magnitude = Magnitude(low.value.negative ? zero : low, high);
+    std::string magnitude = Magnitude(low.value.negative ? zero : low, high, digits);
     if (!magnitude.empty()) choices.push_back(magnitude);
   }
   return Join(choices);

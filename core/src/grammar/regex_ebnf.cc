@@ -120,7 +120,8 @@ Status Narrow(const LengthRange& wanted, RegexNode* root) {
   return Status();
 }
 
-// Writes the tree. In a JSON string a class falls apart: what may stand as it is, and escapes.
+// Writes the tree. In a JSON string escapes are written only for classes that hold nothing else:
+// a class that falls apart costs the matcher much.
 class Writer {
  public:
   explicit Writer(bool in_json_string) : in_json_string_(in_json_string) {}
@@ -155,15 +156,18 @@ class Writer {
 
   Status WriteSet(const CodePointRanges& set, std::string* out) const {
     static const CodePointRanges encodable = {{1, 0xD7FF}, {0xE000, 0x10FFFF}};
-    std::string parts;
-    auto add = [&parts](const std::string& part) { parts += (parts.empty() ? "" : " | ") + part; };
     CodePointRanges plain = IntersectRanges(set, in_json_string_ ? JsonStringRanges() : encodable);
-    if (!plain.empty()) add(EbnfClass(plain));
+    if (!plain.empty()) {
+      *out += EbnfClass(plain);
+      return Status();
+    }
+    std::string parts;
     constexpr std::pair<char32_t, const char*> kEscapes[] = {
         {'"', "\\\""}, {'\\', "\\\\"}, {'\b', "\\b"}, {'\f', "\\f"},
         {'\n', "\\n"}, {'\r', "\\r"},  {'\t', "\\t"}};
     for (const auto& [c, escape] : kEscapes) {
-      if (in_json_string_ && !IntersectRanges(set, {{c, c}}).empty()) add(EbnfLiteral(escape));
+      if (!in_json_string_ || IntersectRanges(set, {{c, c}}).empty()) continue;
+      parts += (parts.empty() ? "" : " | ") + EbnfLiteral(escape);
     }
     if (parts.empty()) return Unsupported("a class in it holds no character that can be written");
     *out += '(' + parts + ')';

@@ -34,12 +34,12 @@ struct SchemaNode {
 
   Kind kind = Kind::kNever;
   bool is_integer = false;     // kNumeral
-  std::string expression;      // EBNF: the numeral, or what stands between the quotes
+  std::string expression;      // EBNF: the numeral; between the quotes, where a pattern says
   std::vector<Json> values;    // kValues
   std::vector<int> parts;      // kUnion; kArray: of its first items
-  int64_t min = 0, max = -1;   // items or properties; -1: no end
+  int64_t min = 0, max = -1;   // items, properties or characters; -1: no end
   int rest = kNone;            // the node of further items, or of additional properties
-  std::string key_expression;  // of the names of additional properties; "": any but the named ones
+  std::string key_expression;  // of names of additional properties; "": any but the named ones
   std::vector<Property> properties;
 };
 

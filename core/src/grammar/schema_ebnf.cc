@@ -1,6 +1,7 @@
 // A schema as EBNF: a rule a node, and rules that the nodes share.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/utf8.h"
@@ -14,11 +15,13 @@ using Kind = SchemaNode::Kind;
 
 constexpr size_t kMaxTold = 64;  // characters by which names are told apart
 
-// Lone surrogates cannot be written: the escapes D800 to DFFF are left out.
+// Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule holds what comes
+// next in a text and the rest of it, the closing quote included: of a token that reaches beyond its
+// rule the matcher cannot know beforehand whether it fits, and a mask then takes milliseconds.
 constexpr char kSharedRules[] = R"(
-char ::= [ !#-\u005B\u005D-\u007E\u0080-\uD7FF\uE000-\U0010FFFF] | "\\" escape
+string ::= "\"" text
+text ::= "\"" | [ !#-\u005B\u005D-\u007E\u0080-\uD7FF\uE000-\U0010FFFF] text | "\\" escape text
 escape ::= ["\\/bfnrt] | "u" ([0-9A-Ca-cE-Fe-f] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2})
-string ::= "\"" char* "\""
 number ::= "-"? ("0" | [1-9] [0-9]{0,14}) ("." [0-9]{1,15})?
 any ::= anyobject | anyarray | string | number | "true" | "false" | "null"
 anyobject ::= "{" (string ": " any (", " string ": " any)*)? "}"
@@ -74,7 +77,7 @@ class SchemaWriter {
       case Kind::kNumeral:
         return node.expression;
       case Kind::kString:
-        return node.expression.empty() ? "string" : "\"\\\"\" (" + node.expression + ") \"\\\"\"";
+        return StringOf(node);
       case Kind::kValues:
         return Values(node.values);
       case Kind::kUnion:
@@ -86,6 +89,31 @@ class SchemaWriter {
       default:
         return "any";
     }
+  }
+
+  std::string StringOf(const SchemaNode& node) {
+    if (!node.expression.empty()) return "\"\\\"\" (" + node.expression + ") \"\\\"\"";
+    if (node.min == 0 && node.max < 0) return "string";
+    constexpr int64_t kMaxChain = 64;  // rules; the compiler takes milliseconds for each
+    int64_t longest = node.max < 0 ? node.min : node.max;
+    if (longest <= kMaxChain) return "\"\\\"\" " + Chain(node.min, node.max);
+    std::string plain = EbnfClass(JsonStringRanges());
+    return "\"\\\"\" " + plain + EbnfRepeat(node.min, node.max) + " \"\\\"\"";
+  }
+
+  // The rule for what is left of a text: `min` to `max` characters and the quote.
+  std::string Chain(int64_t min, int64_t max) {
+    if (min == 0 && max < 0) return "text";
+    std::string rule = "t" + std::to_string(min) + (max < 0 ? "" : "c" + std::to_string(max));
+    if (!chains_.insert(rule).second) return rule;
+    std::string body = min == 0 ? "\"\\\"\"" : "";
+    if (max != 0) {
+      std::string rest = Chain(std::max<int64_t>(0, min - 1), max < 0 ? -1 : max - 1);
+      body += (body.empty() ? "" : " | ") + EbnfClass(JsonStringRanges()) + " " + rest +
+              R"( | "\\" ["\\/bfnrt] )" + rest;
+    }
+    AddRule(rule, body);
+    return rule;
   }
 
   static std::string Values(const std::vector<Json>& values) {
@@ -251,6 +279,7 @@ class SchemaWriter {
   const Schema& schema_;
   std::string out_;
   std::vector<bool> reached_;
+  std::set<std::string> chains_;  // whose rules are written
 };
 
 }  // namespace

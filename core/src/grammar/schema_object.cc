@@ -1,6 +1,7 @@
 // Schemas of objects.
 #include <algorithm>
 
+#include "grammar/ebnf_text.h"
 #include "grammar/regex_ebnf.h"
 #include "grammar/schema_merge.h"
 #include "grammar/schema_reader.h"
@@ -178,7 +179,10 @@ Status SchemaReader::ReadPropertyNames(const Json& schema, const std::string& pa
   if (read.kind != SchemaNode::Kind::kString) {
     return RefuseKeyword(path, kKey, "it must be a schema of strings, without references or anyOf");
   }
+  bool has_length = read.min > 0 || read.max >= 0;
   node->key_expression = read.expression;
+  if (has_length)
+    node->key_expression = EbnfClass(JsonStringRanges()) + EbnfRepeat(read.min, read.max);
   return Status();
 }
 

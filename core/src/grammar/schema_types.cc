@@ -1,7 +1,6 @@
 // Schemas without applicators: values, and each type.
 #include <algorithm>
 
-#include "grammar/ebnf_text.h"
 #include "grammar/regex_ebnf.h"
 #include "grammar/schema_keywords.h"
 #include "grammar/schema_merge.h"
@@ -162,10 +161,8 @@ Result<SchemaNode> SchemaReader::ReadString(const Json& schema, const std::strin
     return RefuseKeyword(path, "format", "it stands beside a pattern");
   }
   if (pattern == nullptr && format == nullptr) {
-    if (length.max >= 0) length.max = std::min(length.max, kMaxCount);
-    if (length.max >= 0 || length.min > 0) {
-      node.expression = "char" + EbnfRepeat(length.min, length.max);
-    }
+    node.min = length.min;
+    node.max = length.max < 0 ? -1 : std::min(length.max, kMaxCount);
     return node;
   }
   const char* key = pattern != nullptr ? "pattern" : "format";

@@ -80,6 +80,19 @@ TEST(Grammar, ASchemaAdmitsWhatItSays) {
   }
 }
 
+// A reader's rounding must not carry a number over a bound.
+TEST(Grammar, NumbersHaveNoMoreDigitsThanAReaderKeeps) {
+  GrammarCompiler compiler = ByteCompiler();
+  Grammar grammar = *compiler.CompileJsonSchema(
+      R"({"type": "number", "exclusiveMinimum": -1000, "exclusiveMaximum": 1000.25})");
+  for (const char* text : {"-999.99999999999", "0.5", "1000.24999999999", "1000"}) {
+    EXPECT_TRUE(Matches(grammar, text)) << text;
+  }
+  for (const char* text : {"-999.999999999999997", "1000.2499999999999999", "1000.25", "-1000"}) {
+    EXPECT_FALSE(Matches(grammar, text)) << text;
+  }
+}
+
 TEST(Grammar, AnyJsonObject) {
   GrammarCompiler compiler = ByteCompiler();
   Result<Grammar> grammar = compiler.CompileJsonObject();
