@@ -64,7 +64,7 @@ def test_a_tool_call_streamed_and_whole(program: Program, real: tuple[str, ...])
     }
     result = program.call("tools", "--request", json.dumps(request), *real)
     assert result == Program("python").call("tools", "--request", json.dumps(request), *real)
-    assert result["same"] and result["finish_reason"] == "tool_calls" and result["pieces"] > 3
+    assert result["same"] and result["finish_reason"] == "tool_calls" and result["pieces"] > 1
     (call,) = result["calls"]
     arguments = json.loads(call["arguments"])
     assert call["name"] == "switch_light" and set(arguments) == {"room", "on"}

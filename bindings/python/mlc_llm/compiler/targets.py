@@ -22,12 +22,13 @@ class VectorUnit:
 
     `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
     of (rows of x, vectors of outputs), `integer_tiles` the rows of x against 16 outputs in whole
-    numbers (`kernels/cpu/linear_integer.py`). `dot` is a name of `kernels/cpu/integer.py`.
+    numbers (`kernels/cpu/linear_integer.py`). `dot` is a name of `kernels/cpu/integer.py`; None:
+    float products alone, since whole numbers on vectors that narrow compile for many minutes.
     """
 
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
-    dot: str
+    dot: str | None
     integer_tiles: tuple[int, ...] = (4, 1)
 
 
@@ -35,9 +36,9 @@ AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
 AVX_VNNI = replace(AVX2, dot="avxvnni")
-NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="portable", integer_tiles=(1,))
-NEON_DOT = replace(NEON, dot="neon", integer_tiles=(4, 1))
-SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot="ssse3", integer_tiles=(1,))
+NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot=None)
+NEON_DOT = replace(NEON, dot="neon")
+SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +143,7 @@ def _x86_level(usable: set[str]) -> str:
 def _vector_unit(machine: str, features: set[str]) -> VectorUnit:
     """`features` are LLVM's names."""
     if machine in ("aarch64", "arm64"):
-        return NEON_DOT if "dotprod" in features else NEON
+        return NEON  # NEON_DOT is for who asks for it: it compiles for many minutes
     if "avx512bw" in features:
         return AVX512_VNNI if "avx512vnni" in features else AVX512
     if "avx2" in features:

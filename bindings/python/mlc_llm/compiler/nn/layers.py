@@ -59,6 +59,7 @@ class _Matrix:
         nn = self.nn
         return (
             nn.activation_bits < 32
+            and nn.device.vectors.dot is not None
             and nn.scheme.quantizes(self.use)
             and not self.by_columns
             and linear_integer.fits(nn.scheme, self.shape)

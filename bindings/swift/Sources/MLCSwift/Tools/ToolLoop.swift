@@ -107,7 +107,8 @@ struct ToolLoop {
         if let tool = self.tools[call.function.name] { return Planned(call: call, tool: tool) }
         let names = (self.request.tools ?? []).map(\.function.name).joined(separator: ", ")
         return Planned(
-            call: call, refusal: "error: there is no tool \(call.function.name); there are: \(names)")
+            call: call,
+            refusal: "error: there is no tool \(call.function.name); there are: \(names)")
     }
 
     private mutating func add(_ calls: [Planned], _ results: [String]) {
