@@ -27,6 +27,7 @@ FLAGS = {
     "avx2": "avx2",
     "ssse3": "ssse3",
 }
+SLOW_TO_COMPILE = ("ssse3", "portable")  # which no preset uses
 
 
 def codes_of(scheme, ins: int, bits: int = 16) -> Codes:
@@ -143,7 +144,9 @@ def test_bias_and_residual_are_added():
 
 @pytest.mark.parametrize("unit", [*FLAGS, "portable"])
 @pytest.mark.parametrize("name", ["q4f16_1", "q8f32_1"])
-def test_every_instruction_set_gives_the_same_bits(name, unit):
+def test_every_instruction_set_gives_the_same_bits(name, unit, request):
+    if unit in SLOW_TO_COMPILE and not request.config.getoption("--long"):
+        pytest.skip("compiles for minutes; run with --long")
     if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
         pytest.skip(f"this processor has no {FLAGS[unit]}")
     scheme, shape = quantization.get(name), (16, 96)
