@@ -563,8 +563,10 @@ TEST(ChatEngineTrace, IsChromesFormat) {
       "fake");
   ASSERT_TRUE(status.ok());
   Answer answer, trace;
-  ASSERT_TRUE(
-      engine->Submit("chat.completions", HiJson(R"("max_tokens": 3)"), answer.Callback()).ok());
+  ASSERT_TRUE(engine
+                  ->Submit("chat.completions", HiJson(R"("max_tokens": 3, "temperature": 0)"),
+                           answer.Callback())
+                  .ok());
   ASSERT_TRUE(answer.WaitForEnd());
   ASSERT_TRUE(engine->Submit("trace", "{}", trace.Callback()).ok());
   ASSERT_TRUE(trace.WaitForEnd());
