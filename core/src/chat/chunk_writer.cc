@@ -65,11 +65,11 @@ std::optional<protocol::ChoiceLogprobs> ChunkWriter::WriteLogprobs(const Delta& 
 std::string ChunkWriter::CallId(int choice, int call) const {
   constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   constexpr int kLength = 24, kDigitsOfAWord = 8;
-  std::string key = head_.id + "/" + std::to_string(choice) + "/" + std::to_string(call);
+  uint64_t key = Fnv1a(head_.id + "/" + std::to_string(choice) + "/" + std::to_string(call));
   std::string id = "call_";
   uint64_t bits = 0;
   for (int i = 0; i < kLength; ++i, bits /= 62) {
-    if (i % kDigitsOfAWord == 0) bits = Mix64(Fnv1a(key) + static_cast<uint64_t>(i));
+    if (i % kDigitsOfAWord == 0) bits = Mix64(key + static_cast<uint64_t>(i));
     id.push_back(kDigits[bits % 62]);
   }
   return id;
