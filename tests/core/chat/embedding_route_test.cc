@@ -1,46 +1,24 @@
 // The route `embeddings` through the whole engine, on a fake model.
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-
+#include "chat/answer.h"
 #include "chat/chat_engine.h"
 #include "chat/test_model.h"
 
 namespace mlc {
 namespace {
 
+using testing::Answer;
 using testing::ChatBundle;
 using testing::ChatInfo;
 using testing::kByteVocab;
 
-class Answer {
- public:
-  ChatCallback Callback() {
-    return [this](ChatEventKind kind, const std::string& json) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      EXPECT_FALSE(ended_) << "an event after the last";
-      kind_ = kind;
-      json_ = *Json::Parse(json);
-      ended_ = true;
-      changed_.notify_all();
-    };
-  }
-  const Json& Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return ended_; });
-    EXPECT_TRUE(ended_);
-    return json_;
-  }
-  ChatEventKind kind() const { return kind_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  ChatEventKind kind_ = ChatEventKind::kChunk;
-  Json json_;
-};
+// The one event that an answer is.
+const Json& Only(Answer* answer) {
+  EXPECT_TRUE(answer->WaitForEnd());
+  EXPECT_TRUE(answer->chunks().empty());
+  return answer->last();
+}
 
 class EmbeddingRoute : public ::testing::Test {
  protected:
@@ -58,7 +36,7 @@ class EmbeddingRoute : public ::testing::Test {
     Answer answer;
     Result<RequestId> id = engine_->Submit("embeddings", json, answer.Callback());
     EXPECT_TRUE(id.ok()) << json << ": " << id.status().message();
-    return id.ok() ? answer.Wait() : Json();
+    return id.ok() ? Only(&answer) : Json();
   }
   Json VectorOf(const std::string& json) { return At(Ask(json), 0); }
   static Json At(const Json& answer, size_t index) {
@@ -148,7 +126,7 @@ TEST_F(EmbeddingRoute, AnAbortEndsALongList) {
   Answer answer;
   RequestId id = *engine_->Submit("embeddings", ManyTexts(1500), answer.Callback());
   ASSERT_TRUE(engine_->Abort(id).ok());
-  EXPECT_EQ(answer.Wait().Find("error")->Find("code")->as_string(), "request_cancelled");
+  EXPECT_EQ(Only(&answer).Find("error")->Find("code")->as_string(), "request_cancelled");
   ASSERT_TRUE(engine_->Pause(false).ok());
   EXPECT_EQ(Ask(R"({"input": "a"})").Find("data")->as_array().size(), 1u);
 }
@@ -162,10 +140,14 @@ TEST_F(EmbeddingRoute, EndsOnceWhateverHappens) {
     ASSERT_TRUE(engine_->Submit("embeddings", ManyTexts(600), second.Callback()).ok());
     std::this_thread::sleep_for(std::chrono::microseconds(round * 50));
     ASSERT_TRUE(engine_->Abort(id).ok());
-    if (round % 2 == 0) ASSERT_TRUE(engine_->Unload().ok());
-    first.Wait();
-    second.Wait();
-    if (round % 2 == 1) EXPECT_EQ(second.kind(), ChatEventKind::kResult);
+    if (round % 2 == 0) {
+      ASSERT_TRUE(engine_->Unload().ok());
+    }
+    Only(&first);
+    Only(&second);
+    if (round % 2 == 1) {
+      EXPECT_EQ(second.last_kind(), ChatEventKind::kResult);
+    }
   }
 }
 
