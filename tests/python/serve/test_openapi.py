@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +52,9 @@ def test_every_route_is_described(document: Any) -> None:
 def test_the_document_is_shown(small_url: str) -> None:
     page = httpx.get(f"{small_url}/docs")  # without the key: nothing in it is secret
     assert page.status_code == 200 and "openapi.json" in page.text
+    parts = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+    assert len(parts) == 3 and all(part.startswith(small_url) for part in parts), parts
+    assert [httpx.get(part).status_code for part in parts] == [200] * 3
 
 
 def check_events(document: Any, path: str, text: str) -> None:

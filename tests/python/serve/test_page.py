@@ -187,3 +187,13 @@ def test_a_key_is_asked_for(browser: Any, tmp_path: Path) -> None:
         while not browser.find_element("id", "model").get_property("options"):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_the_routes_are_shown_without_a_network(browser: Any, url: str) -> None:
+    browser.get(f"{url}/docs")
+    deadline = time.monotonic() + SECONDS
+    while not (shown := browser.find_elements("css selector", ".opblock-summary-path")):
+        assert time.monotonic() < deadline, browser.page_source[:1000]
+        time.sleep(0.05)
+    assert "/v1/chat/completions" in [path.text.replace("\u200b", "") for path in shown]
+    assert all(name.startswith(url) for name in browser.execute_script(REQUESTED))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi_swagger import patch_fastapi  # type: ignore[import-untyped]
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -47,8 +48,12 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         version=mlc_llm.__version__,
         summary="OpenAI's API over mlc_llm",
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
     )
+    # FastAPI's own page loads its scripts from another host, which fails without a network.
+    patch_fastapi(app, redirect_from_root_to_docs=False)
     app.state.models = models
     app.state.drain = drain
     app.state.options = options

@@ -10,7 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mlc_llm.serve.errors import RequestError, response_of
 
 # Probes, the page, which asks for the key itself, and what describes the routes.
-OPEN_PATHS = {"/", "/health", "/ready", "/docs", "/openapi.json"}
+OPEN_PATHS = {
+    "/", "/health", "/ready", "/openapi.json", "/docs",
+    "/swagger/swagger-ui-bundle.js", "/swagger/swagger-ui.css", "/swagger/favicon-32x32.png",
+}  # fmt: skip
 
 
 class AccessMiddleware:
