@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -40,7 +41,11 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # What is loaded by now stays: a full collection over it would hold every answer up.
+        gc.collect()
+        gc.freeze()
         yield
+        gc.unfreeze()
         models.close()
 
     app = _Application(
