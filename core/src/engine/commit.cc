@@ -11,16 +11,25 @@ Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const flo
   if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
   const SamplingParams& params = sequence->request->request.sampling;
   if (params.changes_logits() || sequence->has_grammar()) {
-    scratch->row.assign(logits, logits + rows.vocab_size);
-    logits = scratch->row.data();
-    ApplyBiasAndPenalties(params, sequence->counts(), scratch->row.data(), rows.vocab_size);
-    MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(scratch->row.data(), rows.vocab_size));
+    scratch->row.resize(static_cast<size_t>(rows.vocab_size));
+    float* row = scratch->row.data();
+    if (params.changes_logits()) {
+      std::copy_n(logits, rows.vocab_size, row);
+      ApplyBiasAndPenalties(params, sequence->counts(), row, rows.vocab_size);
+      logits = row;
+    }
+    if (sequence->has_grammar()) {
+      MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(logits, rows.vocab_size, row));
+    }
+    logits = row;
   }
   return SampleToken(params, logits, rows.vocab_size, sequence->NextUniform(), scratch);
 }
 
-void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
-                    SamplerScratch* scratch) {
+namespace {
+
+void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
+                SamplerScratch* scratch) {
   Sequence* sequence = commit->sequence.get();
   const SamplingParams& params = sequence->request->request.sampling;
   const float* logits = commit->logits;
@@ -39,6 +48,15 @@ void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commi
     if (was_drafted && is_kept) ++commit->num_accepted;
     if (!was_drafted || sequence->finished()) return;
   }
+}
+
+}  // namespace
+
+void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
+                    SamplerScratch* scratch) {
+  CommitRows(rows, max_length, commit, scratch);
+  // Behind a draft that was not chosen masks are of another text.
+  commit->sequence->ForgetMasks();
 }
 
 void CommitSequences(const LogitRows& rows, int max_length, std::vector<SequenceCommit>* commits,

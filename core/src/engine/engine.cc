@@ -66,7 +66,8 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
-      cache_(num_pages, info().page_size, CacheOptions(options, info())) {
+      cache_(num_pages, info().page_size, CacheOptions(options, info())),
+      mask_filler_(options.masks_ahead_from_s) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
@@ -274,7 +275,11 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   }
   const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
-  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
+  Result<Outputs> computed = [&] {
+    MasksAhead ahead(&mask_filler_, items);
+    return RunBatch(batch, &cache_, model_.get());
+  }();
+  MLC_ASSIGN_OR_RETURN(Outputs outputs, std::move(computed));
   int decode_rows = 0, prefill_rows = 0;
   const float* hidden_states = outputs.hidden_states;
   for (const StepItem& item : items) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/commit.h"
+#include "engine/mask_filler.h"
 #include "engine/metrics.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
@@ -39,6 +40,8 @@ struct EngineOptions {
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
   bool enable_tracing = false;
+  // A step's grammar masks are filled beside the model when they take that long (mask_filler.h).
+  double masks_ahead_from_s = 50e-6;
 };
 
 class Engine {
@@ -129,6 +132,7 @@ class Engine {
   std::vector<SamplerScratch> scratch_;  // of each worker
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
+  MaskFiller mask_filler_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Speculator> speculator_;  // null: one token a sequence and step
 };

@@ -21,12 +21,40 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
   if (request->request.thinking) thinking_.emplace(&*request->request.thinking);
 }
 
-Status Sequence::MaskByGrammar(float* logits, int vocab_size) {
-  if (!grammar_) return Status();
-  std::vector<int32_t> mask;
-  MLC_RETURN_IF_ERROR(grammar_->FillMask(&mask));
-  ApplyMask(mask, logits, vocab_size);
+Status Sequence::FillMask(std::vector<int32_t>* mask) {
+  constexpr double kFade = 0.9;  // slow masks come singly: behind the 8th of a pattern's 8 letters
+  Clock::time_point begin = Clock::now();
+  Status status = grammar_->FillMask(mask);
+  mask_seconds_ = std::max(SecondsBetween(begin, Clock::now()), kFade * mask_seconds_);
+  return status;
+}
+
+Status Sequence::MaskByGrammar(const float* logits, int vocab_size, float* to) {
+  int row = num_tokens() + num_drafts() - masks_at_;
+  bool is_filled = row >= 0 && row < num_masks_ahead_;
+  if (!is_filled && masks_.empty()) masks_.emplace_back();
+  std::vector<int32_t>& mask = masks_[is_filled ? static_cast<size_t>(row) : 0];
+  if (!is_filled) {
+    ForgetMasks();
+    MLC_RETURN_IF_ERROR(FillMask(&mask));
+  }
+  ApplyMask(mask, logits, vocab_size, to);
   return Status();
+}
+
+void Sequence::FillMasksAhead(const std::vector<int32_t>& drafts, const std::atomic<bool>& stop) {
+  ForgetMasks();
+  masks_at_ = num_tokens();
+  masks_.resize(std::max(masks_.size(), drafts.size() + 1));
+  int num_accepted = 0;
+  for (size_t row = 0; row <= drafts.size() && !stop; ++row) {
+    if (row > 0 && !grammar_->Accept(drafts[row - 1])) break;
+    num_accepted += row > 0;
+    // What fails is left to the commit, which says so.
+    if (grammar_->finished() || !FillMask(&masks_[row]).ok()) break;
+    ++num_masks_ahead_;
+  }
+  grammar_->Rollback(num_accepted);
 }
 
 std::optional<int32_t> Sequence::ForcedToken() const {

@@ -2,6 +2,7 @@
 #ifndef MLC_ENGINE_SEQUENCE_H_
 #define MLC_ENGINE_SEQUENCE_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -69,8 +70,15 @@ class Sequence {
   void ForgetComputed();
 
   bool has_grammar() const { return grammar_.has_value(); }
-  // Makes impossible what the grammar does not allow next. `logits` [vocab_size].
-  Status MaskByGrammar(float* logits, int vocab_size);
+  // The logits of what the grammar allows next, the others' impossible. `to` may be `logits`; both
+  // [vocab_size].
+  Status MaskByGrammar(const float* logits, int vocab_size, float* to);
+  // Fills the masks that the next row and those of `drafts` will need, until `stop`; they hold
+  // until ForgetMasks. Touches nothing but the grammar's state, and leaves that as it was.
+  void FillMasksAhead(const std::vector<int32_t>& drafts, const std::atomic<bool>& stop);
+  void ForgetMasks() { num_masks_ahead_ = 0; }
+  // What a mask of it takes, judging by the slower ones of late.
+  double mask_seconds() const { return mask_seconds_; }
   // The token that comes next whatever the logits say, if one does.
   std::optional<int32_t> ForcedToken() const;
   // The number that chooses the next token; the same after a preemption.
@@ -99,6 +107,7 @@ class Sequence {
  private:
   bool AtLimit(int max_length) const;
   void Finish(FinishReason reason, Delta* delta);
+  Status FillMask(std::vector<int32_t>* mask);
 
   std::vector<int32_t> tokens_;
   std::optional<Pooler> pooler_;
@@ -114,6 +123,10 @@ class Sequence {
   std::vector<int32_t> drafts_;
   int num_grammar_drafts_ = 0;  // of them that the grammar has taken
   bool drafts_ended_ = false;
+  std::vector<std::vector<int32_t>> masks_;  // memory for them; the first few are filled ahead
+  int num_masks_ahead_ = 0;                  // of the rows from masks_at_ on
+  int masks_at_ = 0;                         // in tokens
+  double mask_seconds_ = 0;
 };
 
 }  // namespace mlc

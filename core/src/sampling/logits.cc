@@ -5,6 +5,17 @@
 #include <limits>
 
 namespace mlc {
+namespace {
+
+// `from` where the bit is set, else impossible; up to 32 of them. Written for vector instructions:
+// each lane tests a bit of its own.
+void SelectBits(uint32_t bits, const float* from, int count, float* to) {
+  for (int i = 0; i < count; ++i) {
+    to[i] = (bits & (1u << i)) != 0 ? from[i] : -std::numeric_limits<float>::infinity();
+  }
+}
+
+}  // namespace
 
 void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& counts, float* logits,
                            int vocab_size) {
@@ -24,21 +35,25 @@ void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& coun
   }
 }
 
-void ApplyMask(const std::vector<int32_t>& mask, float* logits, int vocab_size) {
+void ApplyMask(const std::vector<int32_t>& mask, const float* logits, int vocab_size, float* to) {
+  constexpr int kBits = 32;
   constexpr float kImpossible = -std::numeric_limits<float>::infinity();
-  for (int first = 0; first < vocab_size; first += 32) {
-    size_t word = static_cast<size_t>(first / 32);
+  for (int first = 0; first < vocab_size;) {
+    size_t word = static_cast<size_t>(first / kBits);
     uint32_t allowed = word < mask.size() ? static_cast<uint32_t>(mask[word]) : 0;
-    if (allowed == ~0u) continue;
-    int count = std::min(32, vocab_size - first);
-    if (allowed == 0) {  // as most words are
-      std::fill_n(logits + first, count, kImpossible);
-      continue;
+    int count = std::min(kBits, vocab_size - first);
+    const float* from = logits + first;
+    if (allowed == 0) {  // as most words are: a run of them at once
+      size_t end = word + 1, last = static_cast<size_t>((vocab_size - 1) / kBits) + 1;
+      while (end < last && (end >= mask.size() || mask[end] == 0)) ++end;
+      count = std::min(static_cast<int>(end) * kBits, vocab_size) - first;
+      std::fill_n(to + first, count, kImpossible);
+    } else if (allowed == ~0u) {
+      if (to != logits) std::copy_n(from, count, to + first);
+    } else {
+      SelectBits(allowed, from, count, to + first);
     }
-    for (int i = 0; i < count; ++i) {
-      float logit = logits[first + i];
-      logits[first + i] = (allowed >> i & 1) != 0 ? logit : kImpossible;
-    }
+    first += count;
   }
 }
 

@@ -52,8 +52,9 @@ class TokenCounts {
 void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& counts, float* logits,
                            int vocab_size);
 
-// Tokens whose bit is 0 become impossible. `mask`: one bit a token, low bits first.
-void ApplyMask(const std::vector<int32_t>& mask, float* logits, int vocab_size);
+// Copies the row; tokens whose bit is 0 become impossible. `mask`: one bit a token, low bits first.
+// `to` may be `logits`; both [vocab_size].
+void ApplyMask(const std::vector<int32_t>& mask, const float* logits, int vocab_size, float* to);
 
 }  // namespace mlc
 

@@ -39,12 +39,13 @@ struct Answers {
 };
 
 // Guided and free requests with all that sampling offers, under few or many pages.
-Answers AnswerAll(bool jump_forward, int max_total_tokens) {
+Answers AnswerAll(bool jump_forward, int max_total_tokens, double masks_ahead_from_s = 0) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   EngineOptions options = Driver::Options();
   options.max_sequences = 6;
   options.max_total_tokens = max_total_tokens;
   options.jump_forward = jump_forward;
+  options.masks_ahead_from_s = masks_ahead_from_s;
   options.draft_length = 8;  // a fake model's steps take no time that could be measured
   Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
   for (RequestId id = 1; id <= 12; ++id) {
@@ -74,6 +75,19 @@ TEST(GuidedEngine, ForcedTextComputedAheadChangesNothing) {
     EXPECT_GT(with.metrics.speculation.jump_accept_count, 0);
     EXPECT_EQ(without.metrics.speculation.jump_count, 0);
     EXPECT_LT(with.metrics.num_steps, without.metrics.num_steps);
+  }
+}
+
+TEST(GuidedEngine, MasksFilledBesideTheModelChangeNothing) {
+  for (bool jump_forward : {true, false}) {
+    for (int max_total_tokens : {4096, 256}) {
+      Answers ahead = AnswerAll(jump_forward, max_total_tokens),
+              behind = AnswerAll(jump_forward, max_total_tokens, 1e9);
+      for (RequestId id = 1; id <= 12; ++id) {
+        EXPECT_EQ(ahead.outcomes[id].choices, behind.outcomes[id].choices) << id;
+      }
+      EXPECT_EQ(ahead.metrics.num_steps, behind.metrics.num_steps);
+    }
   }
 }
 

@@ -28,9 +28,31 @@ Request JsonRequest() {
 // What chooses the next token: the grammar's mask and the random number.
 std::vector<float> Next(Sequence* sequence) {
   std::vector<float> next(kByteVocab, 0.0f);
-  EXPECT_TRUE(sequence->MaskByGrammar(next.data(), kByteVocab).ok());
+  EXPECT_TRUE(sequence->MaskByGrammar(next.data(), kByteVocab, next.data()).ok());
   next.push_back(static_cast<float>(sequence->NextUniform()));
   return next;
+}
+
+TEST(Sequence, MasksFilledAheadAreThoseOfTheirRows) {
+  auto sequence = MakeSequence(JsonRequest()), other = MakeSequence(JsonRequest());
+  std::vector<int32_t> drafts;
+  for (char c : std::string("{\"k\": 1!")) drafts.push_back(c);
+  drafts.push_back('x');  // nothing fits behind what does not fit
+  std::atomic<bool> stop{false};
+  sequence->FillMasksAhead(drafts, stop);
+  for (size_t row = 0; row + 2 < drafts.size(); ++row) {
+    EXPECT_EQ(Next(sequence.get()), Next(other.get())) << row;
+    sequence->Accept({drafts[row], std::nullopt}, 100);
+    other->Accept({drafts[row], std::nullopt}, 100);
+  }
+  sequence->FillMasksAhead({','}, stop);  // but another token is chosen
+  sequence->Accept({'}', std::nullopt}, 100);
+  sequence->ForgetMasks();
+  other->Accept({'}', std::nullopt}, 100);
+  EXPECT_EQ(Next(sequence.get()), Next(other.get()));
+  stop = true;
+  sequence->FillMasksAhead({}, stop);
+  EXPECT_EQ(Next(sequence.get()), Next(other.get())) << "none was filled";
 }
 
 TEST(Sequence, DraftsCountUntilTheyAreTakenBack) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace mlc {
 namespace {
@@ -79,7 +80,7 @@ TEST(ApplyMask, KeepsExactlyTheTokensWithABit) {
   std::vector<int32_t> mask(3, 0);
   for (int token : {0, 31, 32, 63, 69}) mask[token / 32] |= static_cast<int32_t>(1u << token % 32);
   std::vector<float> logits(kVocab, 1.0f);
-  ApplyMask(mask, logits.data(), kVocab);
+  ApplyMask(mask, logits.data(), kVocab, logits.data());
   for (int token = 0; token < kVocab; ++token) {
     bool kept = token == 0 || token == 31 || token == 32 || token == 63 || token == 69;
     EXPECT_EQ(logits[token], kept ? 1.0f : -kInf) << token;
@@ -87,10 +88,31 @@ TEST(ApplyMask, KeepsExactlyTheTokensWithABit) {
 }
 
 TEST(ApplyMask, TokensBeyondTheMaskAreImpossible) {
-  std::vector<float> logits(40, 1.0f);
-  ApplyMask({-1}, logits.data(), 40);
-  EXPECT_EQ(logits[31], 1.0f);
-  EXPECT_EQ(logits[32], -kInf);
+  std::vector<float> logits(40, 1.0f), masked(40);
+  ApplyMask({-1}, logits.data(), 40, masked.data());
+  EXPECT_EQ(masked[31], 1.0f);
+  EXPECT_EQ(masked[32], -kInf);
+}
+
+TEST(ApplyMask, DoesInAnotherRowWhatItDoesInPlace) {
+  std::mt19937 random(1);
+  for (int vocab : {1, 31, 32, 33, 64, 100, 1000}) {
+    std::vector<int32_t> mask;
+    for (int word = 0; word * 32 < vocab;
+         ++word) {  // runs of full and empty words among mixed ones
+      uint32_t kind = random() % 4;
+      mask.push_back(kind == 0 ? -1 : kind == 1 ? static_cast<int32_t>(random()) : 0);
+    }
+    std::vector<float> logits(static_cast<size_t>(vocab)), masked(logits.size());
+    for (float& logit : logits) logit = static_cast<float>(random() % 1000);
+    ApplyMask(mask, logits.data(), vocab, masked.data());
+    for (int token = 0; token < vocab; ++token) {
+      bool kept = static_cast<uint32_t>(mask[token / 32]) >> (token % 32) & 1;
+      ASSERT_EQ(masked[token], kept ? logits[token] : -kInf) << token << " of " << vocab;
+    }
+    ApplyMask(mask, logits.data(), vocab, logits.data());
+    EXPECT_EQ(logits, masked);
+  }
 }
 
 }  // namespace
