@@ -8,6 +8,7 @@
 #include "model/tvm_model.h"
 #include "runtime/byte_source.h"
 #include "runtime/model_library.h"
+#include "runtime/parallel.h"
 #include "status.h"
 
 namespace py = pybind11;

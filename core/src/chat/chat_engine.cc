@@ -9,7 +9,7 @@
 #include "chat/memory_plan.h"
 #include "chat/model_loader.h"
 #include "chat/request_builder.h"
-#include "runtime/model_library.h"
+#include "runtime/parallel.h"
 
 namespace mlc {
 namespace {

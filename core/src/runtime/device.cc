@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <string>
 #include <thread>
 
 namespace mlc {
@@ -46,6 +48,16 @@ Result<int> ParseIndex(std::string_view text) {
   }
   return index;
 }
+
+#if defined(__linux__)
+// The same text for the hardware threads of one core, as far as the kernel tells.
+std::string CoreOf(int cpu) {
+  std::string name = std::to_string(cpu);
+  std::ifstream file("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
+  std::string siblings;
+  return std::getline(file, siblings) ? siblings : name;
+}
+#endif
 
 }  // namespace
 
@@ -90,7 +102,13 @@ Result<Device> ParseDevice(std::string_view text) {
 int NumAvailableCores() {
 #if defined(__linux__)
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+    std::set<std::string> cores;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) cores.insert(CoreOf(cpu));
+    }
+    return std::max(1, static_cast<int>(cores.size()));
+  }
 #endif
   return std::max(1u, std::thread::hardware_concurrency());
 }

@@ -30,7 +30,7 @@ std::vector<DeviceProbe> ProbeDevices();
 // that is not here, with the reason.
 Result<Device> ParseDevice(std::string_view text);
 
-// Processor cores that this process may use.
+// Processor cores that this process may use; hardware threads of one core count once.
 int NumAvailableCores();
 
 // Host memory that can be taken without swapping.

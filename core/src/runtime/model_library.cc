@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "runtime/library_trailer.h"
+#include "runtime/parallel.h"
 #include "runtime/tvm_convert.h"
 
 namespace mlc {
@@ -71,6 +72,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
         ->GetFunction("vm_initialization", true)
         .value()(device.type, device.index, kNaiveAllocator);
   }));
+  MLC_RETURN_IF_ERROR(ShareLoopsOf(path));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = LibraryId(bytes);
@@ -99,13 +101,6 @@ Result<Tensor> ModelLibrary::Call(const std::string& function,
 Status ModelLibrary::CallVoid(const std::string& function, const std::vector<Argument>& arguments) {
   ffi::Any value;
   return impl_->Call(function, arguments, &value);
-}
-
-void SetComputeThreads(int num_threads) {
-  constexpr int kBigCores = 1;  // tvm::runtime::threading::ThreadGroup::AffinityMode::kBig
-  (void)CatchTvm("thread pool", [&] {
-    ffi::Function::GetGlobalRequired("runtime.config_threadpool")(kBigCores, num_threads);
-  });
 }
 
 }  // namespace mlc

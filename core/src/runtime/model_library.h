@@ -52,10 +52,6 @@ class ModelLibrary {
   std::string metadata_json_, id_;
 };
 
-// Threads that compiled functions use when called from the calling thread. Called once by each
-// thread that runs a model, before its first call.
-void SetComputeThreads(int num_threads);
-
 }  // namespace mlc
 
 #endif  // MLC_RUNTIME_MODEL_LIBRARY_H_

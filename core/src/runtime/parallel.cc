@@ -1,53 +1,117 @@
 #include "runtime/parallel.h"
 
+#include <dlfcn.h>
+#include <tvm/ffi/c_api.h>
+
 #include <algorithm>
-#include <atomic>
+#include <memory>
 
-#include "runtime/tvm_convert.h"
-
-// TVM's C interface for parallel loops of compiled code (tvm/runtime/c_backend_api.h, which is no
-// part of tvm-ffi's headers).
-extern "C" int TVMBackendParallelLaunch(int (*task)(int task_id, void* group, void* data),
-                                        void* data, int num_tasks);
+#include "runtime/device.h"
+#include "runtime/worker_pool.h"
 
 namespace mlc {
 namespace {
 
-struct Job {
-  const std::function<void(int, int)>* act;
-  int count;
-  std::atomic<int> next{0};
+// TVM's C interface for parallel loops of compiled code (tvm/runtime/c_backend_api.h, which is no
+// part of tvm-ffi's headers).
+struct TvmLoop {
+  void* sync_handle;  // for barriers within a loop, which our kernels do not have
+  int num_tasks;
+};
+using TvmTask = int (*)(int task, TvmLoop* loop, void* data);
+using TvmLaunch = int (*)(TvmTask task, void* data, int num_tasks);
+
+// Parts of a kernel's loop for each thread: more balance better, fewer stream weights better.
+constexpr int kPartsPerThread = 2;
+
+thread_local std::unique_ptr<WorkerPool> thread_pool;
+thread_local bool within_loop = false;
+
+WorkerPool& Pool() {
+  if (!thread_pool) thread_pool = std::make_unique<WorkerPool>(NumAvailableCores());
+  return *thread_pool;
+}
+
+struct Launch {
+  TvmTask task;
+  void* data;
+  TvmLoop loop;
+  std::atomic<TVMFFIObjectHandle> error{nullptr};  // the last one that was raised
 };
 
-// One of the workers: takes index after index, so that a slow one holds nobody up.
-int Work(int worker, void*, void* data) {
-  Job* job = static_cast<Job*>(data);
-  for (int index = job->next++; index < job->count; index = job->next++) {
-    (*job->act)(index, worker);
+// TVM keeps a raised error with the thread that raised it.
+void KeepError(Launch* launch) {
+  TVMFFIObjectHandle error = nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  TVMFFIObjectHandle other = launch->error.exchange(error);
+  if (other != nullptr) TVMFFIObjectDecRef(other);
+}
+
+int RunTask(void* data, int index, int) {
+  Launch* launch = static_cast<Launch*>(data);
+  bool outer = std::exchange(within_loop, true);
+  int result = launch->task(index, &launch->loop, launch->data);
+  within_loop = outer;
+  if (result != 0) KeepError(launch);
+  return result;
+}
+
+int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
+  int active = within_loop ? 1 : Pool().num_active();
+  if (num_tasks == 0) num_tasks = active == 1 ? 1 : active * kPartsPerThread;
+  Launch launch{task, data, {nullptr, num_tasks}};
+  int result = 0;
+  if (active > 1) {
+    result = Pool().Run(RunTask, &launch, num_tasks);
+  } else {
+    for (int index = 0; index < num_tasks && result == 0; ++index) {
+      result = RunTask(&launch, index, 0);
+    }
   }
+  if (result == 0) return 0;
+  if (TVMFFIObjectHandle error = launch.error) {
+    TVMFFIErrorSetRaised(error);
+    TVMFFIObjectDecRef(error);
+  }
+  return -1;
+}
+
+int CallAct(void* data, int index, int worker) {
+  bool outer = std::exchange(within_loop, true);
+  (*static_cast<const std::function<void(int, int)>*>(data))(index, worker);
+  within_loop = outer;
   return 0;
 }
 
 }  // namespace
 
-int MaxWorkers() {
-  int workers = 1;
-  (void)CatchTvm("thread pool", [&] {
-    static const tvm::ffi::Function num_threads =
-        tvm::ffi::Function::GetGlobalRequired("runtime.NumThreads");
-    workers = num_threads().cast<int>();
-  });
-  return std::max(1, workers);
+void SetComputeThreads(int num_threads) {
+  if (thread_pool && thread_pool->num_threads() == num_threads) return;
+  thread_pool = std::make_unique<WorkerPool>(num_threads);
 }
 
+int MaxWorkers() { return within_loop ? 1 : Pool().num_threads(); }
+
 void ParallelFor(int count, const std::function<void(int index, int worker)>& act) {
-  Job job{&act, count};
-  int workers = std::min(count, MaxWorkers());
-  if (workers > 1) {
-    (void)TVMBackendParallelLaunch(Work, &job, workers);
-  } else if (count > 0) {
-    Work(0, nullptr, &job);
+  void* data = const_cast<std::function<void(int, int)>*>(&act);
+  if (!within_loop) {
+    (void)Pool().Run(CallAct, data, count);
+  } else {
+    for (int index = 0; index < count; ++index) act(index, 0);
   }
+}
+
+Status ShareLoopsOf(const std::string& library_path) {
+  // The library is loaded: this is one more reference to it.
+  void* library = dlopen(library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return Internal(library_path + ": is not loaded");
+  // Pointers that TVM's runtime sets when it loads the library. A loop with barriers needs a thread
+  // for each part, so a library that has one stays with TVM's pool.
+  bool has_barriers = dlsym(library, "__TVMBackendParallelBarrier") != nullptr;
+  void* launch = dlsym(library, "__TVMBackendParallelLaunch");
+  if (launch != nullptr && !has_barriers) *static_cast<TvmLaunch*>(launch) = LaunchOnPool;
+  dlclose(library);
+  return Status();
 }
 
 }  // namespace mlc

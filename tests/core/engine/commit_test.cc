@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "runtime/model_library.h"
+#include "runtime/parallel.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {

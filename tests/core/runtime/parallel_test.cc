@@ -1,12 +1,11 @@
 #include "runtime/parallel.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
-
-#include "runtime/model_library.h"
 
 namespace mlc {
 namespace {
@@ -16,8 +15,7 @@ TEST(ParallelFor, CallsEachIndexOnceAndNoWorkerTwiceAtATime) {
     std::thread([threads] {  // with a pool of its own
       SetComputeThreads(threads);
       int workers = MaxWorkers();
-      EXPECT_GE(workers, 1);
-      EXPECT_LE(workers, threads);
+      EXPECT_EQ(workers, threads);
       for (int count : {0, 1, 2, 7, 1000}) {
         std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
         std::vector<std::atomic<bool>> busy(static_cast<size_t>(workers));
@@ -32,6 +30,79 @@ TEST(ParallelFor, CallsEachIndexOnceAndNoWorkerTwiceAtATime) {
         .join();
   }
 }
+
+TEST(ParallelFor, RunsOnOneThreadWithinALoop) {
+  std::thread([] {
+    SetComputeThreads(4);
+    std::atomic<int> calls{0};
+    ParallelFor(8, [&](int, int) {
+      EXPECT_EQ(MaxWorkers(), 1);
+      ParallelFor(5, [&](int, int worker) {
+        EXPECT_EQ(worker, 0);
+        ++calls;
+      });
+    });
+    EXPECT_EQ(calls, 40);
+  }).join();
+}
+
+// What TVM's code generator makes of a parallel loop.
+struct Loop {
+  void* sync_handle;
+  int num_tasks;
+};
+using Task = int (*)(int task, Loop* loop, void* data);
+
+class KernelLoop : public ::testing::Test {
+ protected:
+  KernelLoop() {
+    library_ = dlopen(MLC_TVM_LOOP_LIBRARY, RTLD_NOW);
+    EXPECT_NE(library_, nullptr) << dlerror();
+    run_ = reinterpret_cast<int (*)(Task, void*, int)>(dlsym(library_, "RunLoop"));
+  }
+  ~KernelLoop() override { dlclose(library_); }
+
+  void* library_;
+  int (*run_)(Task task, void* data, int num_tasks);
+};
+
+struct Calls {
+  std::atomic<int> all{0}, tasks{0};
+};
+
+int Count(int task, Loop* loop, void* data) {
+  Calls* calls = static_cast<Calls*>(data);
+  EXPECT_TRUE(task >= 0 && task < loop->num_tasks);
+  calls->tasks = loop->num_tasks;
+  ++calls->all;
+  return 0;
+}
+
+int FailAtTwo(int task, Loop* loop, void* data) {
+  Count(task, loop, data);
+  return task == 2 ? -1 : 0;
+}
+
+TEST_F(KernelLoop, RunsOnTheThreadsPool) {
+  ASSERT_TRUE(ShareLoopsOf(MLC_TVM_LOOP_LIBRARY).ok());
+  for (int threads : {1, 3}) {
+    std::thread([this, threads] {
+      SetComputeThreads(threads);
+      Calls chosen, given, failed;
+      EXPECT_EQ(run_(Count, &chosen, 0), 0);
+      EXPECT_EQ(chosen.all, chosen.tasks);
+      EXPECT_GE(chosen.all, 1);
+      EXPECT_EQ(run_(Count, &given, 7), 0);
+      EXPECT_EQ(given.all, 7);
+      EXPECT_EQ(given.tasks, 7);
+      EXPECT_EQ(run_(FailAtTwo, &failed, 5), -1);
+      ParallelFor(1, [&](int, int) { EXPECT_EQ(run_(Count, &given, 0), 0); });
+      EXPECT_EQ(given.all, 8);
+    }).join();
+  }
+}
+
+TEST(ShareLoopsOf, WantsALoadedLibrary) { EXPECT_FALSE(ShareLoopsOf("/no/such/library.so").ok()); }
 
 }  // namespace
 }  // namespace mlc

@@ -1,0 +1,182 @@
+#include "runtime/worker_pool.h"
+
+#include <algorithm>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+namespace mlc {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How long a thread without work spins: the pauses between a step's loops, not those between steps.
+constexpr microseconds kSpin{100};
+// The owner has waited this long: whoever it waits for may need this core.
+constexpr microseconds kYieldAfter{50};
+// Waiting this much longer than for some iterations means that a thread was held up.
+constexpr microseconds kStall{200};
+constexpr int kStallIterations = 4;
+// How long a thread is done without after a stall, and at most when stalls follow one another.
+constexpr milliseconds kRest{10}, kLongestRest{320};
+
+void Pause() {
+#if defined(__x86_64__) || defined(_M_X64)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // `yield` does nothing on most cores
+#endif
+}
+
+// Spins until `done()` or until `limit` has gone; whether it was done.
+template <typename Done>
+bool Spin(std::chrono::steady_clock::duration limit, Done&& done) {
+  auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      Pause();
+    }
+  } while (std::chrono::steady_clock::now() - begin < limit);
+  return done();
+}
+
+uint64_t Ticket(uint32_t loop, int count) {
+  return uint64_t{loop} << 32 | static_cast<uint32_t>(count);
+}
+uint32_t Loop(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
+int Untaken(uint64_t ticket) { return static_cast<int>(ticket & 0xffffffff); }
+
+}  // namespace
+
+WorkerPool::WorkerPool(int num_threads) {
+  active_ = std::max(1, num_threads);
+  for (int worker = 1; worker < num_threads; ++worker) {
+    threads_.emplace_back([this, worker] { Serve(worker); });
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  stopped_ = true;
+  Wake();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+int WorkerPool::num_active() {
+  int active = active_.load(std::memory_order_relaxed);
+  if (active == num_threads() || Clock::now() < rest_until_) return active;
+  SetActive(active + 1);
+  rest_until_ = Clock::now() + rest_;
+  return active + 1;
+}
+
+int WorkerPool::Run(Task task, void* data, int count) {
+  if (count < 2 || threads_.empty() || num_active() == 1) return RunAlone(task, data, count);
+  task_.store(task, std::memory_order_relaxed);
+  data_.store(data, std::memory_order_relaxed);
+  count_.store(count, std::memory_order_relaxed);
+  unfinished_.store(count, std::memory_order_relaxed);
+  failure_.store(0, std::memory_order_relaxed);
+  // In one order with num_sleeping_: a thread that is about to sleep sees the ticket, or is seen.
+  ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
+  if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
+  Clock::time_point begin = Clock::now();
+  int done = Work(0);
+  WaitForOthers((Clock::now() - begin) / std::max(1, done));
+  return failure_.load(std::memory_order_relaxed);
+}
+
+int WorkerPool::RunAlone(Task task, void* data, int count) {
+  int failure = 0;
+  for (int index = 0; index < count; ++index) {
+    int result = task(data, index, 0);
+    if (result != 0) failure = result;
+  }
+  return failure;
+}
+
+// Takes iterations until none is left; how many.
+int WorkerPool::Work(int worker) {
+  int done = 0;
+  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  while (Untaken(ticket) > 0) {
+    Task task = task_.load(std::memory_order_relaxed);
+    void* data = data_.load(std::memory_order_relaxed);
+    int index = count_.load(std::memory_order_relaxed) - Untaken(ticket);
+    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      continue;
+    }
+    int result = task(data, index, worker);
+    if (result != 0) failure_.store(result, std::memory_order_relaxed);
+    unfinished_.fetch_sub(1, std::memory_order_release);
+    ++done;
+    ticket = ticket_.load(std::memory_order_acquire);
+  }
+  return done;
+}
+
+// Until every iteration is done. `own_iteration`: how long one took here.
+void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
+  auto finished = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
+  if (finished()) return;
+  Clock::time_point begin = Clock::now();
+  if (!Spin(kYieldAfter, finished)) {
+    while (!finished()) std::this_thread::yield();
+  }
+  Clock::time_point now = Clock::now();
+  if (now - begin > kStall + kStallIterations * own_iteration) Retreat(now);
+}
+
+// One thread less for a while, and for longer when it was tried again too early.
+void WorkerPool::Retreat(Clock::time_point now) {
+  bool again = now - rest_until_ < rest_;
+  rest_ = again ? std::min<Clock::duration>(2 * rest_, kLongestRest) : kRest;
+  rest_until_ = now + rest_;
+  SetActive(active_.load(std::memory_order_relaxed) - 1);
+}
+
+void WorkerPool::SetActive(int active) {
+  active_.store(active, std::memory_order_relaxed);
+  Wake();
+}
+
+void WorkerPool::Wake() {
+  { std::lock_guard<std::mutex> lock(mutex_); }  // none is between its look and its sleep
+  changed_.notify_all();
+}
+
+void WorkerPool::Serve(int worker) {
+  uint32_t seen = 0;
+  while (AwaitLoop(worker, seen)) {
+    seen = Loop(ticket_.load(std::memory_order_acquire));
+    Work(worker);
+  }
+}
+
+// Until there is a loop other than `seen` and this worker is active. False: the pool ends.
+bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
+  auto ready = [this, worker, seen] {
+    return Loop(ticket_.load(std::memory_order_acquire)) != seen &&
+           worker < active_.load(std::memory_order_relaxed);
+  };
+  while (!Spin(kSpin, ready)) {
+    if (!Sleep(worker, seen)) return false;
+  }
+  return !stopped_;
+}
+
+bool WorkerPool::Sleep(int worker, uint32_t seen) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return worker < active_ || stopped_; });
+  ++num_sleeping_;
+  changed_.wait(lock, [&] {
+    return Loop(ticket_.load(std::memory_order_seq_cst)) != seen || worker >= active_ || stopped_;
+  });
+  --num_sleeping_;
+  return !stopped_;
+}
+
+}  // namespace mlc

@@ -1,0 +1,100 @@
+#include "runtime/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace mlc {
+namespace {
+
+using std::chrono::milliseconds;
+using Act = std::function<int(int index, int worker)>;
+
+int Call(void* data, int index, int worker) { return (*static_cast<Act*>(data))(index, worker); }
+
+int RunLoop(WorkerPool* pool, int count, Act act) { return pool->Run(Call, &act, count); }
+
+TEST(WorkerPool, SharesEachLoopOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    WorkerPool pool(threads);
+    EXPECT_EQ(pool.num_threads(), threads);
+    for (int loop = 0; loop < 3000; ++loop) {
+      std::vector<std::atomic<int>> calls(static_cast<size_t>(loop % 40));
+      int failure = RunLoop(&pool, loop % 40, [&](int index, int worker) {
+        EXPECT_TRUE(worker >= 0 && worker < threads);
+        ++calls[static_cast<size_t>(index)];
+        return 0;
+      });
+      EXPECT_EQ(failure, 0);
+      for (const std::atomic<int>& n : calls) ASSERT_EQ(n, 1) << loop;
+    }
+  }
+}
+
+void AwaitAllActive(WorkerPool* pool) {
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (pool->num_active() < pool->num_threads()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+TEST(WorkerPool, EveryThreadTakesPart) {
+  WorkerPool pool(3);
+  std::atomic<int> taken[3] = {};
+  for (int loop = 0; loop < 3; ++loop) {  // after a sleep, too
+    AwaitAllActive(&pool);
+    RunLoop(&pool, 3, [&](int, int worker) {
+      ++taken[worker];
+      auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (taken[0] + taken[1] + taken[2] < 3 * (loop + 1)) {
+        if (std::chrono::steady_clock::now() > deadline) return 1;
+        std::this_thread::yield();
+      }
+      return 0;
+    });
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  for (std::atomic<int>& n : taken) EXPECT_EQ(n, 3);
+}
+
+TEST(WorkerPool, TellsOfAFailureAndGoesOn) {
+  for (int threads : {1, 4}) {
+    WorkerPool pool(threads);
+    int calls = 0;
+    std::atomic<int> shared{0};
+    EXPECT_EQ(RunLoop(&pool, 50, [&](int index, int) { return ++shared, index == 7 ? 3 : 0; }), 3);
+    EXPECT_EQ(shared, 50);
+    EXPECT_EQ(RunLoop(&pool, 1, [&](int, int) { return ++calls, 0; }), 0);
+    EXPECT_EQ(calls, 1);
+  }
+}
+
+// A worker that the system takes the core from, as the owner sees it.
+void Stall(WorkerPool* pool) {
+  std::atomic<bool> taken{false};
+  RunLoop(pool, 2, [&](int, int worker) {
+    if (worker != 0) {
+      taken = true;
+      std::this_thread::sleep_for(milliseconds(30));
+    }
+    while (!taken) std::this_thread::yield();
+    return 0;
+  });
+}
+
+TEST(WorkerPool, DoesWithoutAThreadThatIsHeldUpForAWhile) {
+  WorkerPool pool(2);
+  Stall(&pool);
+  EXPECT_EQ(pool.num_active(), 1);
+  RunLoop(&pool, 100, [&](int, int worker) { return worker; });  // the owner alone
+  AwaitAllActive(&pool);
+  Stall(&pool);  // would wait for ever without the second thread
+  EXPECT_EQ(pool.num_active(), 1);
+}
+
+}  // namespace
+}  // namespace mlc
