@@ -16,9 +16,9 @@ from mlc_llm.compiler.kernels.cpu import activations, linear_integer, weights  #
 from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
 from mlc_llm.compiler.quantization.pack import numpy_dtype  # noqa: E402
 
-# outs, ins: whole blocks of 128 inputs; one, two and three groups behind them; less than a block
-SHAPES = [(32, 256), (16, 160), (48, 192), (16, 352), (16, 32)]
-ROWS = (1, 2, 3, 4, 7, 8, 13)
+# outs, ins: whole blocks of 128 inputs (of 64 with 8-bit weights); one, two and three groups behind
+SHAPES = [(32, 256), (16, 160), (48, 192), (16, 352), (16, 128)]
+ROWS = (1, 2, 3, 8, 9, 16, 21)  # few, and many in tiles and behind them
 # Instruction sets that this machine may lack, and what /proc/cpuinfo calls them.
 FLAGS = {
     "avx512vnni": "avx512_vnni",
@@ -27,8 +27,6 @@ FLAGS = {
     "avx2": "avx2",
     "ssse3": "ssse3",
 }
-SLOW_TO_COMPILE = ("ssse3", "portable")  # which no preset uses
-SLOW_WITH_8_BITS = ("avx512bw", "avxvnni", "avx2")
 
 
 def codes_of(scheme, ins: int, bits: int = 16) -> Codes:
@@ -57,26 +55,23 @@ def coded_rows(codes, kernel, *inputs, rows: int | None = None):
 def decoded(codes, quads, scales, offsets):
     """What codes mean, by the documentation of `activations`; checks the offsets."""
     rows = len(quads)
-    parts = quads.view(np.int8).reshape(rows, codes.blocks, codes.parts, 32, 4).astype(np.int64)
+    parts = quads.view(np.int8).reshape(rows, codes.groups, codes.parts, 8, 4).astype(np.int64)
     whole = parts[:, :, 0] * 256 + parts[:, :, 1] if codes.parts == 2 else parts[:, :, 0]
-    groups = np.zeros((rows, codes.blocks, 4, 32), np.int64)
-    for g in range(4):
-        for first, inputs in codes.places(g):
-            taken = whole[:, :, first : first + 4].reshape(rows, codes.blocks, 16)
-            groups[:, :, g, inputs] = taken
-    groups = groups.reshape(rows, codes.blocks * 4, 32)
-    assert np.array_equal(offsets, -codes.zero * groups.sum(-1))
-    values = groups * scales.astype(np.float64)[..., None]
-    values = values.reshape(rows, -1)
-    assert not values[:, codes.size :].any()
-    return values[:, : codes.size]
+    groups = np.zeros((rows, codes.groups, 32), np.int64)
+    for first, inputs in codes.places:
+        taken = whole[:, :, first : first + 4].reshape(rows, codes.groups, 16)
+        groups[:, :, inputs] = taken
+    added = groups.reshape(rows, -1, 32 // codes.sums).sum(-1)
+    assert np.array_equal(offsets, -codes.zero * added)
+    return (groups * scales.astype(np.float64)[..., None]).reshape(rows, codes.size)
 
 
+@pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize("weight_bits", [4, 8])
 @pytest.mark.parametrize("size", [128, 160, 320])
-def test_codes_are_within_half_a_step(bits, weight_bits, size):
-    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=7)
+def test_codes_are_within_half_a_step(bits, weight_bits, size, halves):
+    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=7, halves=halves)
     rng = np.random.default_rng(size)
     x = (rng.standard_normal((20, size)) * 10.0 ** rng.integers(-6, 6, (20, 1))).astype(np.float32)
     x[3] = 0
@@ -102,13 +97,16 @@ def test_eight_bits_are_coarser():
     check("q4f16_1", SHAPES[0], 8, 2e-2)
 
 
-def make(scheme, shape, bits=16, unit=None, tiles=None, **options):
+def make(scheme, shape, bits=16, unit=None, tile=None, **options):
     vectors = host_device().vectors
     rows = weights.rows_of(scheme, "w.weight", shape, "linear")
     return linear_integer.linear_integer(
-        codes_of(scheme, shape[1], bits), rows.stored, shape,
-        unit=unit or vectors.dot, tiles=tiles or vectors.integer_tiles, **options,
-    )  # fmt: skip
+        codes_of(scheme, shape[1], bits),
+        rows.stored,
+        unit=unit or vectors.dot,
+        tile=tile or vectors.integer_tile,
+        **options,
+    )
 
 
 def check(name, shape, bits, tolerance):
@@ -131,35 +129,33 @@ def check(name, shape, bits, tolerance):
 
 
 def test_bias_and_residual_are_added():
-    scheme, shape = quantization.get("q4f16_1"), (32, 64)
+    scheme, shape = quantization.get("q4f16_1"), (32, 128)
     rng = np.random.default_rng(1)
     stored, exact = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
     bias = rng.standard_normal(32).astype(numpy_dtype("float16"))
     residual = rng.standard_normal((5, 32)).astype(np.float32)
     kernel = compiled(make(scheme, shape, bias="float16", residual=True))
-    x = rng.standard_normal((5, 64)).astype(np.float32)
-    y = run(kernel, codes_of(scheme, 64), x, stored, [bias, residual], 32)
+    x = rng.standard_normal((5, 128)).astype(np.float32)
+    y = run(kernel, codes_of(scheme, 128), x, stored, [bias, residual], 32)
     expected = x.astype(np.float64) @ exact.T + bias.astype(np.float64) + residual
     np.testing.assert_allclose(y, expected, rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("unit", [*FLAGS, "portable"])
 @pytest.mark.parametrize("name", ["q4f16_1", "q8f32_1"])
-def test_every_instruction_set_gives_the_same_bits(name, unit, request):
-    slow = unit in SLOW_TO_COMPILE or (name == "q8f32_1" and unit in SLOW_WITH_8_BITS)
-    if slow and not request.config.getoption("--long"):
-        pytest.skip("compiles for minutes; run with --long")
+def test_every_instruction_set_gives_the_same_bits(name, unit):
     if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
         pytest.skip(f"this processor has no {FLAGS[unit]}")
-    scheme, shape = quantization.get(name), (16, 96)
+    scheme, shape = quantization.get(name), (16, 160)
     rng = np.random.default_rng(7)
     stored, _ = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
-    codes = codes_of(scheme, 96)
-    x = (rng.standard_normal((3, 96)) * 9).astype(np.float32)
+    codes = codes_of(scheme, 160)
+    x = (rng.standard_normal((11, 160)) * 9).astype(np.float32)
     x[:2, :40] = np.abs(x[:2, :40]).max() * np.sign(x[:2, :40])  # codes at both ends
     usual = run(compiled(make(scheme, shape)), codes, x, stored, [], 16)
-    other = compiled(make(scheme, shape, unit=unit, tiles=(1,)))
+    other = compiled(make(scheme, shape, unit=unit, tile=2))
     assert np.array_equal(run(other, codes, x, stored, [], 16), usual)
+    assert np.array_equal(run(other, codes, x[:3], stored, [], 16), usual[:3])
 
 
 @pytest.mark.parametrize("gather", [False, True])
@@ -189,7 +185,9 @@ def test_silu_and_quantize_is_the_activation_then_the_codes():
 
 def test_matrices_that_do_not_fit_are_left_to_floats():
     scheme = quantization.get("q4f16_1")
-    assert linear_integer.fits(scheme, (48, 96))
-    assert not linear_integer.fits(scheme, (40, 96))
-    assert not linear_integer.fits(scheme, (48, 80))
+    assert linear_integer.fits(scheme, (48, 160))
+    assert not linear_integer.fits(scheme, (40, 160))
+    assert not linear_integer.fits(scheme, (48, 144))
+    assert not linear_integer.fits(scheme, (48, 96))
+    assert linear_integer.fits(quantization.get("q8f32_1"), (48, 96))
     assert not linear_integer.fits(quantization.get("q3f16_1"), (48, 120))

@@ -21,7 +21,7 @@ class VectorUnit:
     """What a processor's registers hold and which instruction multiplies bytes.
 
     `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
-    of (rows of x, vectors of outputs), `integer_tiles` the rows of x against 16 outputs in whole
+    of (rows of x, vectors of outputs), `integer_tile` the rows of x against 16 outputs in whole
     numbers (`kernels/cpu/linear_integer.py`). `dot` is a name of `kernels/cpu/integer.py`; None:
     float products alone, since whole numbers on vectors that narrow compile for many minutes.
     """
@@ -29,10 +29,10 @@ class VectorUnit:
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
     dot: str | None
-    integer_tiles: tuple[int, ...] = (4, 1)
+    integer_tile: int = 4
 
 
-AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tiles=(8, 4, 2, 1))
+AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tile=8)
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
 AVX_VNNI = replace(AVX2, dot="avxvnni")

@@ -108,11 +108,10 @@ def _multiply_integers(nn: Builder, matrix: _Matrix, x, bias, residual) -> relax
 
     def make():
         return linear_integer.linear_integer(
-            codes, matrix.rows.stored, matrix.shape,
-            unit=unit.dot, tiles=unit.integer_tiles, **options,
-        )  # fmt: skip
+            codes, matrix.rows.stored, unit=unit.dot, tile=unit.integer_tile, **options
+        )
 
-    kernel = nn.kernel("linear_integer", (matrix.shape, *options.values()), make)
+    kernel = nn.kernel("linear_integer", (codes, *options.values()), make)
     args = [*quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
     return nn.call(kernel, args, _tensor(_rows(x), matrix.shape[0]))
 

@@ -1,12 +1,12 @@
 """Activations as whole numbers, for products with quantized weights.
 
 A row is cut into groups of 32. A group has one scale, the largest magnitude over the largest code;
-a code has 16 bits, written as a high and a low byte (or 8 bits: the high one alone), so that
-instructions for bytes can multiply it. The error of 16 bits is far below that of float16.
+a code has 8 bits, or 16, written as a high and a low byte, so that instructions for bytes can
+multiply it. The error of 16 bits is far below that of float16.
 
-The bytes lie as `linear_integer` reads them. A block is 128 inputs; for each part (high, low) it
-holds 32 quads of four bytes, in the order in which the scheme's words hold their weights.
-`offsets` is the sum of a group's codes times minus the scheme's zero point.
+The bytes lie group by group: for each part (high, low) eight quads of four bytes, in the order in
+which the scheme's words hold their weights. `offsets` is the sum of a group's codes, or of each
+half group's, times minus the scheme's zero point.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 GROUP = 32
-BLOCK = 128
-GROUPS = BLOCK // GROUP  # in a block
-QUADS = BLOCK // 4
+QUADS = GROUP // 4
 
 
 @dataclass(frozen=True)
@@ -45,15 +43,21 @@ class Codes:
     size: int
     bits: int  # of a code: 8 or 16
     weight_bits: int
-    zero: int  # the weight code that means 0
+    zero: int  # the weight code that means 0; -1 makes offsets plain sums
+    halves: bool = False  # offsets are of 16 codes, not of 32
 
     @property
-    def blocks(self) -> int:
-        return -(-self.size // BLOCK)
+    def groups(self) -> int:
+        return self.size // GROUP
 
     @property
     def parts(self) -> int:
         return self.bits // 8
+
+    @property
+    def sums(self) -> int:
+        """Offsets of a group."""
+        return 2 if self.halves else 1
 
     @property
     def largest(self) -> int:
@@ -62,24 +66,24 @@ class Codes:
 
     @property
     def args(self) -> list[Arg]:
-        groups = self.blocks * GROUPS
         return [
-            Arg("codes", ("rows", self.blocks * self.parts * QUADS), "int32"),
-            Arg("scales", ("rows", groups)),
-            Arg("offsets", ("rows", groups), "int32"),
+            Arg("codes", ("rows", self.groups * self.parts * QUADS), "int32"),
+            Arg("scales", ("rows", self.groups)),
+            Arg("offsets", ("rows", self.groups * self.sums), "int32"),
         ]
 
-    def quad(self, block, part: int, index):
-        """Where a quad of a block lies in the row of codes."""
-        return (block * self.parts + part) * QUADS + index
+    def quad(self, group, part: int, index: int):
+        """Where a quad of a group lies in the row of codes."""
+        return (group * self.parts + part) * QUADS + index
 
-    def places(self, group: int) -> list[tuple[int, list[int]]]:
-        """For the quads of a group of a block: where each 4 lie, and the inputs of their bytes."""
+    @property
+    def places(self) -> list[tuple[int, list[int]]]:
+        """Where each four quads of a group lie, and the inputs of their bytes."""
         if self.weight_bits == 8:  # a word holds four neighbours
-            return [(group * 8 + i, list(range(4 * i, 4 * i + 16))) for i in (0, 4)]
+            return [(i, list(range(4 * i, 4 * i + 16))) for i in (0, 4)]
         inputs = [[8 * word + parity + 2 * i for word in range(4) for i in range(4)]
                   for parity in (0, 1)]  # fmt: skip
-        return [(parity * 16 + group * 4, inputs[parity]) for parity in (0, 1)]
+        return [(4 * parity, inputs[parity]) for parity in (0, 1)]
 
 
 def quantize(codes: Codes) -> tirx.PrimFunc:
@@ -134,43 +138,31 @@ def silu_and_quantize(codes: Codes) -> tirx.PrimFunc:
 
 def _emit_rows(codes: Codes, out, reader: Callable) -> None:
     """Stores every row; `reader(row)` gives what reads 16 of its values."""
-    whole, rest = divmod(codes.size // GROUP, GROUPS)
 
     def row(r) -> None:
         read = reader(r)
-
-        def block(index, groups: int) -> None:
-            for group in range(GROUPS):
-                place = (r, index, group)
-                if group < groups:
-                    base = index * BLOCK + group * GROUP
-                    _emit_group(codes, out, place, [emit_value(read(base + i)) for i in (0, LANES)])
-                else:
-                    _emit_padding(codes, out, place)
-
-        if whole:
-            with T.serial(whole) as index:
-                block(index, GROUPS)
-        if rest:
-            block(whole, rest)
+        with T.serial(codes.groups) as group:
+            values = [emit_value(read(group * GROUP + i)) for i in (0, LANES)]
+            emit_group(codes, out, r, group, values)
 
     emit_rows(out[0].shape[0], row)
 
 
-def _emit_group(codes: Codes, out, place, values: list) -> None:
+def emit_group(codes: Codes, out, row, group, values: list) -> None:
+    """Stores one group, given as two vectors; `out` are the three tensors of `Codes.args`."""
     quads, scales, offsets = out
-    row, block, group = place
     largest = emit_max(T.max(*(T.max(v, splat(0.0) - v) for v in values)))
     largest = emit_value(T.max(largest, T.float32(1e-30)))
-    T.buffer_store(scales, largest * T.float32(1 / codes.largest), [row, block * GROUPS + group])
+    T.buffer_store(scales, largest * T.float32(1 / codes.largest), [row, group])
     inverse = splat(emit_value(T.float32(codes.largest) / largest))
     whole = [_emit_rounded(v * inverse) for v in values]
-    total = emit_fold(whole[0] + whole[1], lambda a, b: a + b)
-    T.buffer_store(offsets, total * T.int32(-codes.zero), [row, block * GROUPS + group])
+    for i, part in enumerate(whole if codes.halves else [whole[0] + whole[1]]):
+        total = emit_fold(part, lambda a, b: a + b)
+        T.buffer_store(offsets, total * T.int32(-codes.zero), [row, group * codes.sums + i])
     for part, halves in enumerate(_emit_bytes(codes, whole)):
-        for first, inputs in codes.places(group):
+        for first, inputs in codes.places:
             lanes = T.reinterpret("int32x4", shuffle(halves, inputs))
-            T.buffer_store(quads, lanes, [row, at(codes.quad(block, part, first), 4)])
+            T.buffer_store(quads, lanes, [row, at(codes.quad(group, part, first), 4)])
 
 
 def _emit_rounded(value):
@@ -185,15 +177,3 @@ def _emit_bytes(codes: Codes, whole: list) -> list[list]:
     high = [emit_value(T.shift_right(v + splat(T.int32(128)), splat(T.int32(8)))) for v in whole]
     low = [v - T.shift_left(h, splat(T.int32(8))) for v, h in zip(whole, high, strict=True)]
     return [[emit_value(T.Cast(f"int8x{LANES}", v)) for v in part] for part in (high, low)]
-
-
-def _emit_padding(codes: Codes, out, place) -> None:
-    """A group behind the row's end: it adds nothing."""
-    quads, scales, offsets = out
-    row, block, group = place
-    T.buffer_store(scales, T.float32(0), [row, block * GROUPS + group])
-    T.buffer_store(offsets, T.int32(0), [row, block * GROUPS + group])
-    for part in range(codes.parts):
-        for first, _ in codes.places(group):
-            zeros = T.Broadcast(T.int32(0), 4)
-            T.buffer_store(quads, zeros, [row, at(codes.quad(block, part, first), 4)])

@@ -1,14 +1,15 @@
-"""Products of whole numbers: 16 sums of four byte products each, on every instruction set.
+"""Products of whole numbers: 16 sums of byte products, on every instruction set.
 
-A *quad* is four bytes in a 32-bit lane, four neighbouring inputs. `dot(unit, total, weights,
-activations)` adds to each of 16 int32 lanes the products of unsigned weight bytes and signed
-activation bytes. The sum is exact, so it is the same on every machine; only instructions differ.
+A *quad* is four bytes in a 32-bit lane, four neighbouring inputs. `emit_dots` adds to each of 16
+int32 lanes the products of unsigned weight bytes and signed activation bytes, over a few quads. The
+sum is exact, so it is the same on every machine; only instructions differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from tvm.tirx.script import builder as T
 
@@ -16,92 +17,118 @@ from mlc_llm.compiler.kernels.cpu.vector import LANES, emit_value, shuffle, spla
 
 DotUnit = Literal["avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neon", "portable"]
 
-# The widest weight that an instruction takes without saturating: pairs of products are summed in 16
-# bits by the `pmaddubsw` family, and NEON's bytes are signed.
-_NARROW = ("avx512bw", "avx2", "ssse3", "neon")
+MAX_QUADS = 8  # so that sums of pairs of products with 4-bit weights stay below 2 ** 15
 
 
-def dot(unit: DotUnit, total, weights, activations, *, weight_bits: int):
-    """total + the products of the quads. `weights` and `activations` are 32-bit lanes."""
-    if weight_bits <= 4 or unit not in _NARROW:
-        return _DOTS[unit](total, weights, activations)
-    mask, zero = splat(T.uint32(0x0F0F0F0F)), splat(T.int32(0))
-    weights, activations = emit_value(weights), emit_value(activations)
-    low = emit_value(T.bitwise_and(weights, mask))
-    high = emit_value(T.bitwise_and(T.shift_right(weights, splat(T.uint32(4))), mask))
-    upper = emit_value(T.shift_left(_DOTS[unit](zero, high, activations), splat(T.int32(4))))
-    lower = emit_value(_DOTS[unit](total, low, activations))
-    return emit_value(lower + upper)
+def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weight_bits: int):
+    """total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of them,
+    at most MAX_QUADS. `weights` of 4 bits are bytes below 16."""
+    assert len(weights) == len(codes) <= MAX_QUADS
+    instruction = _INSTRUCTIONS[unit]
+    codes = [emit_value(code) for code in codes]
+    if weight_bits <= 4 or not instruction.narrow:
+        return _emit_by_parts(instruction, total, weights, codes)
+    mask, four, zero = splat(T.uint32(0x0F0F0F0F)), splat(T.uint32(4)), splat(T.int32(0))
+    low = [emit_value(T.bitwise_and(w, mask)) for w in weights]
+    high = [emit_value(T.bitwise_and(T.shift_right(w, four), mask)) for w in weights]
+    upper = _emit_by_parts(instruction, zero, high, codes)
+    lower = _emit_by_parts(instruction, total, low, codes)
+    return emit_value(lower + T.shift_left(upper, splat(T.int32(4))))
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """`emit(total, weights, codes)` of `width` lanes. A narrow one takes no weights above 4 bits:
+    pairs of products are summed in 16 bits by the `pmaddubsw` family, and NEON's bytes are signed.
+    """
+
+    width: int
+    emit: Callable[[Any, list, list], Any]
+    narrow: bool = False
+
+
+def _emit_by_parts(instruction: _Instruction, total, weights: Sequence, codes: list):
+    width = instruction.width
+    if width == LANES:
+        return instruction.emit(total, list(weights), [splat(code) for code in codes])
+    total, found = emit_value(total), []
+    for first in range(0, LANES, width):
+        lanes = range(first, first + width)
+        part = [shuffle([weight], lanes) for weight in weights]
+        broadcast = [T.Broadcast(code, width) for code in codes]
+        found.append(instruction.emit(shuffle([total], lanes), part, broadcast))
+    return emit_value(shuffle(found, range(LANES)))
 
 
 def _intrinsic(name: str, out: str, *args):
     return T.call_llvm_pure_intrin(out, name, *args)
 
 
-def _vnni(width: int) -> Callable:
+def _as_bytes(weights, codes, width: int, *, signed: bool = False):
+    weights = T.reinterpret(f"{'int8' if signed else 'uint8'}x{4 * width}", weights)
+    return weights, T.reinterpret(f"int8x{4 * width}", codes)
+
+
+def _vnni(width: int) -> _Instruction:
     name = f"llvm.x86.avx512.vpdpbusd.{width * 32}"
 
-    def dot(total, weights, activations):
-        u, s = (T.reinterpret(f"{t}x{4 * width}", v) for t, v in
-                (("uint8", weights), ("int8", activations)))  # fmt: skip
-        return _intrinsic(name, f"int32x{width}", total, u, s)
+    def emit(total, weights: list, codes: list):
+        for pair in zip(weights, codes, strict=True):
+            total = _intrinsic(name, f"int32x{width}", total, *_as_bytes(*pair, width))
+        return emit_value(total)
 
-    return dot
+    return _Instruction(width, emit)
 
 
-def _pairs(width: int, bytes_name: str, words_name: str) -> Callable:
-    """Bytes to sums of two in 16 bits, those to sums of four in 32."""
+def _pairs(width: int, bytes_name: str, words_name: str) -> _Instruction:
+    """Bytes to sums of two in 16 bits; of all quads; those to sums of four in 32."""
 
-    def dot(total, weights, activations):
-        u, s = (T.reinterpret(f"{t}x{4 * width}", v) for t, v in
-                (("uint8", weights), ("int8", activations)))  # fmt: skip
-        pairs = _intrinsic(bytes_name, f"int16x{2 * width}", u, s)
+    def emit(total, weights: list, codes: list):
+        pairs = None
+        for pair in zip(weights, codes, strict=True):
+            products = _intrinsic(bytes_name, f"int16x{2 * width}", *_as_bytes(*pair, width))
+            pairs = emit_value(products if pairs is None else pairs + products)
         ones = T.Broadcast(T.int16(1), 2 * width)
-        return total + _intrinsic(words_name, f"int32x{width}", pairs, ones)
+        return emit_value(total + _intrinsic(words_name, f"int32x{width}", pairs, ones))
 
-    return dot
-
-
-def _neon(total, weights, activations):
-    u, s = (T.reinterpret("int8x16", v) for v in (weights, activations))
-    return _intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", "int32x4", total, u, s)
+    return _Instruction(width, emit, narrow=True)
 
 
-def _portable(total, weights, activations):
+def _neon() -> _Instruction:
+    name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+
+    def emit(total, weights: list, codes: list):
+        for pair in zip(weights, codes, strict=True):
+            total = _intrinsic(name, "int32x4", total, *_as_bytes(*pair, 4, signed=True))
+        return emit_value(total)
+
+    return _Instruction(4, emit, narrow=True)
+
+
+def _portable() -> _Instruction:
     """Every step gets a name: TVM's simplifier is slow on long sums of whole numbers."""
-    signed = emit_value(T.reinterpret(f"int32x{LANES}", weights))
-    activations = emit_value(activations)
-    for byte in range(4):
-        shifted = emit_value(T.shift_right(signed, splat(T.int32(8 * byte))))
-        weight = emit_value(T.bitwise_and(shifted, splat(T.int32(0xFF))))
-        left = emit_value(T.shift_left(activations, splat(T.int32(24 - 8 * byte))))
-        factor = emit_value(T.shift_right(left, splat(T.int32(24))))
-        total = emit_value(total + emit_value(weight * factor))
-    return total
+
+    def emit(total, weights: list, codes: list):
+        for weight, code in zip(weights, codes, strict=True):
+            signed = emit_value(T.reinterpret(f"int32x{LANES}", weight))
+            code = emit_value(code)
+            for byte in range(4):
+                shifted = emit_value(T.shift_right(signed, splat(T.int32(8 * byte))))
+                factor = emit_value(T.bitwise_and(shifted, splat(T.int32(0xFF))))
+                left = emit_value(T.shift_left(code, splat(T.int32(24 - 8 * byte))))
+                other = emit_value(T.shift_right(left, splat(T.int32(24))))
+                total = emit_value(total + emit_value(factor * other))
+        return total
+
+    return _Instruction(LANES, emit)
 
 
-def _in_parts(width: int, dot: Callable) -> Callable:
-    """16 lanes by an instruction of fewer."""
-
-    def whole(total, weights, activations):
-        total, weights, activations = (emit_value(v) for v in (total, weights, activations))
-        parts = []
-        for first in range(0, LANES, width):
-            lanes = range(first, first + width)
-            parts.append(
-                emit_value(dot(*(shuffle([v], lanes) for v in (total, weights, activations))))
-            )
-        return emit_value(shuffle(parts, range(LANES)))
-
-    return whole
-
-
-_DOTS: dict[str, Callable] = {
+_INSTRUCTIONS: dict[str, _Instruction] = {
     "avx512vnni": _vnni(16),
     "avx512bw": _pairs(16, "llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512"),
-    "avxvnni": _in_parts(8, _vnni(8)),
-    "avx2": _in_parts(8, _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd")),
-    "ssse3": _in_parts(4, _pairs(4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd")),
-    "neon": _in_parts(4, _neon),
-    "portable": _portable,
+    "avxvnni": _vnni(8),
+    "avx2": _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"),
+    "ssse3": _pairs(4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"),
+    "neon": _neon(),
+    "portable": _portable(),
 }
