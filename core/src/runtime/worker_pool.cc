@@ -144,7 +144,8 @@ void WorkerPool::SetActive(int active) {
 }
 
 void WorkerPool::Wake() {
-  { std::lock_guard<std::mutex> lock(mutex_); }  // none is between its look and its sleep
+  mutex_.lock();  // none is between its look and its sleep
+  mutex_.unlock();
   changed_.notify_all();
 }
 
