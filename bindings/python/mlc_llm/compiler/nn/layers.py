@@ -112,7 +112,7 @@ def _multiply_integers(nn: Builder, matrix: _Matrix, x, bias, residual) -> relax
         )
 
     kernel = nn.kernel("linear_integer", (codes, *options.values()), make)
-    args = [*quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
+    args = [quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
     return nn.call(kernel, args, _tensor(_rows(x), matrix.shape[0]))
 
 
@@ -138,14 +138,13 @@ class Deferred:
             self._made[None] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
         return self._made[None]
 
-    def quantized(self, codes: activations.Codes) -> list[relax.Expr]:
-        """Codes, scales and offsets."""
+    def quantized(self, codes: activations.Codes) -> relax.Expr:
+        """The codes."""
         if codes not in self._made:
             name, key, args, make = self._forms(codes)
             kernel = self._nn.kernel(name, key, make)
-            out = [relax.TensorType([_rows(self), arg.shape[1]], arg.dtype) for arg in codes.args]
-            made = self._nn.call(kernel, args, out)
-            self._made[codes] = [relax.TupleGetItem(made, i) for i in range(len(out))]
+            out = relax.TensorType([_rows(self), codes.arg.shape[1]], codes.arg.dtype)
+            self._made[codes] = self._nn.call(kernel, args, out)
         return self._made[codes]
 
 
@@ -157,7 +156,7 @@ def plain(x: relax.Expr | Deferred) -> relax.Expr:
     return x.plain() if isinstance(x, Deferred) else x
 
 
-def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -> list[relax.Expr]:
+def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -> relax.Expr:
     if not isinstance(x, Deferred):
         x = Deferred(nn, x.ty, lambda c, x=x: ("quantize", c, [x], lambda: activations.quantize(c)))
     return x.quantized(codes)

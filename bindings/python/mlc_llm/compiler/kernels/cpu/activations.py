@@ -4,9 +4,9 @@ A row is cut into groups of 32. A group has one scale, the largest magnitude ove
 a code has 8 bits, or 16, written as a high and a low byte, so that instructions for bytes can
 multiply it. The error of 16 bits is far below that of float16.
 
-The bytes lie group by group: for each part (high, low) eight quads of four bytes, in the order in
-which the scheme's words hold their weights. `offsets` is the sum of a group's codes, or of each
-half group's, times minus the scheme's zero point.
+A row of codes is one row of int32, group by group: the scale's bits; the offset, which is the sum
+of the group's codes, or the two of its halves, times minus the scheme's zero point; then for each
+part (high, low) eight quads of four bytes, in the order in which the scheme's words hold weights.
 """
 
 from __future__ import annotations
@@ -65,16 +65,26 @@ class Codes:
         return 127 << (self.bits - 8)
 
     @property
-    def args(self) -> list[Arg]:
-        return [
-            Arg("codes", ("rows", self.groups * self.parts * QUADS), "int32"),
-            Arg("scales", ("rows", self.groups)),
-            Arg("offsets", ("rows", self.groups * self.sums), "int32"),
-        ]
+    def arg(self) -> Arg:
+        return Arg("codes", ("rows", self.groups * self._words), "int32")
 
-    def quad(self, group, part: int, index: int):
-        """Where a quad of a group lies in the row of codes."""
-        return (group * self.parts + part) * QUADS + index
+    @property
+    def _words(self) -> int:
+        """Of a group."""
+        return 1 + self.sums + self.parts * QUADS
+
+    def place_of_scale(self, group):
+        return group * self._words
+
+    def place_of_offset(self, group, half: int = 0):
+        return group * self._words + 1 + half
+
+    def place_of_quad(self, group, part: int, index: int):
+        return group * self._words + 1 + self.sums + part * QUADS + index
+
+    def scale(self, codes, row, group):
+        """As a kernel reads it."""
+        return T.reinterpret("float32", codes[row, self.place_of_scale(group)])
 
     @property
     def places(self) -> list[tuple[int, list[int]]]:
@@ -87,22 +97,22 @@ class Codes:
 
 
 def quantize(codes: Codes) -> tirx.PrimFunc:
-    """f(x [n, size], codes, scales, offsets)."""
+    """f(x [n, size], codes)."""
 
-    def body(x, *out) -> None:
+    def body(x, out) -> None:
         _emit_rows(codes, out, lambda row: lambda base: x[row, at(base)])
 
-    return kernel([Arg("x", ("rows", codes.size)), *codes.args], body)
+    return kernel([Arg("x", ("rows", codes.size)), codes.arg], body)
 
 
 def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> tirx.PrimFunc:
-    """f(x [n, size], weight [size], out...): of x / rms(x) * weight.
+    """f(x [n, size], weight [size], codes): of x / rms(x) * weight.
 
-    With `gather`: f(x [n, size], rows i32 [m], weight, out...), of those rows of x.
+    With `gather`: f(x [n, size], rows i32 [m], weight, codes), of those rows of x.
     """
 
     def body(x, *rest) -> None:
-        picked, (weight, *out) = (rest[0] if gather else None), rest[1 if gather else 0 :]
+        picked, (weight, out) = (rest[0] if gather else None), rest[-2:]
 
         def reader(row) -> Callable:
             source = emit_value(picked[row]) if gather else row
@@ -117,13 +127,13 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
 
     rows = [Arg("picked", ("rows",), "int32")] if gather else []
     x = Arg("x", ("n" if gather else "rows", codes.size))
-    return kernel([x, *rows, Arg("weight", (codes.size,), dtype), *codes.args], body)
+    return kernel([x, *rows, Arg("weight", (codes.size,), dtype), codes.arg], body)
 
 
 def silu_and_quantize(codes: Codes) -> tirx.PrimFunc:
-    """f(x [n, 2 size], out...): of silu(gate) * up, x holding gate then up."""
+    """f(x [n, 2 size], codes): of silu(gate) * up, x holding gate then up."""
 
-    def body(x, *out) -> None:
+    def body(x, out) -> None:
         def reader(row) -> Callable:
             def read(base):
                 gate = emit_value(x[row, at(base)])
@@ -133,7 +143,7 @@ def silu_and_quantize(codes: Codes) -> tirx.PrimFunc:
 
         _emit_rows(codes, out, reader)
 
-    return kernel([Arg("x", ("rows", 2 * codes.size)), *codes.args], body)
+    return kernel([Arg("x", ("rows", 2 * codes.size)), codes.arg], body)
 
 
 def _emit_rows(codes: Codes, out, reader: Callable) -> None:
@@ -145,24 +155,24 @@ def _emit_rows(codes: Codes, out, reader: Callable) -> None:
             values = [emit_value(read(group * GROUP + i)) for i in (0, LANES)]
             emit_group(codes, out, r, group, values)
 
-    emit_rows(out[0].shape[0], row)
+    emit_rows(out.shape[0], row)
 
 
 def emit_group(codes: Codes, out, row, group, values: list) -> None:
-    """Stores one group, given as two vectors; `out` are the three tensors of `Codes.args`."""
-    quads, scales, offsets = out
+    """Stores one group of a row of codes, given as two vectors."""
     largest = emit_max(T.max(*(T.max(v, splat(0.0) - v) for v in values)))
     largest = emit_value(T.max(largest, T.float32(1e-30)))
-    T.buffer_store(scales, largest * T.float32(1 / codes.largest), [row, group])
+    scale = T.reinterpret("int32", largest * T.float32(1 / codes.largest))
+    T.buffer_store(out, scale, [row, codes.place_of_scale(group)])
     inverse = splat(emit_value(T.float32(codes.largest) / largest))
     whole = [_emit_rounded(v * inverse) for v in values]
     for i, part in enumerate(whole if codes.halves else [whole[0] + whole[1]]):
         total = emit_fold(part, lambda a, b: a + b)
-        T.buffer_store(offsets, total * T.int32(-codes.zero), [row, group * codes.sums + i])
+        T.buffer_store(out, total * T.int32(-codes.zero), [row, codes.place_of_offset(group, i)])
     for part, halves in enumerate(_emit_bytes(codes, whole)):
         for first, inputs in codes.places:
             lanes = T.reinterpret("int32x4", shuffle(halves, inputs))
-            T.buffer_store(quads, lanes, [row, at(codes.quad(group, part, first), 4)])
+            T.buffer_store(out, lanes, [row, at(codes.place_of_quad(group, part, first), 4)])
 
 
 def _emit_rounded(value):

@@ -52,13 +52,13 @@ def linear_integer(
     bias: str | None = None,
     residual: bool = False,
 ) -> tirx.PrimFunc:
-    """f(codes, scales, offsets, words, weight scales, bias or none, residual or none, y [m, out]).
+    """f(codes, words, weight scales, bias or none, residual or none, y [m, out]).
 
     For any number of outputs that is a multiple of 16: `stored` says how one such matrix lies.
     `tile` is the rows of x that are in registers at a time when there are many.
     """
 
-    def body(quads, scales, offsets, words, weight_scales, *rest) -> None:
+    def body(x, words, scales, *rest) -> None:
         *extras, y = rest
         epilogue = Epilogue(
             bias=extras[0] if bias else None, residual=extras[-1] if residual else None
@@ -70,7 +70,7 @@ def linear_integer(
                 T.reads()
                 T.writes()
                 first = emit_value(index * LANES)
-                strip = _Strip(codes, unit, quads, scales, offsets, words, weight_scales, first)
+                strip = _Strip(codes, unit, x, words, scales, first)
 
                 def store(row, value) -> None:
                     value = epilogue.apply(value, row, first, LANES)
@@ -78,14 +78,17 @@ def linear_integer(
 
                 emit(strip, store)
 
-        with T.If(rows <= FEW):
+        with T.If(rows == 1):
             with T.Then():
-                each_strip(lambda strip, store: strip.emit_few(rows, store))
-            with T.Else():
-                each_strip(lambda strip, store: strip.emit_many(rows, tile, store))
+                each_strip(lambda strip, store: strip.emit_one(store))
+            with T.Else(), T.If(rows <= FEW):
+                with T.Then():
+                    each_strip(lambda strip, store: strip.emit_few(rows, y, store))
+                with T.Else():
+                    each_strip(lambda strip, store: strip.emit_many(rows, tile, store))
 
     weights = [Arg(f"weight{i}", ("outs", *p.shape[1:]), p.dtype) for i, p in enumerate(stored)]
-    args = [*codes.args, *weights]
+    args = [codes.arg, *weights]
     args += [Arg("bias", ("outs",), bias)] if bias else []
     args += [Arg("residual", ("rows", "outs"))] if residual else []
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
@@ -119,11 +122,9 @@ class _Strip:
 
     codes: Codes
     unit: DotUnit
-    quads: Any
-    scales: Any
-    offsets: Any
+    x: Any
     words: Any
-    weight_scales: Any
+    scales: Any  # of weights
     first: Any
 
     @property
@@ -131,20 +132,31 @@ class _Strip:
         """Groups in a block of 16 words."""
         return 16 // self.codes.weight_bits
 
-    def emit_few(self, rows, store: Callable) -> None:
-        """At most FEW rows of x, straight from the stored words."""
-        sums = emit_floats(FEW)
+    def emit_one(self, store: Callable) -> None:
+        """A single row of x, straight from the stored words."""
+        sums = emit_floats(1)
+        emit_zero(sums, 1)
+
+        def group(index, quads: list, scale) -> None:
+            T.buffer_store(sums, self._emit_sum(quads, scale, 0, index, sums[at(0)]), [at(0)])
+
+        self._emit_blocks(group)
+        store(0, emit_value(sums[at(0)]))
+
+    def emit_few(self, rows, y, store: Callable) -> None:
+        """A few rows of x, each group's words for all of them. Sums are kept where the result
+        belongs: a place on the stack would lie across lines of the cache."""
         with T.serial(rows) as m:
-            T.buffer_store(sums, splat(0.0), [at(m * LANES)])
+            T.buffer_store(y, splat(0.0), [m, at(self.first)])
 
         def group(index, quads: list, scale) -> None:
             with T.serial(rows) as m:
-                place = at(m * LANES)
-                T.buffer_store(sums, self._emit_sum(quads, scale, m, index, sums[place]), [place])
+                place = [m, at(self.first)]
+                T.buffer_store(y, self._emit_sum(quads, scale, m, index, y[place]), place)
 
         self._emit_blocks(group)
         with T.serial(rows) as m:
-            store(m, emit_value(sums[at(m * LANES)]))
+            store(m, emit_value(y[m, at(self.first)]))
 
     def emit_many(self, rows, tile: int, store: Callable) -> None:
         """Any number of rows: the strip is turned once."""
@@ -175,19 +187,17 @@ class _Strip:
 
     def _emit_sum(self, quads: list, scale, row, group, total):
         """total + the group's products with a row of x."""
-        parts = []
-        for part in range(self.codes.parts):
-            base = self.codes.quad(group, part, 0)
-            codes = [self.quads[row, base + i] for i in range(QUADS)]
-            last = part == self.codes.parts - 1
-            start = splat(self.offsets[row, group] if last else T.int32(0))
-            parts.append(
-                emit_dots(self.unit, start, quads, codes, weight_bits=self.codes.weight_bits)
-            )
+        codes, parts = self.codes, []
+        for part in range(codes.parts):
+            places = [codes.place_of_quad(group, part, i) for i in range(QUADS)]
+            factors = [self.x[row, place] for place in places]
+            last = part == codes.parts - 1
+            start = splat(self.x[row, codes.place_of_offset(group)] if last else T.int32(0))
+            parts.append(emit_dots(self.unit, start, quads, factors, weight_bits=codes.weight_bits))
         whole = parts[-1]
-        if self.codes.parts == 2:
+        if codes.parts == 2:
             whole = emit_value(whole + T.shift_left(parts[0], splat(T.int32(8))))
-        factor = scale * splat(self.scales[row, group])
+        factor = scale * splat(codes.scale(self.x, row, group))
         return emit_value(fma(to_float(whole), factor, total))
 
     def _emit_blocks(self, body: Callable[[Any, list, Any], None]) -> None:
@@ -248,7 +258,7 @@ class _Strip:
 
     def _stored_scales(self, row, group):
         """Of a block's groups; bfloat16 as plain bits, since TVM rewrites that type's values."""
-        value = self.weight_scales[row, at(group, self.block_groups)]
-        if self.weight_scales.dtype == "bfloat16":
+        value = self.scales[row, at(group, self.block_groups)]
+        if self.scales.dtype == "bfloat16":
             value = T.reinterpret(vector_type("uint16", self.block_groups), value)
         return emit_value(value)
