@@ -187,6 +187,46 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Event:
+    """`field` is what its value is called where values have names."""
+
+    name: str
+    field: str
+    type: Type
+    description: str
+
+
+@dataclass(frozen=True)
+class Number:
+    name: str
+    value: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """`text` has `{names}` in it, which are `parameters`."""
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True)
+class Helper:
+    """What is common to a helper of all client languages: types, an event, numbers and texts."""
+
+    name: str
+    declarations: tuple[Struct | Enum, ...]
+    event_name: str
+    event_description: str
+    events: tuple[Event, ...]
+    numbers: tuple[Number, ...]
+    texts: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
 class Protocol:
     """Declarations, each after those it uses; `server` has those that the HTTP server adds."""
 
@@ -194,6 +234,7 @@ class Protocol:
     routes: tuple[Route, ...]
     calls: tuple[Call, ...] = ()
     server: tuple[Declaration, ...] = ()
+    helpers: tuple[Helper, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -203,7 +244,7 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        del protocol["server"]
+        del protocol["server"], protocol["helpers"]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

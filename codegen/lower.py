@@ -6,6 +6,7 @@ Anything that a language could not express is refused with the place where it st
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from codegen.schema.base import (
     AnyObject,
     Case,
     ClosedEnum,
+    HelperModel,
     Model,
     OneOf,
     OpenEnum,
@@ -48,7 +50,31 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
     calls = tuple(
         ir.Call(call.name, call.request.__name__, call.response.__name__) for call in roots.calls
     )
-    return ir.Protocol(declarations, routes, calls, server)
+    helpers = tuple(_helper(lowering, helper) for helper in roots.helpers)
+    return ir.Protocol(declarations, routes, calls, server, helpers)
+
+
+def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
+    for model in helper.types:
+        lowering.declare(model, helper.name)
+    own = [lowering.declarations[model.__name__] for model in helper.types]
+    for item in (*helper.events, *helper.numbers, *helper.texts):
+        _check_sentence(item.description, f"{helper.name}.{item.name}")
+    return ir.Helper(
+        name=helper.name,
+        declarations=tuple(d for d in own if isinstance(d, (ir.Struct, ir.Enum))),
+        event_name=helper.event_name,
+        event_description=helper.event_description,
+        events=tuple(
+            ir.Event(e.name, e.field, lowering.type_of(e.type, (), e.name), e.description)
+            for e in helper.events
+        ),
+        numbers=tuple(ir.Number(n.name, n.value, n.description) for n in helper.numbers),
+        texts=tuple(
+            ir.Text(t.name, t.text, tuple(re.findall(r"{(\w+)}", t.text)), t.description)
+            for t in helper.texts
+        ),
+    )
 
 
 def _route(route: RouteModel) -> ir.Route:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from codegen import ir
 from codegen.languages import common
+from codegen.languages.helpers import Style, helper_view
 
 # The hard keywords: they stand in backticks, so that a field keeps its name on the wire.
 KEYWORDS = frozenset(
@@ -23,8 +24,8 @@ TAKEN_TYPES = (
     "Boolean", "Calls", "Double", "EncodeDefault", "ExperimentalSerializationApi", "Flow", "Json",
     "JsonArray", "JsonElement", "JsonIgnoreUnknownKeys", "JsonObject", "JvmField", "JvmOverloads",
     "JvmStatic", "List", "Long", "Map", "OptIn", "ReceiveChannel", "Route", "SerialName",
-    "Serializable", "String", "UnionSerializer", "WholeRoute", "Word",
-    "WordSerializer",
+    "Serializable", "String", "Tool", "ToolLoop", "ToolOutcome", "ToolResult", "ToolRun",
+    "ToolRunEvent", "ToolsTexts", "UnionSerializer", "WholeRoute", "Word", "WordSerializer",
 )  # fmt: skip
 GETTERS = frozenset({"class"})  # `getClass` is every Java object's
 FOLDER = "bindings/kotlin/core/src/main/kotlin/ai/mlc/mlcllm"
@@ -163,6 +164,12 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/Routes.gen.kt": common.render(
             "kotlin/routes.kt.j2", stamp=stamp, routes=routes, calls=calls
         ),
+        **{
+            f"{FOLDER}/{view.file}.gen.kt": common.render(
+                "kotlin/helper.kt.j2", stamp=stamp, helper=view
+            )
+            for view in (helper_view(h, language.style(h)) for h in protocol.helpers)
+        },
     }
 
 
@@ -187,6 +194,19 @@ def _declared(view: View) -> list[str]:
 class _Kotlin:
     declarations: Mapping[str, ir.Declaration]
     memberships: Mapping[str, list[str]]
+
+    def style(self, helper: ir.Helper) -> Style:
+        own = {d.names.name: d for d in helper.declarations}
+        return Style(
+            constant=str.upper,
+            member=_camel_case,
+            case=common.pascal_case,
+            type_of=replace(self, declarations={**self.declarations, **own}).type_of,
+            optional=lambda type_: f"{type_}?",
+            doc=_doc,
+            literal=_quote,
+            pattern=lambda text: _quote(text).replace("{", "${"),
+        )
 
     def view(self, declaration: ir.Declaration) -> View:
         if isinstance(declaration, ir.Struct):

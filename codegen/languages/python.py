@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from codegen import ir
 from codegen.languages import common
+from codegen.languages.helpers import Style, helper_view
 
 KEYWORDS = frozenset(keyword.kwlist)
 # A pydantic field must not hide what a model is made of, such as `schema` or `copy`.
@@ -98,6 +99,15 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/completions_gen.py": common.render(
             "python/completions.py.j2", stamp=stamp, routes=routes, imports=imports
         ),
+        **{
+            f"{FOLDER}/{helper.name}_gen.py": common.render(
+                "python/helper.py.j2",
+                stamp=stamp,
+                helper=helper_view(helper, language.style(helper)),
+                imports=language.received(),
+            )
+            for helper in protocol.helpers
+        },
     }
 
 
@@ -105,6 +115,33 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
 class _Python:
     protocol: ir.Protocol
     declarations: Mapping[str, ir.Declaration]
+
+    def style(self, helper: ir.Helper) -> Style:
+        own = {d.names.name: d for d in helper.declarations}
+        whole = _Python(self.protocol, {**self.declarations, **own})
+        return Style(
+            constant=str.upper,
+            member=str,
+            case=str,
+            type_of=whole._held,
+            optional=lambda type_: f"{type_} | None",
+            doc=lambda text, indent: _doc(text, " " * indent),
+            literal=_quote,
+            pattern=lambda text: "f" + _quote(text),
+        )
+
+    def received(self) -> list[str]:
+        """The names of what a helper may be given."""
+        return sorted(self._name(d) for d in self.declarations.values() if d.usage.in_responses)
+
+    def _held(self, type_: ir.Type) -> str:
+        """In an object of a helper: what the engine only reads is held as its JSON object."""
+        if isinstance(type_, ir.ListOf):
+            return f"list[{self._held(type_.item)}]"
+        target = self.declarations[type_.name] if isinstance(type_, ir.Ref) else None
+        if target is not None and target.usage == ir.Usage(in_requests=True):
+            return "dict[str, Any]"
+        return self.type_of(type_, sent=False, closed=True)
 
     def views(self, declaration: ir.Declaration) -> Iterator[AliasView | ClassView]:
         if isinstance(declaration, ir.Enum):

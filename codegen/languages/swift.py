@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from codegen import ir
 from codegen.languages import common
+from codegen.languages.helpers import Style, helper_view
 
 # Words that backticks turn into a name; the name on the wire stays as it is.
 KEYWORDS = frozenset(
@@ -32,7 +33,8 @@ TAKEN_TYPES = (
     "Any", "Array", "AsyncStream", "AsyncThrowingStream", "Bool", "Character", "Chat", "Decoder",
     "Dictionary", "Double", "Encoder", "Error", "Float", "Int", "JSONObject", "JSONValue",
     "MLCEngine", "MLCError", "Never", "Optional", "Protocol", "Result", "Self", "Set",
-    "StreamElement", "String", "Substring", "Task", "Tool", "ToolRun", "Type", "Void",
+    "StreamElement", "String", "Substring", "Task", "Tool", "ToolOutcome", "ToolResult", "ToolRun",
+    "ToolRunEvent", "ToolsTexts", "Type", "Void",
     "WireEnum", "WireFault", "WireObject", "WireReader", "WireValue", "WireWriter",
 )  # fmt: skip
 # Swift's arguments have an order. These come first, in the order of MLC-LLM's function, so that
@@ -170,6 +172,12 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/Completions.gen.swift": common.render(
             "swift/completions.swift.j2", stamp=stamp, routes=routes, calls=calls
         ),
+        **{
+            f"{FOLDER}/{view.file}.gen.swift": common.render(
+                "swift/helper.swift.j2", stamp=stamp, helper=view
+            )
+            for view in (helper_view(h, language.style(h)) for h in protocol.helpers)
+        },
     }
 
 
@@ -177,6 +185,19 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
 class _Swift:
     protocol: ir.Protocol
     declarations: Mapping[str, ir.Declaration]
+
+    def style(self, helper: ir.Helper) -> Style:
+        own = {d.names.name: d for d in helper.declarations}
+        return Style(
+            constant=_case,
+            member=_case,
+            case=_case,
+            type_of=_Swift(self.protocol, {**self.declarations, **own}).type_of,
+            optional=lambda type_: f"{type_}?",
+            doc=lambda text, indent: _doc(text, " " * indent),
+            literal=_literal,
+            pattern=lambda text: _literal(text).replace("{", "\\(").replace("}", ")"),
+        )
 
     def view(self, declaration: ir.Declaration) -> StructView | EnumView | UnionView:
         if isinstance(declaration, ir.Struct):

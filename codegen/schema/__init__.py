@@ -38,6 +38,7 @@ from codegen.schema.tokenization import (
     TokenizeRequest,
     TokenizeResponse,
 )
+from codegen.schema.tool_loop import TOOLS
 
 PROTOCOL = ProtocolRoots(
     requests=(
@@ -101,4 +102,5 @@ PROTOCOL = ProtocolRoots(
         ReadyStatus,
         ServerUnloaded,
     ),
+    helpers=(TOOLS,),
 )

@@ -116,11 +116,52 @@ class CallModel:
 
 
 @dataclass(frozen=True)
+class EventModel:
+    """An event of a helper: `field` is what its value is called."""
+
+    name: str
+    field: str
+    type: type
+    description: str
+
+
+@dataclass(frozen=True)
+class NumberModel:
+    """A number that helpers of all languages share."""
+
+    name: str
+    value: int
+    description: str
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A text that helpers of all languages write, with `{names}` of what is put in."""
+
+    name: str
+    text: str
+    description: str
+
+
+@dataclass(frozen=True)
+class HelperModel:
+    """What a helper that is written by hand in every language has in common in all."""
+
+    name: str
+    types: tuple[type[Model] | type[ClosedEnum], ...]
+    event_name: str
+    event_description: str
+    events: tuple[EventModel, ...]
+    numbers: tuple[NumberModel, ...]
+    texts: tuple[TextModel, ...]
+
+
+@dataclass(frozen=True)
 class ProtocolRoots:
     """What the engine reads and what it writes; a type may be in both.
 
     `server_requests` and `server_responses` are what the HTTP server adds to that: its document
-    describes them, and no other language has them.
+    describes them, and no other language has them. `helpers` are only in the languages of clients.
     """
 
     requests: tuple[type[Model], ...]
@@ -129,3 +170,4 @@ class ProtocolRoots:
     calls: tuple[CallModel, ...] = ()
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
+    helpers: tuple[HelperModel, ...] = ()

@@ -10,11 +10,15 @@ from codegen.schema.base import (
     CallModel,
     Case,
     ClosedEnum,
+    EventModel,
+    HelperModel,
     Model,
+    NumberModel,
     OneOf,
     OpenEnum,
     ProtocolRoots,
     RouteModel,
+    TextModel,
     field,
 )
 from pydantic import Field
@@ -177,6 +181,38 @@ class Outcome(Model):
     reason: str | None = field(None, "Null when there is none.", always=True)
 
 
+class Weather(ClosedEnum):
+    """Words of a helper's."""
+
+    FAIR = "fair", "The sun shines."
+    FOUL = "foul", "It does not."
+
+
+class Walk(Model):
+    """An object of a helper's."""
+
+    weather: Weather = field(..., "A word of its own.")
+    reply: Reply = field(..., "What the engine writes.")
+    questions: list[Question] = field(..., "What the engine alone reads.")
+    note: str | None = field(None, "An optional text.")
+
+
+HELPER = HelperModel(
+    name="walks",
+    types=(Weather, Walk),
+    event_name="WalkEvent",
+    event_description="What befalls a walker.",
+    events=(
+        EventModel("step", "far", int, "A number."),
+        EventModel("end", "walk", Walk, "An object."),
+    ),
+    numbers=(NumberModel("most_steps", 9, "A number."),),
+    texts=(
+        TextModel("hello", 'a "text" with $ and \\', "A text that is whole."),
+        TextModel("lost_way", "{who_ever} lost the way to {place}", "A text with gaps."),
+    ),
+)
+
 PROTOCOL = ProtocolRoots(
     requests=(Request, Question, Term, Options),
     responses=(Reply, Piece, Answer, Options),
@@ -194,4 +230,5 @@ PROTOCOL = ProtocolRoots(
     calls=(CallModel(name="ask", request=Question, response=Answer),),
     server_requests=(Errand,),
     server_responses=(Outcome,),
+    helpers=(HELPER,),
 )

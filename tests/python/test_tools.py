@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
 from mlc_llm import MLCEngine
+from mlc_llm.answer_fold import AnswerFold
 from mlc_llm.chat_helpers import AsyncHelpedChatCompletions, HelpedChatCompletions
+from mlc_llm.errors import InvalidRequestError
 from mlc_llm.model_source import ResolvedModel
 from mlc_llm.tools import Tool
-from mlc_llm.types_gen import ChatCompletion
+from mlc_llm.types_gen import ChatCompletionChunk
 
 ASK: Any = [{"role": "user", "content": "How is the weather in Oslo?"}]
 
@@ -82,30 +87,61 @@ def says(content: str | None = None, *calls: tuple[str, str]) -> dict[str, Any]:
     return message
 
 
+def pieces(message: dict[str, Any]) -> Iterator[ChatCompletionChunk]:
+    """An answer in chunks: a character of text each, a call in two."""
+    for letter in message["content"] or "":
+        yield chunk({"content": letter})
+    for i, call in enumerate(message.get("tool_calls", [])):
+        text = call["function"]["arguments"]
+        head = {**call, "index": i, "function": {**call["function"], "arguments": text[:3]}}
+        yield chunk({"role": "assistant", "tool_calls": [head]})
+        yield chunk({"tool_calls": [{"index": i, "function": {"arguments": text[3:]}}]})
+    yield chunk({}, "tool_calls" if "tool_calls" in message else "stop")
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None) -> ChatCompletionChunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return ChatCompletionChunk.model_validate({**head, "choices": [choice]})
+
+
 class Script(HelpedChatCompletions):
-    """Gives these answers, and keeps what it was asked."""
+    """Gives these answers, and keeps what it was asked and whether its streams were closed."""
 
     def __init__(self, *messages: dict[str, Any]) -> None:
         self.messages, self.asked = list(messages), list[dict[str, Any]]()
+        self.open = 0
 
-    def answer(self, request: dict[str, Any]) -> ChatCompletion:
+    def _create(self, request: dict[str, Any], stream: bool) -> Any:
         self.asked.append(json.loads(json.dumps(request)))
-        message = self.messages.pop(0)
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return ChatCompletion.model_validate(
-            {"id": "x", "created": 1, "model": "m", "choices": [choice]}
-        )
+        assert stream
+        return self.stream(self.messages.pop(0))
 
-    def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion:
-        return self.answer(request)
+    @contextmanager
+    def stream(self, message: dict[str, Any]) -> Iterator[Iterator[ChatCompletionChunk]]:
+        self.open += 1
+        try:
+            yield pieces(message)
+        finally:
+            self.open -= 1
 
 
 class AsyncScript(AsyncHelpedChatCompletions):
     def __init__(self, *messages: dict[str, Any]) -> None:
         self.script = Script(*messages)
 
-    async def _create(self, request: dict[str, Any], stream: bool) -> ChatCompletion:
-        return self.script.answer(request)
+    async def _create(self, request: dict[str, Any], stream: bool) -> Any:
+        return self.stream(self.script._create(request, stream))
+
+    @asynccontextmanager
+    async def stream(self, chunks: Any) -> AsyncIterator[AsyncIterator[ChatCompletionChunk]]:
+        async def each() -> AsyncIterator[ChatCompletionChunk]:
+            for piece in whole:
+                await asyncio.sleep(0)
+                yield piece
+
+        with chunks as whole:
+            yield each()
 
 
 OSLO = ("weather", '{"place": {"city": "Oslo"}}')
@@ -188,10 +224,94 @@ def test_async_calls_of_a_round_run_at_the_same_time() -> None:
 
 def test_wrong_use_is_told() -> None:
     for wrong in ({"tools": []}, {"tools": [noon, noon]}, {"tools": [noon], "n": 2}):
-        with pytest.raises(ValueError, match="tools|n out"):
+        with pytest.raises(InvalidRequestError, match="tool is needed|n out"):
             Script().run_tools(messages=ASK, **wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="messages"):
         Script().run_tools(tools=[noon])
+
+
+def test_a_stream_tells_what_happens() -> None:
+    script = Script(says("Hm", OSLO, ("noon", "")), says("Fine."))
+    with script.stream_tools(messages=ASK, tools=[weather, noon]) as events:
+        seen = list(events)
+    kinds = [event.type for event in seen if event.type != "chunk"]
+    assert kinds == ["text"] * 2 + ["call"] * 2 + ["result"] * 2 + ["text"] * 5 + ["end"]
+    assert "".join(event.text for event in seen if event.type == "text") == "HmFine."
+    results_seen = [event.result for event in seen if event.type == "result"]
+    assert [r.outcome for r in results_seen] == ["returned"] * 2
+    assert [r.call.function.name for r in results_seen] == ["weather", "noon"]
+    assert results_seen[0].call.function.arguments == OSLO[1]
+    end = seen[-1]
+    assert end.type == "end" and end.run.content == "Fine." and end.run.num_calls == 2
+
+
+def test_leaving_a_stream_ends_what_it_asked_for() -> None:
+    script = Script(says("A long text."), says(None, ("noon", "")))
+    with script.stream_tools(messages=ASK, tools=[noon]) as events:
+        next(events)
+        assert script.open == 1
+    assert script.open == 0
+    dropped = script.stream_tools(messages=ASK, tools=[noon])
+    next(dropped)
+    del dropped
+    gc.collect()
+    assert script.open == 0 and not script.messages
+
+
+def test_leaving_an_async_stream_ends_the_calls_that_run() -> None:
+    ended: list[str] = []
+
+    async def slow(city: str) -> str:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(city)
+        return city
+
+    calls = [("slow", json.dumps({"city": city})) for city in ("Oslo", "Bern")]
+    script = AsyncScript(says(None, *calls, ("noon", "")))
+
+    async def leave() -> None:
+        async with script.stream_tools(messages=ASK, tools=[slow, noon]) as events:
+            async for event in events:
+                if event.type == "call" and event.call.function.name == "noon":
+                    reader = asyncio.ensure_future(events.__anext__())
+                    await asyncio.sleep(0.05)
+                    reader.cancel()
+                    await asyncio.wait([reader])
+                    assert reader.cancelled()
+
+    asyncio.run(asyncio.wait_for(leave(), 10))
+    assert sorted(ended) == ["Bern", "Oslo"] and script.script.open == 0
+
+
+def test_async_events_are_the_same() -> None:
+    answers = [says("Hm", OSLO, ("noon", "")), says("Fine.")]
+    with Script(*answers).stream_tools(messages=ASK, tools=[weather, noon]) as expected:
+        whole = list(expected)
+
+    async def read() -> list[Any]:
+        async with AsyncScript(*answers).stream_tools(
+            messages=ASK, tools=[weather, noon]
+        ) as events:
+            return [event async for event in events]
+
+    assert asyncio.run(read()) == whole
+
+
+def test_chunks_put_together_are_the_whole_answer(default_model: ResolvedModel) -> None:
+    request: Any = {
+        "messages": ASK, "max_tokens": 12, "n": 2, "seed": 3, "logprobs": True, "top_logprobs": 2,
+    }  # fmt: skip
+    with MLCEngine(default_model.folder, model_lib=default_model.model_lib) as engine:
+        whole = engine.chat.completions.create(**request)
+        fold = AnswerFold()
+        usage = {"include_usage": True}
+        for piece in engine.chat.completions.create(**request, stream=True, stream_options=usage):
+            fold.add(piece)
+    assert fold.completion().choices == whole.choices
+    counts = fold.completion().usage
+    assert counts and whole.usage and counts.total_tokens == whole.usage.total_tokens
 
 
 def test_a_real_model_calls(default_model: ResolvedModel) -> None:

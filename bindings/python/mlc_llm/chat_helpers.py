@@ -7,20 +7,21 @@ from typing import Any, TypeVar, cast
 
 from typing_extensions import Unpack
 
-from mlc_llm.completions_gen import AsyncChatCompletions, ChatCompletions
+from mlc_llm.completions_gen import AsyncChatCompletions, AsyncStream, ChatCompletions, Stream
 from mlc_llm.structured import ParsedChatCompletion, format_of, parsed
-from mlc_llm.tools import (
-    MAX_CALLS,
+from mlc_llm.tool_loop import (
     Approve,
     AsyncApprove,
-    Tool,
+    AsyncToolStream,
     ToolLoop,
-    ToolRun,
-    run_loop,
-    run_loop_async,
+    ToolStream,
+    loop_events,
+    loop_events_async,
 )
+from mlc_llm.tools import MAX_TOOL_CALLS, Tool, ToolRun
 from mlc_llm.types_gen import (
     ChatCompletion,
+    ChatCompletionChunk,
     ChatCompletionCommonParams,
     ChatCompletionToolParam,
     ResponseFormatParam,
@@ -47,7 +48,7 @@ class HelpedChatCompletions(ChatCompletions):
         self,
         *,
         tools: Iterable[Callable[..., Any] | Tool],
-        max_calls: int = MAX_CALLS,
+        max_calls: int = MAX_TOOL_CALLS,
         approve: Approve | None = None,
         response_format: ResponseFormatParam | None = None,
         **params: Unpack[ChatCompletionCommonParams],
@@ -58,13 +59,31 @@ class HelpedChatCompletions(ChatCompletions):
         all rounds together; then the model must answer without. `tool_choice` holds for the first
         round.
         """
-        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls=max_calls)
+        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
+        return self._stream_tools(loop, approve).run()
 
-        def complete(request: dict[str, Any]) -> ChatCompletion:
-            answer: ChatCompletion = self.create(**request, stream=False)
-            return answer
+    def stream_tools(
+        self,
+        *,
+        tools: Iterable[Callable[..., Any] | Tool],
+        max_calls: int = MAX_TOOL_CALLS,
+        approve: Approve | None = None,
+        response_format: ResponseFormatParam | None = None,
+        **params: Unpack[ChatCompletionCommonParams],
+    ) -> ToolStream:
+        """`run_tools`, telling what happens while it does; its last event has the run.
 
-        return run_loop(complete, loop, approve)
+        Leaving its `with` block ends the loop: what was asked of the model is cancelled.
+        """
+        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
+        return self._stream_tools(loop, approve)
+
+    def _stream_tools(self, loop: ToolLoop, approve: Approve | None) -> ToolStream:
+        def ask(request: dict[str, Any]) -> Stream[ChatCompletionChunk]:
+            chunks: Stream[ChatCompletionChunk] = self.create(**request, stream=True)
+            return chunks
+
+        return ToolStream(loop_events(ask, loop, approve))
 
 
 class AsyncHelpedChatCompletions(AsyncChatCompletions):
@@ -86,22 +105,42 @@ class AsyncHelpedChatCompletions(AsyncChatCompletions):
         self,
         *,
         tools: Iterable[Callable[..., Any] | Tool],
-        max_calls: int = MAX_CALLS,
+        max_calls: int = MAX_TOOL_CALLS,
         approve: AsyncApprove | None = None,
         response_format: ResponseFormatParam | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> ToolRun:
         """As the synchronous engine's; tools and `approve` may be coroutine functions.
 
-        The calls of one round run at the same time.
+        The calls of one answer run at the same time.
         """
-        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls=max_calls)
+        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
+        async with self._stream_tools(loop, approve) as events:
+            return await events.run()
 
-        async def complete(request: dict[str, Any]) -> ChatCompletion:
-            answer: ChatCompletion = await self.create(**request, stream=False)
-            return answer
+    def stream_tools(
+        self,
+        *,
+        tools: Iterable[Callable[..., Any] | Tool],
+        max_calls: int = MAX_TOOL_CALLS,
+        approve: AsyncApprove | None = None,
+        response_format: ResponseFormatParam | None = None,
+        **params: Unpack[ChatCompletionCommonParams],
+    ) -> AsyncToolStream:
+        """`run_tools`, telling what happens while it does; its last event has the run.
 
-        return await run_loop_async(complete, loop, approve)
+        Leaving its `async with` block ends the loop: the calls that run and what was asked of the
+        model are cancelled.
+        """
+        loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
+        return self._stream_tools(loop, approve)
+
+    def _stream_tools(self, loop: ToolLoop, approve: AsyncApprove | None) -> AsyncToolStream:
+        async def ask(request: dict[str, Any]) -> AsyncStream[ChatCompletionChunk]:
+            chunks: AsyncStream[ChatCompletionChunk] = await self.create(**request, stream=True)
+            return chunks
+
+        return AsyncToolStream(loop_events_async(ask, loop, approve))
 
 
 def _parse_request(

@@ -1,6 +1,7 @@
 /** Runs the conformance vectors of tests/bindings/vectors. */
 package ai.mlc.mlcllm.program
 
+import ai.mlc.mlcllm.AnswerFold
 import ai.mlc.mlcllm.ChatCompletionChunk
 import ai.mlc.mlcllm.ChatCompletionChunkChoice
 import ai.mlc.mlcllm.ChatCompletionRequest
@@ -74,6 +75,7 @@ private suspend fun run(case: Case, engine: MLCEngine) = when (val kind = case.t
     "fault" -> fault(case, engine)
     "answer" -> answer(case, engine)
     "build" -> build(case)
+    "tools" -> tools(case)
     else -> throw AssertionError("unknown kind $kind")
 }
 
@@ -159,11 +161,25 @@ private suspend fun answer(case: Case, engine: MLCEngine) {
     expectByChoice(case, "texts", choices.mapValues { it.value.message.content })
     expectByChoice(case, "finish_reasons", choices.mapValues { it.value.finish_reason })
     sameUsage(case, whole.usage)
+    val fold = AnswerFold()
+    chunks.forEach(fold::add)
+    if (fold.completion().choices != whole.choices) throw AssertionError("put together: ${fold.completion()}")
 }
 
 private fun sameUsage(case: Case, usage: CompletionUsage?) {
     val found = jsonOf(usage).jsonObject
     for ((name, count) in case.members("usage")) same(name, count, found.getValue(name))
+}
+
+private suspend fun tools(case: Case) {
+    val failure = try {
+        checkTools(case, ::same)
+        null
+    } catch (error: MLCException) {
+        if ("error" !in case) throw error
+        error
+    }
+    failure?.let { error(case, it) }
 }
 
 private fun build(case: Case) {

@@ -10,8 +10,10 @@ from typing import Any
 
 from builders import BUILDERS
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from tool_loops import run_case
 
 from mlc_llm import MLCEngine, MLCError, errors, types_gen
+from mlc_llm.answer_fold import AnswerFold
 
 # The name in the schema, where the Python type has another: as in the package `openai`.
 RESPONSES = {"EmbeddingResponse": "CreateEmbeddingResponse"}
@@ -151,6 +153,13 @@ class Runner:
             check("texts", text, case["texts"])
             check("finish_reasons", reason, case["finish_reasons"])
             check("usage", {key: usage[key] for key in case["usage"]}, case["usage"])
+        fold = AnswerFold()
+        for chunk in chunks:
+            fold.add(chunk)
+        check("put together", fold.completion().to_dict()["choices"], whole.to_dict()["choices"])
+
+    def tools(self, case: dict[str, Any]) -> None:
+        run_case(case, check, self._check_error)
 
     def build(self, case: dict[str, Any]) -> None:
         built, ignore = BUILDERS[case["name"]](), case["ignore"]

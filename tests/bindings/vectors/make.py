@@ -27,6 +27,7 @@ from codegen.schema import PROTOCOL  # noqa: E402
 from expect import expectation  # noqa: E402
 from faults import WRONG, Fault, schema_faults  # noqa: E402
 from samples import Samples  # noqa: E402
+from tool_loops import TOOL_LOOPS  # noqa: E402
 
 Case = dict[str, Any]
 
@@ -134,6 +135,7 @@ def all_files(record: bool) -> dict[str, list[Case]]:
         ],
         "streams": [stream_case(protocol, name, chunks) for name, chunks in by_hand.STREAMS],
         "errors": list(hand_errors()),
+        "tool_loops": TOOL_LOOPS,
         "builds": [build_case(protocol, *build) for build in by_hand.BUILDS],
     }
     if record:

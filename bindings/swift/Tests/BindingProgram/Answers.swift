@@ -58,12 +58,19 @@ func checkAnswer(_ vector: Case, _ engine: MLCEngine) async throws {
     var request = try ChatCompletionRequest(jsonText: try vector["json"].jsonText())
     request.stream_options = StreamOptions(include_usage: true)
     var answers = Answers()
-    for try await chunk in engine.chat.completions.stream(request) { answers.add(chunk) }
+    var fold = AnswerFold()
+    for try await chunk in engine.chat.completions.stream(request) {
+        answers.add(chunk)
+        fold.add(chunk)
+    }
     try answers.check(vector)
     try expect(counts(answers.usage), vector["usage"], "usage")
 
     request.stream_options = nil
     let whole = try await engine.chat.completions.complete(request)
+    guard fold.completion.choices == whole.choices else {
+        throw Difference("put together: \(fold.completion.choices)")
+    }
     for choice in whole.choices {
         let what = "whole answer \(choice.index)"
         guard (choice.message.content ?? "") == (answers.texts[choice.index] ?? ""),

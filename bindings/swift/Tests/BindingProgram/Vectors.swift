@@ -77,6 +77,7 @@ private func run(_ vector: Case, _ engine: MLCEngine) async throws {
     case "fault": try await checkFault(vector, engine)
     case "answer": try await checkAnswer(vector, engine)
     case "build": try checkBuild(vector)
+    case "tools": try await checkTools(vector)
     case let kind: throw Difference("no such kind: \(kind)")
     }
 }

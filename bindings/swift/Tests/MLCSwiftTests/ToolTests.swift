@@ -25,31 +25,66 @@ private func weather() throws -> Tool {
 
 private let noon = Tool(name: "noon", parameters: ["type": "object"]) { _ in "at 12" }
 
-private func says(_ content: String?, _ calls: (String, String)...) -> ChatCompletion {
-    let calls = calls.enumerated().map { index, call in
-        ChatCompletionMessageToolCall(
-            id: "c\(index)", function: FunctionCall(name: call.0, arguments: call.1))
+/// An answer in chunks: a character of text each, a call in two.
+private func says(_ content: String?, _ calls: (String, String)...) -> [ChatCompletionChunk] {
+    let texts = (content ?? "").map { ChatCompletionChunkDelta(content: String($0)) }
+    let pieces = calls.enumerated().flatMap { index, call in
+        [
+            ChoiceDeltaToolCall(
+                index: index, id: "c\(index)", function: ChoiceDeltaFunctionCall(name: call.0)),
+            ChoiceDeltaToolCall(
+                index: index, function: ChoiceDeltaFunctionCall(arguments: call.1)),
+        ].map { ChatCompletionChunkDelta(tool_calls: [$0]) }
     }
-    let message = ChatCompletionResponseMessage(
-        content: content, tool_calls: calls.isEmpty ? nil : calls)
-    return ChatCompletion(
-        id: "x", created: 1, model: "m",
-        choices: [ChatCompletionChoice(index: 0, message: message, finish_reason: .stop)])
+    return (texts + pieces).map { delta in
+        ChatCompletionChunk(
+            id: "x", created: 1, model: "m",
+            choices: [ChatCompletionChunkChoice(index: 0, delta: delta, finish_reason: .stop)])
+    }
+}
+
+/// A model that gives these answers, and what it was asked.
+private final class Script: Sendable {
+    private let state: Locked<(rest: [[ChatCompletionChunk]], asked: [ChatCompletionRequest])>
+    var asked: [ChatCompletionRequest] { self.state.with { $0.asked } }
+
+    init(_ answers: [[ChatCompletionChunk]]) {
+        self.state = Locked((answers, []))
+    }
+
+    func answer(_ request: ChatCompletionRequest)
+        -> AsyncThrowingStream<ChatCompletionChunk, any Error>
+    {
+        let chunks = self.state.with { state in
+            state.asked.append(request)
+            return state.rest.removeFirst()
+        }
+        return AsyncThrowingStream { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish()
+        }
+    }
+}
+
+private func events(
+    _ tools: [Tool], _ script: Script, toolChoice: ToolChoice? = nil, maxCalls: Int = 16,
+    approve: Approve? = nil
+) -> ToolRunEvents {
+    let request = ChatCompletionRequest(messages: user("Hi"), tool_choice: toolChoice)
+    return ToolRunEvents(tools, request, maxCalls: maxCalls, approve: approve) {
+        script.answer($0)
+    }
 }
 
 /// Runs a loop over these answers; the run, and what was asked.
 private func run(
-    _ tools: [Tool], _ answers: [ChatCompletion], toolChoice: ToolChoice? = nil, maxCalls: Int = 16,
-    approve: (@Sendable (ChatCompletionMessageToolCall) async throws -> Bool)? = nil
+    _ tools: [Tool], _ answers: [[ChatCompletionChunk]], toolChoice: ToolChoice? = nil,
+    maxCalls: Int = 16, approve: Approve? = nil
 ) async throws -> (ToolRun, [ChatCompletionRequest]) {
-    var asked: [ChatCompletionRequest] = []
-    let request = ChatCompletionRequest(messages: user("Hi"), tool_choice: toolChoice)
-    var loop = try ToolLoop(tools, request, maxCalls: maxCalls)
-    let run = try await loop.run(approve: approve) { request in
-        asked.append(request)
-        return answers[asked.count - 1]
-    }
-    return (run, asked)
+    let script = Script(answers)
+    let events = events(
+        tools, script, toolChoice: toolChoice, maxCalls: maxCalls, approve: approve)
+    return (try await events.run(), script.asked)
 }
 
 private func results(_ run: ToolRun) -> [String] {
@@ -61,7 +96,7 @@ private func results(_ run: ToolRun) -> [String] {
         [try weather(), noon],
         [says(nil, ("weather", #"{"city": "Oslo"}"#), ("noon", "")), says("Fine.")],
         toolChoice: .mode(.required))
-    #expect(end.content == "Fine." && end.callCount == 2 && !end.limitReached)
+    #expect(end.content == "Fine." && end.numCalls == 2 && !end.limitReached)
     #expect(results(end) == [#"{"city":"Oslo","days":1}"#, "at 12"])
     #expect(end.messages.map(\.role) == [.user, .assistant, .tool, .tool, .assistant])
     #expect(end.messages[3].tool_call_id == "c1")
@@ -100,7 +135,7 @@ private func results(_ run: ToolRun) -> [String] {
 @Test func theLimitEndsALoopThatWouldNotEnd() async throws {
     let endless = (0..<9).map { _ in says(nil, ("noon", "{}"), ("noon", "{}")) }
     let (end, asked) = try await run([noon], endless, maxCalls: 3)
-    #expect(end.callCount == 3 && end.limitReached && asked.count == 3)
+    #expect(end.numCalls == 3 && end.limitReached && asked.count == 3)
     #expect(asked[2].tool_choice == .mode(.none_))
     #expect(results(end)[3].contains("limit of calls"))
 }
@@ -126,4 +161,72 @@ private func results(_ run: ToolRun) -> [String] {
     try await Task.sleep(for: .milliseconds(50))
     task.cancel()
     #expect(await thrown { _ = try await task.value } is CancellationError)
+}
+
+@Test func aStreamTellsWhatHappens() async throws {
+    let script = Script([
+        says("Hm", ("weather", #"{"city": "Oslo"}"#), ("noon", "")), says("Fine."),
+    ])
+    var kinds: [String] = []
+    var text = ""
+    for try await event in events([try weather(), noon], script) {
+        switch event {
+        case .chunk: continue
+        case .text(let piece): text += piece
+        case .call(let call): kinds.append("call \(call.function.name)")
+        case .result(let result): kinds.append("\(result.outcome) \(result.content)")
+        case .end(let run): kinds.append("end \(run.numCalls) \(run.content ?? "")")
+        }
+    }
+    #expect(text == "HmFine.")
+    #expect(
+        kinds == [
+            "call weather", "call noon", #"returned {"city":"Oslo","days":1}"#, "returned at 12",
+            "end 2 Fine.",
+        ])
+}
+
+@Test func aStreamWaitsForItsReader() async throws {
+    let made = Locked(0)
+    let counted = Tool(name: "noon", parameters: ["type": "object"]) { _ in
+        made.with { $0 += 1 }
+        return ""
+    }
+    let script = Script([says(nil, ("noon", "")), says("Fine.")])
+    for try await event in events([counted], script) {
+        if case .call = event { break }
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(made.with { $0 } == 0 && script.asked.count == 1)
+}
+
+@Test func leavingAStreamEndsItsCallsAndItsRequest() async throws {
+    let ended = Locked(false)
+    let slow = Tool(name: "slow", parameters: ["type": "object"]) { _ in
+        defer { ended.with { $0 = true } }
+        try await Task.sleep(for: .seconds(60))
+        return ""
+    }
+    let script = Script([says(nil, ("noon", ""), ("slow", ""))])
+    for try await event in events([slow, noon], script) {
+        if case .result = event { break }
+    }
+    for _ in 0..<1000 where !ended.with({ $0 }) {
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(ended.with { $0 })
+
+    let engine = try await fakeEngine()
+    let request = ChatCompletionRequest(
+        messages: user("leave"), max_tokens: 100_000, tool_choice: .mode(.none_),
+        debug_config: endless)
+    for try await _ in engine.chat.completions.streamTools([noon], request) { break }
+    #expect(try await engine.becomesIdle(cancelled: 1))
+}
+
+@Test func aRefusalOfTheEngineIsThrown() async throws {
+    let engine = try await fakeEngine()
+    let request = ChatCompletionRequest(messages: user("Hi"), temperature: 9)
+    let error = await thrown { _ = try await engine.chat.completions.runTools([noon], request) }
+    #expect((error as? MLCError)?.param == "temperature")
 }

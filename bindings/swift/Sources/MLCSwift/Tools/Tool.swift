@@ -10,8 +10,9 @@ import Foundation
 ///         [population], ChatCompletionRequest(messages: messages))
 public struct Tool: Sendable {
     public let definition: FunctionDefinition
-    /// From the arguments' JSON to what the model reads of the result.
-    let call: @Sendable (String) async throws -> String
+    /// Reads the arguments' JSON; then there is something to be called, which gives what the model
+    /// reads of the result.
+    let bind: @Sendable (String) throws -> @Sendable () async throws -> String
 
     /// A function whose arguments are a type's properties; see ``JSONSchemaConvertible`` for types
     /// whose schema cannot be found out. A result that is a text goes to the model as it is, any
@@ -22,8 +23,9 @@ public struct Tool: Sendable {
     ) throws(MLCError) {
         self.definition = try FunctionDefinition(
             name: name, description: description, parameters: Arguments.self)
-        self.call = { text in
-            try resultText(try await function(try arguments(Arguments.self, text)))
+        self.bind = { text in
+            let values = try arguments(Arguments.self, text)
+            return { try resultText(try await function(values)) }
         }
     }
 
@@ -34,23 +36,23 @@ public struct Tool: Sendable {
     ) {
         self.definition = FunctionDefinition(
             name: name, description: description, parameters: parameters, strict: true)
-        self.call = { text in
-            try await function(try jsonArguments(text))
+        self.bind = { text in
+            let values = try jsonArguments(text)
+            return { try await function(values) }
         }
     }
 }
 
 /// The model's arguments are not those of the function.
 private struct UnfitArguments: Error, CustomStringConvertible {
-    let why: String
-    var description: String { "the arguments do not fit: \(self.why)" }
+    let description: String
 }
 
 private func jsonArguments(_ text: String) throws -> JSONValue {
     do {
         return try JSONValue(jsonText: text.isEmpty ? "{}" : text)
     } catch {
-        throw UnfitArguments(why: error.message)
+        throw UnfitArguments(description: error.message)
     }
 }
 
@@ -58,7 +60,7 @@ private func arguments<T: Decodable>(_ type: T.Type, _ text: String) throws -> T
     do {
         return try JSONDecoder().decode(type, from: Data((text.isEmpty ? "{}" : text).utf8))
     } catch let error as DecodingError {
-        throw UnfitArguments(why: words(of: error))
+        throw UnfitArguments(description: words(of: error))
     }
 }
 

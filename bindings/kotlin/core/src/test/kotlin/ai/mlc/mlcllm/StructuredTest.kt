@@ -34,6 +34,27 @@ class StructuredTest {
     data class Tree(val children: List<Tree>)
 
     @Serializable
+    data class Box<T>(val held: T)
+
+    @Serializable
+    data class Chain(val next: Chain?)
+
+    @Serializable
+    sealed interface Shape {
+        @Serializable
+        @SerialName("circle")
+        data class Circle(val radius: Double) : Shape
+
+        @Serializable
+        @SerialName("group")
+        data class Group(val parts: List<Shape>) : Shape
+    }
+
+    @Serializable
+    @Description("A note.")
+    data class Noted(@Description("By continent.") val days: Map<Continent, Boolean>, val grade: Char)
+
+    @Serializable
     data class Coin(val isHeads: Boolean)
 
     @Test
@@ -54,10 +75,62 @@ class StructuredTest {
         assertEquals(Json.parseToJsonElement(expected), jsonSchemaOf<Country>())
     }
 
+    private inline fun <reified T> assertSchema(expected: String) =
+        assertEquals(Json.parseToJsonElement(expected), jsonSchemaOf<T>())
+
     @Test
-    fun `a type within itself is refused`() {
-        val error = assertThrows(UnsupportedException::class.java) { jsonSchemaOf<Tree>() }
-        assertTrue(error.message, "Tree" in error.message)
+    fun `a type within itself is referred to`() {
+        val tree = { self: String ->
+            """"type": "object", "properties": {"children": {"type": "array", "items": {"${D}ref": "$self"}}},
+            "required": ["children"], "additionalProperties": false"""
+        }
+        assertSchema<Tree>("{${tree("#")}}")
+        val definition = """"${D}defs": {"Tree": {${tree("#/${D}defs/Tree")}}}"""
+        assertSchema<List<Tree>>("""{"type": "array", "items": {"${D}ref": "#/${D}defs/Tree"}, $definition}""")
+        val none = """{"type": "null"}"""
+        assertSchema<Tree?>("""{"anyOf": [{"${D}ref": "#/${D}defs/Tree"}, $none], $definition}""")
+    }
+
+    @Test
+    fun `a generic class of itself is no type within itself`() {
+        val box = { of: String ->
+            """{"type": "object", "properties": {"held": $of}, "required": ["held"], "additionalProperties": false}"""
+        }
+        assertSchema<Box<Box<Int>>>(box(box("""{"type": "integer"}""")))
+    }
+
+    @Test
+    fun `a sealed class is any of its classes`() {
+        val schema = jsonSchemaOf<Shape>().toString()
+        assertTrue(schema, """"properties":{"type":{"const":"circle"},"radius":{"type":"number"}}""" in schema)
+        assertTrue(schema, """"items":{"${D}ref":"#"}""" in schema)
+        val group: Shape = Shape.Group(listOf(Shape.Circle(1.0)))
+        assertEquals(group, Json.decodeFromString<Shape>(Json.encodeToString(group)))
+    }
+
+    @Test
+    fun `what a model is told of a type`() {
+        assertSchema<Noted>(
+            """{"type": "object", "description": "A note.", "properties": {
+            "days": {"type": "object", "additionalProperties": {"type": "boolean"},
+            "propertyNames": {"enum": ["africa", "asia"]}, "description": "By continent."},
+            "grade": {"type": "string", "minLength": 1, "maxLength": 1}},
+            "required": ["days", "grade"], "additionalProperties": false}""",
+        )
+    }
+
+    @Test
+    fun `a type that may be any other is refused`() {
+        val error = assertThrows(UnsupportedException::class.java) { jsonSchemaOf<Map<List<Int>, Int>>() }
+        assertTrue(error.message, "no JSON Schema" in error.message)
+    }
+
+    @Test
+    fun `an answer is held to a type within itself`(): Unit = runBlocking {
+        FakeModel.engine().use { engine ->
+            val request = request("A list?", 400).copy(debug_config = null)
+            engine.chat.completions.completeAs<Chain>(request)
+        }
     }
 
     @Test
@@ -80,3 +153,5 @@ class StructuredTest {
         assertTrue(error.message, "length" in error.message)
     }
 }
+
+private const val D = '$'
