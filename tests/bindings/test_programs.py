@@ -70,6 +70,23 @@ def test_a_tool_call_streamed_and_whole(program: Program, real: tuple[str, ...])
     assert call["name"] == "switch_light" and set(arguments) == {"room", "on"}
 
 
+def test_a_loop_of_tool_calls(program: Program, real: tuple[str, ...]) -> None:
+    """The model calls a typed function, reads its result and answers."""
+    if program.language == "c":
+        pytest.skip("C has no helpers")
+    prompt = "Switch on the light in the kitchen, then tell me that it is on."
+    run = program.call("run-tools", "--prompt", prompt, *real)
+    assert 1 <= len(run["calls"]) <= run["num_calls"] <= 2
+    for light in (*run["calls"], run["light"]):
+        assert light["room"] in ("bath", "kitchen") and isinstance(light["on"], bool)
+    for light, result in zip(run["calls"], run["results"], strict=False):
+        assert result == f"The light in the {light['room']} is {'on' if light['on'] else 'off'}."
+    rounds = run["roles"][1:-1]
+    assert run["roles"][0] == "user" and rounds[:2] == ["assistant", "tool"]
+    assert run["roles"][-1] == "assistant" and run["content"]
+    assert run["text"].endswith(run["content"])
+
+
 @pytest.mark.parametrize("seed", ["7", "8"])
 def test_the_same_text_for_the_same_seed(
     program: Program, real: tuple[str, ...], seed: str

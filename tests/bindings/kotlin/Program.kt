@@ -357,6 +357,7 @@ suspend fun command(name: String, arguments: List<String>): JsonObject {
         "cancel" -> cancel(model, options)
         "parallel" -> parallel(model, options)
         "tools" -> tools(model, options)
+        "run-tools" -> runTools(model, options)
         "load-error" -> loadError(model, options)
         "order" -> order(model, options)
         "bench" -> bench(model, options)

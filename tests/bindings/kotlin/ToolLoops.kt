@@ -5,7 +5,10 @@ import ai.mlc.mlcllm.ChatCompletionChunk
 import ai.mlc.mlcllm.ChatCompletionRequest
 import ai.mlc.mlcllm.MAX_TOOL_CALLS
 import ai.mlc.mlcllm.Tool
+import ai.mlc.mlcllm.ToolChoiceMode
 import ai.mlc.mlcllm.ToolRunEvent
+import ai.mlc.mlcllm.completeAs
+import ai.mlc.mlcllm.streamTools
 import ai.mlc.mlcllm.toolEvents
 import ai.mlc.mlcllm.wire
 import kotlinx.coroutines.flow.asFlow
@@ -32,6 +35,39 @@ private val TOOLS = mapOf(
     },
     "noon" to Tool("noon") { _: Unit -> "at 12" },
 )
+
+@Serializable
+enum class Room { bath, kitchen }
+
+@Serializable
+data class Light(val room: Room, val on: Boolean)
+
+private fun json(light: Light) = result("room" to light.room.name, "on" to light.on)
+
+suspend fun runTools(model: Model, options: Options): JsonObject {
+    val asked = request(options.needed("prompt"), maxTokens = 60, temperature = 0.0)
+    options.end()
+    val calls = ArrayList<JsonObject>()
+    val switch = Tool("switch_light", "Switches a light on or off.") { light: Light ->
+        calls.add(json(light))
+        "The light in the ${light.room} is ${if (light.on) "on" else "off"}."
+    }
+    return model.use { engine ->
+        val completions = engine.chat.completions
+        val loop = asked.copy(tool_choice = ToolChoiceMode.required)
+        val events = completions.streamTools(listOf(switch), loop, maxCalls = 2).toList()
+        val run = (events.last() as ToolRunEvent.End).run
+        result(
+            "calls" to calls,
+            "results" to events.filterIsInstance<ToolRunEvent.Result>().map { it.result.content },
+            "text" to events.filterIsInstance<ToolRunEvent.Text>().joinToString("") { it.text },
+            "content" to run.content,
+            "roles" to run.messages.map { it.role.word },
+            "num_calls" to run.numCalls,
+            "light" to json(completions.completeAs<Light>(asked)),
+        )
+    }
+}
 
 private fun JsonObject.words(name: String): List<String>? =
     (get(name) as? JsonArray)?.map { it.jsonPrimitive.content }

@@ -7,8 +7,9 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel
 from runner import run_vectors
 
 from mlc_llm import MLCEngine, MLCError
@@ -176,6 +177,39 @@ def tools(options: argparse.Namespace) -> dict[str, Any]:
     return {**head, "same": calls == expected}
 
 
+class Light(BaseModel):
+    room: Literal["bath", "kitchen"]
+    on: bool
+
+
+def run_tools(options: argparse.Namespace) -> dict[str, Any]:
+    calls: list[dict[str, Any]] = []
+
+    def switch_light(room: Literal["bath", "kitchen"], on: bool) -> str:
+        """Switches a light on or off."""
+        calls.append({"room": room, "on": on})
+        return f"The light in the {room} is {'on' if on else 'off'}."
+
+    request = ask(options.prompt, temperature=0, max_tokens=60)
+    loop = {"tools": [switch_light], "tool_choice": "required", "max_calls": 2}
+    text, results = "", []
+    with make_engine(options) as engine:
+        with engine.chat.completions.stream_tools(**request, **loop) as events:
+            for event in events:
+                if event.type == "text":
+                    text += event.text
+                elif event.type == "result":
+                    results.append(event.result.content)
+                elif event.type == "end":
+                    run = event.run
+        typed = engine.chat.completions.parse(**request, response_format=Light)
+    light = typed.choices[0].message.parsed
+    assert light is not None
+    roles = [message["role"] for message in run.messages]
+    ends = {"content": run.content, "roles": roles, "num_calls": run.num_calls}
+    return {"calls": calls, "results": results, "text": text, **ends, "light": light.model_dump()}
+
+
 def load_error(options: argparse.Namespace) -> dict[str, Any]:
     try:
         make_engine(options).terminate()
@@ -237,6 +271,7 @@ COMMANDS = {
     "cancel": cancel,
     "parallel": parallel,
     "tools": tools,
+    "run-tools": run_tools,
     "load-error": load_error,
     "order": order,
     "bench": bench,

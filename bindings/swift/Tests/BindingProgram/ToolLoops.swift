@@ -1,4 +1,4 @@
-// The vectors of the kind `tools`.
+// The vectors of the kind `tools`, and the loop that `run-tools` asks for.
 import MLCSwift
 
 private struct Weather: Decodable {
@@ -9,6 +9,56 @@ private struct Weather: Decodable {
 private struct Report: Encodable {
     let city: String
     let days: Int
+}
+
+private enum Room: String, CaseIterable, Decodable {
+    case bath, kitchen
+}
+
+private struct Light: Decodable {
+    let room: Room
+    let on: Bool
+
+    var json: JSONValue { ["room": .string(self.room.rawValue), "on": .bool(self.on)] }
+}
+
+private actor Switches {
+    private(set) var calls: [JSONValue] = []
+
+    func turn(_ light: Light) -> String {
+        self.calls.append(light.json)
+        return "The light in the \(light.room.rawValue) is \(light.on ? "on" : "off")."
+    }
+}
+
+@Sendable func runTools(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine()
+    let switches = Switches()
+    let tool = try Tool(name: "switch_light", description: "Switches a light on or off.") {
+        (light: Light) in await switches.turn(light)
+    }
+    var request = ChatCompletionRequest(
+        messages: user(try options.text("prompt")), max_tokens: 60, temperature: 0)
+    let light = try await engine.chat.completions.complete(Light.self, request)
+    request.tool_choice = .mode(.required)
+    var text = ""
+    var results: [JSONValue] = []
+    var end: ToolRun?
+    for try await event in engine.chat.completions.streamTools([tool], request, maxCalls: 2) {
+        switch event {
+        case .text(let piece): text += piece
+        case .result(let result): results.append(.string(result.content))
+        case .end(let run): end = run
+        case .chunk, .call: continue
+        }
+    }
+    guard let end else { throw UsageError("the loop has no end") }
+    return [
+        "calls": .array(await switches.calls), "results": .array(results), "text": .string(text),
+        "content": end.content.map { .string($0) } ?? nil,
+        "roles": .array(end.messages.map(\.role.jsonValue)), "num_calls": .int(end.numCalls),
+        "light": light.json,
+    ]
 }
 
 private func tool(_ name: String) throws -> Tool {

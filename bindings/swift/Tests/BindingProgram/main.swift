@@ -10,6 +10,7 @@ let commands: [String: @Sendable (Options) async throws -> JSONObject] = [
     "load-error": loadError,
     "order": order,
     "tools": tools,
+    "run-tools": runTools,
     "bench": bench,
     "vectors": vectors,
 ]
