@@ -175,6 +175,14 @@ Status ReadParams(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
+void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {
+  const Json* features = json.Find("cpu_features");
+  if (features == nullptr || !features->is_array()) return;  // an older library
+  for (const Json& feature : features->as_array()) {
+    if (feature.is_string()) out->cpu_features.push_back(feature.as_string());
+  }
+}
+
 // "memory_usage": {"batch_prefill": {"n": bytes a row, "m": bytes a row of logits}}.
 Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   const Json* usage = json.Find("memory_usage");
@@ -225,6 +233,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));
+  ReadCpuFeatures(json, &out);
   return out;
 }
 

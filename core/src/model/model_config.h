@@ -49,6 +49,7 @@ struct LibraryMetadata {
   DType page_dtype = DType::kFloat32;
   std::vector<SlotRun> slot_runs;  // a page of one layer; empty: not said
   std::vector<ParamSpec> params;
+  std::vector<std::string> cpu_features;  // that its code may use
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/cpu_features.h"
+
 namespace mlc {
 namespace {
 
@@ -31,6 +33,16 @@ Status CheckShape(const Tensor& tensor, const Shape& expected) {
                   ShapeText(expected));
 }
 
+// An instruction that the processor does not know would end the process.
+Status CheckProcessor(const LibraryMetadata& metadata, const std::string& path) {
+  std::vector<std::string> missing = MissingCpuFeatures(metadata.cpu_features);
+  if (missing.empty()) return Status();
+  return Unsupported(path + ": was compiled for processors with " + missing.front() +
+                     ", which this one lacks; compile the model for this machine (mlc_llm compile "
+                     "--device cpu)")
+      .WithParam("model_lib");
+}
+
 struct OpenLibrary {
   std::unique_ptr<ModelLibrary> library;
   LibraryMetadata metadata;
@@ -40,6 +52,7 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   OpenLibrary open;
   MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
   MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
+  MLC_RETURN_IF_ERROR(CheckProcessor(open.metadata, path));
   MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, open.metadata.info, path));
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);

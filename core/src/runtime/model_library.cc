@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "runtime/library_trailer.h"
+#include "runtime/library_variants.h"
 #include "runtime/parallel.h"
 #include "runtime/tvm_convert.h"
 
@@ -59,20 +60,26 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   std::string_view bytes(reinterpret_cast<const char*>(file->data()),
                          static_cast<size_t>(file->size()));
   MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
+  std::unique_ptr<TemporaryLibrary> variant;
+  if (HasVariants(bytes)) {
+    MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisProcessor(bytes, path));
+    MLC_ASSIGN_OR_RETURN(variant, TemporaryLibrary::Write(chosen));
+  }
+  const std::string& loadable = variant ? variant->path() : path;
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
   // it has seen, and every prompt length is a size.
   constexpr int kNaiveAllocator = 1;
   MLC_RETURN_IF_ERROR(CatchTvm(path, [&] {
-    impl->executable = ffi::Module::LoadFromFile(path);
+    impl->executable = ffi::Module::LoadFromFile(loadable);
     ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
     impl->vm = load().cast<ffi::Module>();
     impl->vm.value()
         ->GetFunction("vm_initialization", true)
         .value()(device.type, device.index, kNaiveAllocator);
   }));
-  MLC_RETURN_IF_ERROR(ShareLoopsOf(path));
+  MLC_RETURN_IF_ERROR(ShareLoopsOf(loadable));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = LibraryId(bytes);

@@ -16,7 +16,12 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--model-type", default="auto", help="model family (default: what the config says)"
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu, or a processor's preset")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        help="auto, cpu, or a processor's preset; several (x86-64-v2,x86-64-v4) make one library "
+        "that takes the fastest that runs",
+    )
     parser.add_argument("--host", default="auto", help="only this machine (auto) for now")
     parser.add_argument(
         "--opt",

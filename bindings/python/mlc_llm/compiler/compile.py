@@ -11,7 +11,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.family import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, parse_overrides
 from mlc_llm.compiler.trailer import trailer
+from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import (
     CorruptFileError,
     InvalidRequestError,
@@ -69,23 +71,34 @@ def compile_model(
     debug_dump: Path | None = None,
     progress: Progress = lambda phase: None,
 ) -> None:
-    """Compiles the library of a model; `config` is the content of its mlc-chat-config.json."""
+    """Compiles the library of a model; `config` is the content of its mlc-chat-config.json.
+
+    `device` may list several presets: the library then holds a variant for each processor.
+    """
     _check_output(output, system_lib_prefix, host)
-    spec = library_spec(
-        config,
-        quantization=quantization,
-        model_type=model_type,
-        device=device,
-        overrides=overrides,
-        opt=opt,
-    )
+    variants = []
+    for one in targets.resolve_all(device):
+        spec = library_spec(
+            config,
+            quantization=quantization,
+            model_type=model_type,
+            device=one.name,
+            overrides=overrides,
+            opt=opt,
+        )
+        executable = _build(spec, debug_dump, progress)
+        progress("link")
+        data = _linked(executable, output)
+        variants.append(Variant(one.name, one.cpu_features(), data))
+    _write(variants[0].data if len(variants) == 1 else pack(by_speed(variants)), output)
+
+
+def _build(spec: LibrarySpec, debug_dump: Path | None, progress: Progress) -> Any:
     from mlc_llm.compiler import library, pipeline
 
     progress("model")
     module = library.build_module(spec, models.get(spec.model_type))
-    executable = pipeline.build(module, spec.device, debug_dump=debug_dump, progress=progress)
-    progress("link")
-    _export(executable, output)
+    return pipeline.build(module, spec.device, debug_dump=debug_dump, progress=progress)
 
 
 def library_spec(
@@ -140,34 +153,44 @@ def _check_output(output: Path, system_lib_prefix: str | None, host: str | None)
         raise InvalidRequestError(f"{output} is a folder", param="output")
 
 
-def _export(executable: Any, output: Path) -> None:
-    """Links beside the output, adds the trailer and renames."""
+def _linked(executable: Any, output: Path) -> bytes:
+    """The shared object, linked in a folder beside the output."""
+    with _writing(output) as folder:
+        linked = folder / output.name
+        try:
+            executable.export_library(str(linked))
+        except OSError:
+            raise
+        except Exception as error:  # the linker's words, whatever class they come in
+            raise MLCError(
+                "linking the model library failed; a C++ compiler (g++ or clang++) must be on "
+                f"PATH: {str(error).strip().splitlines()[-1]}",
+                code="link_failed",
+            ) from error
+        return linked.read_bytes()
+
+
+def _write(data: bytes, output: Path) -> None:
+    """The library and its trailer; the output appears whole or not at all."""
+    with _writing(output) as folder:
+        file = folder / output.name
+        with file.open("wb") as out:
+            out.write(data + trailer(data))
+            out.flush()
+            os.fsync(out.fileno())
+        file.chmod(0o755)
+        file.replace(output)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[Path]:
+    """A folder beside `output`; errors of the file system name the option."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".mlc-link-", dir=output.parent) as folder:
-            linked = Path(folder) / output.name
-            _link(executable, linked)
-            data = linked.read_bytes()
-            with linked.open("ab") as file:
-                file.write(trailer(data))
-                file.flush()
-                os.fsync(file.fileno())
-            linked.replace(output)
+            yield Path(folder)
     except OSError as error:
         raise ResourceError(f"{output}: {error.strerror or error}", param="output") from None
-
-
-def _link(executable: Any, linked: Path) -> None:
-    try:
-        executable.export_library(str(linked))
-    except OSError:
-        raise
-    except Exception as error:  # the linker's words, whatever class they come in
-        raise MLCError(
-            "linking the model library failed; a C++ compiler (g++ or clang++) must be on PATH: "
-            f"{str(error).strip().splitlines()[-1]}",
-            code="link_failed",
-        ) from error
 
 
 def report(phase: str) -> None:

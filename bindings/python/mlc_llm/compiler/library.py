@@ -75,6 +75,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
             for param in nn.params
         ],
         "target": spec.device.describe(),
+        "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
         "memory_usage": {
             gvar.name_hint: peak_bytes(function)

@@ -67,6 +67,13 @@ class Device:
 
         return tvm.target.Target(self.describe())
 
+    def cpu_features(self) -> list[str]:
+        """What a processor must have to run the code, by LLVM's names."""
+        from tvm.target import codegen
+
+        names = (str(name) for name in codegen.llvm_get_cpu_features(self.target()))
+        return sorted(name for name in names if "-" not in name)  # "fast-gather" is for tuning
+
 
 _X86 = "x86_64-unknown-linux-gnu"
 PRESETS: dict[str, Device] = {
@@ -75,8 +82,20 @@ PRESETS: dict[str, Device] = {
         Device(name="x86-64-v2", mcpu="x86-64-v2", mtriple=_X86, vectors=SSE),
         Device(name="x86-64-v3", mcpu="x86-64-v3", mtriple=_X86, vectors=AVX2),
         Device(name="x86-64-v4", mcpu="x86-64-v4", mtriple=_X86, vectors=AVX512),
-        Device(name="x86-64-v4-vnni", mcpu="icelake-server", mtriple=_X86, vectors=AVX512_VNNI),
-        Device(name="x86-64-v3-vnni", mcpu="sierraforest", mtriple=_X86, vectors=AVX_VNNI),
+        Device(
+            name="x86-64-v4-vnni",
+            mcpu="x86-64-v4",
+            mattr=("+avx512vnni",),
+            mtriple=_X86,
+            vectors=AVX512_VNNI,
+        ),
+        Device(
+            name="x86-64-v3-vnni",
+            mcpu="x86-64-v3",
+            mattr=("+avxvnni",),
+            mtriple=_X86,
+            vectors=AVX_VNNI,
+        ),
         Device(name="aarch64", mtriple="aarch64-unknown-linux-gnu", vectors=NEON),
         Device(
             name="aarch64-dotprod",
@@ -109,6 +128,18 @@ def resolve(device: str) -> Device:
             param="device",
         )
     raise InvalidRequestError(f'unknown device "{device}"; available: {offered}', param="device")
+
+
+def resolve_all(devices: str) -> list[Device]:
+    """`x86-64-v2,x86-64-v4`: the presets of one library that serves several processors."""
+    names = devices.split(",")
+    if len(names) > 1 and not set(names) <= set(PRESETS):
+        unknown = next(name for name in names if name not in PRESETS)
+        raise InvalidRequestError(
+            f'a library for several processors names presets: {", ".join(PRESETS)}; not "{unknown}"',
+            param="device",
+        )
+    return [resolve(name) for name in dict.fromkeys(names)]
 
 
 def host() -> Device:

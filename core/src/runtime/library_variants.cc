@@ -1,0 +1,112 @@
+#include "runtime/library_variants.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "base/json.h"
+#include "runtime/cpu_features.h"
+
+namespace mlc {
+namespace {
+
+constexpr std::string_view kMagic = "MLCFAT01";
+constexpr size_t kHeaderBytes = 16;
+
+struct Variant {
+  std::string device;
+  std::vector<std::string> missing;  // features that this processor lacks
+  std::string_view bytes;
+};
+
+Result<Variant> ReadVariant(const Json& json, std::string_view file) {
+  Variant variant;
+  MLC_ASSIGN_OR_RETURN(variant.device, GetString(json, "device"));
+  MLC_ASSIGN_OR_RETURN(int64_t offset, GetInt(json, "offset"));
+  MLC_ASSIGN_OR_RETURN(int64_t size, GetInt(json, "size"));
+  int64_t file_size = static_cast<int64_t>(file.size());
+  if (offset < 0 || size <= 0 || offset > file_size || size > file_size - offset) {
+    return InvalidArgument("variant '" + variant.device + "' lies outside the file");
+  }
+  variant.bytes = file.substr(static_cast<size_t>(offset), static_cast<size_t>(size));
+  const Json* features = json.Find("cpu_features");
+  if (features == nullptr || !features->is_array()) {
+    return InvalidArgument("field 'cpu_features' must be a list");
+  }
+  std::vector<std::string> required;
+  for (const Json& feature : features->as_array()) {
+    if (feature.is_string()) required.push_back(feature.as_string());
+  }
+  variant.missing = MissingCpuFeatures(required);
+  return variant;
+}
+
+Result<std::vector<Variant>> ReadIndex(std::string_view file) {
+  uint64_t length = 0;
+  for (size_t i = kHeaderBytes; i > kMagic.size() && i <= file.size(); --i) {
+    length = length << 8 | static_cast<unsigned char>(file[i - 1]);
+  }
+  if (file.size() < kHeaderBytes || length > file.size() - kHeaderBytes) {
+    return InvalidArgument("its index lies outside the file");
+  }
+  MLC_ASSIGN_OR_RETURN(Json index, Json::Parse(file.substr(kHeaderBytes, length)));
+  const Json* listed = index.Find("variants");
+  if (listed == nullptr || !listed->is_array() || listed->as_array().empty()) {
+    return InvalidArgument("field 'variants' must be a list that is not empty");
+  }
+  std::vector<Variant> variants;
+  for (const Json& json : listed->as_array()) {
+    MLC_ASSIGN_OR_RETURN(Variant variant, ReadVariant(json, file));
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+}  // namespace
+
+bool HasVariants(std::string_view file) { return file.substr(0, kMagic.size()) == kMagic; }
+
+Result<std::string_view> VariantForThisProcessor(std::string_view file, const std::string& path) {
+  Result<std::vector<Variant>> variants = ReadIndex(file);
+  if (!variants.ok()) {
+    return Corrupt(path + ": " + variants.status().message() + "; compile the model again")
+        .WithParam("model_lib");
+  }
+  for (const Variant& variant : *variants) {
+    if (variant.missing.empty()) return variant.bytes;
+  }
+  const Variant& last = variants->back();
+  return Unsupported(path + ": this processor can run none of the library's variants; '" +
+                     last.device + "' needs " + last.missing.front() +
+                     "; compile the model for this machine (mlc_llm compile --device cpu)")
+      .WithParam("model_lib");
+}
+
+Result<std::unique_ptr<TemporaryLibrary>> TemporaryLibrary::Write(std::string_view bytes) {
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (failed) folder = ".";
+  std::string path = (folder / "mlc-model-XXXXXX.so").string();
+  int file = mkstemps(path.data(), 3);
+  if (file < 0) return ResourceExhausted(path + ": " + std::strerror(errno));
+  std::unique_ptr<TemporaryLibrary> library(new TemporaryLibrary(path));
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  int error = errno;
+  ::close(file);
+  if (!bytes.empty()) return ResourceExhausted(path + ": " + std::strerror(error));
+  return library;
+}
+
+TemporaryLibrary::~TemporaryLibrary() { ::unlink(path_.c_str()); }
+
+}  // namespace mlc
