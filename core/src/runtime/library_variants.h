@@ -1,4 +1,5 @@
-// A model library for several processors: one file with a shared object for each, the fastest first.
+// A model library for several processors: one file with a shared object for each, the fastest
+// first.
 //
 //   "MLCFAT01", the length of the index (64-bit little-endian), the index, the shared objects
 //   index: {"variants": [{"device": "x86-64-v4", "cpu_features": ["avx512f", ...],
