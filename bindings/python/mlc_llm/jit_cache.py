@@ -204,7 +204,14 @@ def _is_whole_library(path: Path) -> bool:
 
 def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """The part of mlc-chat-config.json that a library depends on."""
-    names = ["model_type", "quantization", "model_config", "vocab_size", "context_window_size"]
+    names = [
+        "model_type",
+        "quantization",
+        "weight_types",
+        "model_config",
+        "vocab_size",
+        "context_window_size",
+    ]
     names += ["sliding_window_size", "prefill_chunk_size", "attention_sink_size"]
     names += ["tensor_parallel_shards", "pipeline_parallel_stages", "max_batch_size"]
     return {name: config[name] for name in names if name in config}

@@ -26,6 +26,9 @@ _CHAT_CONFIG = "mlc-chat-config.json"
 # A script of the core's answers in place of a model: for tests and benchmarks.
 FAKE_DEVICE = "fake"
 
+# A quantization: a GGUF file keeps the types that it has; other models get the default.
+OWN_TYPES = "auto"
+
 Log = Callable[[str], None]
 
 
@@ -111,7 +114,7 @@ def resolve_folder(
         path,
         name=_name(model),
         identity=_identity(path),
-        quantization=quantization or default_quantization(device),
+        quantization=_quantization(path, quantization, device),
         sampling=embedded_model.SAMPLING if model is None else {},
         policy=policies.jit,
         log=log,
@@ -121,6 +124,12 @@ def resolve_folder(
 def default_quantization(device: str) -> str:
     """What a model is converted to when nobody says."""
     return "q4f32_1" if _device(device) in ("cpu", FAKE_DEVICE) else "q4f16_1"
+
+
+def _quantization(path: Path, asked: str | None, device: str) -> str:
+    if asked is None or (asked == OWN_TYPES and path.suffix != ".gguf"):
+        return default_quantization(device)
+    return asked
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:
@@ -172,7 +181,7 @@ def _require_model(path: Path) -> None:
 
 
 def _require_same_quantization(folder: Path, asked: str | None) -> None:
-    if asked is None:
+    if asked in (None, OWN_TYPES):
         return
     has = read_chat_config(folder).get("quantization")
     if has != asked:

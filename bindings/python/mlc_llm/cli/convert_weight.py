@@ -42,7 +42,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "config", type=Path, help="config.json of the model, its folder, or a .gguf file"
     )
-    parser.add_argument("--quantization", required=True, help="such as q4f32_1, q4f16_1 or q0f32")
+    parser.add_argument(
+        "--quantization",
+        required=True,
+        help="such as q4f32_1, q4f16_1 or q0f32; auto: a GGUF file's own types, without loss",
+    )
     parser.add_argument(
         "--model-type", default="auto", help="model family (default: what the config says)"
     )

@@ -121,7 +121,9 @@ def library_spec(
     return LibrarySpec(
         model_type=name,
         config=typed,
-        scheme=schemes.get(quantization or _text(config, "quantization")),
+        scheme=schemes.get(
+            quantization or _text(config, "quantization"), weight_types=config.get("weight_types")
+        ),
         device=targets.resolve(device),
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),

@@ -12,7 +12,7 @@ from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
-from mlc_llm.compiler.quantization import Scheme
+from mlc_llm.compiler.quantization import AnyScheme
 from mlc_llm.compiler.targets import Device
 
 SCHEMA_VERSION = 1
@@ -27,7 +27,7 @@ class LibrarySpec:
 
     model_type: str
     config: ModelConfig
-    scheme: Scheme
+    scheme: AnyScheme
     device: Device
     prefill_chunk_size: int
     max_batch_size: int

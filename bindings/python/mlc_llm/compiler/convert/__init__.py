@@ -15,6 +15,7 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
 from mlc_llm.compiler.convert.gguf import GGUFModel
+from mlc_llm.compiler.convert.gguf_weights import keeps_types, scheme_of_file
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
@@ -110,10 +111,10 @@ class _Work:
 
     def __init__(self, source: ModelSource, quantization: str, model_type: str | None) -> None:
         self._source = source
-        self._scheme = schemes.get(quantization)
         self._hf_config: dict[str, Any] = source.hf_config()
         self._model_type = model_type or models.model_type_of(self._hf_config)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
+        self._scheme = self._scheme_of(quantization)
 
     def needed_bytes(self) -> int:
         return stored_bytes(self._weights(), self._scheme)
@@ -140,9 +141,17 @@ class _Work:
             quantization=self._scheme.name,
             overrides=overrides,
         )
+        if isinstance(self._scheme, schemes.GGUFScheme) and self._scheme.others:
+            config["weight_types"] = self._scheme.weight_types()
         for name, data in files.items():
             write_durably(folder / name, data)
         write_durably(folder / CHAT_CONFIG, json.dumps(config, indent=2).encode())
+
+    def _scheme_of(self, quantization: str) -> schemes.AnyScheme:
+        if keeps_types(quantization):
+            weights = self._weights() if isinstance(self._source, GGUFModel) else []
+            return scheme_of_file(self._source, weights, wanted=quantization)
+        return schemes.get(quantization)
 
     def _weights(self) -> list[models.WeightSource]:
         """The weight map, checked against the tensors that are there before it is made use of."""

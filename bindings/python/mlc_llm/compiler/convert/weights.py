@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
+from mlc_llm.compiler.convert.gguf_weights import BlockSource, stored_pieces
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
 from mlc_llm.compiler.convert.progress import Advance
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
 from mlc_llm.compiler.models import WeightSource
-from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.compiler.quantization import AnyScheme, GGUFScheme, Scheme, StoredParam
 from mlc_llm.compiler.quantization.pack import numpy_dtype, quantize_chunks
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -38,7 +40,7 @@ def check_tensors(weights: Sequence[WeightSource], tensors: Mapping[str, TensorI
                 )
 
 
-def stored_bytes(weights: Sequence[WeightSource], scheme: Scheme) -> int:
+def stored_bytes(weights: Sequence[WeightSource], scheme: AnyScheme) -> int:
     """The size of the model in that scheme."""
     return sum(_param_bytes(param) for weight in weights for param in weight.stored_params(scheme))
 
@@ -51,13 +53,17 @@ def count_elements(weights: Sequence[WeightSource]) -> int:
 def convert_weights(
     source: ModelSource,
     weights: Sequence[WeightSource],
-    scheme: Scheme,
+    scheme: AnyScheme,
     writer: WeightWriter,
     advance: Advance,
 ) -> None:
     """Writes every tensor in order, and the index."""
     for weight in weights:
         params = weight.stored_params(scheme)
+        if isinstance(scheme, GGUFScheme) and weight.quantizable is not None:
+            _write_as_it_is(cast("BlockSource", source), weight, scheme, writer)
+            advance(sum(_param_bytes(param) for param in params))
+            continue
         chunks = _checked(weight.name, _chunks(source, weight))
         if len(params) == 1:
             dtype = numpy_dtype(params[0].dtype)
@@ -67,6 +73,14 @@ def convert_weights(
                 writer.add(param, [array])
         advance(sum(_param_bytes(param) for param in params))
     writer.finish(original_elements=count_elements(weights))
+
+
+def _write_as_it_is(
+    source: BlockSource, weight: WeightSource, scheme: GGUFScheme, writer: WeightWriter
+) -> None:
+    for piece, arrays in stored_pieces(source, weight, scheme):
+        for param, array in zip(piece.stored_params(), arrays, strict=True):
+            writer.add(param, [array])
 
 
 def _param_bytes(param: StoredParam) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization import AnyScheme, StoredParam, WeightUse
 from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class WeightSource:
         rows = sum(shape[0] for shape in self.source_shapes)
         return (rows, *self.source_shapes[0][1:])
 
-    def stored_params(self, scheme: Scheme) -> tuple[StoredParam, ...]:
+    def stored_params(self, scheme: AnyScheme) -> tuple[StoredParam, ...]:
         """The tensors that a weight folder of that scheme holds for it."""
         return scheme.stored_params(self.name, self.shape, use=self.quantizable)
 

@@ -24,7 +24,7 @@ from tvm import relax, tirx
 
 from mlc_llm.compiler.models.family import WeightSource
 from mlc_llm.compiler.nn import layers
-from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization import AnyScheme, StoredParam, WeightUse
 from mlc_llm.compiler.targets import Device
 
 
@@ -66,7 +66,7 @@ class Function:
 class Builder:
     def __init__(
         self,
-        scheme: Scheme,
+        scheme: AnyScheme,
         device: Device,
         weights: Sequence[WeightSource],
         *,

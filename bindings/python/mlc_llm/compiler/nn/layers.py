@@ -15,13 +15,15 @@ from mlc_llm.compiler.kernels.cpu import (
     activations,
     attention,
     elementwise,
+    join,
     linear,
     linear_columns,
     linear_integer,
-    weights,
+    linear_strips,
 )
+from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
-from mlc_llm.compiler.quantization import WeightUse
+from mlc_llm.compiler.nn.matrices import Matrix, matrices_of
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder
@@ -36,60 +38,29 @@ def _rows(x: relax.Expr) -> Any:
     return x.ty.shape[0]
 
 
-class _Matrix:
-    """A weight matrix (out, in) and the parameters that store it."""
-
-    def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, self.name, self.shape = nn, name, shape
-        self.use: WeightUse | None = nn.use_of(f"{name}.weight")
-        self.rows = weights.rows_of(nn.scheme, f"{name}.weight", shape, self.use)
-
-    @property
-    def by_columns(self) -> bool:
-        return self.nn.scheme.quantizes(self.use) and self.nn.scheme.layout_of(self.use) == "KN"
-
-    @property
-    def kind(self) -> str:
-        """What, beside the shape, tells its kernels from others."""
-        return "columns" if self.by_columns else "rows"
-
-    @property
-    def by_integers(self) -> bool:
-        """Whether it is multiplied in whole numbers."""
-        nn = self.nn
-        return (
-            nn.activation_bits < 32
-            and nn.device.vectors.dot is not None
-            and nn.scheme.quantizes(self.use)
-            and not self.by_columns
-            and linear_integer.fits(nn.scheme, self.shape)
-        )
-
-    def params(self) -> list[relax.Expr]:
-        return [self.nn.param(param.name) for param in self.rows.stored]
-
-
 class Linear:
     """y = x W^T (+ bias) (+ residual)."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int], *, bias: bool) -> None:
-        self.nn, self.matrix = nn, _Matrix(nn, name, shape)
+        self.nn, self.matrices = nn, matrices_of(nn, name, shape)
         self.bias = nn.stored(f"{name}.bias") if bias else None
 
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
-        return multiply(self.nn, self.matrix, x, bias=self.bias, residual=residual)
+        if len(self.matrices) == 1:
+            return multiply(self.nn, self.matrices[0], x, bias=self.bias, residual=residual)
+        return _join(self.nn, self.matrices, x, self.bias, residual)
 
 
-def multiply(nn: Builder, matrix: _Matrix, x, *, bias=None, residual=None) -> relax.Var:
+def multiply(nn: Builder, matrix: Matrix, x, *, bias=None, residual=None) -> relax.Var:
     if matrix.by_integers:
         return _multiply_integers(nn, matrix, x, bias, residual)
-    options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
+    options = _options(bias, residual)
 
     def make():
         if matrix.by_columns:
             tile = linear.Tile(*nn.device.vectors.column_tile)
             return linear_columns.linear_columns(
-                nn.scheme, matrix.rows.stored, matrix.shape, tile=tile, **options
+                matrix.scheme, matrix.rows.stored, matrix.shape, tile=tile, **options
             )
         tile = linear.Tile(*nn.device.vectors.dot_tile)
         return linear.linear(matrix.rows, matrix.shape, tile=tile, **options)
@@ -99,21 +70,33 @@ def multiply(nn: Builder, matrix: _Matrix, x, *, bias=None, residual=None) -> re
     return nn.call(nn.kernel("linear", key, make), args, _tensor(_rows(x), matrix.shape[0]))
 
 
-def _multiply_integers(nn: Builder, matrix: _Matrix, x, bias, residual) -> relax.Var:
-    options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
-    unit, scheme = nn.device.vectors, nn.scheme
-    codes = activations.Codes(
-        size=matrix.shape[1], bits=nn.activation_bits, weight_bits=scheme.bits, zero=scheme.qmax
-    )
+def _multiply_integers(nn: Builder, matrix: Matrix, x, bias, residual) -> relax.Var:
+    options, unit, codes = _options(bias, residual), nn.device.vectors, matrix.codes
+    tools = {"unit": unit.dot, "tile": unit.integer_tile}
 
     def make():
-        return linear_integer.linear_integer(
-            codes, matrix.rows.stored, unit=unit.dot, tile=unit.integer_tile, **options
-        )
+        if isinstance(matrix.rows, Strips):
+            return linear_strips.linear_strips(codes, matrix.rows, **tools, **options)
+        return linear_integer.linear_integer(codes, matrix.rows.stored, **tools, **options)
 
-    kernel = nn.kernel("linear_integer", (codes, *options.values()), make)
+    kernel = nn.kernel("linear_integer", (codes, matrix.kind, *options.values()), make)
     args = [quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
     return nn.call(kernel, args, _tensor(_rows(x), matrix.shape[0]))
+
+
+def _join(nn: Builder, matrices: list[Matrix], x, bias, residual) -> relax.Var:
+    """The products with each, side by side."""
+    x = x if isinstance(x, Deferred) else Deferred.of(nn, x)  # so that codes are made once
+    parts = [multiply(nn, matrix, x) for matrix in matrices]
+    widths = tuple(matrix.shape[0] for matrix in matrices)
+    options = _options(bias, residual)
+    kernel = nn.kernel("join", (widths, *options.values()), lambda: join.join(widths, **options))
+    args = [*parts, *_extras(nn, bias, residual)]
+    return nn.call(kernel, args, _tensor(_rows(x), sum(widths)))
+
+
+def _options(bias, residual) -> dict[str, Any]:
+    return {"bias": bias.dtype if bias else None, "residual": residual is not None}
 
 
 def _extras(nn: Builder, bias, residual) -> list[relax.Expr]:
@@ -130,6 +113,17 @@ class Deferred:
     def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms) -> None:
         self.ty, self._nn, self._forms = kind, nn, forms
         self._made: dict[Any, Any] = {}
+
+    @classmethod
+    def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
+        """Of a tensor that is there: its codes."""
+
+        def forms(codes: activations.Codes | None):
+            return "quantize", codes, [x], lambda: activations.quantize(codes)
+
+        deferred = cls(nn, x.ty, forms)
+        deferred._made[None] = x
+        return deferred
 
     def plain(self) -> relax.Var:
         """The floats."""
@@ -157,21 +151,21 @@ def plain(x: relax.Expr | Deferred) -> relax.Expr:
 
 
 def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -> relax.Expr:
-    if not isinstance(x, Deferred):
-        x = Deferred(nn, x.ty, lambda c, x=x: ("quantize", c, [x], lambda: activations.quantize(c)))
-    return x.quantized(codes)
+    return (x if isinstance(x, Deferred) else Deferred.of(nn, x)).quantized(codes)
 
 
 class Embedding:
     """Rows of a table; with tied embeddings the table is the output layer too."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, self.matrix = nn, _Matrix(nn, name, shape)
+        self.nn, (self.matrix,) = nn, matrices_of(nn, name, shape)
 
     def __call__(self, ids: relax.Expr) -> relax.Var:
         matrix = self.matrix
         kernel = self.nn.kernel(
-            "embedding", matrix.shape, lambda: elementwise.embedding(matrix.rows, matrix.shape)
+            "embedding",
+            (matrix.shape, matrix.kind),
+            lambda: elementwise.embedding(matrix.rows, matrix.shape),
         )
         out = _tensor(_rows(ids), matrix.shape[1])
         return self.nn.call(kernel, [ids, *matrix.params()], out)

@@ -18,19 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mlc_llm.compiler.quantization import gguf_scheme
+from mlc_llm.compiler.quantization.gguf_scheme import GGUFScheme
+from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 from mlc_llm.errors import UnsupportedError
-
-# How the model uses a weight; None means that no scheme ever quantizes it (norms, biases).
-WeightUse = Literal["linear", "embedding", "lm_head"]
-
-
-@dataclass(frozen=True)
-class StoredParam:
-    """One tensor as it lies in the weight files."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +128,19 @@ SCHEMES: dict[str, Scheme] = {
 }
 
 
-def get(name: str) -> Scheme:
-    """The scheme of that name; an unknown one is refused with the list of those that exist."""
+AnyScheme = Scheme | GGUFScheme
+
+
+def get(name: str, *, weight_types: object = None) -> AnyScheme:
+    """The scheme of that name; an unknown one is refused with the list of those that exist.
+
+    `weight_types` is what a folder of a `gguf_` scheme says in its mlc-chat-config.json.
+    """
     if name in SCHEMES:
         return SCHEMES[name]
+    if name in gguf_scheme.NAMES:
+        return GGUFScheme(name=name, others=gguf_scheme.others_of(weight_types))
+    available = ", ".join([*SCHEMES, *gguf_scheme.NAMES])
     raise UnsupportedError(
-        f'unknown quantization "{name}"; available: {", ".join(SCHEMES)}', param="quantization"
+        f'unknown quantization "{name}"; available: {available}', param="quantization"
     )

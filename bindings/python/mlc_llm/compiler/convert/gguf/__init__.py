@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +32,29 @@ class GGUFModel:
         return self._tensors
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        return self._read(self._file.read, name, start, stop)
+
+    def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows as they are stored, uint8 (rows, bytes of a row)."""
+        return self._read(self._file.read_blocks, name, start, stop)
+
+    def _read(self, read: Callable[..., Array], name: str, start: int, stop: int | None) -> Array:
         heads = heads_of_rows(self._file, name)
         if heads is None:
-            return self._file.read(self._names[name], start, stop)
+            return read(self._names[name], start, stop)
         rows = self._tensors[name].shape[0]
-        return self._read_rotary(name, heads, start, rows if stop is None else stop)
+        return self._read_rotary(read, name, heads, start, rows if stop is None else stop)
 
-    def _read_rotary(self, name: str, heads: int, start: int, stop: int) -> Array:
+    def _read_rotary(
+        self, read: Callable[..., Array], name: str, heads: int, start: int, stop: int
+    ) -> Array:
         """Rows of q or k in the order of Hugging Face: whole heads are read and put in order."""
         rows = self._tensors[name].shape[0]
         if rows % (2 * heads):
             raise CorruptFileError(f"tensor {name} has {rows} rows for {heads} heads", param=name)
         head_rows = rows // heads
         first, last = start // head_rows, -(-stop // head_rows)
-        stored = self._file.read(self._names[name], first * head_rows, last * head_rows)
+        stored = read(self._names[name], first * head_rows, last * head_rows)
         ordered = _split_rotary_halves(stored, last - first)
         return ordered[start - first * head_rows : stop - first * head_rows]
 

@@ -73,11 +73,21 @@ class GGUFFile:
         rows = self._read_rows(stored, start * each, (stop - start) * each)
         return rows.reshape((stop - start, *shape[1:]))
 
-    def _read_rows(self, stored: _Stored, first: int, rows: int) -> Array:
+    def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows [start, stop) of a matrix as they are stored, uint8 (rows, bytes of a row)."""
+        stored = self._stored[name]
+        start, stop = checked_rows(stored.info, start, stop)
+        return self._read_raw(stored, start, stop - start)
+
+    def _read_raw(self, stored: _Stored, first: int, rows: int) -> Array:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
         with self.path.open("rb", buffering=0) as file:
             file.seek(stored.offset + first * stored.row_bytes)
             read_exactly(file, raw.reshape(-1).data, self.path)
+        return raw
+
+    def _read_rows(self, stored: _Stored, first: int, rows: int) -> Array:
+        raw = self._read_raw(stored, first, rows)
         plain = _PLAIN.get(stored.kind.name)
         if plain is not None:
             return raw.view(plain)

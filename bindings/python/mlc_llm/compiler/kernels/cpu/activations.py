@@ -45,6 +45,7 @@ class Codes:
     weight_bits: int
     zero: int  # the weight code that means 0; -1 makes offsets plain sums
     halves: bool = False  # offsets are of 16 codes, not of 32
+    scaled: bool = False  # offsets are the bits of floats: times the group's scale
 
     @property
     def groups(self) -> int:
@@ -162,13 +163,15 @@ def emit_group(codes: Codes, out, row, group, values: list) -> None:
     """Stores one group of a row of codes, given as two vectors."""
     largest = emit_max(T.max(*(T.max(v, splat(0.0) - v) for v in values)))
     largest = emit_value(T.max(largest, T.float32(1e-30)))
-    scale = T.reinterpret("int32", largest * T.float32(1 / codes.largest))
-    T.buffer_store(out, scale, [row, codes.place_of_scale(group)])
+    scale = emit_value(largest * T.float32(1 / codes.largest))
+    T.buffer_store(out, T.reinterpret("int32", scale), [row, codes.place_of_scale(group)])
     inverse = splat(emit_value(T.float32(codes.largest) / largest))
     whole = [_emit_rounded(v * inverse) for v in values]
     for i, part in enumerate(whole if codes.halves else [whole[0] + whole[1]]):
-        total = emit_fold(part, lambda a, b: a + b)
-        T.buffer_store(out, total * T.int32(-codes.zero), [row, codes.place_of_offset(group, i)])
+        offset = emit_fold(part, lambda a, b: a + b) * T.int32(-codes.zero)
+        if codes.scaled:
+            offset = T.reinterpret("int32", to_float(offset, 1) * scale)
+        T.buffer_store(out, offset, [row, codes.place_of_offset(group, i)])
     for part, halves in enumerate(_emit_bytes(codes, whole)):
         for first, inputs in codes.places:
             lanes = T.reinterpret("int32x4", shuffle(halves, inputs))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from tvm.tirx.script import builder as T
 
@@ -61,10 +62,10 @@ class QuantizedRows:
         block_words = self.block_vectors * LANES // per_word
         block_groups = self.block_vectors * LANES // group
         places = [vector * LANES + lane for lane in range(LANES)]
-        packed = _spread(
+        packed = spread(
             lambda i: words[row, block * block_words + i], [p // per_word for p in places]
         )
-        scale = _spread(
+        scale = spread(
             lambda i: to_float(scales[row, block * block_groups + i], 1),
             [p // group for p in places],
         )
@@ -79,7 +80,20 @@ class QuantizedRows:
         return dequantized(self.scheme, words[row, column // per_word], shift, scale, lanes=1)
 
 
-Rows = PlainRows | QuantizedRows
+class Rows(Protocol):
+    """A reader. `strips.Strips` is another one."""
+
+    @property
+    def stored(self) -> tuple[StoredParam, ...]: ...
+
+    @property
+    def block_vectors(self) -> int: ...
+
+    def emit_vector(self, buffers, row, block, vector: int):
+        """The weights [(block * block_vectors + vector) * 16, + 16) of a row, as floats."""
+
+    def element(self, buffers, row, column):
+        """One weight, as a float."""
 
 
 def rows_of(scheme: Scheme, name: str, shape: tuple[int, int], use: WeightUse) -> Rows:
@@ -98,7 +112,7 @@ def dequantized(scheme: Scheme, packed, shifts, scale, *, lanes: int = LANES):
     return emit_value((to_float(signed, lanes) - splat(float(scheme.qmax), lanes)) * scale)
 
 
-def _spread(load: Callable, indices: list[int]):
+def spread(load: Callable, indices: list[int]):
     """A vector whose lane i is `load(indices[i])`; a few broadcasts, blended by lane."""
     kinds = sorted(set(indices))
     vector = splat(load(kinds[0]))

@@ -1,0 +1,181 @@
+"""y = x W^T (+ bias) (+ residual), for x as whole numbers and weights of GGUF's types.
+
+A strip is 16 outputs. Its codes lie so that a vector is one quad of inputs for each output, and a
+thread reads its strips from end to end. y[m, n] is a chain over groups of 32 inputs, in ascending
+order: the products within a group are summed exactly, as whole numbers; `sum * (weight scale *
+activation scale)` is added to the chain, and then `minimum * sum of activations` where there is a
+minimum. So it does not depend on how many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_dots
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.linear_integer import emit_tiles
+from mlc_llm.compiler.kernels.cpu.strips import Strips
+from mlc_llm.compiler.kernels.cpu.vector import (
+    LANES,
+    at,
+    emit_floats,
+    emit_value,
+    emit_zero,
+    fma,
+    splat,
+    to_float,
+)
+from mlc_llm.compiler.quantization.gguf_types import GROUP, BlockType
+
+AHEAD_LINES = 128
+PREFETCH_BELOW = 16  # rows of x: more of them compute for longer than memory takes
+
+
+def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
+    """The form of activations that multiplies weights of that type."""
+    zero = -1 if kind.minimum else kind.zero
+    halves = kind.group < GROUP
+    return Codes(
+        size=size, bits=bits, weight_bits=kind.bits, zero=zero, halves=halves, scaled=kind.minimum
+    )
+
+
+def linear_strips(
+    codes: Codes,
+    weights: Strips,
+    *,
+    unit: DotUnit,
+    tile: int,
+    bias: str | None = None,
+    residual: bool = False,
+) -> tirx.PrimFunc:
+    """f(codes, *stored, bias or none, residual or none, y [m, out]).
+
+    For any number of outputs: `weights` says how one such matrix lies. `tile` is the rows of x that
+    are in registers at a time when there are many.
+    """
+    sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
+
+    def body(x, *rest) -> None:
+        buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
+        epilogue = Epilogue(
+            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
+        )
+        rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
+
+        def each_strip(emit: Callable[[_Strip, Callable], None]) -> None:
+            with T.parallel(strips) as index, T.sblock("strip"):
+                T.reads()
+                T.writes()
+                strip = _Strip(codes, weights, unit, x, buffers, index)
+                first = emit_value(index * LANES)
+                emit(strip, lambda row, value: _emit_store(y, epilogue, value, row, first))
+
+        with T.parallel(strips) as index, T.sblock("strip"):
+            T.reads()
+            T.writes()
+            strip = _Strip(codes, weights, unit, x, buffers, index)
+            first = emit_value(index * LANES)
+
+            def store(row, value) -> None:
+                _emit_store(y, epilogue, value, row, first)
+
+            emit_tiles(rows, sizes, lambda row, n: strip.emit(row, n, store))
+
+    shapes = [("strips", *p.shape[1:]) for p in weights.stored]
+    stored = zip(shapes, weights.stored, strict=True)
+    args = [codes.arg, *(Arg(f"weight{i}", s, p.dtype) for i, (s, p) in enumerate(stored))]
+    args += [Arg("bias", ("outs",), bias)] if bias else []
+    args += [Arg("residual", ("rows", "outs"))] if residual else []
+    return kernel([*args, Arg("y", ("rows", "outs"))], body)
+
+
+def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
+    """16 outputs, or what there is of the last strip's."""
+    outs = T.Cast("int32", y.shape[1])
+    with T.If(first + LANES <= outs):
+        with T.Then():
+            T.buffer_store(y, epilogue.apply(value, row, first, LANES), [row, at(first)])
+        with T.Else():
+            lanes = emit_floats(1)
+            T.buffer_store(lanes, value, [at(0)])
+            with T.serial(outs - first) as lane:
+                one = epilogue.apply(lanes[lane], row, first + lane, 1)
+                T.buffer_store(y, one, [row, first + lane])
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """16 rows of W, and what they are multiplied with."""
+
+    codes: Codes
+    weights: Strips
+    unit: DotUnit
+    x: Any
+    buffers: Any
+    index: Any
+
+    def emit(self, row, rows: int, store: Callable) -> None:
+        """Rows [row, row + rows) of x, whose sums are in registers."""
+        sums = emit_floats(rows)
+        emit_zero(sums, rows)
+        with T.serial(self.codes.groups) as group:
+            weights = self._emit_group(group)
+            if rows < PREFETCH_BELOW:
+                self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
+            for m in range(rows):
+                place = at(m * LANES)
+                total = self._emit_sum(weights, row + m, group, sums[place])
+                T.buffer_store(sums, total, [place])
+        for m in range(rows):
+            store(row + m, emit_value(sums[at(m * LANES)]))
+
+    def _emit_group(self, group) -> _Weights:
+        read, where = self.weights, (self.buffers, self.index, group)
+        return _Weights(
+            read.emit_quads(*where), read.emit_scales(*where), read.emit_minimum(*where)
+        )
+
+    def _emit_sum(self, weights: _Weights, row, group, total):
+        """total + the group's products with a row of x."""
+        each = len(weights.quads) // len(weights.scales)
+        factor = emit_value(self.codes.scale(self.x, row, group))
+        for i, scale in enumerate(weights.scales):
+            offset = self.x[row, self.codes.place_of_offset(group, i)]
+            start = T.int32(0) if weights.minimum is not None else offset
+            picked = range(i * each, (i + 1) * each)
+            products = self._emit_products(weights.quads, picked, row, group, start)
+            total = emit_value(fma(to_float(products), scale * splat(factor), total))
+        if weights.minimum is not None:
+            added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group)])
+            total = emit_value(fma(weights.minimum, splat(added), total))
+        return total
+
+    def _emit_products(self, quads: list, picked: range, row, group, start):
+        """start + the exact sum of the picked quads' products."""
+        parts = []
+        for part in range(self.codes.parts):
+            codes = [self.x[row, self.codes.place_of_quad(group, part, i)] for i in picked]
+            first = splat(start if part == self.codes.parts - 1 else T.int32(0))
+            weights = [quads[i] for i in picked]
+            bits = self.codes.weight_bits
+            parts.append(emit_dots(self.unit, first, weights, codes, weight_bits=bits))
+        if self.codes.parts == 1:
+            return parts[0]
+        return emit_value(parts[1] + T.shift_left(parts[0], splat(T.int32(8))))
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """A group of a strip, lane by output."""
+
+    quads: list
+    scales: list
+    minimum: Any

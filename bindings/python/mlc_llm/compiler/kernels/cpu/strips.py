@@ -1,0 +1,121 @@
+"""How kernels read matrices of GGUF's types: strips of 16 rows (`quantization/gguf_types.py`).
+
+`Strips` is one of the readers of `weights.py` (a row's weights as floats, for embeddings and float
+products), and gives `linear_strips.py` the codes and scales of 16 rows at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.vector import (
+    LANES,
+    at,
+    constant,
+    emit_prefetch,
+    emit_value,
+    fma,
+    splat,
+    to_float,
+)
+from mlc_llm.compiler.kernels.cpu.weights import spread
+from mlc_llm.compiler.quantization.gguf_types import GROUP, STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.stored import StoredParam
+
+assert STRIP == LANES
+
+
+@dataclass(frozen=True)
+class Strips:
+    """The reader of one matrix; `buffers` are those of `stored`, in order."""
+
+    stored: tuple[StoredParam, ...]
+    kind: BlockType
+    block_vectors: int = GROUP // LANES
+
+    # A row's weights as floats
+
+    def emit_vector(self, buffers, row, block, vector: int):
+        """Inputs [block * 32 + vector * 16, + 16) of a row; `block` is a group."""
+        per_word = 32 // self.kind.bits
+        base = block * self.kind.words_per_group + vector * (LANES // per_word)
+        strip, lane = row // STRIP, row % STRIP
+        words = spread(
+            lambda i: buffers[0][strip, base + i, lane], [i // per_word for i in range(LANES)]
+        )
+        shifts = constant([i % per_word * self.kind.bits for i in range(LANES)], "uint32")
+        scales = self._emit_scales(buffers, strip, block, at(lane, 1), 1)
+        scale = scales[vector if self.kind.group < GROUP else 0]
+        minimum = self._emit_minimum(buffers, strip, block, at(lane, 1), 1)
+        return self._dequantized(words, shifts, scale, minimum, LANES)
+
+    def element(self, buffers, row, column):
+        per_word = 32 // self.kind.bits
+        strip, lane, group = row // STRIP, row % STRIP, column // GROUP
+        word = buffers[0][strip, column // per_word, lane]
+        shift = T.Cast("uint32", column % per_word * self.kind.bits)
+        scale = self._scale(buffers, strip, column // self.kind.group, lane, 1)
+        minimum = self._emit_minimum(buffers, strip, group, lane, 1)
+        return self._dequantized(word, shift, scale, minimum, 1)
+
+    def _dequantized(self, words, shifts, scale, minimum, lanes: int):
+        """Products of scale and code are exact, so that the one rounding is GGUF's own."""
+        mask = splat(T.uint32((1 << self.kind.bits) - 1), lanes)
+        codes = T.bitwise_and(T.shift_right(words, shifts), mask)
+        signed = T.Cast("int32" if lanes == 1 else f"int32x{lanes}", codes)
+        scale = splat(scale, lanes)
+        if minimum is not None:
+            return emit_value(fma(to_float(signed, lanes), scale, splat(minimum, lanes), lanes))
+        zero = splat(T.int32(self.kind.zero), lanes)
+        return emit_value(to_float(signed - zero, lanes) * scale)
+
+    # Sixteen rows, lane by lane
+
+    def emit_quads(self, buffers, strip, group) -> list[Any]:
+        """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`."""
+        each = self.kind.words_per_group
+        words = [emit_value(buffers[0][strip, group * each + i, at(0)]) for i in range(each)]
+        if self.kind.bits == 8:
+            return words
+        mask = splat(T.uint32(0x0F0F0F0F))
+        even = [emit_value(T.bitwise_and(word, mask)) for word in words]
+        shifted = [T.shift_right(word, splat(T.uint32(4))) for word in words]
+        return [*even, *(emit_value(T.bitwise_and(word, mask)) for word in shifted)]
+
+    def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
+        """Asks for the codes that lie that many cache lines behind those of a group."""
+        each = self.kind.words_per_group
+        for i in range(each):
+            emit_prefetch(buffers[0], strip, group * each + i + lines, 0)
+
+    def emit_scales(self, buffers, strip, group) -> list[Any]:
+        """One vector of scales, or one for each half of the group."""
+        return self._emit_scales(buffers, strip, group, at(0), LANES)
+
+    def emit_minimum(self, buffers, strip, group):
+        """The vector that is added to each weight, or None."""
+        return self._emit_minimum(buffers, strip, group, at(0), LANES)
+
+    def _emit_scales(self, buffers, strip, group, lane, lanes: int) -> list[Any]:
+        each = GROUP // self.kind.group
+        return [self._scale(buffers, strip, group * each + i, lane, lanes) for i in range(each)]
+
+    def _scale(self, buffers, strip, place, lane, lanes: int):
+        scale = to_float(buffers[1][strip, place, lane], lanes)
+        if self.kind.nested:
+            shared = buffers[3 if self.kind.minimum else 2]
+            outer = place // (SUPER // self.kind.group)
+            scale = scale * to_float(shared[strip, outer, lane], lanes)
+        return emit_value(scale)
+
+    def _emit_minimum(self, buffers, strip, group, lane, lanes: int):
+        if not self.kind.minimum:
+            return None
+        minimum = to_float(buffers[2][strip, group, lane], lanes)
+        if self.kind.nested:
+            outer = to_float(buffers[4][strip, group // (SUPER // GROUP), lane], lanes)
+            minimum = minimum * (outer * splat(-1.0, lanes))
+        return emit_value(minimum)

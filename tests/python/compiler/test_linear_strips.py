@@ -1,0 +1,173 @@
+"""Products with GGUF's own types: against NumPy float64, and the same bits on every machine."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+sys.path.append(str(Path(__file__).parents[1] / "convert"))
+
+from gguf_random import HALVES, exact, random_blocks, write_mixed  # noqa: E402
+from kernel_tools import compiled, frozen, host_device  # noqa: E402
+from test_gguf_schemes import MIXED, meaning  # noqa: E402
+from test_linear_integer import FLAGS, coded_rows  # noqa: E402
+from tiny_llama import Tiny  # noqa: E402
+from tiny_models import read_mlc_folder  # noqa: E402
+
+from mlc_llm.compiler import models, pipeline, targets  # noqa: E402
+from mlc_llm.compiler.compile import library_spec, read_chat_config  # noqa: E402
+from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
+    activations,
+    elementwise,
+    join,
+    linear,
+    linear_strips,
+)
+from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
+from mlc_llm.compiler.library import build_module  # noqa: E402
+from mlc_llm.compiler.quantization.gguf_blocks import read_blocks, strips_of  # noqa: E402
+from mlc_llm.compiler.quantization.gguf_types import TYPES  # noqa: E402
+
+ROWS = (1, 2, 3, 4, 7, 8, 13)
+
+
+def stored(kind, rows, ins, seed=0):
+    """A random matrix as it is stored, its reader, and what it means in float32."""
+    raw = random_blocks(kind, rows, ins, np.random.default_rng(seed))
+    tensors = strips_of(TYPES[kind], read_blocks(TYPES[kind], raw))
+    reader = Strips(TYPES[kind].stored_params("w", (rows, ins)), TYPES[kind])
+    return tensors, reader, exact(kind, raw)
+
+
+@cache
+def quantize(codes):
+    return compiled(activations.quantize(codes))
+
+
+def make(reader, shape, bits=16, unit=None, tile=None, **options):
+    vectors = host_device().vectors
+    codes = linear_strips.codes_for(reader.kind, shape[1], bits)
+    tools = {"unit": unit or vectors.dot, "tile": tile or vectors.integer_tile}
+    function = linear_strips.linear_strips(codes, reader, **tools, **options)
+    return codes, compiled(function)
+
+
+def run(codes, kernel, x, *arrays, outs):
+    y = np.zeros((len(x), outs), np.float32)
+    kernel(frozen(coded_rows(codes, quantize(codes), x)), *map(frozen, arrays), y)
+    return y
+
+
+# Whole strips and a part of one; groups behind whole blocks of 128 activations.
+@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("shape", [(21, 768)])
+def test_product_equals_numpy_and_rows_do_not_depend_on_their_batch(kind, shape):
+    check(kind, shape)
+
+
+@pytest.mark.parametrize("kind", ["Q4_1", "Q8_0"])
+@pytest.mark.parametrize("shape", [(3, 32), (33, 160), (32, 352)])
+def test_odd_numbers_of_groups(kind, shape):
+    check(kind, shape)
+
+
+def test_eight_bits_are_coarser():
+    check("Q4_1", (32, 128), bits=8, tolerance=2e-2)
+
+
+def check(kind, shape, bits=16, tolerance=6e-5):
+    outs, ins = shape
+    tensors, reader, weight = stored(kind, outs, ins)
+    codes, kernel = make(reader, shape, bits)
+    x = np.random.default_rng(ins).standard_normal((max(ROWS), ins)).astype(np.float32)
+    whole = run(codes, kernel, x, *tensors, outs=outs)
+    expected = x.astype(np.float64) @ weight.astype(np.float64).T
+    np.testing.assert_allclose(whole, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+    for rows in ROWS:
+        found = run(codes, kernel, x[:rows], *tensors, outs=outs)
+        assert np.array_equal(found, whole[:rows])
+        assert np.array_equal(run(codes, kernel, x[-rows:], *tensors, outs=outs), whole[-rows:])
+
+
+@pytest.mark.parametrize("outs", [32, 19])
+def test_bias_and_residual_are_added(outs):
+    tensors, reader, weight = stored("Q4_1", outs, 64)
+    rng = np.random.default_rng(1)
+    bias = rng.standard_normal(outs).astype(np.float32)
+    residual = rng.standard_normal((5, outs)).astype(np.float32)
+    codes, kernel = make(reader, (outs, 64), bias="float32", residual=True)
+    x = rng.standard_normal((5, 64)).astype(np.float32)
+    y = run(codes, kernel, x, *tensors, bias, residual, outs=outs)
+    expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias + residual
+    np.testing.assert_allclose(y, expected, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("unit", [*FLAGS, "portable"])
+@pytest.mark.parametrize("kind", ["Q4_K", "Q6_K"])
+def test_every_instruction_set_gives_the_same_bits(kind, unit):
+    if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
+        pytest.skip(f"this processor has no {FLAGS[unit]}")
+    tensors, reader, _ = stored(kind, 16, 256)
+    x = (np.random.default_rng(7).standard_normal((3, 256)) * 9).astype(np.float32)
+    x[:2, :40] = np.abs(x[:2, :40]).max() * np.sign(x[:2, :40])  # codes at both ends
+    usual = run(*make(reader, (16, 256)), x, *tensors, outs=16)
+    other = run(*make(reader, (16, 256), unit=unit, tile=1), x, *tensors, outs=16)
+    assert np.array_equal(other, usual)
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_embedding_reads_rows_bit_for_bit(kind):
+    tensors, reader, weight = stored(kind, 37, 512)
+    ids = np.array([0, 36, 5, 16, 15, 99, -3], np.int32)
+    y = np.zeros((len(ids), 512), np.float32)
+    compiled(elementwise.embedding(reader, (37, 512)))(frozen(ids), *map(frozen, tensors), y)
+    expected = weight[np.clip(ids, 0, 36)]
+    assert np.array_equal(y.view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q5_1", "Q4_K", "Q6_K"])
+def test_float_products(kind):
+    tensors, reader, weight = stored(kind, 19, 256)
+    x = np.random.default_rng(3).standard_normal((9, 256)).astype(np.float32)
+    y = np.zeros((9, 19), np.float32)
+    kernel = compiled(linear.linear(reader, (19, 256), tile=linear.Tile(4, 4)))
+    kernel(frozen(x), *map(frozen, tensors), y)
+    expected = x.astype(np.float64) @ weight.astype(np.float64).T
+    np.testing.assert_allclose(y, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+def test_parts_are_joined_side_by_side():
+    rng = np.random.default_rng(4)
+    parts = [rng.standard_normal((5, width)).astype(np.float32) for width in (48, 7, 16)]
+    bias = rng.standard_normal(71).astype(np.float32)
+    y = np.zeros((5, 71), np.float32)
+    compiled(join.join((48, 7, 16), bias="float32"))(*map(frozen, [*parts, bias]), y)
+    assert np.array_equal(y, np.concatenate(parts, axis=1) + bias)
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_mixed_file_computes_what_its_weights_say(bits, tmp_path, request):
+    """A whole model: pieces in one layer, floats among them, every kind of layer."""
+    if bits == 32 and not request.config.getoption("--long"):
+        pytest.skip("compiles long; run with --long")
+    write_mixed(tmp_path / "m.gguf", MIXED, default="Q4_K")
+    convert_model(open_source(tmp_path / "m.gguf"), tmp_path / "m", quantization="auto")
+    config = read_chat_config(tmp_path / "m")
+    spec = library_spec(config, device="cpu", opt=f"activation_bits={bits}")
+    module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
+    model = Tiny(
+        spec.config, module, read_mlc_folder(tmp_path / "m"), meaning(tmp_path / "m", config)
+    )
+    ids = [int(i) for i in np.random.default_rng(2).integers(0, 300, 21)]
+    runner = model.runner()
+    found = np.concatenate(
+        [runner.forward([("a", part)]) for part in (ids[:13], ids[13:20], ids[20:])]
+    )
+    expected = model.expected(ids)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-4 * np.abs(expected).max())

@@ -1,0 +1,156 @@
+"""GGUF's own types as schemes: nothing is rounded, mixtures are recorded, the rest is refused."""
+
+from __future__ import annotations
+
+import json
+
+import gguf
+import numpy as np
+import pytest
+import tiny_models
+from gguf_random import HALVES, exact, random_blocks, write_mixed
+
+from mlc_llm.compiler import models, quantization
+from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert.verify import verify
+from mlc_llm.compiler.quantization import gguf_blocks
+from mlc_llm.compiler.quantization.gguf_types import TYPES
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
+
+MIXED = {  # as Q4_K_M files are: v and down partly Q6_K; q and k may differ too
+    "0.attn_v.weight": "Q6_K",
+    "1.attn_k.weight": "Q5_0",
+    "0.ffn_down.weight": "Q6_K",
+    "1.ffn_down.weight": "F16",
+    "output.weight": "Q6_K",
+    "token_embd.weight": "Q8_0",
+}
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_stored_tensors_mean_the_same_bit_for_bit(kind):
+    rng = np.random.default_rng(list(HALVES).index(kind))
+    for rows, ins in ((37, 768), (16, 256), (1, 512)):
+        raw = random_blocks(kind, rows, ins, rng)
+        tensors = gguf_blocks.strips_of(TYPES[kind], gguf_blocks.read_blocks(TYPES[kind], raw))
+        params = TYPES[kind].stored_params("m", (rows, ins))
+        assert [(p.shape, p.dtype) for p in params] == [(t.shape, t.dtype) for t in tensors]
+        found = gguf_blocks.dequantized(TYPES[kind], tensors, rows)
+        assert np.array_equal(found.view(np.uint32), exact(kind, raw).view(np.uint32))
+
+
+def converted(path, output, quantization="auto"):
+    convert_model(open_source(path), output, quantization=quantization)
+    assert verify(output) == []
+    return json.loads((output / "mlc-chat-config.json").read_text())
+
+
+def meaning(folder, config):
+    """The folder's matrices as floats, by our names; checks that nothing else is stored."""
+    tensors = tiny_models.read_mlc_folder(folder)
+    scheme = quantization.get(config["quantization"], weight_types=config.get("weight_types"))
+    family = models.config_from_hf(config["model_config"], "llama")
+    found = {}
+    for weight in models.weight_map(family):
+        if weight.quantizable is None:
+            found[weight.name] = tensors.pop(weight.name)
+            continue
+        parts = []
+        for piece in scheme.pieces(weight.name, weight.shape):
+            stored = [tensors.pop(param.name) for param in piece.stored_params()]
+            if len(stored) == 1:
+                parts.append(stored[0].astype(np.float32))
+            else:
+                parts.append(gguf_blocks.dequantized(piece.kind, stored, piece.shape[0]))
+        found[weight.name] = np.concatenate(parts)
+    assert not tensors
+    return found
+
+
+def test_a_mixed_file_keeps_every_type(tmp_path):
+    theirs = write_mixed(tmp_path / "m.gguf", MIXED, default="Q4_K")
+    config = converted(tmp_path / "m.gguf", tmp_path / "out")
+    assert config["quantization"] == "gguf_q4_k"
+    types = config["weight_types"]
+    assert types["model.layers.0.self_attn.qkv_proj.weight"] == [["Q4_K", 384], ["Q6_K", 128]]
+    assert types["model.layers.1.self_attn.qkv_proj.weight"] == [
+        ["Q4_K", 256], ["Q5_0", 128], ["Q4_K", 128],
+    ]  # fmt: skip
+    assert types["model.layers.1.mlp.down_proj.weight"] == [["F16", 256]]
+    assert "model.layers.1.mlp.gate_up_proj.weight" not in types
+    ours = meaning(tmp_path / "out", config)
+    for layer in range(2):
+        block = f"blk.{layer}"
+        q, k = (in_halves(theirs[f"{block}.attn_{n}.weight"], h) for n, h in (("q", 4), ("k", 2)))
+        qkv = np.concatenate([q, k, theirs[f"{block}.attn_v.weight"]])
+        names = {"self_attn.o_proj": "attn_output", "mlp.down_proj": "ffn_down"}
+        expected = {n: theirs[f"{block}.{m}.weight"] for n, m in names.items()}
+        expected["self_attn.qkv_proj"] = qkv
+        gate_up = [theirs[f"{block}.ffn_{n}.weight"] for n in ("gate", "up")]
+        expected["mlp.gate_up_proj"] = np.concatenate(gate_up)
+        for name, value in expected.items():
+            found = ours[f"model.layers.{layer}.{name}.weight"]
+            assert np.array_equal(found.view(np.uint32), value.view(np.uint32)), name
+    assert np.array_equal(ours["model.embed_tokens.weight"], theirs["token_embd.weight"])
+    assert np.array_equal(ours["lm_head.weight"], theirs["output.weight"])
+
+
+def in_halves(rows, heads):
+    """From llama.cpp's order of a head's rows to Hugging Face's."""
+    return rows.reshape(heads, -1, 2, rows.shape[1]).swapaxes(1, 2).reshape(rows.shape)
+
+
+def test_auto_is_the_type_of_most_weights(tmp_path):
+    write_mixed(tmp_path / "q.gguf", {"token_embd.weight": "Q6_K"}, default="Q4_0")
+    assert converted(tmp_path / "q.gguf", tmp_path / "q")["quantization"] == "gguf_q4_0"
+    write_mixed(tmp_path / "f.gguf", {}, default="F16")
+    assert converted(tmp_path / "f.gguf", tmp_path / "f")["quantization"] == "q0f16"
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    assert converted(folder, tmp_path / "h")["quantization"] == "q4f32_1"
+
+
+def test_a_scheme_may_be_named_and_must_be_the_files(tmp_path):
+    write_mixed(tmp_path / "q.gguf", {}, default="Q4_0")
+    named = converted(tmp_path / "q.gguf", tmp_path / "q", "gguf_q4_0")
+    assert "weight_types" not in named
+    with pytest.raises(InvalidRequestError, match="choose gguf_q4_0, or auto"):
+        converted(tmp_path / "q.gguf", tmp_path / "r", "gguf_q4_1")
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    with pytest.raises(InvalidRequestError, match="GGUF file, and this model is none"):
+        converted(folder, tmp_path / "h", "gguf_q4_0")
+    with pytest.raises(UnsupportedError, match="available: q0f16, .*gguf_q6_k"):
+        converted(tmp_path / "q.gguf", tmp_path / "s", "gguf_q9_0")
+
+
+def test_types_without_kernels_are_refused_by_tensor(tmp_path):
+    write_mixed(tmp_path / "q.gguf", {"1.ffn_up.weight": "IQ4_XS"}, default="Q4_K")
+    with pytest.raises(UnsupportedError, match=r"layers\.1\.mlp\.up_proj\.weight has type IQ4_XS"):
+        converted(tmp_path / "q.gguf", tmp_path / "q")
+    converted(tmp_path / "q.gguf", tmp_path / "r", "q4f32_1")  # as the message says
+
+
+def test_scales_that_are_no_numbers_are_refused(tmp_path):
+    path = tmp_path / "q.gguf"
+    write_mixed(path, {}, default="Q4_0")
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors}
+    data = bytearray(path.read_bytes())
+    begin = tensors["blk.1.ffn_down.weight"].data_offset
+    data[begin : begin + 2] = b"\x00\x7c"  # infinity, as a scale
+    path.write_bytes(data)
+    with pytest.raises(CorruptFileError, match="NaN or infinite"):
+        converted(path, tmp_path / "q")
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        [], "Q4_0", {"w.weight": []}, {"w.weight": [["Q4_0"]]}, {"w.weight": [["IQ4_XS", 16]]},
+        {"w.weight": [["Q4_0", -16], ["Q4_0", 32]]}, {"w.weight": [["Q4_0", True]]},
+        {"w.weight": [["Q4_0", 15]]}, {"w.weight": [["Q4_K", 16]]}, {"w.weight": [[None, 16]]},
+    ],
+)  # fmt: skip
+def test_a_damaged_record_is_refused(types):
+    with pytest.raises(CorruptFileError) as caught:
+        scheme = quantization.get("gguf_q4_1", weight_types=types)
+        scheme.stored_params("w.weight", (16, 32), use="linear")
+    assert caught.value.param == "weight_types"
