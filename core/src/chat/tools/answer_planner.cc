@@ -198,7 +198,7 @@ std::vector<SpecialMarker> FindSpecialMarkers(const ModelBundle& model) {
   };
   const ToolFormat& tools = ToolFormatOf(model);
   look_in({tools.section_begin, tools.call_begin, tools.call_end, tools.separator,
-           tools.section_end, tools.name_end});
+           tools.section_end, tools.name_end, tools.quote});
   look_in(tools.openers);
   look_in(tools.closers);
   look_in(tools.fillers);

@@ -203,6 +203,8 @@ std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_mar
       return MakeXmlCallReader(offered);
     case CallStyle::kPython:
       return MakePythonCallReader(offered);
+    case CallStyle::kQuoted:
+      return MakeQuotedCallReader(format.quote, offered);
     default:
       return std::make_unique<JsonCallReader>(!is_marked, offered);
   }

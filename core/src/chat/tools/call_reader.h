@@ -58,7 +58,7 @@ class CallReader {
 };
 
 // A reader of a call that begins with the next character: kJson and kNamed with "{" at last or
-// after a head, kXml and kPython with the function. `offered` must outlive it.
+// after a head, the others with the function. `offered` must outlive it.
 // `is_marked`: an opener stands before it; without one an object is looked at more closely.
 std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_marked,
                                            const OfferedTools* offered);

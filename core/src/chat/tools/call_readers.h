@@ -16,6 +16,11 @@ std::unique_ptr<CallReader> MakeXmlCallReader(const OfferedTools* offered);
 // NAME(KEY=VALUE, ...) with Python's literals as values.
 std::unique_ptr<CallReader> MakePythonCallReader(const OfferedTools* offered);
 
+// call:NAME{KEY:VALUE,...} with texts between `quote`s, or with a JSON object. `quote` must outlive
+// it.
+std::unique_ptr<CallReader> MakeQuotedCallReader(const std::string& quote,
+                                                 const OfferedTools* offered);
+
 }  // namespace mlc
 
 #endif  // MLC_CHAT_TOOLS_CALL_READERS_H_

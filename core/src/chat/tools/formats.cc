@@ -85,16 +85,19 @@ std::vector<ToolFormat> MakeToolFormats() {
   qwen3_coder.openers = {"<tool_call>", "<function="};
   qwen3_coder.closers = {"</tool_call>"};
 
-  // Phi-4-mini; it is known to write "functools" in place of the marker.
+  // Phi-4-mini; it is known to write "functools" in place of the marker, and the marker's plural
+  // (github.com/vllm-project/vllm/issues/14682).
   ToolFormat& phi4 = add("phi4", CallStyle::kJson, {"<|/tool|>"});
   phi4.section_begin = "<|tool_call|>[";
   phi4.separator = ", ";
   phi4.section_end = "]<|/tool_call|>";
-  phi4.openers = {"<|tool_call|>", "functools"};
-  phi4.closers = {"<|/tool_call|>"};
+  phi4.openers = {"<|tool_call|>", "<|tool_calls|>", "functools"};
+  phi4.closers = {"<|/tool_call|>", "<|/tool_calls|>"};
   phi4.tools_in_system = true;
 
-  ToolFormat& granite = add("granite", CallStyle::kJson, {"<|start_of_role|>"});
+  // Granite 3: its template asks for "<|tool_call|> followed by a JSON list". Granite 4 has the
+  // same roles and writes as Hermes does.
+  ToolFormat& granite = add("granite", CallStyle::kJson, {"<|start_of_role|>", "<|tool_call|>"});
   granite.section_begin = "<|tool_call|>[";
   granite.separator = ", ";
   granite.section_end = "]";
@@ -117,6 +120,23 @@ std::vector<ToolFormat> MakeToolFormats() {
   llama3.openers = {"<|python_tag|>"};
   llama3.bare = true;
 
+  // FunctionGemma (ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices). What
+  // stands behind a call begins its result, and is a stop token.
+  ToolFormat& functiongemma = add("functiongemma", CallStyle::kQuoted, {"<start_function_call>"});
+  functiongemma.call_begin = "<start_function_call>";
+  functiongemma.call_end = "<end_function_call>";
+  functiongemma.quote = "<escape>";
+  functiongemma.openers = {"<start_function_call>"};
+  functiongemma.closers = {"<end_function_call>", "<start_function_response>"};
+
+  // Gemma 4's own template: the same with other marks.
+  ToolFormat& gemma4 = add("gemma4", CallStyle::kQuoted, {"<|tool_call>"});
+  gemma4.call_begin = "<|tool_call>";
+  gemma4.call_end = "<tool_call|>";
+  gemma4.quote = "<|\"|>";
+  gemma4.openers = {"<|tool_call>"};
+  gemma4.closers = {"<tool_call|>", "<|tool_response>"};
+
   ToolFormat& gemma = add("gemma", CallStyle::kJson, {"<start_of_turn>"});
   gemma.call_begin = "```tool_call\n";
   gemma.call_end = "\n```";
@@ -126,7 +146,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   gemma.closers = {"```"};
   gemma.bare = true;
 
-  // Hermes, Qwen 2.5 and 3, SmolLM3.
+  // Hermes, Qwen 2.5 and 3, SmolLM3, Granite 4.
   ToolFormat& hermes = add("hermes", CallStyle::kJson, {"<tool_call>"});
   hermes.call_begin = "<tool_call>\n";
   hermes.call_end = "\n</tool_call>";
@@ -156,6 +176,7 @@ std::vector<ReasoningFormat> MakeReasoningFormats() {
         "<|channel|>final <|constrain|>json<|message|>", "<|end|>"},
        "<|start|>assistant",
        "<|channel|>final<|message|>"},
+      {"gemma4", {"<|channel>"}, "<|channel>thought\n", "<channel|>", false, {}, "", ""},
       {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}, "", ""},
       {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}, "", ""},
       {"granite",

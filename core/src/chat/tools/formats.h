@@ -18,6 +18,7 @@ enum class CallStyle {
   kNamed,   // NAME, some text, then the arguments as a JSON object
   kXml,     // <function=NAME> <parameter=KEY> VALUE </parameter> </function>
   kPython,  // [NAME(KEY=VALUE, ...), ...] with Python's literals
+  kQuoted,  // call:NAME{KEY:VALUE,...}, texts between marks; or JSON, as a grammar writes it
 };
 
 struct ToolFormat {
@@ -31,6 +32,7 @@ struct ToolFormat {
   std::string section_begin, call_begin, call_end, separator, section_end;
   std::string arguments_key = "arguments";  // of kJson
   std::string name_end;                     // of kNamed: between the name and the arguments
+  std::string quote;                        // of kQuoted: before and after a text
 
   // What is understood, around which spaces do not count.
   std::vector<std::string> openers;  // a call, or an array of them, follows any of these
@@ -71,8 +73,8 @@ struct WrittenCall {
   std::string arguments;  // a JSON object's text
 };
 
-// The calls of one message as a model of this format writes them. kXml and kPython need arguments
-// that are JSON objects.
+// The calls of one message as a model of this format writes them. Styles that are not
+// JSON need arguments that are JSON objects.
 std::string WriteCalls(const ToolFormat& format, const std::vector<WrittenCall>& calls);
 
 // What stands before and after the arguments of a call of `name`, without call_begin and call_end.

@@ -40,10 +40,29 @@ std::string XmlArguments(const Json& arguments) {
   return out;
 }
 
-std::string WriteArguments(CallStyle style, const std::string& arguments) {
+// {KEY:VALUE,...}: only texts are marked. The depth of a Json is bounded.
+std::string Quoted(const Json& value, const std::string& quote) {
+  if (value.is_string()) return quote + value.as_string() + quote;
+  std::string out;
+  if (value.is_array()) {
+    for (const Json& item : value.as_array()) out += (out.empty() ? "" : ",") + Quoted(item, quote);
+    return "[" + out + "]";
+  }
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.as_object()) {
+      out += (out.empty() ? "" : ",") + key + ":" + Quoted(item, quote);
+    }
+    return "{" + out + "}";
+  }
+  return value.Dump();
+}
+
+std::string WriteArguments(const ToolFormat& format, const std::string& arguments) {
+  CallStyle style = format.style;
   if (style == CallStyle::kJson || style == CallStyle::kNamed) return arguments;
   Result<Json> json = Json::Parse(arguments);
   if (!json.ok() || !json->is_object()) return arguments;
+  if (style == CallStyle::kQuoted) return Quoted(*json, format.quote);
   return style == CallStyle::kXml ? XmlArguments(*json) : PythonArguments(*json);
 }
 
@@ -57,6 +76,8 @@ CallFrame FrameOf(const ToolFormat& format, const std::string& name) {
       return {"<function=" + name + ">\n", "\n</function>"};
     case CallStyle::kPython:
       return {name + "(", ")"};
+    case CallStyle::kQuoted:
+      return {"call:" + name, ""};
     default:
       return {"{\"name\": " + Json(name).Dump() + ", \"" + format.arguments_key + "\": ", "}"};
   }
@@ -67,7 +88,7 @@ std::string WriteCalls(const ToolFormat& format, const std::vector<WrittenCall>&
   for (size_t i = 0; i < calls.size(); ++i) {
     CallFrame frame = FrameOf(format, calls[i].name);
     if (i > 0) out += format.separator;
-    out += format.call_begin + frame.before + WriteArguments(format.style, calls[i].arguments) +
+    out += format.call_begin + frame.before + WriteArguments(format, calls[i].arguments) +
            frame.after + format.call_end;
   }
   return out + format.section_end;

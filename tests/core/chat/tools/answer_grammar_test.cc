@@ -106,9 +106,13 @@ class EveryFormat : public ::testing::TestWithParam<std::string> {
  protected:
   ModelBundle bundle_ = BundleOf(GetParam());
   std::string Write(const std::vector<WrittenCall>& calls) {
-    const ToolFormat* format = FindToolFormat(GetParam());
-    if (format->style == CallStyle::kPython) format = FindToolFormat("json");
-    return WriteCalls(*format, calls);
+    ToolFormat format = *FindToolFormat(GetParam());
+    if (format.style == CallStyle::kPython) format = *FindToolFormat("json");
+    if (format.style == CallStyle::kQuoted) {  // arguments are JSON under a grammar
+      format.style = CallStyle::kNamed;
+      format.call_begin += "call:";
+    }
+    return WriteCalls(format, calls);
   }
   bool can_repeat() const { return !FindToolFormat(GetParam())->ends_with_call; }
 };

@@ -251,10 +251,48 @@ TEST(AnswerParser, Phi4AndGranite) {
       {{"<|tool_call|>[{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Oslo\"}}]<|/tool_call|>",
         "@get_weather{\"city\":\"Oslo\"}"},
        {"functools[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"},
+       {"<|tool_calls|>[{\"name\": \"now\", \"arguments\": {}}]<|/tool_calls|>", "@now{}"},
        {"functools are fine", "functools are fine"},
        {"<|tool_call|>{\"name\": \"now\"}<|/tool_call|> and", "@now{}and"}});
   Check(PlanFor("granite"), {{"<|tool_call|>[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"},
                              {"<tool_call>[{\"name\": \"now\", \"arguments\": {}}]", "@now{}"}});
+}
+
+TEST(AnswerParser, FunctionGemma) {
+  Check(PlanFor("functiongemma"),
+        {{"<start_function_call>call:get_weather{city:<escape>Oslo, {Norway}<escape>,days:2}"
+          "<end_function_call>",
+          R"(@get_weather{"city":"Oslo, {Norway}","days":2})"},
+         {"<start_function_call>call:now{}<end_function_call><start_function_call>call:now{z:"
+          "<escape>Europe/Z\"rich<escape>}<end_function_call><start_function_response>",
+          R"(@now{}@now{"z":"Europe/Z\"rich"})"},
+         {"I look.\n<start_function_call>call:now{deep:{a:[1,<escape><escape>,true],b:null}}"
+          "<end_function_call> Done.",
+          R"(I look.@now{"deep":{"a":[1,"",true],"b":null}}Done.)"},
+         {"<start_function_call>call now {a:1}", R"(@now{"a":1})"},
+         // As a grammar writes it.
+         {R"(<start_function_call>call:now{"a": "<escape>}", "b": [{}]}<end_function_call>)",
+          R"(@now{"a": "<escape>}", "b": [{}]})"}});
+  for (const char* text : {
+           "<start_function_call>",
+           "<start_function_call>call:now",
+           "<start_function_call>call:unknown{}<end_function_call>",
+           "<start_function_call>call:now{a:<escape>x}<end_function_call>",
+           "<start_function_call>call:now{a:oops}<end_function_call>",
+           "<start_function_call>call:now{a}<end_function_call>",
+           "<start_function_call>call:now{a:1",
+           "<start_function_call>now(a=1)<end_function_call>",
+           "<start_function_call>call:now[1]<end_function_call>",
+       }) {
+    EXPECT_EQ(Parse(PlanFor("functiongemma"), text), text);
+  }
+  Check(PlanFor("gemma4"),
+        {{"<|tool_call>call:get_weather{city:<|\"|>Bergen<|\"|>}<tool_call|>",
+          R"(@get_weather{"city":"Bergen"})"},
+         {"<|tool_call>call:now{a:<|\"|><|\"|>,b:<|\"|>}<|\"|>}<tool_call|><|tool_response>",
+          R"(@now{"a":"","b":"}"})"}});
+  Check(Thinking("gemma4", "gemma4"),
+        {{"<|channel>thought\nHm.<channel|><|tool_call>call:now{}<tool_call|>", "((Hm.))@now{}"}});
 }
 
 TEST(AnswerParser, Gemma) {

@@ -30,7 +30,11 @@ TEST(Formats, AreChosenByTheTemplatesMarks) {
            {"<tool_call> <function= <parameter=", "qwen3_coder", ""},
            {"<|tool|> <|/tool|>", "phi4", ""},
            {"<start_of_turn>", "gemma", ""},
-           {"<|start_of_role|> Here is my thought process:", "granite", "granite"},
+           {"<start_of_turn> <start_function_call>call:", "functiongemma", ""},
+           {"<|turn> <|tool_call>call: <|channel>thought", "gemma4", "gemma4"},
+           {"<|start_of_role|> <|tool_call|> Here is my thought process:", "granite", "granite"},
+           {"<|start_of_role|> <tool_call>", "hermes", ""},  // Granite 4
+           {"<|start_of_role|>", "json", ""},
            {"<|channel|>", "harmony", "harmony"},
            {"<seed:think>", "json", "seed_oss"},
        }) {
@@ -79,6 +83,12 @@ TEST(WriteCalls, AsTheFamiliesWriteThem) {
             "{\"name\": \"g\", \"arguments\": {}}]");
   EXPECT_EQ(write("mistral"),
             "[TOOL_CALLS]f[ARGS]{\"a\": \"x\", \"b\": [1, null]}[TOOL_CALLS]g[ARGS]{}");
+  EXPECT_EQ(write("functiongemma"),
+            "<start_function_call>call:f{a:<escape>x<escape>,b:[1,null]}<end_function_call>"
+            "<start_function_call>call:g{}<end_function_call>");
+  EXPECT_EQ(write("gemma4"),
+            "<|tool_call>call:f{a:<|\"|>x<|\"|>,b:[1,null]}<tool_call|>"
+            "<|tool_call>call:g{}<tool_call|>");
   EXPECT_EQ(write("pythonic"), "[f(a=\"x\", b=[1, None]), g()]");
   EXPECT_EQ(write("qwen3_coder"),
             "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n[1,null]\n"
