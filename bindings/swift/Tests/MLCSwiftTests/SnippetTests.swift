@@ -54,3 +54,48 @@ final class ChatState {
     let format = ResponseFormat(type: "json_object", schema: #"{"type": "object"}"#)
     #expect(try format.jsonText() == #"{"type":"json_object","schema":"{\"type\": \"object\"}"}"#)
 }
+
+// The examples of docs/helpers.md.
+private enum HelperSnippets {
+    enum Room: String, CaseIterable, Decodable { case bath, kitchen }
+    struct Light: Decodable {
+        let room: Room
+        let on: Bool
+    }
+
+    static func light(_ completions: ChatCompletions, _ messages: [ChatCompletionMessage])
+        async throws -> Light
+    {
+        let request = ChatCompletionRequest(messages: messages)
+        let light = try await completions.complete(Light.self, request)
+        return light
+    }
+
+    static func loop(_ completions: ChatCompletions, _ request: ChatCompletionRequest)
+        async throws -> ToolRun
+    {
+        let switchLight = try Tool(name: "switch_light", description: "Switches a light.") {
+            (light: Light) in "The light in the \(light.room) is \(light.on ? "on" : "off")."
+        }
+        let run = try await completions.runTools([switchLight], request, maxCalls: 4)
+        print(run.content ?? "", run.numCalls)
+
+        for try await event in completions.streamTools([switchLight], request) {
+            switch event {
+            case .text(let text): print(text, terminator: "")
+            case .call(let call): print("calls", call.function.name)
+            default: break
+            }
+        }
+        return run
+    }
+}
+
+@Test func theExamplesOfHelpersRun() async throws {
+    let engine = try await fakeEngine()
+    let completions = engine.chat.completions
+    _ = try await HelperSnippets.light(completions, user("Light?"))
+    let request = ChatCompletionRequest(
+        messages: user("Light!"), max_tokens: 60, seed: 1, tool_choice: .mode(.required))
+    #expect(try await HelperSnippets.loop(completions, request).numCalls > 0)
+}
