@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "parity"))
 from cpu_parts import measure, peer, report
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-SCHEMES = "q4f16_1,q4f32_1"
-QUALITY = "q4f16_1,q4f32_1,q4f16_0,q3f16_1,q0f16"
+SCHEMES = "q4f16_1,q4f32_1,gguf_q4_1,gguf_q4_0"
+QUALITY = "q4f16_1,q4f32_1,q4f16_0,q3f16_1,q0f16,gguf_q4_1,gguf_q4_0,gguf_q8_0"
 
 
 def main() -> None:

@@ -40,10 +40,11 @@ def _losses(logits: Array, targets: list[int]) -> Array:
 
 def core_forward(scheme: str) -> Callable[[list[int]], Array]:
     """The embedded model in a scheme, in the C++ core."""
-    from mlc_llm import _core
-    from mlc_llm.model_source import resolve_model
+    from cpu_parts import models
 
-    model = resolve_model(None, quantization=scheme)
+    from mlc_llm import _core
+
+    model = models.in_scheme(scheme)
     runner = _core.ModelRunner(str(model.folder), str(model.model_lib), num_pages=160)
 
     def forward(ids: list[int]) -> Array:

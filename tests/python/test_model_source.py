@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gguf import GGMLQuantizationType
 
 import mlc_llm.errors
 from mlc_llm import jit_cache, model_source
@@ -91,6 +92,24 @@ def test_a_gguf_file_is_converted_again_when_it_changes(tmp_path):
     os.utime(path, ns=(1, 1))
     second = resolve_folder(path, progress=Lines())
     assert first != second and second.name.startswith("m-q4f32_1-")
+
+
+def test_auto_keeps_the_types_of_a_gguf_file(tmp_path, hf_folder):
+    weights = tiny_models.random_weights()
+    path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, kind=GGMLQuantizationType.Q4_1)
+    folder = resolve_folder(path, quantization="auto", progress=Lines())
+    config = json.loads((folder / "mlc-chat-config.json").read_text())
+    assert config["quantization"] == "gguf_q4_1"
+    assert resolve_folder(folder, quantization="auto", progress=Lines()) == folder
+    with pytest.raises(InvalidRequestError, match="gguf_q4_1"):
+        resolve_folder(folder, quantization="q4f32_1", progress=Lines())
+    plain = resolve_folder(hf_folder, quantization="auto", progress=Lines())
+    assert plain == resolve_folder(hf_folder, progress=Lines())
+
+
+def test_the_types_of_single_tensors_make_another_library():
+    mixed = {"quantization": "gguf_q4_k", "weight_types": {"lm_head.weight": [["Q6_K", 96]]}}
+    assert jit_cache._library_config(mixed) == mixed
 
 
 def test_a_damaged_cache_entry_is_made_again(hf_folder):

@@ -15,7 +15,7 @@ from typing import Any
 import gguf
 import numpy as np
 
-from cpu_parts import bandwidth, peer
+from cpu_parts import bandwidth, models, peer
 from cpu_parts.process import Process, busy_neighbours
 
 STEPS = 24  # of decode, in one timing
@@ -77,21 +77,10 @@ class Contender:
         return Process(self.python, self.backend, {**self.options, "threads": threads}, log)
 
 
-def source() -> Path:
-    """The embedded model's GGUF file."""
-    from mlc_llm import embedded_model
-    from mlc_llm.jit_cache import home
-
-    folder = home() / "model_weights" / "embedded"
-    return Path(embedded_model.embedded_model_file(folder, may_download=True, log=print))
-
-
 def ours(schemes: Sequence[str]) -> list[Contender]:
-    from mlc_llm.model_source import resolve_model
-
     made = []
     for scheme in schemes:
-        model = resolve_model(None, quantization=scheme)
+        model = models.in_scheme(scheme)
         index = json.loads((model.folder / "tensor-cache.json").read_text())
         config = model.config["model_config"]
         per_token = (
@@ -109,7 +98,7 @@ def peers() -> list[Contender]:
     python = peer.install()
     if python is None:
         return []
-    file = peer.requantized(source(), gguf.GGMLQuantizationType.Q4_0)
+    file = peer.requantized(models.source(), gguf.GGMLQuantizationType.Q4_0)
     return [Contender("llama.cpp Q4_0", "peer", python, {"gguf": str(file)}, file.stat().st_size)]
 
 
@@ -182,11 +171,11 @@ def quality(schemes: Sequence[str], *, with_peer: bool) -> dict[str, Any]:
     """Perplexity on the fixed text, and how often the likeliest token is the one of fp32."""
     from record import tokenizer
 
-    ids = tokenizer(source()).encode(TEXT.read_text(encoding="utf-8")).ids
+    ids = tokenizer(models.source()).encode(TEXT.read_text(encoding="utf-8")).ids
     contenders = ours(["q0f32", *schemes])
     if with_peer and peer.PYTHON.is_file():
         contenders += peers()
-        file = str(source())
+        file = str(models.source())
         contenders.append(Contender("llama.cpp Q4_1", "peer", peer.PYTHON, {"gguf": file}, 1))
     found: dict[str, Any] = {}
     exact: np.ndarray | None = None

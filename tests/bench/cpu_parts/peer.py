@@ -51,6 +51,7 @@ def requantized(source: Path, kind: gguf.GGMLQuantizationType) -> Path:
     target = HOME / f"{source.stem}-{kind.name}.gguf"
     if target.is_file():
         return target
+    HOME.mkdir(parents=True, exist_ok=True)
     reader = gguf.GGUFReader(str(source))
     architecture = reader.fields["general.architecture"].contents()
     partial = target.with_suffix(".partial")
