@@ -119,6 +119,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   llama3.arguments_key = "parameters";
   llama3.openers = {"<|python_tag|>"};
   llama3.bare = true;
+  llama3.one_call = true;
 
   // FunctionGemma (ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices). What
   // stands behind a call begins its result, and is a stop token.

@@ -41,6 +41,7 @@ struct ToolFormat {
   bool bare = false;                 // an answer may begin with a call and no opener
 
   bool ends_with_call = false;   // a stop token ends a call, and with it the answer
+  bool one_call = false;         // the template refuses messages with several calls
   bool short_ids = false;        // the template wants ids of nine letters and digits
   bool tools_in_system = false;  // the template reads tools off the system message, as JSON text
 };

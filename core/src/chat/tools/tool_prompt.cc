@@ -73,6 +73,49 @@ void AppendTurn(Json message, bool joins, Json* messages) {
   all.back().Set("content", std::move(text));
 }
 
+bool IsResult(const Json& message) { return *message.Find("role") == Json("tool"); }
+
+bool HasSeveralCalls(const Json& message) {
+  const Json* calls = message.Find("tool_calls");
+  return calls != nullptr && calls->as_array().size() > 1;
+}
+
+// An assistant's message as one for each of its calls, each with its results behind it; those of
+// no call come last.
+void AppendApart(Json message, const Json::Array& results, Json* out) {
+  std::map<std::string, Json::Array> by_call;
+  for (const Json& result : results) {
+    by_call[result.Find("tool_call_id")->as_string()].push_back(result);
+  }
+  const Json calls = *message.Find("tool_calls");
+  auto append_results = [&](Json::Array* found) {
+    for (Json& result : *found) out->Append(std::move(result));
+    found->clear();
+  };
+  for (const Json& call : calls.as_array()) {
+    out->Append(message.Set("tool_calls", Json(Json::Array{call})));
+    message.Set("content", Json());  // what was said, was said before the first
+    append_results(&by_call[call.Find("id")->as_string()]);
+  }
+  for (auto& [id, found] : by_call) append_results(&found);
+}
+
+Json SplitCalls(const Json& messages) {
+  Json out = Json::MakeArray();
+  const Json::Array& all = messages.as_array();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!HasSeveralCalls(all[i])) {
+      out.Append(all[i]);
+      continue;
+    }
+    size_t call = i;
+    Json::Array results;
+    while (i + 1 < all.size() && IsResult(all[i + 1])) results.push_back(all[++i]);
+    AppendApart(all[call], results, &out);
+  }
+  return out;
+}
+
 // The functions that were called, by the calls' ids.
 using CalledNames = std::map<std::string, std::string>;
 
@@ -178,6 +221,7 @@ Result<TemplateInput> PrepareMessages(const ModelBundle& model,
     if (format.short_ids) ShortenIds(&json);
     AppendTurn(std::move(json), !shows_calls && follows_result, &input.messages);
   }
+  if (shows_calls && format.one_call) input.messages = SplitCalls(input.messages);
   if (!WantsTools(request)) return input;
   if (model.chat_template->UsesTools()) {
     input.tools = ToolsForTemplate(request);

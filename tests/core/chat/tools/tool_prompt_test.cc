@@ -96,6 +96,18 @@ TEST(ToolPrompt, PhiReadsToolsOffTheSystemMessage) {
   EXPECT_EQ(prompt, std::string("system: <|tool|>[") + kFunction + "]<|/tool|>|user: Hi|");
 }
 
+// Llama's templates refuse an answer with two calls, which its models write.
+TEST(ToolPrompt, LlamasCallsAreMessagesOfTheirOwn) {
+  std::string prompt = Render(
+      "{# <|start_header_id|> parameters #}{% for m in messages %}{{ m.role }}"
+      "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}"
+      "{% for c in m.tool_calls %} {{ c.id }}{% endfor %}"
+      "{% if m.content is string %} {{ m.content }}{% endif %}|{% endfor %}",
+      kHistory);
+  EXPECT_EQ(prompt.rfind("user What time is it?|assistant call_a|tool ", 0), 0u) << prompt;
+  EXPECT_NE(prompt.find("|assistant call_b|tool 12:00|user Thanks.|"), std::string::npos) << prompt;
+}
+
 TEST(ToolPrompt, MistralsIdsHaveNineCharacters) {
   std::string prompt = Render(
       "[TOOL_CALLS]{% for m in messages %}{% for c in m.tool_calls %}{{ c.id }},"
