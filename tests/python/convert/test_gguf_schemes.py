@@ -11,7 +11,7 @@ import tiny_models
 from gguf_random import HALVES, exact, random_blocks, write_mixed
 
 from mlc_llm.compiler import models, quantization
-from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert import convert_model, gguf_weights, open_source
 from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.compiler.quantization import gguf_blocks
 from mlc_llm.compiler.quantization.gguf_types import TYPES
@@ -93,6 +93,15 @@ def test_a_mixed_file_keeps_every_type(tmp_path):
             assert np.array_equal(found.view(np.uint32), value.view(np.uint32)), name
     assert np.array_equal(ours["model.embed_tokens.weight"], theirs["token_embd.weight"])
     assert np.array_equal(ours["lm_head.weight"], theirs["output.weight"])
+
+
+def test_chunks_may_end_inside_of_a_strip(tmp_path, monkeypatch):
+    write_mixed(tmp_path / "m.gguf", {}, default="Q4_1", wide=96)
+    config = converted(tmp_path / "m.gguf", tmp_path / "whole")
+    monkeypatch.setattr(gguf_weights, "_CHUNK_WEIGHTS", 21 * 256)
+    converted(tmp_path / "m.gguf", tmp_path / "parts")
+    whole, parts = (meaning(tmp_path / name, config) for name in ("whole", "parts"))
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
 
 
 def in_halves(rows, heads):

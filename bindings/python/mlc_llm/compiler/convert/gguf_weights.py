@@ -19,15 +19,17 @@ import numpy as np
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
 from mlc_llm.compiler.models import WeightSource
 from mlc_llm.compiler.quantization import AnyScheme, GGUFScheme, get
-from mlc_llm.compiler.quantization.gguf_blocks import Parts, read_blocks, strips_of
+from mlc_llm.compiler.quantization.gguf_blocks import read_blocks, strips_of
 from mlc_llm.compiler.quantization.gguf_scheme import NAMES, PREFIX, Piece, Runs, merged
-from mlc_llm.compiler.quantization.gguf_types import TYPES, BlockType
+from mlc_llm.compiler.quantization.gguf_types import STRIP, TYPES, BlockType
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 
 AUTO = "auto"
 DEFAULT = "q4f32_1"  # what `auto` means for a model that is not quantized
 _UNQUANTIZED = {"F32": "q0f32", "F16": "q0f16", "BF16": "q0bf16"}
 _CHUNK_WEIGHTS = 4 << 20
+
+Tensor = tuple[str, tuple[int, ...]]  # its name and shape
 
 
 class BlockSource(ModelSource, Protocol):
@@ -80,13 +82,14 @@ def stored_pieces(
     """The pieces of a matrix with the arrays of their parameters, one after the other."""
     names = iter(zip(weight.sources, weight.source_shapes, strict=True))
     for piece in scheme.pieces(weight.name, (weight.shape[0], weight.shape[1])):
-        mine, rows = [], 0
+        mine: list[Tensor] = []
+        rows = 0
         while rows < piece.shape[0]:
             name, shape = next(names)
             mine.append((name, shape))
             rows += shape[0]
         if isinstance(piece.kind, BlockType):
-            yield piece, strips_of(piece.kind, _parts(source, piece.kind, mine))
+            yield piece, _strips(source, piece.kind, mine)
         else:
             dtype = piece.kind.dtype
             yield piece, [np.concatenate([_plain(source, name, dtype) for name, _ in mine])]
@@ -118,20 +121,36 @@ def _name(weights: Sequence[WeightSource], runs: Mapping[str, Runs]) -> str:
     return _UNQUANTIZED[max(count, key=lambda kind: count[kind])]
 
 
-def _parts(source: BlockSource, kind: BlockType, tensors: Sequence) -> Parts:
-    found = [
-        read_blocks(kind, source.read_blocks(name, start, min(start + step, shape[0])))
-        for name, shape in tensors
-        for step in [max(1, _CHUNK_WEIGHTS // shape[1])]
-        for start in range(0, shape[0], step)
-    ]
-    arrays = [np.concatenate(arrays) for arrays in zip(*(p.arrays() for p in found), strict=True)]
-    for array in arrays:
-        if array.dtype == np.float16 and not np.isfinite(array).all():
-            raise CorruptFileError(
-                f"tensor {tensors[0][0]} holds NaN or infinite scales", param=tensors[0][0]
-            )
-    return Parts.of(kind, arrays)
+def _strips(source: BlockSource, kind: BlockType, tensors: Sequence[Tensor]) -> list[Array]:
+    """The stored tensors of rows that follow each other."""
+    found = []
+    for raw in _whole_strips(_raw_rows(source, tensors)):
+        parts = read_blocks(kind, raw)
+        if not all(np.isfinite(a).all() for a in parts.arrays() if a.dtype == np.float16):
+            name = tensors[0][0]
+            raise CorruptFileError(f"tensor {name} holds NaN or infinite scales", param=name)
+        found.append(strips_of(kind, parts))
+    return [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
+
+
+def _raw_rows(source: BlockSource, tensors: Sequence[Tensor]) -> Iterator[Array]:
+    for name, shape in tensors:
+        step = max(STRIP, _CHUNK_WEIGHTS // shape[1])
+        for start in range(0, shape[0], step):
+            yield source.read_blocks(name, start, min(start + step, shape[0]))
+
+
+def _whole_strips(chunks: Iterator[Array]) -> Iterator[Array]:
+    """The same rows, cut where strips end."""
+    rest: Array | None = None
+    for chunk in chunks:
+        rows = chunk if rest is None else np.concatenate([rest, chunk])
+        whole = len(rows) // STRIP * STRIP
+        if whole:
+            yield rows[:whole]
+        rest = rows[whole:]
+    if rest is not None and len(rest):
+        yield rest
 
 
 def _plain(source: ModelSource, name: str, dtype: str) -> Array:

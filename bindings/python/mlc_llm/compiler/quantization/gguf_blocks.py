@@ -35,13 +35,6 @@ class Parts:
         every = (self.codes, self.scales, self.minimums, self.supers, self.super_minimums)
         return [array for array in every if array is not None]
 
-    @classmethod
-    def of(cls, kind: BlockType, arrays: Sequence[Array]) -> Parts:
-        """The inverse of `arrays`."""
-        codes, scales, *rest = arrays
-        minimums = rest.pop(0) if kind.minimum else None
-        return cls(codes, scales, minimums, *rest)
-
 
 def read_blocks(kind: BlockType, raw: Array) -> Parts:
     """What the blocks of some rows hold."""

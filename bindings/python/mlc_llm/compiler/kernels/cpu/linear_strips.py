@@ -35,7 +35,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 from mlc_llm.compiler.quantization.gguf_types import GROUP, BlockType
 
 AHEAD_LINES = 128
-PREFETCH_BELOW = 16  # rows of x: more of them compute for longer than memory takes
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -69,14 +68,6 @@ def linear_strips(
             bias=extras[0] if bias else None, residual=extras[-1] if residual else None
         )
         rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
-
-        def each_strip(emit: Callable[[_Strip, Callable], None]) -> None:
-            with T.parallel(strips) as index, T.sblock("strip"):
-                T.reads()
-                T.writes()
-                strip = _Strip(codes, weights, unit, x, buffers, index)
-                first = emit_value(index * LANES)
-                emit(strip, lambda row, value: _emit_store(y, epilogue, value, row, first))
 
         with T.parallel(strips) as index, T.sblock("strip"):
             T.reads()
@@ -128,8 +119,7 @@ class _Strip:
         emit_zero(sums, rows)
         with T.serial(self.codes.groups) as group:
             weights = self._emit_group(group)
-            if rows < PREFETCH_BELOW:
-                self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
+            self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
             for m in range(rows):
                 place = at(m * LANES)
                 total = self._emit_sum(weights, row + m, group, sums[place])
