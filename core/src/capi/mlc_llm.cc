@@ -192,6 +192,15 @@ MLCStatus* mlc_list_devices(char** out_json) {
     for (const mlc::DeviceProbe& probe : mlc::ProbeDevices()) {
       mlc::Json entry;
       entry.Set("name", probe.name).Set("found", probe.found).Set("reason", probe.reason);
+      if (!probe.description.empty()) {
+        entry.Set("description", probe.description)
+            .Set("memory_bytes", probe.memory_bytes)
+            .Set("max_buffer_bytes", probe.max_buffer_bytes)
+            .Set("local_memory_bytes", probe.local_memory_bytes)
+            .Set("max_group_size", probe.max_group_size)
+            .Set("f16", probe.f16)
+            .Set("is_processor", probe.is_processor);
+      }
       list.Append(std::move(entry));
     }
     return CopyOut(list.Dump(), out_json);

@@ -149,7 +149,7 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   PlanSubject subject;
   subject.name = spec.name;
   subject.device = spec.device;
-  subject.available_bytes = AvailableMemoryBytes();
+  subject.available_bytes = AvailableMemoryBytes(spec.files.device);
   MLC_ASSIGN_OR_RETURN(subject.model, InspectModelFiles(spec.files));
   ModelInfo draft;
   if (spec.draft) {
@@ -175,7 +175,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
                                                                    std::unique_ptr<Model> draft) {
   ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already.
-  int64_t available = AvailableMemoryBytes() + planned.weight_bytes;
+  int64_t available = AvailableMemoryBytes(planned.device) + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
                        MakeDrafter(config_, *bundle.tokenizer, options, std::move(draft)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "runtime/device.h"
 
 namespace mlc {
 
@@ -26,6 +27,7 @@ struct ModelInfo {
   int page_size = 0;             // tokens in a page
   int64_t page_bytes = 0;        // one page, keys and values, all layers
   int64_t weight_bytes = 0;
+  Device device;                // where weights and pages lie
   int64_t row_bytes = 0;        // temporaries of a step, for each row
   int64_t logit_row_bytes = 0;  // and for each row that wants logits
 };

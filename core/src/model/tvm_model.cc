@@ -43,6 +43,17 @@ Status CheckProcessor(const LibraryMetadata& metadata, const std::string& path) 
       .WithParam("model_lib");
 }
 
+Status CheckDevice(const LibraryMetadata& metadata, const std::string& path, Device device) {
+  std::string kind = device.kind() == "cpu" ? "llvm" : device.kind();
+  if (metadata.target_kind.empty() || metadata.target_kind == kind) return Status();
+  std::string compiled = metadata.target_kind == "llvm" ? "cpu" : metadata.target_kind;
+  return InvalidArgument(path + ": was compiled for the device '" + compiled +
+                         "' and is to run on '" + device.name() +
+                         "'; compile it again with --device " + device.kind() +
+                         ", or leave model_lib out")
+      .WithParam("model_lib");
+}
+
 struct OpenLibrary {
   std::unique_ptr<ModelLibrary> library;
   LibraryMetadata metadata;
@@ -52,10 +63,12 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   OpenLibrary open;
   MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
   MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
+  MLC_RETURN_IF_ERROR(CheckDevice(open.metadata, path, device));
   MLC_RETURN_IF_ERROR(CheckProcessor(open.metadata, path));
   MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, open.metadata.info, path));
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
+  open.metadata.info.device = device;
   return open;
 }
 
@@ -99,7 +112,7 @@ Status TVMModel::AllocatePages(int num_pages) {
 Result<Tensor> TVMModel::IntTensor(const std::vector<int32_t>& values) const {
   MLC_ASSIGN_OR_RETURN(
       Tensor tensor, Tensor::Empty({static_cast<int64_t>(values.size())}, DType::kInt32, device_));
-  std::copy(values.begin(), values.end(), static_cast<int32_t*>(tensor.data()));
+  MLC_RETURN_IF_ERROR(tensor.Write(0, values.data(), tensor.bytes()));
   return tensor;
 }
 
@@ -110,33 +123,26 @@ Status TVMModel::CopyPages(const std::vector<int32_t>& source,
   return library_->CallVoid("copy_kv_pages", {from, to, pages_});
 }
 
-template <typename Visit>
-Status TVMModel::ForEachPart(const std::vector<int32_t>& pages, Visit&& visit) const {
-  constexpr int kCpu = 1;
-  if (device_.type != kCpu) {
-    return Unsupported("the state of a conversation cannot be copied from or to " + device_.name());
-  }
-  size_t part_bytes = static_cast<size_t>(info().page_bytes) / layers_.size();
+Status TVMModel::ReadPages(const std::vector<int32_t>& pages, char* out) const {
+  int64_t bytes = info().page_bytes / static_cast<int64_t>(layers_.size());
   for (int32_t page : pages) {
     for (const Tensor& layer : layers_) {
-      visit(static_cast<char*>(layer.data()) + static_cast<size_t>(page) * part_bytes, part_bytes);
+      MLC_RETURN_IF_ERROR(layer.Read(page * bytes, out, bytes));
+      out += bytes;
     }
   }
   return Status();
 }
 
-Status TVMModel::ReadPages(const std::vector<int32_t>& pages, char* out) const {
-  return ForEachPart(pages, [&out](const char* part, size_t bytes) {
-    std::memcpy(out, part, bytes);
-    out += bytes;
-  });
-}
-
 Status TVMModel::WritePages(const std::vector<int32_t>& pages, const char* data) {
-  return ForEachPart(pages, [&data](char* part, size_t bytes) {
-    std::memcpy(part, data, bytes);
-    data += bytes;
-  });
+  int64_t bytes = info().page_bytes / static_cast<int64_t>(layers_.size());
+  for (int32_t page : pages) {
+    for (Tensor& layer : layers_) {
+      MLC_RETURN_IF_ERROR(layer.Write(page * bytes, data, bytes));
+      data += bytes;
+    }
+  }
+  return Status();
 }
 
 Status TVMModel::ClearSlots(int num_slots, char* page) const {
@@ -169,7 +175,7 @@ Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
   arguments.push_back(params_);
   MLC_ASSIGN_OR_RETURN(Tensor result, library_->Call(function, arguments));
   MLC_RETURN_IF_ERROR(CheckShape(result, {static_cast<int64_t>(rows.size()), width}));
-  return result;
+  return result.OnHost();
 }
 
 Result<Tensor> TVMModel::LogitsOfHiddenStates(const Batch& batch) {
@@ -177,10 +183,10 @@ Result<Tensor> TVMModel::LogitsOfHiddenStates(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(Tensor rows,
                        Tensor::Empty({num_rows, info().hidden_size}, DType::kFloat32, device_));
   const char* end = static_cast<char*>(hidden_states_.data()) + hidden_states_.bytes();
-  std::memcpy(rows.data(), end - rows.bytes(), static_cast<size_t>(rows.bytes()));
+  MLC_RETURN_IF_ERROR(rows.Write(0, end - rows.bytes(), rows.bytes()));
   MLC_ASSIGN_OR_RETURN(Tensor logits, library_->Call(kLogits, {rows, params_}));
   MLC_RETURN_IF_ERROR(CheckShape(logits, {num_rows, info().vocab_size}));
-  return logits;
+  return logits.OnHost();
 }
 
 Result<Outputs> TVMModel::Forward(const Batch& batch) {

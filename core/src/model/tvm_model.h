@@ -38,10 +38,7 @@ class TVMModel : public Model {
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
       : library_(std::move(library)), metadata_(std::move(metadata)), device_(device) {}
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
-  // Calls `visit` with the host memory of each layer's part of each page.
-  template <typename Visit>
-  Status ForEachPart(const std::vector<int32_t>& pages, Visit&& visit) const;
-  // Calls a function that computes a step and returns [rows, width] float32.
+  // Calls a function that computes a step and returns [rows, width] float32, on the host.
   Result<Tensor> CallStep(const char* function, const Batch& batch,
                           const std::vector<int32_t>& rows, int width);
   // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.

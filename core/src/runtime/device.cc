@@ -1,6 +1,8 @@
 #include "runtime/device.h"
 
+#include <dlfcn.h>
 #include <tvm/ffi/tvm_ffi.h>
+#include <tvm/runtime/device_api.h>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -12,9 +14,15 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "runtime/tvm_convert.h"
 
 namespace mlc {
 namespace {
@@ -28,15 +36,99 @@ struct Kind {
 constexpr Kind kKinds[] = {{"cuda", kDLCUDA},     {"rocm", kDLROCM},     {"metal", kDLMetal},
                            {"vulkan", kDLVulkan}, {"opencl", kDLOpenCL}, {"cpu", kDLCPU}};
 
-bool HasBackend(const Kind& kind) {
+const Kind* FindKind(std::string_view name) {
+  for (const Kind& kind : kKinds) {
+    if (name == kind.name) return &kind;
+  }
+  return nullptr;
+}
+
+bool IsRegistered(const Kind& kind) {
   return kind.type == kDLCPU ||
          tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.name).has_value();
 }
 
-DeviceProbe Probe(const Kind& kind) {
-  DeviceProbe probe{std::string(kind.name) + ":0", HasBackend(kind), ""};
-  if (!probe.found) probe.reason = std::string("this build has no ") + kind.name + " backend";
+// The folder of the library that this function is in.
+std::string LibraryFolder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&LibraryFolder), &info) == 0) return ".";
+  std::string path = info.dli_fname;
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// Opens the plugin of a kind, whose constructors register it. Empty, or why there is none.
+std::string OpenPlugin(const Kind& kind) {
+#if defined(__APPLE__)
+  constexpr const char* kSuffix = ".dylib";
+#else
+  constexpr const char* kSuffix = ".so";
+#endif
+  std::string path = LibraryFolder() + "/libmlc_llm_" + kind.name + kSuffix;
+  if (!FileExists(path)) return std::string("this build has no ") + kind.name + " backend";
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
+  const char* error = dlerror();
+  return error == nullptr ? "the plugin cannot be opened" : error;
+}
+
+// Once for each kind and process; a plugin is never closed.
+std::string MakeSure(const Kind& kind) {
+  static std::mutex* mutex = new std::mutex();
+  static auto* reasons = new std::map<int, std::string>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (IsRegistered(kind)) return "";
+  auto found = reasons->find(kind.type);
+  if (found == reasons->end()) found = reasons->emplace(kind.type, OpenPlugin(kind)).first;
+  return found->second;
+}
+
+template <typename T>
+T Or(Result<T> result, T fallback) {
+  return result.ok() ? std::move(result).value() : std::move(fallback);
+}
+
+DeviceProbe ReadProbe(const Kind& kind, size_t index, const Json& json) {
+  DeviceProbe probe{std::string(kind.name) + ":" + std::to_string(index), true, ""};
+  auto number = [&json](const char* name) { return Or(GetIntOr(json, name, 0), int64_t{0}); };
+  probe.description = Or(GetStringOr(json, "description", ""), std::string());
+  probe.memory_bytes = number("memory_bytes");
+  probe.max_buffer_bytes = number("max_buffer_bytes");
+  probe.local_memory_bytes = number("local_memory_bytes");
+  probe.max_group_size = number("max_group_size");
+  probe.f16 = Or(GetBoolOr(json, "f16", false), false);
+  probe.is_processor = Or(GetBoolOr(json, "is_processor", false), false);
   return probe;
+}
+
+// What the plugin's `mlc.devices.KIND` lists: {"problem": "...", "devices": [...]}.
+Result<std::vector<DeviceProbe>> AskPlugin(const Kind& kind, const tvm::ffi::Function& list) {
+  std::string text;
+  MLC_RETURN_IF_ERROR(CatchTvm(kind.name, [&] { text = list().cast<tvm::ffi::String>(); }));
+  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  const Json* devices = json.Find("devices");
+  std::vector<DeviceProbe> probes;
+  if (devices != nullptr && devices->is_array()) {
+    for (const Json& device : devices->as_array()) {
+      probes.push_back(ReadProbe(kind, probes.size(), device));
+    }
+  }
+  if (!probes.empty()) return probes;
+  return NotFound(Or(GetStringOr(json, "problem", ""), std::string()));
+}
+
+// The devices of a kind; one that is not found when there are none.
+std::vector<DeviceProbe> Probe(const Kind& kind) {
+  DeviceProbe first{std::string(kind.name) + ":0", true, ""};
+  first.reason = MakeSure(kind);
+  first.found = first.reason.empty();
+  std::optional<tvm::ffi::Function> list =
+      tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.name);
+  if (!first.found || !list) return {first};
+  Result<std::vector<DeviceProbe>> probes = AskPlugin(kind, *list);
+  if (probes.ok()) return *probes;
+  first.found = false;
+  first.reason = probes.status().message().empty() ? "no device" : probes.status().message();
+  return {first};
 }
 
 Result<int> ParseIndex(std::string_view text) {
@@ -61,42 +153,48 @@ std::string CoreOf(int cpu) {
 
 }  // namespace
 
-std::string Device::name() const {
+std::string Device::kind() const {
   for (const Kind& kind : kKinds) {
-    if (kind.type == type) return std::string(kind.name) + ":" + std::to_string(index);
+    if (kind.type == type) return kind.name;
   }
-  return "device" + std::to_string(type) + ":" + std::to_string(index);
+  return "device" + std::to_string(type);
 }
+
+std::string Device::name() const { return kind() + ":" + std::to_string(index); }
 
 std::vector<DeviceProbe> ProbeDevices() {
   std::vector<DeviceProbe> probes;
-  for (const Kind& kind : kKinds) probes.push_back(Probe(kind));
+  for (const Kind& kind : kKinds) {
+    for (DeviceProbe& probe : Probe(kind)) probes.push_back(std::move(probe));
+  }
   return probes;
 }
 
 Result<Device> ParseDevice(std::string_view text) {
   if (text == "auto") {
     for (const Kind& kind : kKinds) {
-      if (HasBackend(kind)) return Device{kind.type, 0};
+      DeviceProbe first = Probe(kind).front();
+      if (first.found && !first.is_processor) return Device{kind.type, 0};
     }
   }
   size_t colon = text.find(':');
-  std::string_view name = text.substr(0, colon);
-  for (const Kind& kind : kKinds) {
-    if (name != kind.name) continue;
-    if (!HasBackend(kind)) {
-      return NotFound("device '" + std::string(text) + "': " + Probe(kind).reason)
-          .WithParam("device");
-    }
-    if (colon == std::string_view::npos) return Device{kind.type, 0};
-    Result<int> index = ParseIndex(text.substr(colon + 1));
-    if (index.ok() && (kind.type != kDLCPU || *index == 0)) return Device{kind.type, *index};
-    break;
+  const Kind* kind = FindKind(text.substr(0, colon));
+  Result<int> index = ParseIndex(colon == std::string_view::npos ? "0" : text.substr(colon + 1));
+  if (kind == nullptr || !index.ok() || (kind->type == kDLCPU && *index != 0)) {
+    return InvalidArgument("unknown device '" + std::string(text) +
+                           "'; use auto, cpu, cuda, rocm, metal, vulkan or opencl, with an index "
+                           "if there are several (cuda:1)")
+        .WithParam("device");
   }
-  return InvalidArgument("unknown device '" + std::string(text) +
-                         "'; use auto, cpu, cuda, rocm, metal, vulkan or opencl, with an index if "
-                         "there are several (cuda:1)")
-      .WithParam("device");
+  if (kind->type == kDLCPU) return Device{};
+  Device device{kind->type, *index};
+  std::vector<DeviceProbe> probes = Probe(*kind);
+  std::string reason = probes.front().reason;
+  for (const DeviceProbe& probe : probes) {
+    if (probe.found && probe.name == device.name()) return device;
+  }
+  if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
+  return NotFound("device '" + std::string(text) + "': " + reason).WithParam("device");
 }
 
 int NumAvailableCores() {
@@ -123,6 +221,25 @@ int64_t AvailableMemoryBytes() {
   }
 #endif
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+}
+
+int64_t AvailableMemoryBytes(Device device) {
+  int64_t host = AvailableMemoryBytes();
+  if (device.type == kDLCPU) return host;
+  int64_t bytes = 0;
+  Status status = CatchTvm("memory of " + device.name(), [&] {
+    DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+    tvm::ffi::Any value;
+    tvm::runtime::DeviceAPI::Get(place)->GetAttr(place, tvm::runtime::kAvailableGlobalMemory,
+                                                 &value);
+    bytes = value.cast<int64_t>();
+  });
+  if (!status.ok()) return host;
+  const Kind* kind = FindKind(device.kind());
+  for (const DeviceProbe& probe : Probe(*kind)) {
+    if (probe.name == device.name() && probe.is_processor) return std::min(bytes, host);
+  }
+  return bytes;
 }
 
 void ReleaseFreeMemory() {

@@ -14,6 +14,7 @@ namespace mlc {
 struct Device {
   int type = 1;  // DLPack's device type; 1 is the CPU
   int index = 0;
+  std::string kind() const;  // "cpu"
   std::string name() const;  // "cpu:0"
 };
 
@@ -21,13 +22,20 @@ struct DeviceProbe {
   std::string name;  // "cuda:0"
   bool found = false;
   std::string reason;  // why not, when not found
+  // What the driver says of it; zeros and "" where nobody says.
+  std::string description;
+  int64_t memory_bytes = 0, max_buffer_bytes = 0, local_memory_bytes = 0, max_group_size = 0;
+  bool f16 = false;
+  // The CPU, driven as something else: slower than `cpu`, so that `auto` passes over it.
+  bool is_processor = false;
 };
 
-// Every known kind in the order in which `auto` tries them.
+// Every known kind in the order in which `auto` tries them; several devices of a kind one after
+// another. A backend with a plugin (device/) is opened to ask it.
 std::vector<DeviceProbe> ProbeDevices();
 
-// "auto", "cpu" or "cpu:0". Errors: kInvalidArgument for an unknown name, kNotFound for a device
-// that is not here, with the reason.
+// "auto", "cpu", "cpu:0", "opencl:1". Errors: kInvalidArgument for an unknown name, kNotFound for a
+// device that is not here, with the reason.
 Result<Device> ParseDevice(std::string_view text);
 
 // Processor cores that this process may use; hardware threads of one core count once.
@@ -35,6 +43,8 @@ int NumAvailableCores();
 
 // Host memory that can be taken without swapping.
 int64_t AvailableMemoryBytes();
+// Memory of the device that can be taken; all of the host's where a device shares it.
+int64_t AvailableMemoryBytes(Device device);
 
 // Gives the system back what was freed: glibc keeps it, in pieces that the next step does not fit.
 // Takes about a millisecond. Does nothing with other C libraries.

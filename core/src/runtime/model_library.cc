@@ -22,6 +22,28 @@ TensorList::TensorList(const std::vector<Tensor>& tensors) : impl_(std::make_sha
   for (const Tensor& tensor : tensors) impl_->tensors.push_back(tensor.impl()->tensor);
 }
 
+namespace {
+
+// Device backends build their kernels here rather than in the first request.
+void Prepare(const ffi::Module& module, int device_index) {
+  for (const ffi::Any& import : module->imports()) {
+    ffi::Module imported = import.cast<ffi::Module>();
+    ffi::Optional<ffi::Function> prepare = imported->GetFunction("mlc_prepare");
+    if (prepare.has_value()) prepare.value()(static_cast<int64_t>(device_index));
+    Prepare(imported, device_index);
+  }
+}
+
+// The loader's complaint about a backend that this process did not open is the user's mistake.
+Status ForThisDevice(const Status& status, const std::string& path, Device device) {
+  if (status.message().find("load_from_bytes") == std::string::npos) return status;
+  return InvalidArgument(path + ": was compiled for another kind of device than " + device.name() +
+                         "; compile it again with --device, or leave model_lib out")
+      .WithParam("model_lib");
+}
+
+}  // namespace
+
 struct ModelLibrary::Impl {
   std::string path;
   ffi::Optional<ffi::Module> executable, vm;
@@ -71,14 +93,16 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
   // it has seen, and every prompt length is a size.
   constexpr int kNaiveAllocator = 1;
-  MLC_RETURN_IF_ERROR(CatchTvm(path, [&] {
+  Status loaded = CatchTvm(path, [&] {
     impl->executable = ffi::Module::LoadFromFile(loadable);
     ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
     impl->vm = load().cast<ffi::Module>();
     impl->vm.value()
         ->GetFunction("vm_initialization", true)
-        .value()(device.type, device.index, kNaiveAllocator);
-  }));
+        .value()(device.type, device.index, kNaiveAllocator, int{kDLCPU}, 0, kNaiveAllocator);
+    Prepare(impl->executable.value(), device.index);
+  });
+  if (!loaded.ok()) return ForThisDevice(loaded, path, device);
   MLC_RETURN_IF_ERROR(ShareLoopsOf(loadable));
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());

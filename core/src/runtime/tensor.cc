@@ -1,6 +1,9 @@
 #include "runtime/tensor.h"
 
+#include <tvm/runtime/device_api.h>
+
 #include <cstdlib>
+#include <cstring>
 
 #include "runtime/tvm_convert.h"
 
@@ -38,6 +41,44 @@ struct BorrowedMemory {
   void AllocData(DLTensor* tensor) { tensor->data = data; }
   void FreeData(DLTensor*) { owner.reset(); }
 };
+
+struct DeviceAllocator {
+  void AllocData(DLTensor* tensor) {
+    tensor->data = tvm::runtime::DeviceAPI::Get(tensor->device)
+                       ->AllocDataSpace(tensor->device, tvm::ffi::GetDataSize(*tensor), kAlignment,
+                                        tensor->dtype);
+  }
+  void FreeData(DLTensor* tensor) {
+    tvm::runtime::DeviceAPI::Get(tensor->device)->FreeDataSpace(tensor->device, tensor->data);
+  }
+};
+
+// A row of bytes, as TVM's copies want them.
+struct ByteRow {
+  ByteRow(void* data, DLDevice device, int64_t offset, int64_t bytes) : size(bytes) {
+    tensor = {data, device, 1, {kDLUInt, 8, 1}, &size, &stride, static_cast<uint64_t>(offset)};
+  }
+  int64_t size, stride = 1;
+  DLTensor tensor;
+};
+
+// Between the host and a device; waits for the copy.
+Status Copy(ByteRow from, ByteRow to, DLDevice device) {
+  return CatchTvm("copying " + std::to_string(from.size) + " bytes", [&] {
+    from.tensor.shape = &from.size, from.tensor.strides = &from.stride;
+    to.tensor.shape = &to.size, to.tensor.strides = &to.stride;
+    auto* api = tvm::runtime::DeviceAPI::Get(device);
+    api->CopyDataFromTo(&from.tensor, &to.tensor, nullptr);
+    api->StreamSync(device, nullptr);
+  });
+}
+
+constexpr DLDevice kHost{kDLCPU, 0};
+
+Status CheckRange(const Tensor& tensor, int64_t offset, int64_t bytes) {
+  if (offset >= 0 && bytes >= 0 && bytes <= tensor.bytes() - offset) return Status();
+  return InvalidArgument("a copy leaves its tensor");
+}
 
 tvm::ffi::ShapeView View(const Shape& shape) { return {shape.data(), shape.size()}; }
 
@@ -82,15 +123,17 @@ Result<Tensor> FromTvm(tvm::ffi::Tensor tensor) {
 }
 
 Result<Tensor> Tensor::Empty(const Shape& shape, DType dtype, Device device) {
-  if (device.type != kDLCPU) return Unsupported("no backend for " + device.name());
   std::optional<int64_t> bytes = TensorBytes(shape, dtype);
   if (!bytes) return InvalidArgument("bad tensor shape " + ShapeText(shape));
   Tensor out;
   Status status = CatchTvm("allocating " + std::to_string(*bytes) + " bytes", [&] {
-    out = Tensor(
-        std::make_shared<Impl>(Impl{tvm::ffi::Tensor::FromNDAlloc(HostAllocator(), mlc::View(shape),
-                                                                  ToDL(dtype), DLDevice{kDLCPU, 0}),
-                                    shape, dtype}));
+    DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+    auto allocate = [&](auto allocator) {
+      return tvm::ffi::Tensor::FromNDAlloc(allocator, mlc::View(shape), ToDL(dtype), place);
+    };
+    out = Tensor(std::make_shared<Impl>(
+        Impl{device.type == kDLCPU ? allocate(HostAllocator()) : allocate(DeviceAllocator()), shape,
+             dtype}));
   });
   if (!status.ok()) return status;
   return out;
@@ -107,6 +150,41 @@ Tensor Tensor::View(void* data, const Shape& shape, DType dtype, std::shared_ptr
 const Shape& Tensor::shape() const { return impl_->shape; }
 DType Tensor::dtype() const { return impl_->dtype; }
 int64_t Tensor::bytes() const { return *TensorBytes(impl_->shape, impl_->dtype); }
-void* Tensor::data() const { return impl_->tensor.data_ptr(); }
+bool Tensor::on_host() const { return impl_->tensor.device().device_type == kDLCPU; }
+
+void* Tensor::data() const {
+  MLC_ICHECK(on_host());
+  return impl_->tensor.data_ptr();
+}
+
+Status Tensor::Write(int64_t offset, const void* data, int64_t bytes) {
+  MLC_RETURN_IF_ERROR(CheckRange(*this, offset, bytes));
+  if (bytes == 0) return Status();
+  if (on_host()) {
+    std::memcpy(static_cast<char*>(this->data()) + offset, data, static_cast<size_t>(bytes));
+    return Status();
+  }
+  DLDevice device = impl_->tensor.device();
+  return Copy({const_cast<void*>(data), kHost, 0, bytes},
+              {impl_->tensor.data_ptr(), device, offset, bytes}, device);
+}
+
+Status Tensor::Read(int64_t offset, void* data, int64_t bytes) const {
+  MLC_RETURN_IF_ERROR(CheckRange(*this, offset, bytes));
+  if (bytes == 0) return Status();
+  if (on_host()) {
+    std::memcpy(data, static_cast<const char*>(this->data()) + offset, static_cast<size_t>(bytes));
+    return Status();
+  }
+  DLDevice device = impl_->tensor.device();
+  return Copy({impl_->tensor.data_ptr(), device, offset, bytes}, {data, kHost, 0, bytes}, device);
+}
+
+Result<Tensor> Tensor::OnHost() const {
+  if (on_host()) return *this;
+  MLC_ASSIGN_OR_RETURN(Tensor copy, Empty(shape(), dtype(), Device{}));
+  MLC_RETURN_IF_ERROR(Read(0, copy.data(), bytes()));
+  return copy;
+}
 
 }  // namespace mlc

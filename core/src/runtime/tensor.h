@@ -31,7 +31,8 @@ class Tensor {
  public:
   Tensor() = default;
 
-  // Memory of the tensor's own, aligned to 64 bytes, not initialized.
+  // Memory of the tensor's own, on the CPU aligned to 64 bytes, not initialized. Errors:
+  // kResourceExhausted.
   static Result<Tensor> Empty(const Shape& shape, DType dtype, Device device);
   // A view of host memory that `owner` keeps alive. Requires 64-byte alignment of `data`.
   static Tensor View(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner);
@@ -40,7 +41,15 @@ class Tensor {
   const Shape& shape() const;
   DType dtype() const;
   int64_t bytes() const;
+  bool on_host() const;
   void* data() const;  // host memory; only for tensors on the CPU
+
+  // Copies `bytes` to or from byte `offset` of the tensor on, wherever it lies; waits for the copy.
+  // Errors: kInvalidArgument beyond the tensor's end; what the device says.
+  Status Write(int64_t offset, const void* data, int64_t bytes);
+  Status Read(int64_t offset, void* data, int64_t bytes) const;
+  // The tensor itself when it lies there already.
+  Result<Tensor> OnHost() const;
 
   struct Impl;  // holds the TVM tensor; known to runtime/ alone
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -28,6 +28,8 @@ Status CatchTvm(const std::string& what, Call&& call) {
     std::forward<Call>(call)();
     return Status();
   } catch (const tvm::ffi::Error& error) {
+    // What our device backends throw when an allocation fails.
+    if (error.kind() == "MemoryError") return ResourceExhausted(what + ": " + error.message());
     return Internal(what + ": " + error.message());
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(what + ": out of memory");

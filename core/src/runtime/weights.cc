@@ -1,6 +1,5 @@
 #include "runtime/weights.h"
 
-#include <cstring>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -120,11 +119,11 @@ class Loader {
     }
     const uint8_t* data = shard->data + record.offset;
     if (record.stored_as_bf16) return Widen(record, data);
-    if (reinterpret_cast<uintptr_t>(data) % kAlignment == 0) {
+    if (device_.type == Device{}.type && reinterpret_cast<uintptr_t>(data) % kAlignment == 0) {
       return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, shard->owner);
     }
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
-    std::memcpy(tensor.data(), data, static_cast<size_t>(record.bytes));
+    MLC_RETURN_IF_ERROR(tensor.Write(0, data, record.bytes));
     return tensor;
   }
 
@@ -139,12 +138,15 @@ class Loader {
   }
 
   Result<Tensor> Widen(const Record& record, const uint8_t* data) {
-    MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
-    uint32_t* out = static_cast<uint32_t*>(tensor.data());
+    MLC_ASSIGN_OR_RETURN(Tensor wide, Tensor::Empty(record.shape, record.dtype, Device{}));
+    uint32_t* out = static_cast<uint32_t*>(wide.data());
     for (int64_t i = 0; i < record.bytes / 2; ++i) {
       out[i] = static_cast<uint32_t>(data[2 * i]) << 16 | static_cast<uint32_t>(data[2 * i + 1])
                                                               << 24;
     }
+    if (device_.type == Device{}.type) return wide;
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
+    MLC_RETURN_IF_ERROR(tensor.Write(0, wide.data(), wide.bytes()));
     return tensor;
   }
 

@@ -25,9 +25,9 @@ struct ParamSpec {
 // Called with 0.0 .. 1.0; false cancels the load (kCancelled).
 using LoadProgress = std::function<bool(double fraction)>;
 
-// The tensors in the order of `wanted`. One that lies aligned in its shard refers to the mapped
-// file; others are copied. Every record is checked: paths stay in the folder, ranges in the shard,
-// sizes fit shapes. Errors: kNotFound for a missing file, kCorrupt for a damaged one,
+// The tensors in the order of `wanted`. On the CPU one that lies aligned in its shard refers to the
+// mapped file; others are copied. Every record is checked: paths stay in the folder, ranges in the
+// shard, sizes fit shapes. Errors: kNotFound for a missing file, kCorrupt for a damaged one,
 // kInvalidArgument for weights that are another model's; each names the file or the tensor.
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,

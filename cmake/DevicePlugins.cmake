@@ -1,0 +1,26 @@
+# Device backends: one shared library for each folder of core/src/runtime/device, which libmlc_llm
+# opens when that device is asked for. A backend whose headers are not here is left out.
+
+# mlc_device_plugin(NAME): libmlc_llm_NAME out of src/runtime/device/NAME/*.cc.
+function(mlc_device_plugin name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/device/${name}/*.cc)
+  add_library(mlc_llm_${name} MODULE ${sources})
+  target_compile_options(mlc_llm_${name} PRIVATE -Wall -Wextra)
+  target_include_directories(mlc_llm_${name} SYSTEM PRIVATE
+    ${MLC_TVM_FFI_DIR}/include ${MLC_TVM_DIR}/include)
+  target_link_libraries(mlc_llm_${name} PRIVATE mlc_llm mlc_tvm)
+  set_target_properties(mlc_llm_${name} PROPERTIES
+    BUILD_RPATH "${MLC_TVM_DIR}/lib;${MLC_TVM_FFI_DIR}/lib"
+    INSTALL_RPATH "$ORIGIN;$ORIGIN/../tvm/lib;$ORIGIN/../tvm_ffi/lib")
+  if(MLC_BUILD_PYTHON)
+    install(TARGETS mlc_llm_${name} LIBRARY DESTINATION mlc_llm)
+  endif()
+endfunction()
+
+find_path(MLC_OPENCL_INCLUDE_DIR CL/cl.h)
+if(MLC_OPENCL_INCLUDE_DIR)
+  mlc_device_plugin(opencl)
+  target_include_directories(mlc_llm_opencl SYSTEM PRIVATE ${MLC_OPENCL_INCLUDE_DIR})
+else()
+  message(STATUS "No OpenCL backend: CL/cl.h was not found (Debian: opencl-headers)")
+endif()

@@ -1,0 +1,103 @@
+#include "runtime/device/opencl/opencl_api.h"
+
+#include <dlfcn.h>
+#include <tvm/ffi/error.h>
+
+#include <cstdlib>
+
+namespace mlc::opencl {
+namespace {
+
+void* OpenLibrary(std::string* problem) {
+  const char* named = std::getenv("MLC_OPENCL_LIBRARY");
+#if defined(__APPLE__)
+  const char* usual[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
+#else
+  const char* usual[] = {"libOpenCL.so.1", "libOpenCL.so"};
+#endif
+  if (named != nullptr && *named != '\0') {
+    void* library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) *problem = std::string("MLC_OPENCL_LIBRARY: ") + dlerror();
+    return library;
+  }
+  for (const char* name : usual) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  *problem = "there is no OpenCL driver (libOpenCL.so.1 was not found)";
+  return nullptr;
+}
+
+Api Load() {
+  Api api;
+  void* library = OpenLibrary(&api.problem);
+  if (library == nullptr) return api;
+#define MLC_OPENCL_FIND(name)                                             \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name)); \
+  if (api.name == nullptr) api.problem = "libOpenCL has no function " #name ": it is too old";
+  MLC_OPENCL_FUNCTIONS(MLC_OPENCL_FIND)
+#undef MLC_OPENCL_FIND
+  return api;
+}
+
+struct CodeName {
+  cl_int code;
+  const char* name;
+};
+
+#define MLC_NAMED(code) {code, #code}
+constexpr CodeName kNames[] = {MLC_NAMED(CL_DEVICE_NOT_FOUND),
+                               MLC_NAMED(CL_DEVICE_NOT_AVAILABLE),
+                               MLC_NAMED(CL_COMPILER_NOT_AVAILABLE),
+                               MLC_NAMED(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+                               MLC_NAMED(CL_OUT_OF_RESOURCES),
+                               MLC_NAMED(CL_OUT_OF_HOST_MEMORY),
+                               MLC_NAMED(CL_BUILD_PROGRAM_FAILURE),
+                               MLC_NAMED(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+                               MLC_NAMED(CL_INVALID_VALUE),
+                               MLC_NAMED(CL_INVALID_DEVICE),
+                               MLC_NAMED(CL_INVALID_CONTEXT),
+                               MLC_NAMED(CL_INVALID_COMMAND_QUEUE),
+                               MLC_NAMED(CL_INVALID_MEM_OBJECT),
+                               MLC_NAMED(CL_INVALID_BINARY),
+                               MLC_NAMED(CL_INVALID_BUILD_OPTIONS),
+                               MLC_NAMED(CL_INVALID_PROGRAM),
+                               MLC_NAMED(CL_INVALID_PROGRAM_EXECUTABLE),
+                               MLC_NAMED(CL_INVALID_KERNEL_NAME),
+                               MLC_NAMED(CL_INVALID_KERNEL),
+                               MLC_NAMED(CL_INVALID_ARG_VALUE),
+                               MLC_NAMED(CL_INVALID_ARG_SIZE),
+                               MLC_NAMED(CL_INVALID_KERNEL_ARGS),
+                               MLC_NAMED(CL_INVALID_WORK_GROUP_SIZE),
+                               MLC_NAMED(CL_INVALID_WORK_ITEM_SIZE),
+                               MLC_NAMED(CL_INVALID_BUFFER_SIZE)};
+#undef MLC_NAMED
+
+}  // namespace
+
+const Api& api() {
+  static const Api* loaded = new Api(Load());  // never unloaded: drivers keep threads
+  return *loaded;
+}
+
+std::string ErrorName(cl_int code) {
+  for (const CodeName& entry : kNames) {
+    if (entry.code == code) return entry.name;
+  }
+  return "OpenCL error " + std::to_string(code);
+}
+
+bool IsOutOfMemory(cl_int code) {
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+         code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
+}
+
+void Check(cl_int code, const char* what) {
+  if (code == CL_SUCCESS) return;
+  if (IsOutOfMemory(code)) {
+    TVM_FFI_THROW(MemoryError) << "the OpenCL device is out of memory (" << ErrorName(code)
+                               << " in " << what << ")";
+  }
+  TVM_FFI_THROW(RuntimeError) << ErrorName(code) << " in " << what;
+}
+
+}  // namespace mlc::opencl

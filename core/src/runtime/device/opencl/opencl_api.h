@@ -1,0 +1,61 @@
+// The functions of OpenCL, found at run time: a machine without a driver has no libOpenCL.
+#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
+#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
+
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <string>
+
+namespace mlc::opencl {
+
+#define MLC_OPENCL_FUNCTIONS(X) \
+  X(clGetPlatformIDs)           \
+  X(clGetPlatformInfo)          \
+  X(clGetDeviceIDs)             \
+  X(clGetDeviceInfo)            \
+  X(clCreateContext)            \
+  X(clCreateCommandQueue)       \
+  X(clCreateBuffer)             \
+  X(clCreateSubBuffer)          \
+  X(clReleaseMemObject)         \
+  X(clEnqueueReadBuffer)        \
+  X(clEnqueueWriteBuffer)       \
+  X(clEnqueueCopyBuffer)        \
+  X(clFinish)                   \
+  X(clFlush)                    \
+  X(clCreateProgramWithSource)  \
+  X(clCreateProgramWithBinary)  \
+  X(clBuildProgram)             \
+  X(clGetProgramBuildInfo)      \
+  X(clGetProgramInfo)           \
+  X(clReleaseProgram)           \
+  X(clCreateKernel)             \
+  X(clReleaseKernel)            \
+  X(clSetKernelArg)             \
+  X(clEnqueueNDRangeKernel)
+
+struct Api {
+#define MLC_OPENCL_DECLARE(name) decltype(&::name) name = nullptr;
+  MLC_OPENCL_FUNCTIONS(MLC_OPENCL_DECLARE)
+#undef MLC_OPENCL_DECLARE
+  std::string problem;  // why there is no OpenCL here; empty: there is
+};
+
+// Loads libOpenCL (or what MLC_OPENCL_LIBRARY names) at the first call.
+const Api& api();
+
+// "CL_OUT_OF_RESOURCES", or the number of a code without a name here.
+std::string ErrorName(cl_int code);
+
+// Whether the code says that memory ran out.
+bool IsOutOfMemory(cl_int code);
+
+// Throws a TVM error, which runtime/tvm_convert.h makes a Status, unless `code` is CL_SUCCESS.
+// TVM's interface to devices has no other way to tell of one.
+void Check(cl_int code, const char* what);
+
+}  // namespace mlc::opencl
+
+#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_

@@ -1,0 +1,241 @@
+#include "runtime/device/opencl/opencl_device.h"
+
+#include <tvm/ffi/error.h>
+
+#include <algorithm>
+
+namespace mlc::opencl {
+namespace {
+
+constexpr size_t kSmallestBuffer = 16;
+constexpr size_t kLargestPool = size_t{256} << 20;
+
+template <typename T>
+T Ask(cl_device_id id, cl_device_info what) {
+  T value{};
+  return api().clGetDeviceInfo(id, what, sizeof(value), &value, nullptr) == CL_SUCCESS ? value
+                                                                                       : T{};
+}
+
+std::string AskText(cl_device_id id, cl_device_info what) {
+  size_t size = 0;
+  if (api().clGetDeviceInfo(id, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  std::string text(size, '\0');
+  if (api().clGetDeviceInfo(id, what, size, text.data(), nullptr) != CL_SUCCESS) return "";
+  return text.substr(0, text.find('\0'));
+}
+
+Limits LimitsOf(cl_device_id id) {
+  Limits limits;
+  limits.name = AskText(id, CL_DEVICE_NAME);
+  limits.vendor = AskText(id, CL_DEVICE_VENDOR);
+  limits.version = AskText(id, CL_DEVICE_VERSION);
+  limits.driver = AskText(id, CL_DRIVER_VERSION);
+  limits.is_processor = (Ask<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  limits.has_f16 =
+      (" " + AskText(id, CL_DEVICE_EXTENSIONS) + " ").find(" cl_khr_fp16 ") != std::string::npos;
+  limits.memory = Ask<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  limits.largest_buffer = Ask<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  limits.local_memory = Ask<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
+  limits.work_group = Ask<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  limits.alignment = std::max<size_t>(1, Ask<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
+  limits.units = Ask<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  limits.clock_mhz = Ask<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+  return limits;
+}
+
+std::vector<cl_platform_id> Platforms(std::string* problem) {
+  cl_uint count = 0;
+  if (api().clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) {
+    *problem = "libOpenCL is there, and no driver is registered with it";
+    return {};
+  }
+  std::vector<cl_platform_id> platforms(count);
+  if (api().clGetPlatformIDs(count, platforms.data(), nullptr) != CL_SUCCESS) platforms.clear();
+  return platforms;
+}
+
+std::vector<cl_device_id> DevicesOf(cl_platform_id platform, cl_device_type type) {
+  cl_uint count = 0;
+  if (api().clGetDeviceIDs(platform, type, 0, nullptr, &count) != CL_SUCCESS) return {};
+  std::vector<cl_device_id> ids(count);
+  if (count == 0 ||
+      api().clGetDeviceIDs(platform, type, count, ids.data(), nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  return ids;
+}
+
+DeviceList FindDevices() {
+  DeviceList list;
+  list.problem = api().problem;
+  if (!list.problem.empty()) return list;
+  std::vector<cl_platform_id> platforms = Platforms(&list.problem);
+  for (cl_device_type type : {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_CPU}) {
+    for (cl_platform_id platform : platforms) {
+      for (cl_device_id id : DevicesOf(platform, type)) {
+        int index = static_cast<int>(list.devices.size());
+        list.devices.push_back(std::make_unique<ClDevice>(id, index, LimitsOf(id)));
+      }
+    }
+  }
+  if (list.devices.empty() && list.problem.empty()) {
+    list.problem = "the OpenCL drivers offer no device";
+  }
+  return list;
+}
+
+}  // namespace
+
+cl_mem Buffer::At(size_t offset) {
+  if (offset == 0) return memory;
+  cl_mem& tail = tails[offset];
+  if (tail != nullptr) return tail;
+  if (offset % device->limits().alignment != 0 || offset >= capacity) {
+    TVM_FFI_THROW(RuntimeError) << "a kernel cannot take memory from byte " << offset
+                                << " of a buffer on: OpenCL wants multiples of "
+                                << device->limits().alignment;
+  }
+  cl_buffer_region region{offset, capacity - offset};
+  cl_int code;
+  tail = api().clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
+                                 &code);
+  Check(code, "clCreateSubBuffer");
+  return tail;
+}
+
+void ClDevice::Open() {
+  cl_int code;
+  cl_context context = api().clCreateContext(nullptr, 1, &id_, nullptr, nullptr, &code);
+  Check(code, "clCreateContext");
+  queue_ = api().clCreateCommandQueue(context, id_, 0, &code);
+  Check(code, "clCreateCommandQueue");
+  context_ = context;
+}
+
+cl_context ClDevice::context() {
+  std::call_once(opened_, [this] { Open(); });  // after an exception the next call tries again
+  return context_;
+}
+
+cl_command_queue ClDevice::queue() {
+  context();
+  return queue_;
+}
+
+Buffer* ClDevice::Allocate(size_t bytes) {
+  cl_context opened = context();
+  (void)opened;
+  bytes = std::max(bytes, kSmallestBuffer);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (Buffer* pooled = TakePooled(bytes)) return pooled;
+  cl_int code = CL_SUCCESS;
+  cl_mem memory = TryCreate(bytes, &code);
+  if (memory == nullptr) {
+    while (!pool_.empty()) Destroy(TakePooled(0));
+    (void)api().clFinish(queue_);  // what was released may wait for kernels
+    memory = TryCreate(bytes, &code);
+  }
+  auto buffer = std::make_unique<Buffer>();
+  buffer->device = this;
+  buffer->memory = memory;
+  buffer->capacity = bytes;
+  if (memory != nullptr) buffer->address = Addresses().Reserve(buffer.get(), bytes);
+  if (buffer->address == nullptr) {
+    if (memory != nullptr) api().clReleaseMemObject(memory);
+    TVM_FFI_THROW(MemoryError) << limits_.name << " (opencl:" << index_ << ") has no room for "
+                               << bytes << " bytes: " << taken_ << " of its " << limits_.memory
+                               << " are in use here, and a single buffer holds "
+                               << limits_.largest_buffer << " at most (" << ErrorName(code) << ")";
+  }
+  taken_ += bytes;
+  return buffer.release();
+}
+
+// Drivers that give out more than there is fail in the middle of a step; so the sum is kept here.
+cl_mem ClDevice::TryCreate(size_t bytes, cl_int* code) {
+  *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  if (bytes > limits_.memory || taken_ > limits_.memory - bytes) return nullptr;
+  *code = CL_INVALID_BUFFER_SIZE;
+  if (limits_.largest_buffer != 0 && bytes > limits_.largest_buffer) return nullptr;
+  cl_mem memory = api().clCreateBuffer(context_, CL_MEM_READ_WRITE, bytes, nullptr, code);
+  return *code == CL_SUCCESS ? memory : nullptr;
+}
+
+// The smallest that holds `bytes` and wastes little; 0 takes the oldest.
+Buffer* ClDevice::TakePooled(size_t bytes) {
+  auto best = pool_.end();
+  size_t most = bytes + bytes / 4 + 4096;
+  for (auto it = pool_.begin(); it != pool_.end(); ++it) {
+    if (bytes == 0) {
+      best = it;
+      break;
+    }
+    size_t capacity = (*it)->capacity;
+    if (capacity < bytes || capacity > most) continue;
+    if (best == pool_.end() || capacity < (*best)->capacity) best = it;
+  }
+  if (best == pool_.end()) return nullptr;
+  Buffer* buffer = *best;
+  pool_.erase(best);
+  pooled_ -= buffer->capacity;
+  return buffer;
+}
+
+void ClDevice::Free(Buffer* buffer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  pool_.push_back(buffer);
+  pooled_ += buffer->capacity;
+  size_t bound = std::min(kLargestPool, limits_.memory / 16);
+  while (pooled_ > bound) Destroy(TakePooled(0));
+}
+
+void ClDevice::Trim() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (!pool_.empty()) Destroy(TakePooled(0));
+}
+
+void ClDevice::Destroy(Buffer* buffer) {
+  for (const auto& [offset, tail] : buffer->tails) {
+    if (tail != nullptr) api().clReleaseMemObject(tail);
+  }
+  api().clReleaseMemObject(buffer->memory);
+  Addresses().Release(buffer->address);
+  taken_ -= buffer->capacity;
+  delete buffer;
+}
+
+size_t ClDevice::Available() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t used = taken_ - pooled_;
+  return used > limits_.memory ? 0 : limits_.memory - used;
+}
+
+AddressMap<Buffer>& Addresses() {
+  static auto* addresses = new AddressMap<Buffer>();
+  return *addresses;
+}
+
+AddressMap<Buffer>::Place PlaceOf(const void* pointer) {
+  AddressMap<Buffer>::Place place = Addresses().Find(pointer);
+  if (place.buffer == nullptr) TVM_FFI_THROW(RuntimeError) << "this is no memory of OpenCL's";
+  return place;
+}
+
+const DeviceList& Devices() {
+  static const DeviceList* list = new DeviceList(FindDevices());
+  return *list;
+}
+
+ClDevice& DeviceAt(int index) {
+  const DeviceList& list = Devices();
+  if (index < 0 || index >= static_cast<int>(list.devices.size())) {
+    TVM_FFI_THROW(RuntimeError) << "there is no device opencl:" << index << "; "
+                                << (list.problem.empty()
+                                        ? std::to_string(list.devices.size()) + " found"
+                                        : list.problem);
+  }
+  return *list.devices[static_cast<size_t>(index)];
+}
+
+}  // namespace mlc::opencl

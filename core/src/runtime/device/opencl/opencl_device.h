@@ -1,0 +1,97 @@
+// The OpenCL devices of this machine, and the memory of each.
+#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
+#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/device/address_map.h"
+#include "runtime/device/opencl/opencl_api.h"
+
+namespace mlc::opencl {
+
+class ClDevice;
+
+// A piece of device memory. Its first address is its name on the host (AddressMap).
+struct Buffer {
+  ClDevice* device = nullptr;
+  void* address = nullptr;
+  cl_mem memory = nullptr;
+  size_t capacity = 0;
+  std::map<size_t, cl_mem> tails;  // sub-buffers from an offset on, for pointers into the buffer
+
+  // What a kernel gets for a pointer `offset` bytes into the buffer.
+  cl_mem At(size_t offset);
+};
+
+// Facts that do not change.
+struct Limits {
+  std::string name, vendor, version, driver;
+  bool is_processor = false;  // the CPU, driven through OpenCL
+  bool has_f16 = false;
+  size_t memory = 0, largest_buffer = 0, local_memory = 0, work_group = 0, alignment = 1;
+  unsigned units = 0, clock_mhz = 0;
+};
+
+// One device with one queue, in order: what is enqueued later sees what was enqueued before, so
+// that a buffer can be handed on while kernels that use it still wait. Thread-safe.
+class ClDevice {
+ public:
+  ClDevice(cl_device_id id, int index, Limits limits)
+      : id_(id), index_(index), limits_(std::move(limits)) {}
+
+  int index() const { return index_; }
+  cl_device_id id() const { return id_; }
+  const Limits& limits() const { return limits_; }
+  // Made at the first use; throw when the driver refuses.
+  cl_context context();
+  cl_command_queue queue();
+
+  // At least `bytes`. Freed buffers of about that size are taken first. Throws MemoryError when the
+  // device has no room.
+  Buffer* Allocate(size_t bytes);
+  // Keeps the buffer for the next of its size, within bounds. Never throws.
+  void Free(Buffer* buffer);
+  // Returns what Free kept to the driver.
+  void Trim();
+  // What can be allocated still; OpenCL does not tell what other programs took.
+  size_t Available();
+
+ private:
+  Buffer* TakePooled(size_t bytes);
+  cl_mem TryCreate(size_t bytes, cl_int* code);
+  void Destroy(Buffer* buffer);
+  void Open();
+
+  cl_device_id id_;
+  int index_;
+  Limits limits_;
+  std::once_flag opened_;
+  cl_context context_ = nullptr;
+  cl_command_queue queue_ = nullptr;
+  std::mutex mutex_;
+  std::vector<Buffer*> pool_;      // the oldest first
+  size_t pooled_ = 0, taken_ = 0;  // bytes: in the pool; of all buffers, those in the pool included
+};
+
+// Which buffer an address belongs to, on any device.
+AddressMap<Buffer>& Addresses();
+// Throws when the pointer is no OpenCL memory.
+AddressMap<Buffer>::Place PlaceOf(const void* pointer);
+
+struct DeviceList {
+  std::vector<std::unique_ptr<ClDevice>> devices;  // GPUs, then accelerators, then processors
+  std::string problem;                             // why there are none
+};
+// Found once a process.
+const DeviceList& Devices();
+// Throws when there is no device of that index.
+ClDevice& DeviceAt(int index);
+
+}  // namespace mlc::opencl
+
+#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_

@@ -1,0 +1,48 @@
+// The OpenCL kernels of one model library.
+#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_
+#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_
+
+#include <tvm/ffi/extra/module.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "runtime/device/kernel_table.h"
+#include "runtime/device/opencl/opencl_device.h"
+
+namespace mlc::opencl {
+
+// Its functions launch kernels on the device that their first pointer lies on. The function
+// `mlc_prepare(index)` builds all of them for a device before the first launch would.
+class OpenClModule final : public tvm::ffi::ModuleObj {
+ public:
+  OpenClModule(tvm::ffi::Bytes bytes, KernelTable table)
+      : bytes_(std::move(bytes)), table_(std::move(table)) {}
+  ~OpenClModule() override;
+
+  const char* kind() const final { return "opencl"; }
+  int GetPropertyMask() const final;
+  tvm::ffi::Bytes SaveToBytes() const final { return bytes_; }
+  tvm::ffi::String InspectSource(const tvm::ffi::String&) const final { return table_.code; }
+  tvm::ffi::Optional<tvm::ffi::Function> GetFunction(const tvm::ffi::String& name) final;
+
+ private:
+  // The program and its kernels on one device.
+  struct Built {
+    cl_program program = nullptr;
+    std::map<std::string, cl_kernel> kernels;
+  };
+
+  Built& BuiltFor(ClDevice& device);
+  void Launch(const KernelInfo& kernel, tvm::ffi::PackedArgs arguments);
+
+  tvm::ffi::Bytes bytes_;
+  KernelTable table_;
+  std::mutex mutex_;  // a cl_kernel holds its arguments: one launch at a time
+  std::map<int, Built> built_;
+};
+
+}  // namespace mlc::opencl
+
+#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_

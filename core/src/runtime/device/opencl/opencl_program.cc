@@ -1,0 +1,122 @@
+#include "runtime/device/opencl/opencl_program.h"
+
+#include <tvm/ffi/error.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+namespace mlc::opencl {
+namespace {
+
+// A cache file: this, the hash of the rest in 16 digits, a line end, the binary.
+constexpr std::string_view kMagic = "MLCCLB01";
+constexpr size_t kHeader = 8 + 16 + 1;
+constexpr const char* kOptions = "-cl-mad-enable";
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string CacheFolder() {
+  if (std::string home = Variable("MLC_LLM_HOME"); !home.empty()) return home + "/opencl";
+  if (std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache + "/mlc_llm/opencl";
+  }
+  std::string user = Variable("HOME");
+  return user.empty() ? "" : user + "/.cache/mlc_llm/opencl";
+}
+
+std::string CachePath(const ClDevice& device, const std::string& source) {
+  std::string folder = CacheFolder();
+  if (folder.empty()) return "";
+  const Limits& limits = device.limits();
+  std::string key = std::string(kOptions) + '\n' + limits.name + '\n' + limits.vendor + '\n' +
+                    limits.version + '\n' + limits.driver + '\n' + source;
+  return folder + "/" + HexText(Fnv1a(key)) + HexText(HashWords(key)) + ".bin";
+}
+
+// Null, and no exception, when there is none that the driver takes.
+cl_program FromCache(ClDevice& device, const std::string& path) {
+  Result<std::string> file = ReadFile(path);
+  if (!file.ok()) return nullptr;
+  std::string_view bytes = *file;
+  if (bytes.size() <= kHeader || bytes.substr(0, 8) != kMagic) return nullptr;
+  std::string_view binary = bytes.substr(kHeader);
+  if (bytes.substr(8, 16) != HexText(HashWords(binary))) return nullptr;
+  const unsigned char* data = reinterpret_cast<const unsigned char*>(binary.data());
+  size_t size = binary.size();
+  cl_device_id id = device.id();
+  cl_int status = CL_SUCCESS, code = CL_SUCCESS;
+  cl_program program =
+      api().clCreateProgramWithBinary(device.context(), 1, &id, &size, &data, &status, &code);
+  if (code != CL_SUCCESS || status != CL_SUCCESS) return nullptr;
+  if (api().clBuildProgram(program, 1, &id, kOptions, nullptr, nullptr) == CL_SUCCESS) {
+    return program;
+  }
+  api().clReleaseProgram(program);
+  return nullptr;
+}
+
+// Best effort: a cache that cannot be written costs time at the next start, nothing else.
+void ToCache(cl_program program, const std::string& path) {
+  size_t size = 0;
+  if (api().clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
+          CL_SUCCESS ||
+      size == 0) {
+    return;
+  }
+  std::string binary(size, '\0');
+  unsigned char* data = reinterpret_cast<unsigned char*>(binary.data());
+  if (api().clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) !=
+      CL_SUCCESS) {
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  (void)ReplaceFile(path, {kMagic, HexText(HashWords(binary)), "\n", binary});
+}
+
+std::string BuildLog(cl_program program, cl_device_id id) {
+  size_t size = 0;
+  api().clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+  std::string log(size, '\0');
+  if (size != 0) {
+    api().clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  }
+  return log.substr(0, std::min<size_t>(log.find('\0'), 2000));
+}
+
+cl_program FromSource(ClDevice& device, const std::string& source) {
+  const char* text = source.data();
+  size_t size = source.size();
+  cl_device_id id = device.id();
+  cl_int code;
+  cl_program program = api().clCreateProgramWithSource(device.context(), 1, &text, &size, &code);
+  Check(code, "clCreateProgramWithSource");
+  code = api().clBuildProgram(program, 1, &id, kOptions, nullptr, nullptr);
+  if (code == CL_SUCCESS) return program;
+  std::string log = BuildLog(program, id);
+  api().clReleaseProgram(program);
+  TVM_FFI_THROW(RuntimeError) << device.limits().name
+                              << " could not build the model library's kernels (" << ErrorName(code)
+                              << "): " << log;
+}
+
+}  // namespace
+
+cl_program BuildProgram(ClDevice& device, const std::string& source) {
+  std::string policy = Variable("MLC_JIT_POLICY");
+  std::string path = policy == "OFF" ? "" : CachePath(device, source);
+  if (!path.empty() && policy != "REDO") {
+    if (cl_program program = FromCache(device, path)) return program;
+  }
+  cl_program program = FromSource(device, source);
+  if (!path.empty() && policy != "READONLY") ToCache(program, path);
+  return program;
+}
+
+}  // namespace mlc::opencl

@@ -1,0 +1,19 @@
+// Compiled OpenCL programs, kept on disk between runs.
+#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_
+#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_
+
+#include <string>
+
+#include "runtime/device/opencl/opencl_device.h"
+
+namespace mlc::opencl {
+
+// The program of `source`, built for `device`. A binary that an earlier process built is taken from
+// MLC_LLM_HOME/opencl (or the user's cache folder) when source, device and driver are the same;
+// MLC_JIT_POLICY rules that cache: ON, OFF, REDO (writes only) or READONLY. A damaged file counts
+// as none. Throws with the compiler's log when the source does not build.
+cl_program BuildProgram(ClDevice& device, const std::string& source);
+
+}  // namespace mlc::opencl
+
+#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_
