@@ -46,3 +46,16 @@ class DeviceProbe(Model):
     name: str = field(..., "The device, such as `cuda:0`.")
     found: bool = field(..., "Whether it can be used.")
     reason: str = field(..., "Why it cannot be used; empty when it can.")
+    description: str | None = field(None, "What its driver calls it. Absent: nobody says.")
+    memory_bytes: int | None = field(None, "The size of its memory.", minimum=0, unit="bytes")
+    max_buffer_bytes: int | None = field(
+        None, "The largest tensor it can hold.", minimum=0, unit="bytes"
+    )
+    local_memory_bytes: int | None = field(
+        None, "Memory that a work-group shares.", minimum=0, unit="bytes"
+    )
+    max_group_size: int | None = field(None, "Work-items of a work-group at most.", minimum=0)
+    f16: bool | None = field(None, "Whether it computes with 16-bit floats.")
+    is_processor: bool | None = field(
+        None, "Whether it is the CPU, driven as another device; `auto` passes over it."
+    )

@@ -48,14 +48,17 @@ def choose_device(device: str, log: Log | None = None) -> str:
     if kind == "cpu" and index.strip("0"):
         raise NotFoundError(f"device '{device}': the CPU is one device, cpu:0", param="device")
     for probe in wanted:
-        name = probe["name"] if device == "auto" or ":" not in device else device
-        if log is not None:
-            log(f"{'Found' if probe['found'] else 'Not found'} device: {name}")
-        if probe["found"]:
+        found = probe["found"] and (not colon or probe["name"] == device)
+        if log is not None and (probe["found"] or not colon):
+            log(f"{'Found' if probe['found'] else 'Not found'} device: {probe['name']}")
+        if found and device == "auto" and probe.get("is_processor"):
+            continue  # the CPU by way of OpenCL: our own code for it is faster
+        if found:
             if log is not None:
-                log(f"Using device: {name}")
-            return name
-    raise NotFoundError(f"device '{device}': {wanted[0]['reason']}", param="device")
+                log(f"Using device: {probe['name']}")
+            return str(probe["name"])
+    reason = wanted[0]["reason"] or f"this machine has {len(wanted)} of them"
+    raise NotFoundError(f"device '{device}': {reason}", param="device")
 
 
 def call_core(function: Callable[..., Any], *arguments: Any) -> Any:

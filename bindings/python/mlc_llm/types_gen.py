@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: fb098bd5bbe05551
+# Schema hash: 28cc76bf18010a18
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -113,7 +113,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "fb098bd5bbe05551"
+SCHEMA_HASH = "28cc76bf18010a18"
 
 
 class _Model(BaseModel):
@@ -1516,6 +1516,27 @@ class DeviceProbe(_Model):
 
     reason: str
     """Why it cannot be used; empty when it can."""
+
+    description: str | None = None
+    """What its driver calls it. Absent: nobody says."""
+
+    memory_bytes: int | None = None
+    """The size of its memory. Unit: bytes."""
+
+    max_buffer_bytes: int | None = None
+    """The largest tensor it can hold. Unit: bytes."""
+
+    local_memory_bytes: int | None = None
+    """Memory that a work-group shares. Unit: bytes."""
+
+    max_group_size: int | None = None
+    """Work-items of a work-group at most."""
+
+    f16: bool | None = None
+    """Whether it computes with 16-bit floats."""
+
+    is_processor: bool | None = None
+    """Whether it is the CPU, driven as another device; `auto` passes over it."""
 
 
 class RequestMetrics(_Model):

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fb098bd5bbe05551
+// Schema hash: 28cc76bf18010a18
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1474,6 +1474,13 @@ Result<DeviceProbe> DeviceProbe::Parse(const Json& json, const wire::Path& path)
   reader.Required("name", &out.name);
   reader.Required("found", &out.found);
   reader.Required("reason", &out.reason);
+  reader.Optional("description", &out.description);
+  reader.Optional("memory_bytes", &out.memory_bytes);
+  reader.Optional("max_buffer_bytes", &out.max_buffer_bytes);
+  reader.Optional("local_memory_bytes", &out.local_memory_bytes);
+  reader.Optional("max_group_size", &out.max_group_size);
+  reader.Optional("f16", &out.f16);
+  reader.Optional("is_processor", &out.is_processor);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1483,6 +1490,13 @@ Json DeviceProbe::ToJson() const {
       .Required("name", name)
       .Required("found", found)
       .Required("reason", reason)
+      .Optional("description", description)
+      .Optional("memory_bytes", memory_bytes)
+      .Optional("max_buffer_bytes", max_buffer_bytes)
+      .Optional("local_memory_bytes", local_memory_bytes)
+      .Optional("max_group_size", max_group_size)
+      .Optional("f16", f16)
+      .Optional("is_processor", is_processor)
       .Finish();
 }
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fb098bd5bbe05551
+// Schema hash: 28cc76bf18010a18
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "fb098bd5bbe05551";
+inline constexpr char kSchemaHash[] = "28cc76bf18010a18";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -1257,6 +1257,20 @@ struct DeviceProbe {
   bool found = false;
   // Why it cannot be used; empty when it can.
   std::string reason;
+  // What its driver calls it. Absent: nobody says.
+  std::optional<std::string> description;
+  // The size of its memory. Unit: bytes.
+  std::optional<int64_t> memory_bytes;
+  // The largest tensor it can hold. Unit: bytes.
+  std::optional<int64_t> max_buffer_bytes;
+  // Memory that a work-group shares. Unit: bytes.
+  std::optional<int64_t> local_memory_bytes;
+  // Work-items of a work-group at most.
+  std::optional<int64_t> max_group_size;
+  // Whether it computes with 16-bit floats.
+  std::optional<bool> f16;
+  // Whether it is the CPU, driven as another device; `auto` passes over it.
+  std::optional<bool> is_processor;
 
   static Result<DeviceProbe> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;

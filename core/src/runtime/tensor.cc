@@ -123,11 +123,14 @@ Result<Tensor> FromTvm(tvm::ffi::Tensor tensor) {
 }
 
 Result<Tensor> Tensor::Empty(const Shape& shape, DType dtype, Device device) {
+  DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+  if (device.type != kDLCPU && tvm::runtime::DeviceAPI::Get(place, true) == nullptr) {
+    return Unsupported("no backend for " + device.name());
+  }
   std::optional<int64_t> bytes = TensorBytes(shape, dtype);
   if (!bytes) return InvalidArgument("bad tensor shape " + ShapeText(shape));
   Tensor out;
   Status status = CatchTvm("allocating " + std::to_string(*bytes) + " bytes", [&] {
-    DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
     auto allocate = [&](auto allocator) {
       return tvm::ffi::Tensor::FromNDAlloc(allocator, mlc::View(shape), ToDL(dtype), place);
     };

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fb098bd5bbe05551
+// Schema hash: 28cc76bf18010a18
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -435,6 +435,13 @@ void VisitMembers(const DeviceProbe& object, Visit&& visit) {
   visit("name", object.name);
   visit("found", object.found);
   visit("reason", object.reason);
+  visit("description", object.description);
+  visit("memory_bytes", object.memory_bytes);
+  visit("max_buffer_bytes", object.max_buffer_bytes);
+  visit("local_memory_bytes", object.local_memory_bytes);
+  visit("max_group_size", object.max_group_size);
+  visit("f16", object.f16);
+  visit("is_processor", object.is_processor);
 }
 template <typename Visit>
 void VisitMembers(const RequestMetrics& object, Visit&& visit) {

@@ -13,7 +13,7 @@ from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
 from mlc_llm.compiler.quantization import AnyScheme
-from mlc_llm.compiler.targets import Device
+from mlc_llm.compiler.targets import GPU, Device
 
 SCHEMA_VERSION = 1
 # A step that wants logits, and one that wants what the output head is given.
@@ -28,7 +28,7 @@ class LibrarySpec:
     model_type: str
     config: ModelConfig
     scheme: AnyScheme
-    device: Device
+    device: Device | GPU
     prefill_chunk_size: int
     max_batch_size: int
     activation_bits: int = 16

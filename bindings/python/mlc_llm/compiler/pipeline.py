@@ -12,7 +12,8 @@ import tvm
 from tvm import relax
 from tvm.relax import transform as t
 
-from mlc_llm.compiler.targets import Device
+from mlc_llm.compiler import lowering
+from mlc_llm.compiler.targets import GPU, Device
 
 Phase = tuple[str, list[tvm.transform.Pass]]
 
@@ -30,7 +31,7 @@ def phases() -> list[Phase]:
 
 def build(
     module: tvm.IRModule,
-    device: Device,
+    device: Device | GPU,
     *,
     debug_dump: Path | None = None,
     progress: Callable[[str], None] = lambda phase: None,
@@ -47,7 +48,10 @@ def build(
         progress("code")
         return mod
 
-    return relax.build(module, target=device.target(), relax_pipeline=run_phases)
+    lower = lowering.NAME if isinstance(device, GPU) else "default"
+    return relax.build(
+        module, target=device.target(), relax_pipeline=run_phases, tir_pipeline=lower
+    )
 
 
 def _dump(module: tvm.IRModule, folder: Path | None, name: str) -> None:

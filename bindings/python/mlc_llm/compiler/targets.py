@@ -75,6 +75,37 @@ class Device:
         return sorted(name for name in names if "-" not in name)  # "fast-gather" is for tuning
 
 
+@dataclass(frozen=True, kw_only=True)
+class LinearSizes:
+    """How a GPU's matrix products are cut (`kernels/gpu/linear.py`)."""
+
+    items: int = 64  # work-items that share a few rows
+    outs: int = 4  # rows of W in a work-group of them
+    few_rows: int = 4  # rows of x read with one look at W
+    few_rows_until: int = 16  # from there on: tiles
+    tile_side: int = 16  # work-items along each side of a tile
+    tile: int = 4  # outputs of a work-item along each side
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPU:
+    """A device whose kernels run as work-groups. `fields` are those of TVM's target."""
+
+    name: str
+    kind: str
+    fields: tuple[tuple[str, Any], ...] = ()
+    linear: LinearSizes = LinearSizes()
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": self.kind, **dict(self.fields)}
+
+    def target(self) -> Any:
+        """The code around the kernels is this machine's."""
+        import tvm
+
+        return tvm.target.Target(self.describe(), host=host().describe())
+
+
 _X86 = "x86_64-unknown-linux-gnu"
 PRESETS: dict[str, Device] = {
     device.name: device
@@ -106,21 +137,48 @@ PRESETS: dict[str, Device] = {
     )
 }
 
+# `opencl` works; for the others libraries are generated, and no engine of ours runs them yet.
+GPUS: dict[str, GPU] = {
+    gpu.name: gpu
+    for gpu in (
+        GPU(name="opencl", kind="opencl", fields=(("max_num_threads", 256),)),
+        GPU(
+            name="opencl:adreno",
+            kind="opencl",
+            fields=(("device", "adreno"), ("max_num_threads", 512)),
+        ),
+        GPU(
+            name="opencl:mali",
+            kind="opencl",
+            fields=(("device", "mali"), ("max_num_threads", 256)),
+            linear=LinearSizes(items=32, tile_side=8),
+        ),
+        GPU(name="webgpu", kind="webgpu", fields=(("max_num_threads", 256),)),
+        GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
+        GPU(
+            name="cuda",
+            kind="cuda",
+            fields=(("arch", "sm_80"), ("max_threads_per_block", 1024)),
+            linear=LinearSizes(items=128),
+        ),
+    )
+}
+
 # Devices of MLC-LLM that this version has no kernels for.
-NOT_YET = (
-    *("cuda", "rocm", "metal", "vulkan", "opencl", "webgpu"),
-    *("iphone", "android", "android:adreno", "macabi", "windows:vulkan"),
-)
+NOT_YET = ("rocm", "vulkan", "iphone", "android", "android:adreno", "macabi", "windows:vulkan")
 
 
-def resolve(device: str) -> Device:
-    """`auto`, `cpu` and `cpu:0` are this machine; a preset's name is that machine."""
-    kind = device.split(":")[0]
+def resolve(device: str) -> Device | GPU:
+    """`auto`, `cpu` and `cpu:0` are this machine; a preset's name is that machine. Of several GPUs
+    of a kind (`opencl:1`) all take the same library."""
+    kind, _, detail = device.partition(":")
     if device in ("auto", "cpu", "cpu:0"):
         return host()
     if device in PRESETS:
         return PRESETS[device]
-    offered = ", ".join(["auto", "cpu", *PRESETS])
+    if (name := kind if detail.isdecimal() else device) in GPUS:
+        return GPUS[name]
+    offered = ", ".join(["auto", "cpu", *PRESETS, *GPUS])
     if device in NOT_YET or kind in NOT_YET:
         raise UnsupportedError(
             f'device "{device}" is not built yet: see the status table in README.md; '

@@ -23,9 +23,9 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler.models.family import WeightSource
-from mlc_llm.compiler.nn import layers
+from mlc_llm.compiler.nn import gpu_layers, layers
 from mlc_llm.compiler.quantization import AnyScheme, StoredParam, WeightUse
-from mlc_llm.compiler.targets import Device
+from mlc_llm.compiler.targets import GPU, Device
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,14 @@ class Builder:
     def __init__(
         self,
         scheme: AnyScheme,
-        device: Device,
+        device: Device | GPU,
         weights: Sequence[WeightSource],
         *,
         activation_bits: int = 16,
     ) -> None:
         self.scheme = scheme
         self.device = device
+        self._layers = gpu_layers if isinstance(device, GPU) else layers
         self.activation_bits = activation_bits  # 32: floats
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
         self.params: list[StoredParam] = [p for w in weights for p in w.stored_params(scheme)]
@@ -84,20 +85,20 @@ class Builder:
 
     # Layers
 
-    def linear(self, name: str, outs: int, ins: int, *, bias: bool = False) -> layers.Linear:
-        return layers.Linear(self, name, (outs, ins), bias=bias)
+    def linear(self, name: str, outs: int, ins: int, *, bias: bool = False) -> Any:
+        return self._layers.Linear(self, name, (outs, ins), bias=bias)
 
-    def embedding(self, name: str, entries: int, size: int) -> layers.Embedding:
-        return layers.Embedding(self, name, (entries, size))
+    def embedding(self, name: str, entries: int, size: int) -> Any:
+        return self._layers.Embedding(self, name, (entries, size))
 
-    def rms_norm(self, name: str, size: int, *, eps: float) -> layers.RMSNorm:
-        return layers.RMSNorm(self, name, size, eps)
+    def rms_norm(self, name: str, size: int, *, eps: float) -> Any:
+        return self._layers.RMSNorm(self, name, size, eps)
 
-    def gated_silu(self, size: int) -> layers.GatedSilu:
-        return layers.GatedSilu(self, size)
+    def gated_silu(self, size: int) -> Any:
+        return self._layers.GatedSilu(self, size)
 
-    def paged_attention(self, **options: Any) -> layers.PagedAttention:
-        return layers.PagedAttention(self, **options)
+    def paged_attention(self, **options: Any) -> Any:
+        return self._layers.PagedAttention(self, **options)
 
     # What layers use
 

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fb098bd5bbe05551
+// Schema hash: 28cc76bf18010a18
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "fb098bd5bbe05551"
+let schemaHash = "28cc76bf18010a18"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -3361,15 +3361,43 @@ public struct DeviceProbe: WireObject {
     public var found: Bool
     /// Why it cannot be used; empty when it can.
     public var reason: String
+    /// What its driver calls it. Absent: nobody says.
+    public var description: String?
+    /// The size of its memory. Unit: bytes.
+    public var memory_bytes: Int?
+    /// The largest tensor it can hold. Unit: bytes.
+    public var max_buffer_bytes: Int?
+    /// Memory that a work-group shares. Unit: bytes.
+    public var local_memory_bytes: Int?
+    /// Work-items of a work-group at most.
+    public var max_group_size: Int?
+    /// Whether it computes with 16-bit floats.
+    public var f16: Bool?
+    /// Whether it is the CPU, driven as another device; `auto` passes over it.
+    public var is_processor: Bool?
 
     public init(
         name: String,
         found: Bool,
-        reason: String
+        reason: String,
+        description: String? = nil,
+        memory_bytes: Int? = nil,
+        max_buffer_bytes: Int? = nil,
+        local_memory_bytes: Int? = nil,
+        max_group_size: Int? = nil,
+        f16: Bool? = nil,
+        is_processor: Bool? = nil
     ) {
         self.name = name
         self.found = found
         self.reason = reason
+        self.description = description
+        self.memory_bytes = memory_bytes
+        self.max_buffer_bytes = max_buffer_bytes
+        self.local_memory_bytes = local_memory_bytes
+        self.max_group_size = max_group_size
+        self.f16 = f16
+        self.is_processor = is_processor
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -3377,6 +3405,13 @@ public struct DeviceProbe: WireObject {
         self.name = try reader.required("name")
         self.found = try reader.required("found")
         self.reason = try reader.required("reason")
+        self.description = try reader.optional("description")
+        self.memory_bytes = try reader.optional("memory_bytes")
+        self.max_buffer_bytes = try reader.optional("max_buffer_bytes")
+        self.local_memory_bytes = try reader.optional("local_memory_bytes")
+        self.max_group_size = try reader.optional("max_group_size")
+        self.f16 = try reader.optional("f16")
+        self.is_processor = try reader.optional("is_processor")
     }
 
     public var jsonValue: JSONValue {
@@ -3384,6 +3419,13 @@ public struct DeviceProbe: WireObject {
         writer.required("name", self.name)
         writer.required("found", self.found)
         writer.required("reason", self.reason)
+        writer.optional("description", self.description)
+        writer.optional("memory_bytes", self.memory_bytes)
+        writer.optional("max_buffer_bytes", self.max_buffer_bytes)
+        writer.optional("local_memory_bytes", self.local_memory_bytes)
+        writer.optional("max_group_size", self.max_group_size)
+        writer.optional("f16", self.f16)
+        writer.optional("is_processor", self.is_processor)
         return writer.jsonValue
     }
 }

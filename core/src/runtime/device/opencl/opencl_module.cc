@@ -1,5 +1,6 @@
 #include "runtime/device/opencl/opencl_module.h"
 
+#include <tvm/ffi/cast.h>
 #include <tvm/ffi/function.h>
 
 #include "runtime/device/opencl/opencl_program.h"
@@ -11,12 +12,11 @@ namespace ffi = tvm::ffi;
 namespace {
 
 ClDevice& DeviceOf(const KernelInfo& kernel, const TVMFFIAny* arguments) {
-  for (size_t i = 0; i < kernel.args.size(); ++i) {
-    if (kernel.args[i].code == kDLOpaqueHandle && arguments[i].v_ptr != nullptr) {
-      return *PlaceOf(arguments[i].v_ptr).buffer->device;
-    }
+  const void* pointer = nullptr;
+  for (size_t i = 0; i < kernel.args.size() && pointer == nullptr; ++i) {
+    if (kernel.args[i].code == kDLOpaqueHandle) pointer = arguments[i].v_ptr;
   }
-  TVM_FFI_THROW(RuntimeError) << "the kernel " << kernel.name << " was given no device memory";
+  return *PlaceOf(pointer).buffer->device;
 }
 
 template <typename T>
@@ -97,7 +97,7 @@ void OpenClModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) {
 }
 
 ffi::Optional<ffi::Function> OpenClModule::GetFunction(const ffi::String& name) {
-  ffi::ObjectPtr<ffi::Object> keep = ffi::GetObjectPtr<ffi::Object>(this);
+  ffi::ObjectRef keep = ffi::GetRef<ffi::ObjectRef>(this);
   if (name == "mlc_prepare") {
     return ffi::Function::FromTyped([this, keep](int64_t index) {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -19,7 +19,7 @@ class OpenClModule final : public tvm::ffi::ModuleObj {
  public:
   OpenClModule(tvm::ffi::Bytes bytes, KernelTable table)
       : bytes_(std::move(bytes)), table_(std::move(table)) {}
-  ~OpenClModule() override;
+  ~OpenClModule();
 
   const char* kind() const final { return "opencl"; }
   int GetPropertyMask() const final;

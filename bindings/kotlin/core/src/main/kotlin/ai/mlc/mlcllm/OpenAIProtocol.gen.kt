@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fb098bd5bbe05551
+// Schema hash: 28cc76bf18010a18
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "fb098bd5bbe05551"
+internal const val SCHEMA_HASH = "28cc76bf18010a18"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -2280,13 +2280,27 @@ object OpenAIProtocol {
     /** A kind of device, and whether this machine has it. */
     @Serializable
     @JsonIgnoreUnknownKeys
-    data class DeviceProbe(
+    data class DeviceProbe @JvmOverloads constructor(
         /** The device, such as `cuda:0`. */
         val name: String,
         /** Whether it can be used. */
         val found: Boolean,
         /** Why it cannot be used; empty when it can. */
         val reason: String,
+        /** What its driver calls it. Absent: nobody says. */
+        val description: String? = null,
+        /** The size of its memory. Unit: bytes. */
+        val memory_bytes: Long? = null,
+        /** The largest tensor it can hold. Unit: bytes. */
+        val max_buffer_bytes: Long? = null,
+        /** Memory that a work-group shares. Unit: bytes. */
+        val local_memory_bytes: Long? = null,
+        /** Work-items of a work-group at most. */
+        val max_group_size: Long? = null,
+        /** Whether it computes with 16-bit floats. */
+        val f16: Boolean? = null,
+        /** Whether it is the CPU, driven as another device; `auto` passes over it. */
+        val is_processor: Boolean? = null,
     )
 
     /** Measurements of one request; `usage.extra` has the same names. */

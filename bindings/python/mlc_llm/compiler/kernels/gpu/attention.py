@@ -1,0 +1,430 @@
+"""Rotary positions, append and paged attention on GPUs, over the pages of `kernels/cpu/attention`.
+
+Two ways to attend. `emit_rows`: a work-group walks the history of one row, 64 positions at a time,
+an item a key: decoding. `emit_tiles`: a work-group takes several neighbouring rows and reads each
+page once for all of them: prompts. Both read a row's pages in order and no slot that the row may not
+attend to counts, whatever it holds. There is no second pass that merges parts: nothing is written
+that another item still reads.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.attention import (
+    PAGE_SIZE,
+    ROPE_FINE,
+    AttentionShape,
+)
+from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.gpu.grid import (
+    NEVER,
+    barrier,
+    emit_fill,
+    emit_spread,
+    emit_value,
+    grid,
+    registers,
+    scalar,
+    shared,
+)
+
+ITEMS = 64  # of a work-group; in `emit_rows` also the keys of a step
+_MOST_HEADS = 8  # query heads of one key head that a work-group takes
+_SHARED_FLOATS = 4096  # 16 KB, what every device has
+
+
+def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, pages, q [n, heads, dim]).
+
+    Rotates queries into q; writes rotated keys, and values, into their slots of the pages.
+    """
+    dim, heads, kv_heads = shape.dim, shape.heads, shape.kv_heads
+    half = dim // 2
+
+    def body(qkv, positions, slots, table, pages, q) -> None:
+        with grid((heads + 2 * kv_heads, qkv.shape[0]), ITEMS) as ((head, row), item):
+            position = emit_value(positions[row])
+            page, offset = (
+                emit_value(e) for e in (slots[row] // PAGE_SIZE, slots[row] % PAGE_SIZE)
+            )
+
+            def rotate(i) -> None:
+                cos, sin = _emit_rotation(table, position, i)
+                low = emit_value(qkv[row, head * dim + i])
+                high = emit_value(qkv[row, head * dim + half + i])
+                pair = (low * cos - high * sin, high * cos + low * sin)
+                for d, value in zip((i, i + half), pair, strict=True):
+                    with T.If(head < heads):
+                        with T.Then():
+                            T.buffer_store(q, value, [row, T.min(head, heads - 1), d])
+                        with T.Else():
+                            place = d * PAGE_SIZE + offset
+                            T.buffer_store(pages, value, [page, 0, head - heads, place])
+
+            def copy(d) -> None:
+                value = qkv[row, head * dim + d]
+                place = [page, 1, head - heads - kv_heads, offset * dim + d]
+                T.buffer_store(pages, value, place)
+
+            with T.If(head < heads + kv_heads):
+                with T.Then():
+                    emit_spread(half, ITEMS, item, rotate)
+                with T.Else():
+                    emit_spread(dim, ITEMS, item, copy)
+
+    args = [
+        Arg("qkv", ("n", (heads + 2 * kv_heads) * dim)),
+        Arg("positions", ("n",), "int32"),
+        Arg("slots", ("n",), "int32"),
+        Arg("table", (3 * ROPE_FINE, 2, half)),
+        shape.pages,
+        Arg("q", ("n", heads, dim)),
+    ]
+    return kernel(args, body)
+
+
+def _emit_rotation(table, position, pair):
+    """cos and sin of position * frequency, by angle addition."""
+    rows = (
+        position % ROPE_FINE,
+        position // ROPE_FINE % ROPE_FINE + ROPE_FINE,
+        T.min(position // ROPE_FINE**2, ROPE_FINE - 1) + 2 * ROPE_FINE,
+    )
+    angles = [[emit_value(table[row, part, pair]) for part in (0, 1)] for row in rows]
+    cos, sin = angles[0]
+    for other_cos, other_sin in angles[1:]:
+        turned = cos * other_cos - sin * other_sin
+        sin = emit_value(sin * other_cos + cos * other_sin)
+        cos = emit_value(turned)
+    return cos, sin
+
+
+def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
+    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y)."""
+
+    def body(*buffers) -> None:
+        attend = _Attend(shape, scale * math.log2(math.e), *buffers)
+        rows, sequences = attend.q.shape[0], attend.page_indptr.shape[0] - 1
+        with T.If(rows < 4 * sequences):
+            with T.Then():
+                attend.emit_rows()
+            with T.Else():
+                attend.emit_tiles()
+
+    args = [
+        Arg("q", ("n", shape.heads, shape.dim)),
+        Arg("positions", ("n",), "int32"),
+        Arg("row_sequence", ("n",), "int32"),
+        Arg("page_indptr", ("indptr",), "int32"),
+        Arg("page_indices", ("indices",), "int32"),
+        shape.pages,
+        Arg("y", ("n", shape.heads * shape.dim)),
+    ]
+    return kernel(args, body)
+
+
+@dataclass
+class _Attend:
+    """`scale` is in base-2 logarithms."""
+
+    shape: AttentionShape
+    scale: float
+    q: Any
+    positions: Any
+    row_sequence: Any
+    page_indptr: Any
+    page_indices: Any
+    pages: Any
+    y: Any
+
+    @property
+    def heads(self) -> int:
+        """Query heads of a work-group, all of one key head."""
+        group = self.shape.group
+        return max(h for h in range(1, min(group, _MOST_HEADS) + 1) if group % h == 0)
+
+    @property
+    def parts(self) -> int:
+        """Work-groups of a row."""
+        return self.shape.heads // self.heads
+
+    def allowed(self, place, position):
+        """Whether a row at `position` attends to the position `place`."""
+        causal = place <= position
+        if self.shape.sliding_window < 0:
+            return causal
+        recent = place > position - self.shape.sliding_window
+        return T.And(causal, T.Or(recent, place < self.shape.sinks))
+
+    # One row
+
+    def emit_rows(self) -> None:
+        heads, dim = self.heads, self.shape.dim
+        own = -(-dim // ITEMS)  # dimensions of an item
+        with grid((self.parts, self.q.shape[0]), ITEMS) as ((part, row), item):
+            head0 = emit_value(part * heads)
+            kv_head = emit_value(head0 // self.shape.group)
+            position = emit_value(self.positions[row])
+            first = emit_value(self.page_indptr[self.row_sequence[row]])
+            query = shared(heads * dim)
+            scores, weights = shared(heads * ITEMS), shared(heads * ITEMS)
+            values, sums, maxima = registers(heads * own), registers(heads), registers(heads)
+            emit_fill(values, heads * own, 0.0)
+            emit_fill(sums, heads, 0.0)
+            emit_fill(maxima, heads, NEVER)
+            emit_spread(
+                heads * dim,
+                ITEMS,
+                item,
+                lambda i: T.buffer_store(query, self.q[row, head0 + i // dim, i % dim], [i]),
+            )
+            barrier()
+            with T.serial(position // ITEMS + 1) as step:
+                start = emit_value(step * ITEMS)
+                place = emit_value(start + item)
+                allowed = emit_value(self.allowed(place, position))
+                self._emit_scores(scores, query, allowed, first, place, kv_head, item)
+                barrier()
+                self._emit_weights(weights, scores, allowed, item, maxima, values, sums, own)
+                barrier()
+                self._emit_values(
+                    values, sums, weights, first, start, position, kv_head, item, own
+                )
+            for h in range(heads):
+                for j in range(own):
+                    d = item + j * ITEMS
+                    with T.If(d < dim), T.Then():
+                        value = values[h * own + j] / sums[h]
+                        T.buffer_store(self.y, value, [row, (head0 + h) * dim + d])
+
+    def _emit_scores(self, scores, query, allowed, first, place, kv_head, item) -> None:
+        heads, dim = self.heads, self.shape.dim
+        dots = registers(heads)
+        emit_fill(dots, heads, 0.0)
+        with T.If(allowed), T.Then():
+            page = emit_value(self.page_indices[first + place // PAGE_SIZE])
+            with T.serial(dim) as d:
+                key = emit_value(self.pages[page, 0, kv_head, d * PAGE_SIZE + place % PAGE_SIZE])
+                for h in range(heads):
+                    T.buffer_store(dots, dots[h] + query[h * dim + d] * key, [h])
+        for h in range(heads):
+            score = T.Select(allowed, dots[h] * scalar(self.scale), scalar(NEVER))
+            T.buffer_store(scores, score, [h * ITEMS + item])
+
+    def _emit_weights(self, weights, scores, allowed, item, maxima, values, sums, own) -> None:
+        """Every item finds the same maximum by itself; what came before shrinks by the change."""
+        for h in range(self.heads):
+            most = registers(1)
+            T.buffer_store(most, maxima[h], [0])
+            with T.serial(ITEMS) as i:
+                T.buffer_store(most, T.max(most[0], scores[h * ITEMS + i]), [0])
+            shrink = emit_value(T.exp2(maxima[h] - most[0]))
+            T.buffer_store(maxima, most[0], [h])
+            T.buffer_store(sums, sums[h] * shrink, [h])
+            for j in range(own):
+                T.buffer_store(values, values[h * own + j] * shrink, [h * own + j])
+            weight = T.exp2(scores[h * ITEMS + item] - most[0])
+            T.buffer_store(weights, T.Select(allowed, weight, scalar(0.0)), [h * ITEMS + item])
+
+    def _emit_values(
+        self, values, sums, weights, first, start, position, kv_head, item, own
+    ) -> None:
+        dim = self.shape.dim
+        with T.serial(T.min(position + 1 - start, ITEMS)) as i:
+            place = emit_value(start + i)
+            with T.If(self.allowed(place, position)), T.Then():
+                page = emit_value(self.page_indices[first + place // PAGE_SIZE])
+                for h in range(self.heads):
+                    T.buffer_store(sums, sums[h] + weights[h * ITEMS + i], [h])
+                for j in range(own):
+                    d = T.min(item + j * ITEMS, dim - 1)
+                    slot = place % PAGE_SIZE * dim
+                    value = emit_value(self.pages[page, 1, kv_head, slot + d])
+                    for h in range(self.heads):
+                        total = values[h * own + j] + weights[h * ITEMS + i] * value
+                        T.buffer_store(values, total, [h * own + j])
+
+    # Several rows
+
+    @property
+    def tile_rows(self) -> int:
+        """So many that queries, a page and the scores fit the shared memory."""
+        room = _SHARED_FLOATS - PAGE_SIZE * self.shape.dim
+        queries = min(room // (self.shape.dim + PAGE_SIZE + 3), 32)
+        return max(1, queries // self.heads)
+
+    def emit_tiles(self) -> None:
+        rows, dim = self.tile_rows, self.shape.dim
+        count = rows * self.heads  # queries: row by row, head by head
+        own = -(-count * dim // ITEMS)
+        num_rows = T.Cast("int32", self.q.shape[0])
+        with grid((self.parts, T.floordiv(num_rows + (rows - 1), rows)), ITEMS) as (place, item):
+            part, tile = place
+            tile_state = _Tile(self, part, tile, item, num_rows, count, own)
+            tile_state.emit()
+
+
+class _Tile:
+    """The state of a work-group in `emit_tiles`. Lists of queries lie in shared memory."""
+
+    def __init__(self, attend: _Attend, part, tile, item, num_rows, count: int, own: int) -> None:
+        self.a, self.item, self.num_rows, self.count, self.own = attend, item, num_rows, count, own
+        self.dim, self.heads = attend.shape.dim, attend.heads
+        self.row0 = emit_value(tile * attend.tile_rows)
+        self.head0 = emit_value(part * self.heads)
+        self.kv_head = emit_value(self.head0 // attend.shape.group)
+        self.queries, self.page = shared(count * self.dim), shared(PAGE_SIZE * self.dim)
+        self.scores = shared(count * PAGE_SIZE)
+        self.maxima, self.sums, self.shrinks = shared(count), shared(count), shared(count)
+        self.values = registers(own)
+
+    def emit(self) -> None:
+        self._emit_start()
+        last = T.min(self.row0 + (self.a.tile_rows - 1), self.num_rows - 1)
+        first_sequence = emit_value(self.a.row_sequence[self.row0])
+        sequences = emit_value(self.a.row_sequence[last] - first_sequence + 1)
+        with T.serial(sequences) as i:
+            sequence = emit_value(first_sequence + i)
+            furthest = registers(1, "int32")
+            T.buffer_store(furthest, T.int32(-1), [0])
+            with T.serial(self.a.tile_rows) as r:
+                row = emit_value(T.min(self.row0 + r, self.num_rows - 1))
+                with T.If(self.a.row_sequence[row] == sequence), T.Then():
+                    furthest_row = T.max(furthest[0], self.a.positions[row])
+                    T.buffer_store(furthest, furthest_row, [0])
+            self._emit_sequence(sequence, emit_value(furthest[0]))
+        self._emit_result()
+
+    def _row(self, query):
+        return self.row0 + query // self.heads
+
+    def _emit_start(self) -> None:
+        with T.serial(self.own) as j:
+            T.buffer_store(self.values, scalar(0.0), [j])
+
+        def load(i) -> None:
+            query = emit_value(i // self.dim)
+            row = T.min(self._row(query), self.num_rows - 1)
+            value = self.a.q[row, self.head0 + query % self.heads, i % self.dim]
+            T.buffer_store(self.queries, value, [i])
+
+        def clear(i) -> None:
+            T.buffer_store(self.maxima, scalar(NEVER), [i])
+            T.buffer_store(self.sums, scalar(0.0), [i])
+
+        emit_spread(self.count * self.dim, ITEMS, self.item, load)
+        emit_spread(self.count, ITEMS, self.item, clear)
+
+    def _emit_sequence(self, sequence, furthest) -> None:
+        begin = emit_value(self.a.page_indptr[sequence])
+        with T.serial(furthest // PAGE_SIZE + 1) as index:
+            page = emit_value(self.a.page_indices[begin + index])
+            with T.If(page >= 0), T.Then():  # others no row of the batch reads
+                start = emit_value(index * PAGE_SIZE)
+                barrier()  # nobody reads the last page any more
+                self._emit_load(page, 0, None)
+                barrier()
+                self._emit_scores()
+                barrier()
+                self._emit_load(page, 1, furthest - start)
+                emit_spread(
+                    self.count, ITEMS, self.item, lambda q: self._emit_softmax(q, sequence, start)
+                )
+                barrier()
+                self._emit_values()
+
+    def _emit_load(self, page, part: int, filled) -> None:
+        """Keys, or values; slots behind the last row may hold anything and count as zero."""
+
+        def load(i) -> None:
+            value = self.a.pages[page, part, self.kv_head, i]
+            if filled is not None:
+                value = T.if_then_else(i // self.dim <= filled, value, scalar(0.0))
+            T.buffer_store(self.page, value, [i])
+
+        emit_spread(PAGE_SIZE * self.dim, ITEMS, self.item, load)
+
+    def _emit_scores(self) -> None:
+        def score(i) -> None:
+            query, slot = emit_value(i // PAGE_SIZE), emit_value(i % PAGE_SIZE)
+            dot = registers(1)
+            T.buffer_store(dot, scalar(0.0), [0])
+            with T.serial(self.dim) as d:
+                product = self.queries[query * self.dim + d] * self.page[d * PAGE_SIZE + slot]
+                T.buffer_store(dot, dot[0] + product, [0])
+            T.buffer_store(self.scores, dot[0] * scalar(self.a.scale), [i])
+
+        emit_spread(self.count * PAGE_SIZE, ITEMS, self.item, score)
+
+    def _emit_softmax(self, query, sequence, start) -> None:
+        """Turns a query's scores into weights; one item does it."""
+        row = emit_value(self._row(query))
+        inside = T.min(row, self.num_rows - 1)
+        position = emit_value(self.a.positions[inside])
+        own = emit_value(T.And(row < self.num_rows, self.a.row_sequence[inside] == sequence))
+        most, total = registers(1), registers(1)
+        old = emit_value(self.maxima[query])
+        T.buffer_store(most, old, [0])
+        with T.serial(PAGE_SIZE) as slot:
+            place = query * PAGE_SIZE + slot
+            counts = T.And(own, self.a.allowed(start + slot, position))
+            score = emit_value(T.Select(counts, self.scores[place], scalar(NEVER)))
+            T.buffer_store(self.scores, score, [place])
+            T.buffer_store(most, T.max(most[0], score), [0])
+        shrink = emit_value(T.exp2(old - most[0]))
+        T.buffer_store(total, self.sums[query] * shrink, [0])
+        with T.serial(PAGE_SIZE) as slot:
+            place = query * PAGE_SIZE + slot
+            score = emit_value(self.scores[place])
+            weight = T.exp2(score - most[0])
+            weight = emit_value(T.Select(score > scalar(NEVER), weight, scalar(0.0)))
+            T.buffer_store(self.scores, weight, [place])
+            T.buffer_store(total, total[0] + weight, [0])
+        T.buffer_store(self.sums, total[0], [query])
+        T.buffer_store(self.shrinks, shrink, [query])
+        T.buffer_store(self.maxima, most[0], [query])
+
+    def _emit_values(self) -> None:
+        with T.serial(self.own) as j:
+            i = emit_value(T.min(self.item + j * ITEMS, self.count * self.dim - 1))
+            query, d = emit_value(i // self.dim), emit_value(i % self.dim)
+            T.buffer_store(self.values, self.values[j] * self.shrinks[query], [j])
+            with T.serial(PAGE_SIZE) as slot:
+                product = self.scores[query * PAGE_SIZE + slot] * self.page[slot * self.dim + d]
+                T.buffer_store(self.values, self.values[j] + product, [j])
+
+    def _emit_result(self) -> None:
+        barrier()
+        with T.serial(self.own) as j:
+            i = emit_value(self.item + j * ITEMS)
+            query = emit_value(i // self.dim)
+            row = self._row(query)
+            with T.If(T.And(i < self.count * self.dim, row < self.num_rows)), T.Then():
+                head = self.head0 + query % self.heads
+                value = self.values[j] / self.sums[query]
+                T.buffer_store(self.a.y, value, [row, head * self.dim + i % self.dim])
+
+
+def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
+    """f(source i32 [k], destination i32 [k], pages): pages[destination[i]] = pages[source[i]]."""
+    width = shape.page_shape[2]
+
+    def body(source, destination, pages) -> None:
+        with grid((2 * shape.kv_heads, source.shape[0]), ITEMS) as ((block, i), item):
+            old, new = emit_value(source[i]), emit_value(destination[i])
+            part, head = block // shape.kv_heads, block % shape.kv_heads
+
+            def copy(place) -> None:
+                value = pages[old, part, head, place]
+                T.buffer_store(pages, value, [new, part, head, place])
+
+            emit_spread(width, ITEMS, item, copy)
+
+    indices = [Arg(name, ("k",), "int32") for name in ("source", "destination")]
+    return kernel([*indices, shape.pages], body)

@@ -1,0 +1,94 @@
+"""Words for kernels that run as work-groups of work-items, on any GPU.
+
+    with grid((rows, 4), 64) as ((row, part), item):
+        sums = shared(64)
+        ...
+        barrier()
+
+Everything between two barriers may run in any order; a barrier must be reached by all items of a
+group. Helpers named `emit_*` add statements; the others return expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.vector import NEVER, emit_value, to_float
+
+__all__ = ["NEVER", "barrier", "emit_value", "grid", "registers", "scalar", "shared", "to_float"]
+
+_AXES = "xyz"
+
+
+@contextmanager
+def grid(groups: Sequence[Any], items: int) -> Iterator[tuple[list[Any], Any]]:
+    """One launch; yields the group's indices and the item's."""
+    with ExitStack() as stack:
+
+        def bind(extent: Any, thread: str) -> Any:
+            extent = extent if isinstance(extent, int) else T.Cast("int32", extent)
+            return stack.enter_context(T.thread_binding(0, extent, thread=thread))
+
+        places = [bind(n, f"blockIdx.{axis}") for n, axis in zip(groups, _AXES, strict=False)]
+        item = bind(items, "threadIdx.x")
+        stack.enter_context(T.sblock("group"))
+        T.reads()
+        T.writes()
+        yield places, item
+
+
+def shared(size: int, dtype: str = "float32") -> Any:
+    """Memory of the work-group."""
+    return T.sblock_alloc_buffer((size,), dtype, scope="shared")
+
+
+def registers(size: int, dtype: str = "float32") -> Any:
+    """Memory of the work-item; in registers where indices are constants."""
+    return T.sblock_alloc_buffer((size,), dtype, scope="local")
+
+
+def barrier() -> None:
+    T.evaluate(T.tvm_storage_sync("shared"))
+
+
+def scalar(value: float) -> Any:
+    return T.float32(value)
+
+
+def emit_fill(buffer: Any, size: int, value: float) -> None:
+    for i in range(size):
+        T.buffer_store(buffer, scalar(value), [i])
+
+
+def emit_spread(count: int, items: int, item: Any, body: Callable[[Any], None]) -> None:
+    """`body(i)` for i in [0, count), shared out among the items."""
+    if count % items == 0 and count // items == 1:
+        body(item)
+        return
+    with T.serial(-(-count // items)) as step:
+        index = emit_value(step * items + item)
+        if count % items == 0:
+            body(index)
+            return
+        with T.If(index < count), T.Then():
+            body(index)
+
+
+def emit_group_sums(partial: Any, item: Any, items: int, count: int) -> None:
+    """`partial` is shared(count * items), item by item; the sums end up in its first `count`.
+
+    The tree is the same whatever the group does besides, so that a row's bits are its own.
+    """
+    barrier()
+    width = items // 2
+    while width >= 1:
+        with T.If(item < width), T.Then():
+            for i in range(count):
+                other = partial[(item + width) * count + i]
+                T.buffer_store(partial, partial[item * count + i] + other, [item * count + i])
+        barrier()
+        width //= 2

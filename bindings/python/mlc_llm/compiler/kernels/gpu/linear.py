@@ -1,0 +1,204 @@
+"""y = x W^T (+ bias) (+ residual) on GPUs, W dequantized on the way.
+
+Three ways, chosen by the number of rows when the kernel is launched: one row or few read W once for
+all of them (what decoding needs, bound by memory); many go through tiles in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.gpu.grid import (
+    barrier,
+    emit_fill,
+    emit_group_sums,
+    emit_spread,
+    emit_value,
+    grid,
+    registers,
+    scalar,
+    shared,
+)
+from mlc_llm.compiler.kernels.gpu.packs import Packs
+from mlc_llm.compiler.targets import LinearSizes
+
+
+def linear(
+    packs: Packs,
+    shape: tuple[int, int],
+    sizes: LinearSizes,
+    *,
+    bias: str | None = None,
+    residual: bool = False,
+) -> tirx.PrimFunc:
+    """f(x [n, ins], *stored weights, bias?, residual [n, outs]?, y [n, outs])."""
+    outs, ins = shape
+
+    def body(x, *rest) -> None:
+        *rest, y = rest
+        weights, extras = rest[: len(packs.stored)], list(rest[len(packs.stored) :])
+        product = _Product(packs, shape, sizes, x, weights, y)
+        product.bias = extras.pop(0) if bias else None
+        product.residual = extras.pop(0) if residual else None
+        few = product.emit_few_by_columns if packs.by_columns else product.emit_few
+
+        def many_or_few() -> None:
+            _emit_choice(
+                x.shape[0] <= sizes.few_rows_until,
+                lambda: few(sizes.few_rows),
+                product.emit_many,
+            )
+
+        _emit_choice(x.shape[0] <= 1, lambda: few(1), many_or_few)
+
+    extras = [Arg("bias", (outs,), bias)] if bias else []
+    extras += [Arg("residual", ("n", outs))] if residual else []
+    return kernel([Arg("x", ("n", ins)), *packs.args, *extras, Arg("y", ("n", outs))], body)
+
+
+def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """On the host: which launch."""
+    with T.If(condition):
+        with T.Then():
+            yes()
+        with T.Else():
+            no()
+
+
+class _Product:
+    bias: Any = None
+    residual: Any = None
+
+    def __init__(self, packs: Packs, shape, sizes: LinearSizes, x, weights, y) -> None:
+        self.packs, self.sizes = packs, sizes
+        self.outs, self.ins = shape
+        self.x, self.weights, self.y = x, weights, y
+        self.rows = T.Cast("int32", x.shape[0])
+
+    # Few rows
+
+    def emit_few(self, rows: int) -> None:
+        """Items lie along a row of W, so that neighbours read neighbours; then they add up."""
+        s, outs = self.sizes, min(self.sizes.outs, self.outs)
+        count = rows * outs
+        with grid((-(-self.outs // outs), self._row_groups(rows)), s.items) as ((og, rg), item):
+            sums, partial = registers(count), shared(count * s.items)
+            emit_fill(sums, count, 0.0)
+
+            def add(pack) -> None:
+                inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
+                for o in range(outs):
+                    out = T.min(og * outs + o, self.outs - 1)
+                    self._emit_products(sums, o, outs, out, pack, inputs)
+
+            emit_spread(self.packs.count, s.items, item, add)
+            for i in range(count):
+                T.buffer_store(partial, sums[i], [item * count + i])
+            emit_group_sums(partial, item, s.items, count)
+            with T.If(item < count), T.Then():
+                self._emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
+
+    def emit_few_by_columns(self, rows: int) -> None:
+        """Items lie along a column of packs: each has an output of its own."""
+        items = self.sizes.items
+        with grid((-(-self.outs // items), self._row_groups(rows)), items) as ((og, rg), item):
+            sums = registers(rows)
+            emit_fill(sums, rows, 0.0)
+            out = emit_value(T.min(og * items + item, self.outs - 1))
+            with T.serial(self.packs.count) as pack:
+                inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
+                self._emit_products(sums, 0, 1, out, pack, inputs)
+            for r in range(rows):
+                self._emit_store(rg * rows + r, og * items + item, sums[r])
+
+    def _row_groups(self, rows: int):
+        return T.floordiv(self.rows + (rows - 1), rows)
+
+    def _emit_products(self, sums, place: int, stride: int, out, pack, inputs) -> None:
+        weights = [emit_value(w) for w in self.packs.emit(self.weights, out, pack)]
+        for r, values in enumerate(inputs):
+            total = sums[r * stride + place]
+            for weight, value in zip(weights, values, strict=True):
+                total = total + weight * value
+            T.buffer_store(sums, total, [r * stride + place])
+
+    def _inputs(self, row, pack) -> list:
+        row = emit_value(T.min(row, self.rows - 1))
+        size = self.packs.size
+        return [emit_value(self._input(row, pack * size + i)) for i in range(size)]
+
+    def _input(self, row, k):
+        if self.ins % self.packs.size == 0:
+            return self.x[row, k]
+        return T.if_then_else(k < self.ins, self.x[row, T.min(k, self.ins - 1)], scalar(0.0))
+
+    def _emit_store(self, row, out, value) -> None:
+        with T.If(T.And(row < self.rows, out < self.outs)), T.Then():
+            if self.bias is not None:
+                value = value + T.Cast("float32", self.bias[out])
+            if self.residual is not None:
+                value = value + self.residual[row, out]
+            T.buffer_store(self.y, value, [row, out])
+
+    # Many rows
+
+    def emit_many(self) -> None:
+        """Tiles of x and W in shared memory; an item computes a small tile of y."""
+        side, tile, packs = self.sizes.tile_side, self.sizes.tile, self.packs
+        edge, depth = side * tile, packs.step * packs.size
+        row_tiles = T.floordiv(self.rows + (edge - 1), edge)
+        with grid((-(-self.outs // edge), row_tiles), side * side) as ((og, rg), item):
+            sums = registers(tile * tile)
+            xs, ws = shared(edge * depth), shared(depth * edge)
+            emit_fill(sums, tile * tile, 0.0)
+            with T.serial(-(-packs.count // packs.step)) as step:
+                self._emit_load_x(xs, rg * edge, step * depth, edge, depth, item)
+                self._emit_load_w(ws, og * edge, step * packs.step, edge, item)
+                barrier()
+                with T.serial(depth) as k:
+                    self._emit_tile(sums, xs, ws, k, item, depth)
+                barrier()
+            for i in range(tile):
+                for j in range(tile):
+                    row, out = rg * edge + i * side + item // side, og * edge + j * side
+                    self._emit_store(row, out + item % side, sums[i * tile + j])
+
+    def _emit_load_x(self, xs, row0, k0, edge: int, depth: int, item) -> None:
+        def load(index) -> None:
+            row, k = T.min(row0 + index // depth, self.rows - 1), emit_value(k0 + index % depth)
+            value = self.x[row, k]
+            if self.ins % depth:
+                value = T.if_then_else(k < self.ins, self.x[row, T.min(k, self.ins - 1)], scalar(0))
+            T.buffer_store(xs, value, [index])
+
+        emit_spread(edge * depth, self.sizes.tile_side**2, item, load)
+
+    def _emit_load_w(self, ws, out0, pack0, edge: int, item) -> None:
+        packs = self.packs
+
+        def load(index) -> None:
+            o, p = (
+                (index % edge, index // edge)
+                if packs.by_columns
+                else (index // packs.step, index % packs.step)
+            )
+            out = T.min(out0 + o, self.outs - 1)
+            pack = emit_value(T.min(pack0 + p, packs.count - 1))  # beyond it x is zero
+            for i, weight in enumerate(packs.emit(self.weights, out, pack)):
+                T.buffer_store(ws, weight, [(p * packs.size + i) * edge + o])
+
+        emit_spread(edge * packs.step, self.sizes.tile_side**2, item, load)
+
+    def _emit_tile(self, sums, xs, ws, k, item, depth: int) -> None:
+        side, tile = self.sizes.tile_side, self.sizes.tile
+        rows = [emit_value(xs[(i * side + item // side) * depth + k]) for i in range(tile)]
+        outs = [emit_value(ws[k * side * tile + j * side + item % side]) for j in range(tile)]
+        for i in range(tile):
+            for j in range(tile):
+                place = i * tile + j
+                T.buffer_store(sums, sums[place] + rows[i] * outs[j], [place])

@@ -1,0 +1,158 @@
+"""The layers of `layers.py` on GPU kernels: the same names, arguments and parameters.
+
+Activations are float32 tensors (rows, features) in the device's memory; weights come as the scheme
+stores them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax
+
+from mlc_llm.compiler.kernels.cpu.attention import AttentionShape, rope_table
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs
+from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Batch, Builder
+
+
+def _tensor(rows: Any, *rest: int) -> relax.TensorType:
+    return relax.TensorType([rows, *rest], "float32")
+
+
+def _rows(x: relax.Expr) -> Any:
+    """The run-time number of rows."""
+    return x.ty.shape[0]
+
+
+class _Matrix:
+    """A weight matrix (out, in) and the parameters that store it."""
+
+    def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
+        self.nn, self.shape = nn, shape
+        use = nn.use_of(f"{name}.weight")
+        self.packs = packs.packs_of(nn.scheme, f"{name}.weight", shape, use)
+
+    def params(self) -> list[relax.Expr]:
+        return [self.nn.param(param.name) for param in self.packs.stored]
+
+    def multiply(self, x: relax.Expr, *, bias: Any = None, residual: Any = None) -> relax.Var:
+        nn = self.nn
+        options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
+        kernel = nn.kernel(
+            "linear",
+            (self.shape, self.packs.by_columns, self.packs.scheme is None, *options.values()),
+            lambda: linear.linear(self.packs, self.shape, nn.device.linear, **options),
+        )
+        extras = [nn.param(bias.name)] if bias else []
+        extras += [residual] if residual is not None else []
+        args = [x, *self.params(), *extras]
+        return nn.call(kernel, args, _tensor(_rows(x), self.shape[0]))
+
+
+class Linear:
+    """y = x W^T (+ bias) (+ residual)."""
+
+    def __init__(self, nn: Builder, name: str, shape: tuple[int, int], *, bias: bool) -> None:
+        self.matrix = _Matrix(nn, name, shape)
+        self.bias = nn.stored(f"{name}.bias") if bias else None
+
+    def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
+        return self.matrix.multiply(x, bias=self.bias, residual=residual)
+
+
+class Embedding:
+    """Rows of a table; with tied embeddings the table is the output layer too."""
+
+    def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
+        self.nn, self.matrix = nn, _Matrix(nn, name, shape)
+
+    def __call__(self, ids: relax.Expr) -> relax.Var:
+        matrix = self.matrix
+        kernel = self.nn.kernel(
+            "embedding", matrix.shape, lambda: elementwise.embedding(matrix.packs, matrix.shape)
+        )
+        out = _tensor(_rows(ids), matrix.shape[1])
+        return self.nn.call(kernel, [ids, *matrix.params()], out)
+
+    def logits(self, x: relax.Expr) -> relax.Var:
+        return self.matrix.multiply(x)
+
+
+class RMSNorm:
+    """x / rms(x) * weight; of the rows that are named, if any are."""
+
+    def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
+        self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
+
+    def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> relax.Var:
+        gather = rows is not None
+        dtype = self.nn.stored(self.name).dtype
+        kernel = self.nn.kernel(
+            "rms_norm",
+            (self.size, self.eps, gather),
+            lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
+        )
+        args = [x, *([rows] if gather else []), self.nn.param(self.name)]
+        return self.nn.call(kernel, args, _tensor(_rows(rows if gather else x), self.size))
+
+
+class GatedSilu:
+    """silu(gate) * up, of a tensor that holds gate then up."""
+
+    def __init__(self, nn: Builder, size: int) -> None:
+        self.nn, self.size = nn, size
+
+    def __call__(self, x: relax.Expr) -> relax.Var:
+        kernel = self.nn.kernel(
+            "silu_and_multiply", self.size, lambda: elementwise.silu_and_multiply(self.size)
+        )
+        return self.nn.call(kernel, [x], _tensor(_rows(x), self.size))
+
+
+class PagedAttention:
+    """Rotates queries and keys, appends to the cache's pages and attends over them."""
+
+    def __init__(
+        self,
+        nn: Builder,
+        *,
+        heads: int,
+        kv_heads: int,
+        dim: int,
+        rope_theta: float,
+        rope_scaling: RopeScaling,
+        sliding_window: int = -1,
+        sinks: int = 0,
+    ) -> None:
+        self.nn = nn
+        self.shape = AttentionShape(
+            heads=heads, kv_heads=kv_heads, dim=dim, sliding_window=sliding_window, sinks=sinks
+        )
+        frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
+        self.table = nn.constant(rope_table(frequencies, rope_scaling.magnitude))
+
+    def __call__(self, qkv: relax.Expr, batch: Batch, pages: relax.Expr) -> relax.Var:
+        nn, shape = self.nn, self.shape
+        append = nn.kernel("rope_and_append", shape, lambda: attention.rope_and_append(shape))
+        attend = nn.kernel(
+            "paged_attention",
+            shape,
+            lambda: attention.paged_attention(shape, 1.0 / math.sqrt(shape.dim)),
+        )
+        pages = nn.block.emit(pages)
+        out = [pages.ty, _tensor(_rows(qkv), shape.heads, shape.dim)]
+        args = [qkv, batch.positions, batch.slots, self.table, pages]
+        both = nn.call_in_place(append, args, [4, -1], out)
+        where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
+        args = [relax.TupleGetItem(both, 1), *where, relax.TupleGetItem(both, 0)]
+        return nn.call(attend, args, _tensor(_rows(qkv), shape.heads * shape.dim))
+
+    def copy_pages(self, source: relax.Expr, destination: relax.Expr, pages: relax.Expr):
+        """Copies whole pages; the result is the tensor of pages itself."""
+        kernel = self.nn.kernel("copy_pages", self.shape, lambda: attention.copy_pages(self.shape))
+        pages = self.nn.block.emit(pages)
+        return self.nn.call_in_place(kernel, [source, destination, pages], [2], [pages.ty])

@@ -1,0 +1,191 @@
+"""Every GPU kernel against NumPy float64, on OpenCL: random shapes, seeds fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from gpu_tools import compiled, require_opencl  # noqa: E402
+from kernel_tools import frozen, stored_weight  # noqa: E402
+from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
+
+from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.attention import (  # noqa: E402
+    PAGE_SIZE,
+    AttentionShape,
+    rope_table,
+)
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs  # noqa: E402
+from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies  # noqa: E402
+from mlc_llm.compiler.targets import LinearSizes  # noqa: E402
+
+# One of each layout, word width and group; the device of the tests has no 16-bit floats.
+SCHEMES = ("q4f32_1", "q8f32_1", "q0f32")
+BY_COLUMNS = quantization.Scheme(
+    name="q4f32_0",
+    kind="group",
+    model_dtype="float32",
+    bits=4,
+    group_size=32,
+    qmax=7,
+    layout="KN",
+)
+THREE_BITS = quantization.Scheme(
+    name="q3f32_1", kind="group", model_dtype="float32", bits=3, group_size=40, qmax=3
+)
+ROWS = (1, 3, 16, 17, 70, 0)  # each way to multiply, and its edges
+SHAPES = [
+    AttentionShape(heads=9, kv_heads=3, dim=64),
+    AttentionShape(heads=16, kv_heads=1, dim=48),
+    AttentionShape(heads=2, kv_heads=2, dim=128),
+    AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
+    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
+]
+
+
+@pytest.fixture(autouse=True)
+def _device() -> None:
+    require_opencl()
+
+
+def scheme_named(name: str) -> quantization.Scheme:
+    own = {scheme.name: scheme for scheme in (BY_COLUMNS, THREE_BITS)}
+    return own.get(name) or quantization.get(name)
+
+
+@pytest.mark.parametrize("name", [*SCHEMES, BY_COLUMNS.name, THREE_BITS.name])
+def test_linear(name: str) -> None:
+    rng = np.random.default_rng(len(name) + ord(name[1]))
+    scheme = scheme_named(name)
+    outs, ins = (int(n) for n in rng.integers(8, 150, 2))
+    bias, residual = rng.random(2) < 0.5
+    stored, exact = stored_weight(
+        scheme, rng.standard_normal((outs, ins)).astype(np.float32), "linear"
+    )
+    reader = packs.packs_of(scheme, "a.weight", (outs, ins), "linear")
+    kernel = compiled(
+        linear.linear(
+            reader,
+            (outs, ins),
+            LinearSizes(),
+            bias="float32" if bias else None,
+            residual=bool(residual),
+        )
+    )
+    for rows in ROWS:
+        x = rng.standard_normal((rows, ins)).astype(np.float32)
+        expected, extras = x.astype(np.float64) @ exact.T, []
+        if bias:
+            extras.append(rng.standard_normal(outs).astype(np.float32))
+            expected += extras[-1]
+        if residual:
+            extras.append(rng.standard_normal((rows, outs)).astype(np.float32))
+            expected += extras[-1]
+        y = np.full((rows, outs), np.nan, np.float32)
+        kernel(*map(frozen, (x, *stored, *extras)), y)
+        np.testing.assert_allclose(y, expected, atol=2e-6 * ins)
+
+
+@pytest.mark.parametrize("name", ["q4f32_1", "q0f32", THREE_BITS.name])
+def test_embedding(name: str) -> None:
+    rng = np.random.default_rng(3)
+    scheme, shape = scheme_named(name), (50, 72)
+    stored, exact = stored_weight(
+        scheme, rng.standard_normal(shape).astype(np.float32), "embedding"
+    )
+    reader = packs.packs_of(scheme, "a.weight", shape, "embedding")
+    ids = np.array([0, 49, 7, 7, 60, -1], np.int32)
+    y = np.zeros((6, shape[1]), np.float32)
+    compiled(elementwise.embedding(reader, shape))(*map(frozen, (ids, *stored)), y)
+    np.testing.assert_allclose(y, exact[np.clip(ids, 0, 49)], atol=1e-6)
+
+
+@pytest.mark.parametrize("gather", [False, True])
+@pytest.mark.parametrize("size", [576, 70])
+def test_rms_norm(size: int, gather: bool) -> None:
+    rng = np.random.default_rng(size)
+    x, weight = (rng.standard_normal(s).astype(np.float32) for s in ((5, size), (size,)))
+    rows = np.array([4, 0, 0], np.int32) if gather else np.arange(5, dtype=np.int32)
+    y = np.zeros((len(rows), size), np.float32)
+    picked = [frozen(rows)] if gather else []
+    kernel = compiled(elementwise.rms_norm(size, 1e-5, "float32", gather=gather))
+    kernel(frozen(x), *picked, frozen(weight), y)
+    exact = x[rows].astype(np.float64)
+    expected = exact / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5) * weight
+    np.testing.assert_allclose(y, expected, atol=4e-6)
+
+
+def test_gated_silu() -> None:
+    x = (np.random.default_rng(4).standard_normal((3, 2 * 70)) * 20).astype(np.float32)
+    y = np.zeros((3, 70), np.float32)
+    compiled(elementwise.silu_and_multiply(70))(frozen(x), y)
+    gate, up = x[:, :70].astype(np.float64), x[:, 70:]
+    np.testing.assert_allclose(y, gate / (1 + np.exp(-gate)) * up, rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_attention_over_pages(shape: AttentionShape) -> None:
+    """Chunks over a history, several sequences, and single rows: both kinds of work-group. Slots
+    that a row may not read hold NaN."""
+    cache = Cache(shape, [83, 33])
+    rng = np.random.default_rng(1)
+    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    everything = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
+    chunk = [(p, 0) for p in range(70, 83)] + [(p, 1) for p in range(5, 33)]
+    for rows in (everything, chunk, [(82, 0), (32, 1)], [(16, 0)], [(0, 1)]):
+        q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
+        positions, sequences = zip(*rows, strict=True)
+        y = attend(kernel, cache, q, positions, sequences)
+        for i, (position, sequence) in enumerate(rows):
+            expected = expected_row(cache, q[i], position, sequence)
+            np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str((position, sequence)))
+
+
+def test_pages_outside_a_sliding_window_are_not_read() -> None:
+    shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
+    cache = Cache(shape, [80])
+    kernel = compiled(attention.paged_attention(shape, 1.0))
+    for rows in ([79], [76, 77, 78, 79]):
+        q = np.ones((len(rows), 2, 32), np.float32)
+        sequences = [0] * len(rows)
+        before = attend(kernel, cache, q, rows, sequences)
+        kept, cache.tables[0][:3] = cache.tables[0][:3], [-1] * 3
+        assert np.array_equal(attend(kernel, cache, q, rows, sequences), before)
+        cache.tables[0][:3] = kept
+
+
+@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
+def test_append_rotates_and_writes_its_slots_only(shape: AttentionShape) -> None:
+    frequencies = inverse_frequencies(shape.dim, 1e4, RopeScaling(kind="linear", factor=2.0))
+    rng = np.random.default_rng(2)
+    heads, count = shape.heads + 2 * shape.kv_heads, 13
+    qkv = rng.standard_normal((count, heads, shape.dim)).astype(np.float32)
+    positions = rng.integers(0, 2_000_000, count).astype(np.int32)
+    slots = rng.permutation(6 * PAGE_SIZE)[:count].astype(np.int32)
+    cache = Cache(shape, [4 * PAGE_SIZE])
+    cache.pages[...] = 7.0
+    q = np.zeros((count, shape.heads, shape.dim), np.float32)
+    inputs = map(frozen, (qkv.reshape(count, -1), positions, slots, rope_table(frequencies)))
+    compiled(attention.rope_and_append(shape))(*inputs, cache.pages, q)
+
+    rotated = rotate(qkv.astype(np.float64), positions[:, None] * np.array(frequencies))
+    np.testing.assert_allclose(q, rotated[:, : shape.heads], atol=2e-6)
+    expected = Cache(shape, [4 * PAGE_SIZE])
+    expected.pages[...] = 7.0
+    for i, slot in enumerate(slots):
+        keys, values = expected.views(slot // PAGE_SIZE)
+        keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+        values[:, slot % PAGE_SIZE] = qkv[i, shape.heads + shape.kv_heads :]
+    np.testing.assert_allclose(cache.pages, expected.pages, atol=2e-6)
+
+
+def test_copy_pages_copies_whole_pages() -> None:
+    shape = SHAPES[0]
+    pages = np.random.default_rng(0).standard_normal((5, *shape.page_shape)).astype(np.float32)
+    expected = pages.copy()
+    expected[[4, 1]] = pages[[0, 3]]
+    source, destination = (frozen(np.array(a, np.int32)) for a in ([0, 3], [4, 1]))
+    compiled(attention.copy_pages(shape))(source, destination, pages)
+    assert np.array_equal(pages, expected)
