@@ -87,13 +87,29 @@ def _plans(args: argparse.Namespace) -> Sequence[Any]:
     )
 
 
+def _device_line(device: dict[str, Any]) -> str:
+    if not device["found"]:
+        return str(device["reason"])
+    if "description" not in device:
+        return "found"
+    memory, largest = (device[name] / 2**20 for name in ("memory_bytes", "max_buffer_bytes"))
+    facts = [
+        f"{memory:.0f} MB, tensors of {largest:.0f} MB at most",
+        "16-bit floats" if device["f16"] else "no 16-bit floats: take a quantization named f32",
+        f"work-groups of {device['max_group_size']} with {device['local_memory_bytes']} bytes",
+    ]
+    if device["is_processor"]:
+        facts.append("the CPU itself: auto passes over it")
+    return f"found: {device['description']}; {'; '.join(facts)}"
+
+
 def _print_report(
     machine: dict[str, Any], devices: list[dict[str, Any]], plans: Sequence[Any]
 ) -> None:
     for name, value in machine.items():
         print(f"{name}: {value}")
     for device in devices:
-        print(f"device {device['name']}: {'found' if device['found'] else device['reason']}")
+        print(f"device {device['name']}: {_device_line(device)}")
     for plan in plans:
         print(f"\n{plan.model} ({plan.model_type}, {plan.quantization}) on {plan.device}:")
         for line in plan.summary:

@@ -193,9 +193,7 @@ class _Attend:
                 barrier()
                 self._emit_weights(weights, scores, allowed, item, maxima, values, sums, own)
                 barrier()
-                self._emit_values(
-                    values, sums, weights, first, start, position, kv_head, item, own
-                )
+                self._emit_values(values, sums, weights, first, start, position, kv_head, item, own)
             for h in range(heads):
                 for j in range(own):
                     d = item + j * ITEMS

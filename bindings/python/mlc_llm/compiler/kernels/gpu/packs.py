@@ -67,9 +67,7 @@ class Packs:
         return to_float(self._at(buffer, out, inside), 1)
 
 
-def packs_of(
-    scheme: Scheme, name: str, shape: tuple[int, int], use: WeightUse | None
-) -> Packs:
+def packs_of(scheme: Scheme, name: str, shape: tuple[int, int], use: WeightUse | None) -> Packs:
     stored = scheme.stored_params(name, shape, use=use)
     if use is None or not scheme.quantizes(use):
         return Packs(stored, None, False, shape[1])
