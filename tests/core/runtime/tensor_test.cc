@@ -56,6 +56,25 @@ TEST(Tensor, NoElementsAreATensorToo) {
   EXPECT_EQ(tensor->bytes(), 0);
 }
 
+TEST(Tensor, IsWrittenAndReadInParts) {
+  Result<Tensor> made = Tensor::Empty({4}, DType::kInt32, Device{});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  Tensor tensor = *made;
+  const int32_t values[] = {1, 2, 3, 4};
+  ASSERT_TRUE(tensor.Write(0, values, 16).ok());
+  ASSERT_TRUE(tensor.Write(4, values, 8).ok());
+  int32_t read[3] = {};
+  ASSERT_TRUE(tensor.Read(4, read, 12).ok());
+  EXPECT_EQ(read[0], 1);
+  EXPECT_EQ(read[1], 2);
+  EXPECT_EQ(read[2], 4);
+  EXPECT_EQ(tensor.OnHost()->data(), tensor.data());
+  for (auto [offset, bytes] : {std::pair<int64_t, int64_t>{0, 17}, {16, 1}, {-1, 1}, {0, -1}}) {
+    EXPECT_EQ(tensor.Read(offset, read, bytes).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(tensor.Write(offset, values, bytes).code(), StatusCode::kInvalidArgument);
+  }
+}
+
 TEST(Tensor, ErrorsAreValues) {
   EXPECT_EQ(Tensor::Empty({-1}, DType::kInt8, Device{}).status().code(),
             StatusCode::kInvalidArgument);

@@ -37,12 +37,21 @@ THREE_BITS = quantization.Scheme(
 )
 ROWS = (1, 3, 16, 17, 70, 0)  # each way to multiply, and its edges
 SHAPES = [
+    AttentionShape(heads=6, kv_heads=2, dim=48),
+    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
+]
+MORE_SHAPES = [  # with --long
     AttentionShape(heads=9, kv_heads=3, dim=64),
     AttentionShape(heads=16, kv_heads=1, dim=48),
     AttentionShape(heads=2, kv_heads=2, dim=128),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
-    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
 ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "shape" in metafunc.fixturenames:
+        more = MORE_SHAPES if metafunc.config.getoption("--long", default=False) else []
+        metafunc.parametrize("shape", SHAPES + more, ids=str)
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +134,6 @@ def test_gated_silu() -> None:
     np.testing.assert_allclose(y, gate / (1 + np.exp(-gate)) * up, rtol=2e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_attention_over_pages(shape: AttentionShape) -> None:
     """Chunks over a history, several sequences, and single rows: both kinds of work-group. Slots
     that a row may not read hold NaN."""
@@ -156,7 +164,6 @@ def test_pages_outside_a_sliding_window_are_not_read() -> None:
         cache.tables[0][:3] = kept
 
 
-@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
 def test_append_rotates_and_writes_its_slots_only(shape: AttentionShape) -> None:
     frequencies = inverse_frequencies(shape.dim, 1e4, RopeScaling(kind="linear", factor=2.0))
     rng = np.random.default_rng(2)

@@ -1,4 +1,4 @@
-"""The whole engine on OpenCL against the CPU, and what goes wrong there; PoCL stands in for a GPU."""
+"""The whole engine on OpenCL against the CPU, and its faults; PoCL stands in for a GPU."""
 
 from __future__ import annotations
 

@@ -100,10 +100,13 @@ class GPU:
         return {"kind": self.kind, **dict(self.fields)}
 
     def target(self) -> Any:
-        """The code around the kernels is this machine's."""
+        """The code around the kernels is for any processor of this machine's kind."""
         import tvm
 
-        return tvm.target.Target(self.describe(), host=host().describe())
+        return tvm.target.Target(self.describe(), host={"kind": "llvm"})
+
+    def cpu_features(self) -> list[str]:
+        return []
 
 
 _X86 = "x86_64-unknown-linux-gnu"
@@ -188,7 +191,7 @@ def resolve(device: str) -> Device | GPU:
     raise InvalidRequestError(f'unknown device "{device}"; available: {offered}', param="device")
 
 
-def resolve_all(devices: str) -> list[Device]:
+def resolve_all(devices: str) -> list[Device | GPU]:
     """`x86-64-v2,x86-64-v4`: the presets of one library that serves several processors."""
     names = devices.split(",")
     if len(names) > 1 and not set(names) <= set(PRESETS):

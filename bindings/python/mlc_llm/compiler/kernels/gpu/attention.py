@@ -2,9 +2,9 @@
 
 Two ways to attend. `emit_rows`: a work-group walks the history of one row, 64 positions at a time,
 an item a key: decoding. `emit_tiles`: a work-group takes several neighbouring rows and reads each
-page once for all of them: prompts. Both read a row's pages in order and no slot that the row may not
-attend to counts, whatever it holds. There is no second pass that merges parts: nothing is written
-that another item still reads.
+page once for all of them: prompts. Both read a row's pages in order, and no slot that the row may
+not attend to counts, whatever it holds. There is no second pass that merges parts: nothing is
+written that another item still reads.
 """
 
 from __future__ import annotations
