@@ -196,3 +196,15 @@ def test_copy_pages_copies_whole_pages() -> None:
     source, destination = (frozen(np.array(a, np.int32)) for a in ([0, 3], [4, 1]))
     compiled(attention.copy_pages(shape))(source, destination, pages)
     assert np.array_equal(pages, expected)
+
+
+def test_memory_that_runs_out_is_an_error_that_says_so() -> None:
+    import tvm
+
+    device = tvm.device("opencl", 0)
+    with pytest.raises(MemoryError, match="has no room for"):
+        tvm.runtime.empty((2**40,), "float32", device)
+    kept = [tvm.runtime.tensor(np.full(1000, i, np.float32), device) for i in range(20)]
+    del kept[::2]  # to the pool, and out of it again
+    kept += [tvm.runtime.tensor(np.full(990, i, np.float32), device) for i in range(20)]
+    assert [float(t.numpy()[-1]) for t in kept] == [*range(1, 20, 2), *range(20)]
