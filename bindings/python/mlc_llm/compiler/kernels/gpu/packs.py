@@ -12,7 +12,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
-from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
+from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,14 @@ class Packs:
         return to_float(self._at(buffer, out, inside), 1)
 
 
-def packs_of(scheme: Scheme, name: str, shape: tuple[int, int], use: WeightUse | None) -> Packs:
+def packs_of(scheme: AnyScheme, name: str, shape: tuple[int, int], use: WeightUse | None) -> Packs:
+    if not isinstance(scheme, Scheme):
+        raise UnsupportedError(
+            f'quantization "{scheme.name}" has no GPU kernels yet; use q4f32_1, or q4f16_1 where '
+            "the device has 16-bit floats",
+            param="quantization",
+        )
     stored = scheme.stored_params(name, shape, use=use)
-    if use is None or not scheme.quantizes(use):
+    if not scheme.quantizes(use):
         return Packs(stored, None, False, shape[1])
     return Packs(stored, scheme, scheme.layout_of(use) == "KN", shape[1])
