@@ -21,9 +21,12 @@ def compiled(function: Any, device: Any = None) -> Any:
     """A callable over NumPy arrays; arrays that the kernel writes are written back."""
     import tvm
 
+    from mlc_llm.compiler import pipeline
+
     target = (device or host_device()).target()
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    entry = tvm.compile(module, target=target)["main"]
+    with pipeline.context():
+        entry = tvm.compile(module, target=target)["main"]
 
     def call(*arrays: Array) -> None:
         tensors = [tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays]

@@ -9,7 +9,7 @@ pytest.importorskip("tvm")
 
 from kernel_tools import compiled, frozen  # noqa: E402
 
-from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import attention, paged_attention  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape  # noqa: E402
 from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies  # noqa: E402
 
@@ -17,6 +17,7 @@ SHAPES = [
     AttentionShape(heads=9, kv_heads=3, dim=64),
     AttentionShape(heads=2, kv_heads=2, dim=16),
     AttentionShape(heads=16, kv_heads=1, dim=48),
+    AttentionShape(heads=6, kv_heads=2, dim=32, page_dtype="float16"),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20, sinks=3),
     AttentionShape(heads=4, kv_heads=4, dim=32, sliding_window=1),
@@ -32,10 +33,12 @@ class Cache:
         counts = [-(-n // PAGE_SIZE) for n in lengths]
         numbers = list(rng.permutation(sum(counts) + 2).astype(np.int32))
         self.tables = [[numbers.pop() for _ in range(n)] for n in counts]
-        self.pages = np.full((sum(counts) + 2, *shape.page_shape), np.nan, np.float32)
+        self.pages = np.full((sum(counts) + 2, *shape.page_shape), np.nan, shape.page_dtype)
         size = (shape.kv_heads, shape.dim)
-        self.keys = [rng.standard_normal((n, *size)).astype(np.float32) for n in lengths]
-        self.values = [rng.standard_normal((n, *size)).astype(np.float32) for n in lengths]
+        self.keys, self.values = (
+            [rng.standard_normal((n, *size)).astype(shape.page_dtype) for n in lengths]
+            for _ in range(2)
+        )
         for table, keys, values in zip(self.tables, self.keys, self.values, strict=True):
             for position, (key, value) in enumerate(zip(keys, values, strict=True)):
                 key_view, value_view = self.views(table[position // PAGE_SIZE])
@@ -79,12 +82,12 @@ def test_every_row_attends_to_its_own_history_and_nothing_else(shape):
     rng = np.random.default_rng(1)
     rows = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
     q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
-    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
     positions, sequences = zip(*rows, strict=True)
     y = attend(kernel, cache, q, positions, sequences)
     for i, (position, sequence) in enumerate(rows):
         expected = expected_row(cache, q[i], position, sequence)
-        np.testing.assert_allclose(y[i], expected, rtol=0, atol=2e-6)
+        np.testing.assert_allclose(y[i], expected, rtol=0, atol=4e-6)
     for i in (0, 15, 16, 82, 83, 115):  # alone: the same bits
         alone = attend(kernel, cache, q[i : i + 1], positions[i : i + 1], sequences[i : i + 1])
         assert np.array_equal(alone[0], y[i])
@@ -94,7 +97,7 @@ def test_pages_outside_a_sliding_window_are_not_read():
     shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
     cache = Cache(shape, [80])
     q = np.ones((1, 2, 32), np.float32)
-    kernel = compiled(attention.paged_attention(shape, 1.0))
+    kernel = compiled(paged_attention.paged_attention(shape, 1.0))
     before = attend(kernel, cache, q, [79], [0])
     cache.tables[0][:3] = [2**30] * 3  # would crash
     assert np.array_equal(attend(kernel, cache, q, [79], [0]), before)

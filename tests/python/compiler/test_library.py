@@ -23,7 +23,8 @@ IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
 OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
 
 
-# Their activations are rounded to 16 bits, in groups.
+# Their activations are rounded to 8 bits, in groups; keys and values to float16, as in all of 3 and
+# 4 bits.
 IN_WHOLE_NUMBERS = ("q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")
 
 
@@ -31,11 +32,16 @@ def close(actual, expected, tolerance=2e-5):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * np.abs(expected).max())
 
 
+def tolerance_of(scheme):
+    if scheme in IN_WHOLE_NUMBERS:
+        return 5e-2
+    return 2e-5 if scheme.startswith("q0") else 1e-3
+
+
 @pytest.mark.parametrize("scheme", list(quantization.SCHEMES))
 def test_prefill_equals_numpy_in_every_scheme(scheme):
     model = tiny(scheme)
-    tolerance = 1e-4 if scheme in IN_WHOLE_NUMBERS else 2e-5
-    close(model.runner().forward([("a", IDS)]), model.expected(IDS), tolerance)
+    close(model.runner().forward([("a", IDS)]), model.expected(IDS), tolerance_of(scheme))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +49,7 @@ def test_prefill_equals_numpy_in_every_scheme(scheme):
 )
 def test_every_variant_equals_numpy(variant, scheme):
     model = tiny(scheme, variant)
-    close(model.runner().forward([("a", IDS)]), model.expected(IDS))
+    close(model.runner().forward([("a", IDS)]), model.expected(IDS), tolerance_of(scheme))
 
 
 @pytest.mark.parametrize("scheme", ["q0f32", "q4f32_1", "q3f16_0", "q3f16_1"])

@@ -31,7 +31,7 @@ class LibrarySpec:
     device: Device | GPU
     prefill_chunk_size: int
     max_batch_size: int
-    activation_bits: int = 16
+    activation_bits: int = 8
 
 
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
@@ -68,7 +68,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
             "num_layers": config.num_hidden_layers,
             "page_shape": list(model.page_shape),
             "slot_runs": [list(run) for run in model.slot_runs],
-            "dtype": "float32",
+            "dtype": model.page_dtype,
         },
         "params": [
             {"name": param.name, "shape": list(param.shape), "dtype": param.dtype}
@@ -127,4 +127,4 @@ def _build_copy(nn: Builder, model: Model, spec: LibrarySpec) -> None:
 
 def _pages(model: Model, spec: LibrarySpec) -> Input:
     shape = ("num_pages", *model.page_shape)
-    return Input(shape, count=spec.config.num_hidden_layers)
+    return Input(shape, model.page_dtype, count=spec.config.num_hidden_layers)

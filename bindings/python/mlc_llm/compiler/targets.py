@@ -22,23 +22,28 @@ class VectorUnit:
 
     `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
     of (rows of x, vectors of outputs), `integer_tile` the rows of x against 16 outputs in whole
-    numbers (`kernels/cpu/linear_integer.py`). `dot` is a name of `kernels/cpu/integer.py`; None:
-    float products alone, since whole numbers on vectors that narrow compile for many minutes.
+    numbers (`linear_integer.py` in `kernels/cpu`), `attention_sums` the vectors of 16 sums that
+    attention keeps (`paged_attention.py`). `dot` is a name of `integer.py`; None: float products
+    alone. `half_floats`: float16 is read and made by instructions.
     """
 
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
     dot: str | None
     integer_tile: int = 4
+    attention_sums: int = 4
+    half_floats: bool = True
 
 
-AVX512 = VectorUnit(dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tile=8)
+AVX512 = VectorUnit(
+    dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tile=8, attention_sums=12
+)
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
 AVX_VNNI = replace(AVX2, dot="avxvnni")
 NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot=None)
 NEON_DOT = replace(NEON, dot="neon")
-SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot=None)
+SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot=None, half_floats=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,6 +64,9 @@ class Model(Protocol):
         """Of one page of the key/value cache, in one layer."""
 
     @property
+    def page_dtype(self) -> str: ...
+
+    @property
     def slot_runs(self) -> list[tuple[int, int]]:
         """How the slots lie in it: see ARCHITECTURE.md, "slot_runs"."""
 

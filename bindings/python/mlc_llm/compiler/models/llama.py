@@ -182,6 +182,10 @@ class Llama:
         return self.blocks[0].attention.attend.shape.page_shape
 
     @property
+    def page_dtype(self) -> str:
+        return self.blocks[0].attention.attend.shape.page_dtype
+
+    @property
     def slot_runs(self) -> list[tuple[int, int]]:
         return self.blocks[0].attention.attend.shape.slot_runs
 

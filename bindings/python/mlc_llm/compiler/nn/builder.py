@@ -24,7 +24,7 @@ from tvm import relax, tirx
 
 from mlc_llm.compiler.models.family import WeightSource
 from mlc_llm.compiler.nn import gpu_layers, layers
-from mlc_llm.compiler.quantization import AnyScheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.targets import GPU, Device
 
 
@@ -70,7 +70,7 @@ class Builder:
         device: Device | GPU,
         weights: Sequence[WeightSource],
         *,
-        activation_bits: int = 16,
+        activation_bits: int = 8,
     ) -> None:
         self.scheme = scheme
         self.device = device
@@ -82,6 +82,13 @@ class Builder:
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
+
+    @property
+    def page_dtype(self) -> str:
+        """Of cached keys and values: no coarser than what the layers around them compute with."""
+        exact = isinstance(self.scheme, Scheme) and self.scheme.kind == "none"
+        coarse = self.activation_bits == 8 and not exact and self.device.vectors.half_floats
+        return "float16" if coarse else "float32"
 
     # Layers
 

@@ -5,7 +5,6 @@ Activations are float32 tensors (rows, features); weights come as the scheme sto
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from mlc_llm.compiler.kernels.cpu import (
     linear_columns,
     linear_integer,
     linear_strips,
+    paged_attention,
 )
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
@@ -242,7 +242,12 @@ class PagedAttention:
     ) -> None:
         self.nn = nn
         self.shape = attention.AttentionShape(
-            heads=heads, kv_heads=kv_heads, dim=dim, sliding_window=sliding_window, sinks=sinks
+            heads=heads,
+            kv_heads=kv_heads,
+            dim=dim,
+            sliding_window=sliding_window,
+            sinks=sinks,
+            page_dtype=nn.page_dtype,
         )
         frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
         self.table = nn.constant(attention.rope_table(frequencies, rope_scaling.magnitude))
@@ -257,7 +262,9 @@ class PagedAttention:
         attend = nn.kernel(
             "paged_attention",
             shape,
-            lambda: attention.paged_attention(shape, 1.0 / math.sqrt(shape.dim)),
+            lambda: paged_attention.paged_attention(
+                shape, shape.dim**-0.5, registers=nn.device.vectors.attention_sums
+            ),
         )
         pages = nn.block.emit(pages)
         out = [pages.ty, _tensor(_rows(qkv), shape.heads, shape.dim)]
