@@ -28,8 +28,9 @@ Status CatchTvm(const std::string& what, Call&& call) {
     std::forward<Call>(call)();
     return Status();
   } catch (const tvm::ffi::Error& error) {
-    // What our device backends throw when an allocation fails.
+    // What our device backends throw when an allocation fails, and for what a device lacks.
     if (error.kind() == "MemoryError") return ResourceExhausted(what + ": " + error.message());
+    if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     return Internal(what + ": " + error.message());
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(what + ": out of memory");

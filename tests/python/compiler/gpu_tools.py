@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 @cache
 def why_no_opencl() -> str:
     """Empty when kernels can run."""
-    # One thread, and the driver's own cache beside the rest of the test's files.
+    # PoCL would take every core.
     os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
     import tvm
 

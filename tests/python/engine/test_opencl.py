@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError
+from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
@@ -118,6 +119,18 @@ def test_a_library_for_another_device_is_refused(
         assert caught.value.param == "model_lib"
 
 
+def test_a_device_without_16_bit_floats_says_so(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+
+    if next(d for d in json.loads(_core.list_devices()) if d["name"] == "opencl:0")["f16"]:
+        pytest.skip("this device has them")
+    library = tmp_path / "half.so"
+    config = read_chat_config(tiny_model.folder)
+    compile_model(config, output=library, device="opencl", quantization="q4f16_1")
+    with pytest.raises(UnsupportedError, match="q4f32_1"):
+        MLCEngine(tiny_model.folder, model_lib=str(library), device="opencl")
+
+
 def test_a_device_that_is_not_there() -> None:
     with pytest.raises(NotFoundError, match="opencl:7") as caught:
         choose_device("opencl:7")
@@ -183,8 +196,6 @@ def test_device_memory_that_runs_out_is_an_error_and_the_engine_goes_on(
 
 
 def test_the_list_of_devices_describes_it() -> None:
-    import json
-
     found = [d for d in json.loads(_core.list_devices()) if d["name"] == "opencl:0"]
     assert found[0]["memory_bytes"] > 2**20 and found[0]["description"]
     assert isinstance(found[0]["f16"], bool)

@@ -24,7 +24,6 @@ namespace mlc::opencl {
   X(clEnqueueWriteBuffer)       \
   X(clEnqueueCopyBuffer)        \
   X(clFinish)                   \
-  X(clFlush)                    \
   X(clCreateProgramWithSource)  \
   X(clCreateProgramWithBinary)  \
   X(clBuildProgram)             \

@@ -124,8 +124,7 @@ cl_command_queue ClDevice::queue() {
 }
 
 Buffer* ClDevice::Allocate(size_t bytes) {
-  cl_context opened = context();
-  (void)opened;
+  context();  // opens the device
   bytes = std::max(bytes, kSmallestBuffer);
   std::lock_guard<std::mutex> lock(mutex_);
   if (Buffer* pooled = TakePooled(bytes)) return pooled;
@@ -188,11 +187,6 @@ void ClDevice::Free(Buffer* buffer) {
   pooled_ += buffer->capacity;
   size_t bound = std::min(kLargestPool, limits_.memory / 16);
   while (pooled_ > bound) Destroy(TakePooled(0));
-}
-
-void ClDevice::Trim() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  while (!pool_.empty()) Destroy(TakePooled(0));
 }
 
 void ClDevice::Destroy(Buffer* buffer) {

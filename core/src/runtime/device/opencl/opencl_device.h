@@ -56,8 +56,6 @@ class ClDevice {
   Buffer* Allocate(size_t bytes);
   // Keeps the buffer for the next of its size, within bounds. Never throws.
   void Free(Buffer* buffer);
-  // Returns what Free kept to the driver.
-  void Trim();
   // What can be allocated still; OpenCL does not tell what other programs took.
   size_t Available();
 

@@ -110,9 +110,10 @@ cl_program FromSource(ClDevice& device, const std::string& source) {
 
 cl_program BuildProgram(ClDevice& device, const std::string& source) {
   if (!device.limits().has_f16 && source.find("cl_khr_fp16") != std::string::npos) {
-    TVM_FFI_THROW(RuntimeError) << device.limits().name
-                                << " has no 16-bit floats, which the model library uses; choose a "
-                                   "quantization named f32 (q4f32_1)";
+    TVM_FFI_THROW(NotImplementedError)
+        << device.limits().name
+        << " has no 16-bit floats, which the model library uses; choose a "
+           "quantization named f32 (q4f32_1)";
   }
   std::string policy = Variable("MLC_JIT_POLICY");
   std::string path = policy == "OFF" ? "" : CachePath(device, source);
