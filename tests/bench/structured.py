@@ -1,9 +1,9 @@
 """What a shape costs: answers under a JSON schema beside free ones, and compiling.
 
-usage: ./dev bench structured [--rounds 7] [--tokens 64] [--json FILE]
+usage: ./dev bench structured [--rounds 12] [--tokens 64] [--json FILE]
 
 Free and guided answers of the default model take turns in one run, so that a busy machine slows
-both alike; medians of the time per output token.
+both alike. The overhead is the median over pairs, with the interval that it lies in.
 Compiling is timed by an answer of one token, on a shape that is new and on one that is known.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import threading
 import time
@@ -49,17 +50,19 @@ def start(model: ResolvedModel, **config: Any) -> MLCEngine:
     return MLCEngine(str(model.folder), model_lib=str(model.model_lib), engine_config=settings)
 
 
-def answer(engine: MLCEngine, seed: int, **members: Any) -> tuple[str, list[float]]:
-    """The text, and when each chunk of it came."""
-    times, text = [], ""
+def answer(engine: MLCEngine, seed: int, **members: Any) -> tuple[str, float]:
+    """The text, and the seconds between its tokens by the engine's clock."""
+    text, latency = "", 0.0
     for chunk in engine.chat.completions.create(
         messages=[{"role": "user", "content": "Tell a long story about the sea, as JSON."}],
-        stream=True, seed=seed, temperature=0.8, **members,
+        stream=True, stream_options={"include_usage": True}, usage_extra=True, seed=seed,
+        temperature=0.8, **members,
     ):  # fmt: skip
-        if chunk.choices and chunk.choices[0].delta.content:
-            times.append(time.perf_counter())
-            text += chunk.choices[0].delta.content
-    return text, times
+        if chunk.choices:
+            text += chunk.choices[0].delta.content or ""
+        if chunk.usage:
+            latency = chunk.usage.extra["inter_token_latency_s"]
+    return text, latency
 
 
 def seconds_per_token(engine: MLCEngine, batch: int, tokens: int, seed: int, guided: bool) -> float:
@@ -67,12 +70,12 @@ def seconds_per_token(engine: MLCEngine, batch: int, tokens: int, seed: int, gui
     if guided:
         members["response_format"] = shape(LONG)
     found: list[float] = []
-
-    def run(i: int) -> None:
-        _, times = answer(engine, seed * 100 + i, **members)
-        found.append((times[-1] - times[0]) / (tokens - 1))
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(batch)]
+    threads = [
+        threading.Thread(
+            target=lambda i=i: found.append(answer(engine, seed * 100 + i, **members)[1])
+        )
+        for i in range(batch)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -80,18 +83,34 @@ def seconds_per_token(engine: MLCEngine, batch: int, tokens: int, seed: int, gui
     return statistics.median(found)
 
 
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Where the median lies, with a confidence of 95 % (the sign test's interval)."""
+    ranked, n = sorted(values), len(values)
+    below = max(0, math.floor((n - 1.96 * math.sqrt(n)) / 2) - 1)
+    return ranked[below], ranked[n - 1 - below]
+
+
 def overhead(engine: MLCEngine, batch: int, rounds: int, tokens: int) -> dict[str, float]:
-    free, guided = [], []
+    """One figure decides: the median over pairs of guided to free. What a guided token takes
+    follows from it, so that the two never contradict each other on a machine that was busy for a
+    while."""
+    free, ratios = [], []
     for seed in range(rounds + 1):
-        pair = [seconds_per_token(engine, batch, tokens, seed, g) for g in (False, True)]
+        order = (False, True) if seed % 2 else (True, False)  # what comes second is never the same
+        pair = {g: seconds_per_token(engine, batch, tokens, seed, g) for g in order}
         if seed > 0:  # the first round warms up, and compiles
-            free.append(pair[0])
-            guided.append(pair[1])
-    ratio = statistics.median(g / f for f, g in zip(free, guided, strict=True))
+            free.append(pair[False])
+            ratios.append(pair[True] / pair[False])
+    ratio = statistics.median(ratios)
+    low, high = median_interval(ratios)
+    free_ms = 1e3 * statistics.median(free)
     return {
-        "free_ms": 1e3 * statistics.median(free),
-        "guided_ms": 1e3 * statistics.median(guided),
+        "free_ms": free_ms,
+        "guided_ms": free_ms * ratio,
         "overhead_percent": 100 * (ratio - 1),
+        "from": 100 * (low - 1),
+        "to": 100 * (high - 1),
+        "pairs": rounds,
     }
 
 
@@ -149,17 +168,19 @@ def jumping(model: ResolvedModel, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = resolve_model(None)
     found: dict[str, dict[str, float]] = {}
     with start(model, jump_forward=False) as engine:  # which has a line of its own
-        for batch in (1, 16):
-            found[f"batch {batch}"] = overhead(engine, batch, options.rounds, options.tokens)
+        for batch, times in ((1, 4), (16, 1)):  # as many tokens of one as fit the time of the other
+            found[f"batch {batch}"] = overhead(
+                engine, batch, times * options.rounds, options.tokens
+            )
         found["compiling"] = compiling(engine)
-    found["jump-forward"] = jumping(model, options.rounds)
+    found["jump-forward"] = jumping(model, max(1, options.rounds // 2))
     for name, values in found.items():
         print(f"{name:14}" + "  ".join(f"{key} {value:.2f}" for key, value in values.items()))
     print(json.dumps(found))
