@@ -92,20 +92,20 @@ class SchemaWriter {
   }
 
   std::string StringOf(const SchemaNode& node) {
+    constexpr int64_t kMaxChain = 64;
     if (!node.expression.empty()) return "\"\\\"\" (" + node.expression + ") \"\\\"\"";
     if (node.min == 0 && node.max < 0) return "string";
-    constexpr int64_t kMaxChain = 64;  // rules; the compiler takes milliseconds for each
     int64_t longest = node.max < 0 ? node.min : node.max;
     if (longest <= kMaxChain) return "\"\\\"\" " + Chain(node.min, node.max);
-    std::string plain = EbnfClass(JsonStringRanges());
-    return "\"\\\"\" " + plain + EbnfRepeat(node.min, node.max) + " \"\\\"\"";
+    return "\"\\\"\" " + Counted(node.min, node.max) + " \"\\\"\"";
   }
 
-  // The rule for what is left of a text: `min` to `max` characters and the quote.
+  // The rule for what is left of a text: `min` to `max` characters and the quote. Each number of
+  // characters has a rule: no masks are quicker, but the compiler takes milliseconds for each.
   std::string Chain(int64_t min, int64_t max) {
     if (min == 0 && max < 0) return "text";
     std::string rule = "t" + std::to_string(min) + (max < 0 ? "" : "c" + std::to_string(max));
-    if (!chains_.insert(rule).second) return rule;
+    if (!texts_.insert(rule).second) return rule;
     std::string body = min == 0 ? "\"\\\"\"" : "";
     if (max != 0) {
       std::string rest = Chain(std::max<int64_t>(0, min - 1), max < 0 ? -1 : max - 1);
@@ -113,6 +113,21 @@ class SchemaWriter {
               R"( | "\\" ["\\/bfnrt] )" + rest;
     }
     AddRule(rule, body);
+    return rule;
+  }
+
+  // The rule for `min` to `max` characters that the matcher counts. Without escapes, it may end
+  // behind any of them, and need never go beyond `max` to end at all.
+  std::string Counted(int64_t min, int64_t max) {
+    std::string rule = "m" + std::to_string(min) + (max < 0 ? "" : "c" + std::to_string(max));
+    if (!texts_.insert(rule).second) return rule;
+    std::string plain = EbnfClass(JsonStringRanges());
+    std::string least;
+    constexpr int64_t kMostWritten = 64;  // a repetition is a rule of its own, with slow masks
+    for (int64_t i = 0; i < min && min <= kMostWritten; ++i) least += plain + " ";
+    if (min > kMostWritten) least = plain + EbnfRepeat(min, min) + " ";
+    std::string limit = max < 0 ? "" : "[max_chars=" + std::to_string(max) + "]";
+    AddRule(rule + limit, least + plain + "*");
     return rule;
   }
 
@@ -279,7 +294,7 @@ class SchemaWriter {
   const Schema& schema_;
   std::string out_;
   std::vector<bool> reached_;
-  std::set<std::string> chains_;  // whose rules are written
+  std::set<std::string> texts_;  // rules of characters that are written
 };
 
 }  // namespace

@@ -261,5 +261,22 @@ TEST(GrammarCompiler, ManyThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(GrammarMatcher, CountsTheCharactersOfLongTexts) {
+  GrammarCompiler compiler = ByteCompiler();
+  std::string many = R"({"type": "string", "minLength": 70, "maxLength": 100})";
+  Grammar list = *compiler.CompileJsonSchema("{\"items\": " + many + ", \"type\": \"array\"}");
+  auto quoted = [](int ascii, int others) {
+    std::string text = "\"" + std::string(static_cast<size_t>(ascii), 'a');
+    for (int i = 0; i < others; ++i) text += "\u65e5";
+    return text + "\"";
+  };
+  EXPECT_TRUE(Matches(list, "[" + quoted(70, 0) + ", " + quoted(100, 0) + "]"));
+  EXPECT_TRUE(Matches(list, "[" + quoted(0, 100) + ", " + quoted(30, 40) + "]"));
+  for (std::string wrong : {quoted(69, 0), quoted(101, 0), quoted(0, 101), quoted(60, 41)}) {
+    EXPECT_FALSE(Matches(list, "[" + wrong + "]")) << wrong;
+    EXPECT_FALSE(Matches(list, "[" + quoted(80, 0) + ", " + wrong + "]")) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace mlc

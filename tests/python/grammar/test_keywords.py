@@ -154,11 +154,15 @@ ENFORCED: dict[str, list[Any]] = {
     "maxLength": [
         {**STRING, "maxLength": 3},
         {**STRING, "maxLength": 0},
+        {**STRING, "maxLength": 65},
         {**STRING, "maxLength": 4, "pattern": "^[a-c]*$"},
         {**STRING, "maxLength": 30, "format": "date"},
     ],
     "minLength": [
         {**STRING, "minLength": 5, "maxLength": 9},
+        {**STRING, "minLength": 60, "maxLength": 66},
+        {**STRING, "minLength": 66, "maxLength": 70},
+        {**STRING, "minLength": 65},
         {**STRING, "minLength": 2, "pattern": "^\\w+$"},
     ],
     "pattern": [
