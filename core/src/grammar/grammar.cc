@@ -1,6 +1,10 @@
 #include "grammar/grammar.h"
 
+#include <time.h>
+
+#include <algorithm>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "base/utf8.h"
@@ -9,17 +13,51 @@
 namespace mlc {
 namespace {
 
-xgrammar::TokenizerInfo DescribeTokenizer(const Tokenizer& tokenizer, int vocab_size,
-                                          const std::vector<int32_t>& stop_token_ids,
-                                          const std::vector<int32_t>& marker_ids) {
-  std::vector<std::string> bytes;
-  for (int32_t id = 0; id < vocab_size; ++id) {
-    bytes.push_back(tokenizer.IsSpecial(id) ? "" : tokenizer.TokenBytes(id));
+constexpr int kFewTokens = 256;  // that tell how long a source takes
+
+// All of the vocabulary, or of its texts `num_sampled` and those of one byte.
+struct VocabularyPart {
+  const Tokenizer& tokenizer;
+  int vocab_size;
+  const std::vector<int32_t>& stop_token_ids;
+  const std::vector<int32_t>& marker_ids;
+
+  xgrammar::GrammarCompiler Compiler(int num_sampled) const {
+    std::vector<std::string> bytes(static_cast<size_t>(vocab_size));
+    for (int32_t id = 0; id < vocab_size; ++id) {
+      if (tokenizer.IsSpecial(id)) continue;
+      std::string text = tokenizer.TokenBytes(id);
+      bool is_sampled = int64_t{id} * num_sampled % vocab_size < num_sampled;
+      if (is_sampled || text.size() == 1) bytes[static_cast<size_t>(id)] = std::move(text);
+    }
+    // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
+    // taken for a marker.
+    for (int32_t id : marker_ids) {
+      bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
+    }
+    xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
+    // On the calling thread alone, and without a cache: GrammarCompiler has one for all kinds.
+    return xgrammar::GrammarCompiler(info, /*max_threads=*/1, /*cache_enabled=*/false);
   }
-  // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
-  // taken for a marker.
-  for (int32_t id : marker_ids) bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
-  return xgrammar::TokenizerInfo(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
+};
+
+xgrammar::CompiledGrammar CompileWith(xgrammar::GrammarCompiler* compiler, GrammarKind kind,
+                                      const std::string& source) {
+  return kind == GrammarKind::kEbnf ? compiler->CompileGrammar(source)
+                                    : compiler->CompileStructuralTag(source);
+}
+
+// Of the processor, so that a busy machine refuses nothing.
+double SecondsToCompile(xgrammar::GrammarCompiler* compiler, GrammarKind kind,
+                        const std::string& source) {
+  auto now = [] {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  double begin = now();
+  (void)CompileWith(compiler, kind, source);
+  return now() - begin;
 }
 
 }  // namespace
@@ -33,15 +71,48 @@ std::string LibraryMessage(const std::string& message) {
   return RepairUtf8(text.substr(0, std::min(text.find('\n'), kLongest)));
 }
 
+// The library cannot be interrupted; so what it will take is told from a few tokens. The time grows
+// with their number, no faster: tokens that begin alike share the work. What remains of the time
+// without tokens is counted along, unless that alone would refuse a source.
+void GrammarBackend::CheckTime(GrammarKind kind, const std::string& source) {
+  constexpr double kMostSeconds = 20;
+  constexpr int kManyTokens = 2048;
+  double tokens = vocab_size_;
+  double few_s = SecondsToCompile(&*sample_, kind, source);
+  if (few_s * tokens / kFewTokens <= kMostSeconds) return;
+  // A rare source: its compiler need not be kept.
+  auto many = VocabularyPart{tokenizer_, vocab_size_, stops_, markers_}.Compiler(kManyTokens);
+  double many_s = SecondsToCompile(&many, kind, source);
+  double seconds = few_s + std::max(0.0, many_s - few_s) * tokens / (kManyTokens - kFewTokens);
+  if (seconds <= kMostSeconds) return;
+  throw std::runtime_error("with a vocabulary of " + std::to_string(vocab_size_) +
+                           " tokens it would take about " +
+                           std::to_string(static_cast<int>(seconds)) + " seconds to compile; " +
+                           std::to_string(static_cast<int>(kMostSeconds)) + " are the most");
+}
+
 xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::string& source) {
-  // On the calling thread alone, and without a cache: GrammarCompiler has one for all kinds.
+  constexpr int kSmall = 8192;  // tokens: whatever passes the limits is compiled in seconds
   std::call_once(once_, [this] {
-    compiler_.emplace(DescribeTokenizer(tokenizer_, vocab_size_, stops_, markers_),
-                      /*max_threads=*/1,
-                      /*cache_enabled=*/false);
+    VocabularyPart all{tokenizer_, vocab_size_, stops_, markers_};
+    if (vocab_size_ > kSmall) sample_.emplace(all.Compiler(kFewTokens));
+    compiler_.emplace(all.Compiler(vocab_size_));
+    may_allow_.resize(static_cast<size_t>(vocab_size_));
+    first_bytes_.resize(may_allow_.size(), -1);
+    for (int32_t id = 0; id < vocab_size_; ++id) {
+      size_t at = static_cast<size_t>(id);
+      std::string text = tokenizer_.IsSpecial(id) ? "" : tokenizer_.TokenBytes(id);
+      may_allow_[at] = !text.empty();
+      if (!text.empty()) first_bytes_[at] = static_cast<unsigned char>(text[0]);
+    }
+    for (const std::vector<int32_t>& ids : {stops_, markers_}) {
+      for (int32_t id : ids) {  // one that is no token of the model is ignored
+        if (id >= 0 && id < vocab_size_) may_allow_[static_cast<size_t>(id)] = true;
+      }
+    }
   });
-  return kind == GrammarKind::kEbnf ? compiler_->CompileGrammar(source)
-                                    : compiler_->CompileStructuralTag(source);
+  if (sample_) CheckTime(kind, source);
+  return CompileWith(&*compiler_, kind, source);
 }
 
 Status Grammar::Impl::Prepare() {

@@ -98,7 +98,7 @@ class GrammarMatcher {
   void Rollback(int num_tokens);
   // Nothing can follow: a stop token was accepted or, where there are none, the text is complete.
   bool finished() const;
-  // The text that must come next, whichever way it is cut into tokens; "" when there is a choice.
+  // The text that must come next, or its beginning, however it is cut; "" when there is a choice.
   std::string ForcedText();
   // One that stands at the same place and goes its own way.
   GrammarMatcher Fork() const;

@@ -56,14 +56,14 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
   }
 
   // What another thread has added meanwhile wins.
-  Grammar Add(const std::string& key, GrammarKind kind, std::string source) {
+  Grammar Add(const std::string& key, GrammarKind kind, bool ends, std::string source) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = by_key.find(key);
     if (found != by_key.end()) return Grammar(found->second->grammar);
     auto done = [weak = weak_from_this(), key](const Grammar::Impl& grammar) {
       if (std::shared_ptr<Cache> cache = weak.lock()) cache->Done(key, grammar);
     };
-    auto grammar = std::make_shared<Grammar::Impl>(backend, kind, std::move(source), done);
+    auto grammar = std::make_shared<Grammar::Impl>(backend, kind, ends, std::move(source), done);
     entries.push_front({key, grammar, static_cast<int64_t>(key.size())});
     by_key[key] = entries.begin();
     return Grammar(std::move(grammar));
@@ -113,7 +113,7 @@ Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
   std::string key = "schema:" + schema;
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_ASSIGN_OR_RETURN(std::string ebnf, JsonSchemaToEbnf(schema));
-  return cache_->Add(key, GrammarKind::kEbnf, std::move(ebnf));
+  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/true, std::move(ebnf));
 }
 
 Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
@@ -121,7 +121,7 @@ Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   Result<std::string> ebnf = RegexToEbnf(regex);
   if (!ebnf.ok()) return InvalidArgument("cannot be enforced: " + ebnf.status().message());
-  return cache_->Add(key, GrammarKind::kEbnf, "root ::= " + *ebnf + "\n");
+  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/true, "root ::= " + *ebnf + "\n");
 }
 
 Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
@@ -130,15 +130,16 @@ Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_RETURN_IF_ERROR(CheckEbnf(grammar));
   MLC_RETURN_IF_ERROR(ParseEbnf(grammar));
-  return cache_->Add(key, GrammarKind::kEbnf, grammar);
+  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/false, grammar);
 }
 
 Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_json) {
   MLC_RETURN_IF_ERROR(CheckSize("the structural tag", tag_json, kMaxSchemaBytes));
   std::string key = "tag:" + tag_json;
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
-  MLC_ASSIGN_OR_RETURN(std::string source, ReadStructuralTag(tag_json));
-  return cache_->Add(key, GrammarKind::kStructuralTag, std::move(source));
+  bool holds_grammar = false;
+  MLC_ASSIGN_OR_RETURN(std::string source, ReadStructuralTag(tag_json, &holds_grammar));
+  return cache_->Add(key, GrammarKind::kStructuralTag, !holds_grammar, std::move(source));
 }
 
 GrammarCompiler::Stats GrammarCompiler::stats() const {

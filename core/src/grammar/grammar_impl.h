@@ -29,15 +29,26 @@ class GrammarBackend {
         markers_(std::move(marker_ids)) {}
 
   int vocab_size() const { return vocab_size_; }
-  // Throws what the library throws.
+  // Once something was compiled: whether a grammar may ever allow it. It has text, or is a marker
+  // or a stop token.
+  bool MayAllow(int32_t token) const {
+    return token >= 0 && token < vocab_size_ && may_allow_[static_cast<size_t>(token)];
+  }
+  // Of a token's text; -1 for one without.
+  int FirstByte(int32_t token) const { return first_bytes_[static_cast<size_t>(token)]; }
+  // Throws what the library throws, and refuses what would take it too long.
   xgrammar::CompiledGrammar Compile(GrammarKind kind, const std::string& source);
 
  private:
+  void CheckTime(GrammarKind kind, const std::string& source);
+
   const Tokenizer& tokenizer_;
   int vocab_size_;
   std::vector<int32_t> stops_, markers_;
   std::once_flag once_;
-  std::optional<xgrammar::GrammarCompiler> compiler_;
+  std::vector<bool> may_allow_;
+  std::vector<int16_t> first_bytes_;
+  std::optional<xgrammar::GrammarCompiler> compiler_, sample_;
 };
 
 // The library's message in one line, without the time and the place in its source.
@@ -47,9 +58,12 @@ class Grammar::Impl {
  public:
   // `compiled` is called once, when it is done.
   using Done = std::function<void(const Impl& grammar)>;
-  Impl(std::shared_ptr<GrammarBackend> backend, GrammarKind kind, std::string source, Done done)
+  // `ends`: every text that the source begins can be ended, as in all that this directory writes.
+  Impl(std::shared_ptr<GrammarBackend> backend, GrammarKind kind, bool ends, std::string source,
+       Done done)
       : backend_(std::move(backend)),
         kind_(kind),
+        ends_(ends),
         source_(std::move(source)),
         done_(std::move(done)) {}
 
@@ -57,12 +71,14 @@ class Grammar::Impl {
   Status Prepare();
   // Once it is ready; null after an error.
   const xgrammar::CompiledGrammar* compiled() const { return compiled_ ? &*compiled_ : nullptr; }
-  int vocab_size() const { return backend_->vocab_size(); }
+  const std::shared_ptr<GrammarBackend>& backend() const { return backend_; }
   int64_t memory_bytes() const;
+  bool ends() const { return ends_; }
 
  private:
   std::shared_ptr<GrammarBackend> backend_;
   GrammarKind kind_;
+  bool ends_;
   std::string source_;
   Done done_;
   std::mutex mutex_;

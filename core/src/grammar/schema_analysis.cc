@@ -94,7 +94,7 @@ bool AreDisjointParts(const Schema& schema, const SchemaNode& a, const SchemaNod
     if (values->kind != Kind::kValues) continue;
     return other->kind != Kind::kAny &&
            std::none_of(values->values.begin(), values->values.end(),
-                        [&](const Json& value) { return KindOf(value) == other->kind; });
+                        [kind = other->kind](const Json& value) { return KindOf(value) == kind; });
   }
   if (a.kind == Kind::kAny || b.kind == Kind::kAny) return false;
   if (a.kind != b.kind) return true;

@@ -68,8 +68,9 @@ Status Rewrite(const std::string& path, Json* json) {
 
 }  // namespace
 
-Result<std::string> ReadStructuralTag(const std::string& tag_json) {
+Result<std::string> ReadStructuralTag(const std::string& tag_json, bool* holds_grammar) {
   MLC_ASSIGN_OR_RETURN(Json tag, Json::Parse(tag_json));
+  *holds_grammar = tag.Dump().find("\"grammar\"") != std::string::npos;
   MLC_RETURN_IF_ERROR(Rewrite("", &tag));
   return tag.Dump();
 }

@@ -9,8 +9,8 @@
 namespace mlc {
 
 // The tag with each JSON schema and regular expression in it turned into a grammar of ours, so that
-// what cannot be enforced is refused here, too.
-Result<std::string> ReadStructuralTag(const std::string& tag_json);
+// what cannot be enforced is refused here, too. `holds_grammar`: whether it may hold another's.
+Result<std::string> ReadStructuralTag(const std::string& tag_json, bool* holds_grammar);
 
 // Refuses what the compiler would take too long for, or too much of the stack.
 Status CheckEbnf(const std::string& grammar);

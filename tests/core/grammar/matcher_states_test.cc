@@ -71,6 +71,8 @@ TEST(GrammarMatcher, StandsWhereAFreshOneStands) {
                "k": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "required": ["v"]}}})"),
       compiler.CompileRegex("(a|ab|[x-z]{1,3}\\d?)+(yes|no)"),
       compiler.CompileEbnf("root ::= \"(\" root \")\" root | \"\" | [a-c]+ \";\""),
+      compiler.CompileEbnf(
+          "root ::= \"<\" few (\",\" few)* \">\"\nfew[max_chars=4] ::= [a-c\u00E9]*"),
       compiler.CompileStructuralTag(
           R"({"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<f"],
               "tags": [{"type": "tag", "begin": "<f>", "end": "</f>", "content":
@@ -78,7 +80,7 @@ TEST(GrammarMatcher, StandsWhereAFreshOneStands) {
   };
   int sequences = std::getenv("MLC_TEST_LONG") != nullptr ? 10000 : 500;
   for (int i = 0; i < sequences; ++i) {
-    const Result<Grammar>& grammar = formats[i % 5];
+    const Result<Grammar>& grammar = formats[i % 6];
     ASSERT_TRUE(grammar.ok()) << grammar.status().message();
     std::mt19937 random(static_cast<uint32_t>(i));
     std::vector<Walker> walkers;

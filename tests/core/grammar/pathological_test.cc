@@ -128,6 +128,57 @@ TEST(GrammarCompiler, PathologicalSourcesEndInTime) {
   }
 }
 
+// As large as those of current models: words of three syllables behind a space or not.
+std::unique_ptr<Tokenizer> LargeTokenizer(int vocab_size) {
+  constexpr const char* kSyllables = "bacedifoguhajekilomunaperisotuvawexiyozu";
+  constexpr int kCount = 20;
+  std::vector<std::string> words;
+  for (int i = 0; kByteVocab + static_cast<int>(words.size()) < vocab_size; ++i) {
+    std::string word = i % 2 == 0 ? " " : "";
+    for (int rest = i / 2 + kCount; rest > 0; rest /= kCount) {
+      word += std::string(kSyllables + rest % kCount * 2, 2);
+    }
+    words.push_back(std::move(word));
+  }
+  return std::move(Tokenizer::FromJson(testing::ByteTokenizerJson(words))).value();
+}
+
+TEST(GrammarCompiler, RefusesWhatWouldTakeTooLongForALargeVocabulary) {
+  constexpr int kVocab = 128256;
+  std::unique_ptr<Tokenizer> tokenizer = LargeTokenizer(kVocab);
+  GrammarCompiler compiler(*tokenizer, kVocab, {kEnd});
+  Grammar usual = *compiler.CompileJsonSchema(
+      R"({"properties": {"a": {"type": "string", "maxLength": 20}, "b": {"type": "number"},
+          "c": {"type": "string", "maxLength": 2000}, "d": {"enum": ["x", "y", 1]}}})");
+  EXPECT_TRUE(usual.Prepare().ok()) << usual.Prepare().message();
+  std::string regex;  // whose parts are alike for long
+  for (int i = 1; i <= 100; ++i) {
+    regex += (i > 1 ? "|[a-z]{1," : "[a-z]{1,") + std::to_string(i) + "}x" + std::to_string(i);
+  }
+  auto begin = std::chrono::steady_clock::now();
+  Status status = compiler.CompileRegex(regex)->Prepare();
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("vocabulary of 128256 tokens"), std::string::npos)
+      << status.message();
+  EXPECT_LT(seconds.count(), 60);
+  GrammarCompiler small(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  EXPECT_TRUE(small.CompileRegex(regex)->Prepare().ok()) << "it is the vocabulary that decides";
+}
+
+TEST(GrammarMatcher, FollowsForcedTextThatNeverEndsForAWhile) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  GrammarMatcher matcher(*compiler.CompileEbnf("root ::= \"ab\" root"));
+  ASSERT_TRUE(matcher.Accept('a'));
+  std::string text = matcher.ForcedText();
+  EXPECT_EQ(text.substr(0, 4), "baba");
+  EXPECT_LT(text.size(), 1000u);
+  EXPECT_TRUE(matcher.Accept('b')) << "it stands where it stood";
+  GrammarMatcher tag(*compiler.CompileStructuralTag(
+      R"({"type": "structural_tag", "format": {"type": "gr\u0061mmar", "grammar": "root ::= \"a\" root"}})"));
+  EXPECT_LT(tag.ForcedText().size(), 1000u);
+}
+
 TEST(GrammarMatcher, AGrammarThatLeadsNowhereIsAnError) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   GrammarMatcher matcher(*compiler.CompileEbnf("root ::= root"));

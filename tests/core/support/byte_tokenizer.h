@@ -33,9 +33,17 @@ inline std::string ByteCharacter(int byte) {
   return text;
 }
 
-inline std::string ByteTokenizerJson() {
+// `longer`: texts that are tokens, too, from id 258 on.
+inline std::string ByteTokenizerJson(const std::vector<std::string>& longer = {}) {
   Json vocab = Json::MakeObject();
   for (int byte = 0; byte < 256; ++byte) vocab.Set(ByteCharacter(byte), byte);
+  int next = kByteVocab;
+  if (!longer.empty()) vocab.Set("<end>", kEnd).Set("<start>", kEnd + 1);  // no gap in the ids
+  for (const std::string& text : longer) {
+    std::string name;
+    for (char byte : text) name += ByteCharacter(static_cast<unsigned char>(byte));
+    vocab.Set(std::move(name), next++);
+  }
   Json added = Json::MakeArray();
   for (const char* content : {"<end>", "<start>"}) {
     int id = 256 + static_cast<int>(added.as_array().size());
