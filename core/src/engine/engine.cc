@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/parallel.h"
+
 namespace mlc {
 namespace {
 
@@ -33,6 +35,15 @@ int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_page
   int longest =
       slides ? kEndless : std::min(model.context_window_size, num_pages * model.page_size);
   return options.context_window_size > 0 ? std::min(longest, options.context_window_size) : longest;
+}
+
+// Where the kernels use every core, filling ahead only takes time from them, on one thread; the
+// commit has them all.
+double MasksAheadFrom(const EngineOptions& options, const ModelInfo& model) {
+  constexpr double kNever = 1e9;
+  bool has_idle_core = model.device.kind() != "cpu" || NumAvailableCores() > MaxWorkers();
+  bool is_asked_for = options.masks_ahead_from_s <= 0;
+  return has_idle_core || is_asked_for ? options.masks_ahead_from_s : kNever;
 }
 
 }  // namespace
@@ -67,7 +78,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       max_queued_requests_(options.max_queued_requests),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
       cache_(num_pages, info().page_size, CacheOptions(options, info())),
-      mask_filler_(options.masks_ahead_from_s) {
+      mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);

@@ -40,7 +40,8 @@ struct EngineOptions {
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
   bool enable_tracing = false;
-  // A step's grammar masks are filled beside the model when they take that long (mask_filler.h).
+  // A step's masks are filled beside the model when they take that long (mask_filler.h), and a core
+  // is free for it; 0: always.
   double masks_ahead_from_s = 50e-6;
 };
 
