@@ -33,18 +33,20 @@ def opencl_is_here() -> None:
 @pytest.fixture(scope="module")
 def gpu_model(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> ResolvedModel:
     """The small model with a library for OpenCL; prompts of more than 32 tokens come in chunks."""
+    library = tmp_path_factory.mktemp("opencl") / "tiny-opencl.so"
+    return compiled(tiny_model, library, device="opencl", overrides="prefill_chunk_size=32")
+
+
+def compiled(
+    model: ResolvedModel, library: Path, *, device: str, overrides: str | None = None
+) -> ResolvedModel:
+    """The model with a library that computes in floats, as GPUs do."""
     from mlc_llm.compiler.compile import compile_model, read_chat_config
 
-    library = tmp_path_factory.mktemp("opencl") / "tiny-opencl.so"
-    compile_model(
-        read_chat_config(tiny_model.folder),
-        output=library,
-        device="opencl",
-        overrides="prefill_chunk_size=32",
-    )
-    return resolve_model(
-        tiny_model.folder, device="opencl", model_lib=library, progress=lambda _: None
-    )
+    config = read_chat_config(model.folder)
+    options = {"opt": "activation_bits=32", "overrides": overrides}
+    compile_model(config, output=library, device=device, **options)
+    return resolve_model(model.folder, device=device, model_lib=library, progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +57,11 @@ def engine(gpu_model: ResolvedModel) -> Iterator[MLCEngine]:
 
 
 @pytest.fixture(scope="module")
-def cpu_engine(tiny_model: ResolvedModel) -> Iterator[MLCEngine]:
-    engine = MLCEngine(tiny_model.folder, model_lib=str(tiny_model.model_lib), device="cpu")
+def cpu_engine(
+    tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MLCEngine]:
+    model = compiled(tiny_model, tmp_path_factory.mktemp("cpu") / "tiny-cpu.so", device="cpu")
+    engine = MLCEngine(model.folder, model_lib=str(model.model_lib), device="cpu")
     yield engine
     engine.terminate()
 
@@ -202,11 +207,34 @@ def test_the_list_of_devices_describes_it() -> None:
 
 
 @pytest.mark.skipif("not config.getoption('--long', default=False)")
-def test_the_default_model_gives_the_same_64_tokens(default_model: ResolvedModel) -> None:
+def test_the_default_model_gives_the_same_64_tokens(
+    default_model: ResolvedModel, tmp_path: Path
+) -> None:
+    cpu = compiled(default_model, tmp_path / "cpu.so", device="cpu")
     gpu = resolve_model(None, device="opencl", quantization="q4f32_1", progress=lambda _: None)
     texts = []
-    for model, device in ((default_model, "cpu"), (gpu, "opencl")):
+    for model, device in ((cpu, "cpu"), (gpu, "opencl")):
         engine = MLCEngine(model.folder, model_lib=str(model.model_lib), device=device)
         texts.append(text(engine, "What is the capital of France?", max_tokens=64))
         engine.terminate()
     assert texts[0] == texts[1]
+
+
+def test_drivers_leave_the_process_its_signal_handlers(gpu_model: ResolvedModel) -> None:
+    """PoCL's compiler would take Ctrl-C, and a Java machine's faults."""
+    code = (
+        "import re, sys\n"
+        "from mlc_llm import MLCEngine\n"
+        "def handled():\n"
+        "    masks = re.findall(r'Sig(?:Ign|Cgt):\\s*(\\w+)', open('/proc/self/status').read())\n"
+        "    return [int(mask, 16) & 0x7fffffff for mask in masks]\n"
+        "before = handled()\n"
+        "engine = MLCEngine(sys.argv[1], model_lib=sys.argv[2], device='opencl')\n"
+        "engine.completions.create(prompt='a', max_tokens=2)\n"
+        "engine.terminate()\n"
+        "assert handled() == before, (before, handled())\n"
+    )
+    environment = {**os.environ, "MLC_JIT_POLICY": "OFF"}  # programs are compiled here
+    command = [sys.executable, "-c", code, gpu_model.folder, gpu_model.model_lib]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

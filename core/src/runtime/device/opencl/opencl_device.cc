@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/device/signal_handlers.h"
+
 namespace mlc::opencl {
 namespace {
 
@@ -67,6 +69,7 @@ std::vector<cl_device_id> DevicesOf(cl_platform_id platform, cl_device_type type
 }
 
 DeviceList FindDevices() {
+  KeptSignalHandlers kept;
   DeviceList list;
   list.problem = api().problem;
   if (!list.problem.empty()) return list;
@@ -105,6 +108,7 @@ cl_mem Buffer::At(size_t offset) {
 }
 
 void ClDevice::Open() {
+  KeptSignalHandlers kept;
   cl_int code;
   cl_context context = api().clCreateContext(nullptr, 1, &id_, nullptr, nullptr, &code);
   Check(code, "clCreateContext");

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "runtime/device/signal_handlers.h"
 
 namespace mlc::opencl {
 namespace {
@@ -115,6 +116,7 @@ cl_program BuildProgram(ClDevice& device, const std::string& source) {
         << " has no 16-bit floats, which the model library uses; choose a "
            "quantization named f32 (q4f32_1)";
   }
+  KeptSignalHandlers kept;
   std::string policy = Variable("MLC_JIT_POLICY");
   std::string path = policy == "OFF" ? "" : CachePath(device, source);
   if (!path.empty() && policy != "REDO") {
