@@ -1,5 +1,5 @@
-// A process's signal handlers are its own: Python's Ctrl-C, a Java machine's null checks. Drivers that
-// bring a compiler (LLVM) put theirs in place.
+// A process's signal handlers are its own: Python's Ctrl-C, a Java machine's null checks. Drivers
+// that bring a compiler (LLVM) put theirs in place.
 #ifndef MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
 #define MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
 
