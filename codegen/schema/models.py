@@ -47,14 +47,14 @@ class DeviceProbe(Model):
     found: bool = field(..., "Whether it can be used.")
     reason: str = field(..., "Why it cannot be used; empty when it can.")
     description: str | None = field(None, "What its driver calls it. Absent: nobody says.")
-    memory_bytes: int | None = field(None, "The size of its memory.", minimum=0, unit="bytes")
+    memory_bytes: int | None = field(None, "The size of its memory.", ge=0, unit="bytes")
     max_buffer_bytes: int | None = field(
-        None, "The largest tensor it can hold.", minimum=0, unit="bytes"
+        None, "The largest tensor it can hold.", ge=0, unit="bytes"
     )
     local_memory_bytes: int | None = field(
-        None, "Memory that a work-group shares.", minimum=0, unit="bytes"
+        None, "Memory that a work-group shares.", ge=0, unit="bytes"
     )
-    max_group_size: int | None = field(None, "Work-items of a work-group at most.", minimum=0)
+    max_group_size: int | None = field(None, "Work-items of a work-group at most.", ge=0)
     f16: bool | None = field(None, "Whether it computes with 16-bit floats.")
     is_processor: bool | None = field(
         None, "Whether it is the CPU, driven as another device; `auto` passes over it."

@@ -18,7 +18,7 @@ def test_a_plan_counts_what_the_library_and_the_weights_say(default_model) -> No
     on_disk = sum(f.stat().st_size for f in default_model.folder.glob("params_shard_*.bin"))
     assert planned.fits and planned.reason is None
     assert planned.parameter_bytes == on_disk
-    assert planned.kv_bytes_per_token == 30 * 2 * 3 * 64 * 4  # layers, k and v, heads, dim, float32
+    assert planned.kv_bytes_per_token == 30 * 2 * 3 * 64 * 2  # layers, k and v, heads, dim, float16
     assert planned.kv_cache_bytes == planned.max_total_seq_length * planned.kv_bytes_per_token
     assert 0 < planned.temporary_bytes < 200 << 20
     total = planned.parameter_bytes + planned.kv_cache_bytes + planned.temporary_bytes

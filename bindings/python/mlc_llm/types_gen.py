@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 28cc76bf18010a18
+# Schema hash: 50f6bce9e722a5be
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -113,7 +113,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "28cc76bf18010a18"
+SCHEMA_HASH = "50f6bce9e722a5be"
 
 
 class _Model(BaseModel):
@@ -1521,16 +1521,16 @@ class DeviceProbe(_Model):
     """What its driver calls it. Absent: nobody says."""
 
     memory_bytes: int | None = None
-    """The size of its memory. Unit: bytes."""
+    """The size of its memory. Range: at least 0. Unit: bytes."""
 
     max_buffer_bytes: int | None = None
-    """The largest tensor it can hold. Unit: bytes."""
+    """The largest tensor it can hold. Range: at least 0. Unit: bytes."""
 
     local_memory_bytes: int | None = None
-    """Memory that a work-group shares. Unit: bytes."""
+    """Memory that a work-group shares. Range: at least 0. Unit: bytes."""
 
     max_group_size: int | None = None
-    """Work-items of a work-group at most."""
+    """Work-items of a work-group at most. Range: at least 0."""
 
     f16: bool | None = None
     """Whether it computes with 16-bit floats."""

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1475,10 +1475,10 @@ Result<DeviceProbe> DeviceProbe::Parse(const Json& json, const wire::Path& path)
   reader.Required("found", &out.found);
   reader.Required("reason", &out.reason);
   reader.Optional("description", &out.description);
-  reader.Optional("memory_bytes", &out.memory_bytes);
-  reader.Optional("max_buffer_bytes", &out.max_buffer_bytes);
-  reader.Optional("local_memory_bytes", &out.local_memory_bytes);
-  reader.Optional("max_group_size", &out.max_group_size);
+  reader.Optional("memory_bytes", &out.memory_bytes, wire::Limits().AtLeast(0));
+  reader.Optional("max_buffer_bytes", &out.max_buffer_bytes, wire::Limits().AtLeast(0));
+  reader.Optional("local_memory_bytes", &out.local_memory_bytes, wire::Limits().AtLeast(0));
+  reader.Optional("max_group_size", &out.max_group_size, wire::Limits().AtLeast(0));
   reader.Optional("f16", &out.f16);
   reader.Optional("is_processor", &out.is_processor);
   MLC_RETURN_IF_ERROR(reader.status());

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "28cc76bf18010a18";
+inline constexpr char kSchemaHash[] = "50f6bce9e722a5be";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -1259,13 +1259,13 @@ struct DeviceProbe {
   std::string reason;
   // What its driver calls it. Absent: nobody says.
   std::optional<std::string> description;
-  // The size of its memory. Unit: bytes.
+  // The size of its memory. Range: at least 0. Unit: bytes.
   std::optional<int64_t> memory_bytes;
-  // The largest tensor it can hold. Unit: bytes.
+  // The largest tensor it can hold. Range: at least 0. Unit: bytes.
   std::optional<int64_t> max_buffer_bytes;
-  // Memory that a work-group shares. Unit: bytes.
+  // Memory that a work-group shares. Range: at least 0. Unit: bytes.
   std::optional<int64_t> local_memory_bytes;
-  // Work-items of a work-group at most.
+  // Work-items of a work-group at most. Range: at least 0.
   std::optional<int64_t> max_group_size;
   // Whether it computes with 16-bit floats.
   std::optional<bool> f16;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_

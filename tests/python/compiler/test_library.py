@@ -92,7 +92,7 @@ def test_metadata_lists_what_the_library_takes():
         "num_layers": 2,
         "page_shape": [2, 2, 256],
         "slot_runs": [[32, 1], [2, 16]],
-        "dtype": "float32",
+        "dtype": "float16",
     }
     first = {"name": "model.embed_tokens.q_weight", "shape": [99, 8], "dtype": "uint32"}
     assert metadata["params"][0] == first

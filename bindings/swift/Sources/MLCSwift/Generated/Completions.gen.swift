@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "28cc76bf18010a18"
+let schemaHash = "50f6bce9e722a5be"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -3363,13 +3363,13 @@ public struct DeviceProbe: WireObject {
     public var reason: String
     /// What its driver calls it. Absent: nobody says.
     public var description: String?
-    /// The size of its memory. Unit: bytes.
+    /// The size of its memory. Range: at least 0. Unit: bytes.
     public var memory_bytes: Int?
-    /// The largest tensor it can hold. Unit: bytes.
+    /// The largest tensor it can hold. Range: at least 0. Unit: bytes.
     public var max_buffer_bytes: Int?
-    /// Memory that a work-group shares. Unit: bytes.
+    /// Memory that a work-group shares. Range: at least 0. Unit: bytes.
     public var local_memory_bytes: Int?
-    /// Work-items of a work-group at most.
+    /// Work-items of a work-group at most. Range: at least 0.
     public var max_group_size: Int?
     /// Whether it computes with 16-bit floats.
     public var f16: Bool?

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "28cc76bf18010a18"
+internal const val SCHEMA_HASH = "50f6bce9e722a5be"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -2289,13 +2289,13 @@ object OpenAIProtocol {
         val reason: String,
         /** What its driver calls it. Absent: nobody says. */
         val description: String? = null,
-        /** The size of its memory. Unit: bytes. */
+        /** The size of its memory. Range: at least 0. Unit: bytes. */
         val memory_bytes: Long? = null,
-        /** The largest tensor it can hold. Unit: bytes. */
+        /** The largest tensor it can hold. Range: at least 0. Unit: bytes. */
         val max_buffer_bytes: Long? = null,
-        /** Memory that a work-group shares. Unit: bytes. */
+        /** Memory that a work-group shares. Range: at least 0. Unit: bytes. */
         val local_memory_bytes: Long? = null,
-        /** Work-items of a work-group at most. */
+        /** Work-items of a work-group at most. Range: at least 0. */
         val max_group_size: Long? = null,
         /** Whether it computes with 16-bit floats. */
         val f16: Boolean? = null,

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 28cc76bf18010a18
+// Schema hash: 50f6bce9e722a5be
 package ai.mlc.mlcllm
 
 /** How many calls a loop makes unless it is told; then the model must answer without. */
