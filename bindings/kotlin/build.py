@@ -314,7 +314,7 @@ def test(arguments: Sequence[str]) -> int:
     ]  # fmt: skip
     done = subprocess.run(
         command,
-        # The JVM's check of signal handlers must not fall in the moment in which drivers are loaded.
+        # The JVM's check of signal handlers must not meet drivers that are being loaded.
         env={**os.environ, "MLC_OPENCL_LIBRARY": str(HERE / "none")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
