@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <tvm/ffi/c_api.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -24,12 +25,26 @@ using TvmLaunch = int (*)(TvmTask task, void* data, int num_tasks);
 // Parts of a kernel's loop for each thread: more balance better, fewer stream weights better.
 constexpr int kPartsPerThread = 2;
 
-thread_local std::unique_ptr<WorkerPool> thread_pool;
+// A thread's pool. A forked child has a copy without its threads, which it can neither use nor end.
+struct ThreadPool {
+  std::unique_ptr<WorkerPool> pool;
+  pid_t process = getpid();
+
+  ~ThreadPool() {
+    if (getpid() != process) (void)pool.release();
+  }
+};
+
+thread_local ThreadPool thread_pool;
+thread_local int num_threads_asked = 0;  // 0: nobody has said
 thread_local bool within_loop = false;
 
+int NumThreads() { return num_threads_asked > 0 ? num_threads_asked : NumAvailableCores(); }
+
 WorkerPool& Pool() {
-  if (!thread_pool) thread_pool = std::make_unique<WorkerPool>(NumAvailableCores());
-  return *thread_pool;
+  std::unique_ptr<WorkerPool>& pool = thread_pool.pool;
+  if (!pool) pool = std::make_unique<WorkerPool>(NumThreads());
+  return *pool;
 }
 
 struct Launch {
@@ -86,11 +101,12 @@ int CallAct(void* data, int index, int worker) {
 }  // namespace
 
 void SetComputeThreads(int num_threads) {
-  if (thread_pool && thread_pool->num_threads() == num_threads) return;
-  thread_pool = std::make_unique<WorkerPool>(num_threads);
+  num_threads_asked = num_threads;
+  std::unique_ptr<WorkerPool>& pool = thread_pool.pool;
+  if (pool && pool->num_threads() != num_threads) pool.reset();
 }
 
-int MaxWorkers() { return within_loop ? 1 : Pool().num_threads(); }
+int MaxWorkers() { return within_loop ? 1 : NumThreads(); }
 
 void ParallelFor(int count, const std::function<void(int index, int worker)>& act) {
   void* data = const_cast<std::function<void(int, int)>*>(&act);
