@@ -72,6 +72,31 @@ class AttentionShape:
     def pages(self) -> Arg:
         return Arg("pages", ("num_pages", *self.page_shape), self.page_dtype)
 
+    @property
+    def append_args(self) -> list[Arg]:
+        """Of `rope_and_append`."""
+        return [
+            Arg("qkv", ("n", (self.heads + 2 * self.kv_heads) * self.dim)),
+            Arg("positions", ("n",), "int32"),
+            Arg("slots", ("n",), "int32"),
+            Arg("table", (3 * ROPE_FINE, 2, self.dim // 2)),
+            self.pages,
+            Arg("q", ("n", self.heads, self.dim)),
+        ]
+
+    @property
+    def attend_args(self) -> list[Arg]:
+        """Of `paged_attention`."""
+        return [
+            Arg("q", ("n", self.heads, self.dim)),
+            Arg("positions", ("n",), "int32"),
+            Arg("row_sequence", ("n",), "int32"),
+            Arg("page_indptr", ("indptr",), "int32"),
+            Arg("page_indices", ("indices",), "int32"),
+            self.pages,
+            Arg("y", ("n", self.heads * self.dim)),
+        ]
+
 
 def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:
     """cos and sin `[768, 2, dim / 2]`, from which an angle is the sum of three: as with digits, row
@@ -122,15 +147,7 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
 
         emit_rows(qkv.shape[0], row)
 
-    args = [
-        Arg("qkv", ("n", (heads + 2 * kv_heads) * dim)),
-        Arg("positions", ("n",), "int32"),
-        Arg("slots", ("n",), "int32"),
-        Arg("table", (3 * ROPE_FINE, 2, half)),
-        shape.pages,
-        Arg("q", ("n", heads, dim)),
-    ]
-    return kernel(args, body)
+    return kernel(shape.append_args, body)
 
 
 def _emit_rotation(table, position, base: int, lanes: int):

@@ -18,7 +18,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.cpu.function import kernel
 from mlc_llm.compiler.kernels.cpu.vector import (
     LANES,
     NEVER,
@@ -73,16 +73,7 @@ def paged_attention(shape: AttentionShape, scale: float, *, registers: int = 12)
                     state.emit_block(cut, emit_value(full + block))
                 state.emit_result(y, row, m)
 
-    args = [
-        Arg("q", ("n", shape.heads, shape.dim)),
-        Arg("positions", ("n",), "int32"),
-        Arg("row_sequence", ("n",), "int32"),
-        Arg("page_indptr", ("indptr",), "int32"),
-        Arg("page_indices", ("indices",), "int32"),
-        shape.pages,
-        Arg("y", ("n", shape.heads * shape.dim)),
-    ]
-    return kernel(args, body)
+    return kernel(shape.attend_args, body)
 
 
 def _whole_blocks(shape: AttentionShape, position):

@@ -78,15 +78,7 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
                 with T.Else():
                     emit_spread(dim, ITEMS, item, copy)
 
-    args = [
-        Arg("qkv", ("n", (heads + 2 * kv_heads) * dim)),
-        Arg("positions", ("n",), "int32"),
-        Arg("slots", ("n",), "int32"),
-        Arg("table", (3 * ROPE_FINE, 2, half)),
-        shape.pages,
-        Arg("q", ("n", heads, dim)),
-    ]
-    return kernel(args, body)
+    return kernel(shape.append_args, body)
 
 
 def _emit_rotation(table, position, pair):
@@ -117,16 +109,7 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
             with T.Else():
                 attend.emit_tiles()
 
-    args = [
-        Arg("q", ("n", shape.heads, shape.dim)),
-        Arg("positions", ("n",), "int32"),
-        Arg("row_sequence", ("n",), "int32"),
-        Arg("page_indptr", ("indptr",), "int32"),
-        Arg("page_indices", ("indices",), "int32"),
-        shape.pages,
-        Arg("y", ("n", shape.heads * shape.dim)),
-    ]
-    return kernel(args, body)
+    return kernel(shape.attend_args, body)
 
 
 @dataclass
