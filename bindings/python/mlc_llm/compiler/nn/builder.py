@@ -86,6 +86,8 @@ class Builder:
     @property
     def page_dtype(self) -> str:
         """Of cached keys and values: no coarser than what the layers around them compute with."""
+        if isinstance(self.device, GPU):
+            return "float32"
         exact = isinstance(self.scheme, Scheme) and self.scheme.kind == "none"
         coarse = self.activation_bits == 8 and not exact and self.device.vectors.half_floats
         return "float16" if coarse else "float32"

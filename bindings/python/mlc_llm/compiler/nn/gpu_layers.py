@@ -6,26 +6,16 @@ stores them.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-from tvm import relax
+from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.cpu.attention import AttentionShape, rope_table
 from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+from mlc_llm.compiler.nn import layers
+from mlc_llm.compiler.nn.layers import num_rows, tensor
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn.builder import Batch, Builder
-
-
-def _tensor(rows: Any, *rest: int) -> relax.TensorType:
-    return relax.TensorType([rows, *rest], "float32")
-
-
-def _rows(x: relax.Expr) -> Any:
-    """The run-time number of rows."""
-    return x.ty.shape[0]
+    from mlc_llm.compiler.nn.builder import Builder
 
 
 class _Matrix:
@@ -50,7 +40,7 @@ class _Matrix:
         extras = [nn.param(bias.name)] if bias else []
         extras += [residual] if residual is not None else []
         args = [x, *self.params(), *extras]
-        return nn.call(kernel, args, _tensor(_rows(x), self.shape[0]))
+        return nn.call(kernel, args, tensor(num_rows(x), self.shape[0]))
 
 
 class Linear:
@@ -75,7 +65,7 @@ class Embedding:
         kernel = self.nn.kernel(
             "embedding", matrix.shape, lambda: elementwise.embedding(matrix.packs, matrix.shape)
         )
-        out = _tensor(_rows(ids), matrix.shape[1])
+        out = tensor(num_rows(ids), matrix.shape[1])
         return self.nn.call(kernel, [ids, *matrix.params()], out)
 
     def logits(self, x: relax.Expr) -> relax.Var:
@@ -97,7 +87,7 @@ class RMSNorm:
             lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
         )
         args = [x, *([rows] if gather else []), self.nn.param(self.name)]
-        return self.nn.call(kernel, args, _tensor(_rows(rows if gather else x), self.size))
+        return self.nn.call(kernel, args, tensor(num_rows(rows if gather else x), self.size))
 
 
 class GatedSilu:
@@ -110,49 +100,13 @@ class GatedSilu:
         kernel = self.nn.kernel(
             "silu_and_multiply", self.size, lambda: elementwise.silu_and_multiply(self.size)
         )
-        return self.nn.call(kernel, [x], _tensor(_rows(x), self.size))
+        return self.nn.call(kernel, [x], tensor(num_rows(x), self.size))
 
 
-class PagedAttention:
-    """Rotates queries and keys, appends to the cache's pages and attends over them."""
+class PagedAttention(layers.PagedAttention):
+    """The same over the GPU's kernels."""
 
-    def __init__(
-        self,
-        nn: Builder,
-        *,
-        heads: int,
-        kv_heads: int,
-        dim: int,
-        rope_theta: float,
-        rope_scaling: RopeScaling,
-        sliding_window: int = -1,
-        sinks: int = 0,
-    ) -> None:
-        self.nn = nn
-        self.shape = AttentionShape(
-            heads=heads, kv_heads=kv_heads, dim=dim, sliding_window=sliding_window, sinks=sinks
-        )
-        frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
-        self.table = nn.constant(rope_table(frequencies, rope_scaling.magnitude))
+    kernels = attention
 
-    def __call__(self, qkv: relax.Expr, batch: Batch, pages: relax.Expr) -> relax.Var:
-        nn, shape = self.nn, self.shape
-        append = nn.kernel("rope_and_append", shape, lambda: attention.rope_and_append(shape))
-        attend = nn.kernel(
-            "paged_attention",
-            shape,
-            lambda: attention.paged_attention(shape, 1.0 / math.sqrt(shape.dim)),
-        )
-        pages = nn.block.emit(pages)
-        out = [pages.ty, _tensor(_rows(qkv), shape.heads, shape.dim)]
-        args = [qkv, batch.positions, batch.slots, self.table, pages]
-        both = nn.call_in_place(append, args, [4, -1], out)
-        where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
-        args = [relax.TupleGetItem(both, 1), *where, relax.TupleGetItem(both, 0)]
-        return nn.call(attend, args, _tensor(_rows(qkv), shape.heads * shape.dim))
-
-    def copy_pages(self, source: relax.Expr, destination: relax.Expr, pages: relax.Expr):
-        """Copies whole pages; the result is the tensor of pages itself."""
-        kernel = self.nn.kernel("copy_pages", self.shape, lambda: attention.copy_pages(self.shape))
-        pages = self.nn.block.emit(pages)
-        return self.nn.call_in_place(kernel, [source, destination, pages], [2], [pages.ty])
+    def attend(self) -> tirx.PrimFunc:
+        return attention.paged_attention(self.shape, self.shape.dim**-0.5)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder
 
 
-def _tensor(rows: Any, *rest: int) -> relax.TensorType:
+def tensor(rows: Any, *rest: int) -> relax.TensorType:
     return relax.TensorType([rows, *rest], "float32")
 
 
-def _rows(x: relax.Expr) -> Any:
+def num_rows(x: relax.Expr) -> Any:
     """The run-time number of rows."""
     return x.ty.shape[0]
 
@@ -67,7 +67,7 @@ def multiply(nn: Builder, matrix: Matrix, x, *, bias=None, residual=None) -> rel
 
     key = (matrix.shape, matrix.kind, *options.values())
     args = [plain(x), *matrix.params(), *_extras(nn, bias, residual)]
-    return nn.call(nn.kernel("linear", key, make), args, _tensor(_rows(x), matrix.shape[0]))
+    return nn.call(nn.kernel("linear", key, make), args, tensor(num_rows(x), matrix.shape[0]))
 
 
 def _multiply_integers(nn: Builder, matrix: Matrix, x, bias, residual) -> relax.Var:
@@ -81,7 +81,7 @@ def _multiply_integers(nn: Builder, matrix: Matrix, x, bias, residual) -> relax.
 
     kernel = nn.kernel("linear_integer", (codes, matrix.kind, *options.values()), make)
     args = [quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
-    return nn.call(kernel, args, _tensor(_rows(x), matrix.shape[0]))
+    return nn.call(kernel, args, tensor(num_rows(x), matrix.shape[0]))
 
 
 def _join(nn: Builder, matrices: list[Matrix], x, bias, residual) -> relax.Var:
@@ -92,7 +92,7 @@ def _join(nn: Builder, matrices: list[Matrix], x, bias, residual) -> relax.Var:
     options = _options(bias, residual)
     kernel = nn.kernel("join", (widths, *options.values()), lambda: join.join(widths, **options))
     args = [*parts, *_extras(nn, bias, residual)]
-    return nn.call(kernel, args, _tensor(_rows(x), sum(widths)))
+    return nn.call(kernel, args, tensor(num_rows(x), sum(widths)))
 
 
 def _options(bias, residual) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Deferred:
         if codes not in self._made:
             name, key, args, make = self._forms(codes)
             kernel = self._nn.kernel(name, key, make)
-            out = relax.TensorType([_rows(self), codes.arg.shape[1]], codes.arg.dtype)
+            out = relax.TensorType([num_rows(self), codes.arg.shape[1]], codes.arg.dtype)
             self._made[codes] = self._nn.call(kernel, args, out)
         return self._made[codes]
 
@@ -167,7 +167,7 @@ class Embedding:
             (matrix.shape, matrix.kind),
             lambda: elementwise.embedding(matrix.rows, matrix.shape),
         )
-        out = _tensor(_rows(ids), matrix.shape[1])
+        out = tensor(num_rows(ids), matrix.shape[1])
         return self.nn.call(kernel, [ids, *matrix.params()], out)
 
     def logits(self, x: relax.Expr) -> relax.Var:
@@ -201,7 +201,7 @@ class RMSNorm:
                 lambda: activations.norm_and_quantize(codes, self.eps, dtype, gather=gather),
             )
 
-        return Deferred(self.nn, _tensor(_rows(rows if gather else x), self.size), forms)
+        return Deferred(self.nn, tensor(num_rows(rows if gather else x), self.size), forms)
 
 
 class GatedSilu:
@@ -222,11 +222,13 @@ class GatedSilu:
                 )
             return "silu_and_quantize", key, [x], lambda: activations.silu_and_quantize(codes)
 
-        return Deferred(self.nn, _tensor(_rows(x), self.size), forms)
+        return Deferred(self.nn, tensor(num_rows(x), self.size), forms)
 
 
 class PagedAttention:
     """Rotates queries and keys, appends to the cache's pages and attends over them."""
+
+    kernels: Any = attention  # whose `rope_and_append` and `copy_pages` it calls
 
     def __init__(
         self,
@@ -254,28 +256,25 @@ class PagedAttention:
 
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: relax.Expr) -> relax.Var:
         nn, shape = self.nn, self.shape
-        append = nn.kernel(
-            "rope_and_append",
-            shape,
-            lambda: attention.rope_and_append(shape),
-        )
-        attend = nn.kernel(
-            "paged_attention",
-            shape,
-            lambda: paged_attention.paged_attention(
-                shape, shape.dim**-0.5, registers=nn.device.vectors.attention_sums
-            ),
-        )
+        append = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
+        attend = nn.kernel("paged_attention", shape, self.attend)
         pages = nn.block.emit(pages)
-        out = [pages.ty, _tensor(_rows(qkv), shape.heads, shape.dim)]
+        out = [pages.ty, tensor(num_rows(qkv), shape.heads, shape.dim)]
         args = [qkv, batch.positions, batch.slots, self.table, pages]
         both = nn.call_in_place(append, args, [4, -1], out)
         where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
         args = [relax.TupleGetItem(both, 1), *where, relax.TupleGetItem(both, 0)]
-        return nn.call(attend, args, _tensor(_rows(qkv), shape.heads * shape.dim))
+        return nn.call(attend, args, tensor(num_rows(qkv), shape.heads * shape.dim))
+
+    def attend(self) -> tirx.PrimFunc:
+        """The kernel that attends, scaled by 1 / sqrt(dim)."""
+        return paged_attention.paged_attention(
+            self.shape, self.shape.dim**-0.5, registers=self.nn.device.vectors.attention_sums
+        )
 
     def copy_pages(self, source: relax.Expr, destination: relax.Expr, pages: relax.Expr):
         """Copies whole pages; the result is the tensor of pages itself."""
-        kernel = self.nn.kernel("copy_pages", self.shape, lambda: attention.copy_pages(self.shape))
+        shape = self.shape
+        kernel = self.nn.kernel("copy_pages", shape, lambda: self.kernels.copy_pages(shape))
         pages = self.nn.block.emit(pages)
         return self.nn.call_in_place(kernel, [source, destination, pages], [2], [pages.ty])
