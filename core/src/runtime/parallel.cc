@@ -47,6 +47,16 @@ WorkerPool& Pool() {
   return *pool;
 }
 
+// A loop within another one stays on its thread.
+int RunLoop(WorkerPool::Task task, void* data, int count) {
+  return within_loop ? WorkerPool::RunAlone(task, data, count) : Pool().Run(task, data, count);
+}
+
+struct WithinLoop {
+  bool outer = std::exchange(within_loop, true);
+  ~WithinLoop() { within_loop = outer; }
+};
+
 struct Launch {
   TvmTask task;
   void* data;
@@ -64,9 +74,8 @@ void KeepError(Launch* launch) {
 
 int RunTask(void* data, int index, int) {
   Launch* launch = static_cast<Launch*>(data);
-  bool outer = std::exchange(within_loop, true);
+  WithinLoop within;
   int result = launch->task(index, &launch->loop, launch->data);
-  within_loop = outer;
   if (result != 0) KeepError(launch);
   return result;
 }
@@ -75,15 +84,7 @@ int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
   int active = within_loop ? 1 : Pool().num_active();
   if (num_tasks == 0) num_tasks = active == 1 ? 1 : active * kPartsPerThread;
   Launch launch{task, data, {nullptr, num_tasks}};
-  int result = 0;
-  if (active > 1) {
-    result = Pool().Run(RunTask, &launch, num_tasks);
-  } else {
-    for (int index = 0; index < num_tasks && result == 0; ++index) {
-      result = RunTask(&launch, index, 0);
-    }
-  }
-  if (result == 0) return 0;
+  if (RunLoop(RunTask, &launch, num_tasks) == 0) return 0;
   if (TVMFFIObjectHandle error = launch.error) {
     TVMFFIErrorSetRaised(error);
     TVMFFIObjectDecRef(error);
@@ -92,9 +93,8 @@ int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
 }
 
 int CallAct(void* data, int index, int worker) {
-  bool outer = std::exchange(within_loop, true);
+  WithinLoop within;
   (*static_cast<const std::function<void(int, int)>*>(data))(index, worker);
-  within_loop = outer;
   return 0;
 }
 
@@ -109,12 +109,7 @@ void SetComputeThreads(int num_threads) {
 int MaxWorkers() { return within_loop ? 1 : NumThreads(); }
 
 void ParallelFor(int count, const std::function<void(int index, int worker)>& act) {
-  void* data = const_cast<std::function<void(int, int)>*>(&act);
-  if (!within_loop) {
-    (void)Pool().Run(CallAct, data, count);
-  } else {
-    for (int index = 0; index < count; ++index) act(index, 0);
-  }
+  (void)RunLoop(CallAct, const_cast<std::function<void(int, int)>*>(&act), count);
 }
 
 Status ShareLoopsOf(const std::string& library_path) {

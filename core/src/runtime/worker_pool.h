@@ -41,11 +41,12 @@ class WorkerPool {
   // Calls `task` once for each index below `count` and returns when all are done: 0, or one of the
   // numbers that were not. Only from the owner's thread, and not from within a task.
   int Run(Task task, void* data, int count);
+  // The same on the calling thread alone, as worker 0.
+  static int RunAlone(Task task, void* data, int count);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  static int RunAlone(Task task, void* data, int count);
   int Work(int worker);
   void WaitForOthers(Clock::duration own_iteration);
   void Retreat(Clock::time_point now);
