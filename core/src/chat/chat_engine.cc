@@ -177,6 +177,8 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   // The weights are in memory already.
   int64_t available = AvailableMemoryBytes(planned.device) + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
+  int threads = NumThreads(config_);
+  options.has_idle_core = threads < NumAvailableCores();
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
                        MakeDrafter(config_, *bundle.tokenizer, options, std::move(draft)));
   MLC_ASSIGN_OR_RETURN(
@@ -185,7 +187,6 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
   loaded->name = std::move(name);
-  int threads = NumThreads(config_);
   loaded->thread =
       std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
   return loaded;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/parallel.h"
-
 namespace mlc {
 namespace {
 
@@ -41,7 +39,7 @@ int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_page
 // commit has them all.
 double MasksAheadFrom(const EngineOptions& options, const ModelInfo& model) {
   constexpr double kNever = 1e9;
-  bool has_idle_core = model.device.kind() != "cpu" || NumAvailableCores() > MaxWorkers();
+  bool has_idle_core = model.device.kind() != "cpu" || options.has_idle_core;
   bool is_asked_for = options.masks_ahead_from_s <= 0;
   return has_idle_core || is_asked_for ? options.masks_ahead_from_s : kNever;
 }

@@ -43,6 +43,7 @@ struct EngineOptions {
   // A step's masks are filled beside the model when they take that long (mask_filler.h), and a core
   // is free for it; 0: always.
   double masks_ahead_from_s = 50e-6;
+  bool has_idle_core = false;  // which kernels on the CPU leave to others
 };
 
 class Engine {
