@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 
 import httpx
@@ -155,6 +156,15 @@ async def _leave_while_it_runs(http: httpx.Client) -> None:
         while metric(http, "num_steps") == steps:
             await asyncio.sleep(0.005)
         task.cancel()
+
+
+def test_a_client_that_leaves_before_its_body_has_come_is_no_mistake() -> None:
+    with running_server() as url:  # which fails if the server logged a traceback
+        host, port = url.removeprefix("http://").split(":")
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
+        assert httpx.get(f"{url}/health").status_code == 200
 
 
 def test_health_readiness_and_metrics(http: httpx.Client, url: str) -> None:

@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi_swagger import patch_fastapi  # type: ignore[import-untyped]
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 import mlc_llm
@@ -88,6 +88,11 @@ def _add_error_handlers(app: FastAPI) -> None:
     async def on_error(_: Request, error: Exception) -> Response:
         assert isinstance(error, MLCError)
         return response_of(error)
+
+    @app.exception_handler(ClientDisconnect)
+    async def on_disconnect(_: Request, error: Exception) -> Response:
+        """Left before the whole request had come: nobody reads this, but a log may count it."""
+        return Response(status_code=499)
 
     @app.exception_handler(Exception)
     async def on_mistake(_: Request, error: Exception) -> Response:
