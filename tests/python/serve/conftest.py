@@ -6,10 +6,12 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import openai
@@ -21,11 +23,16 @@ KEY = "sk-of-the-tests"
 
 @dataclass
 class Running:
-    """A server and its process; `errors` is what it wrote to standard error until it ended."""
+    """A server and its process."""
 
     url: str
-    process: subprocess.Popen[str]
-    errors: str = ""
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def errors(self) -> str:
+        """What it wrote to standard error."""
+        return self.log.read_text()
 
     def stop(self, sig: int = signal.SIGINT) -> int:
         """Sends a signal, waits for the end and returns the exit status."""
@@ -33,8 +40,6 @@ class Running:
         return self.wait()
 
     def wait(self) -> int:
-        assert self.process.stderr is not None
-        self.errors += self.process.stderr.read()
         return self.process.wait(60)
 
     def resident_kb(self) -> int:
@@ -46,22 +51,24 @@ class Running:
 def started_server(*arguments: str) -> Iterator[Running]:
     """A server on a free port; killed at the end if it has not ended."""
     command = [sys.executable, "-m", "mlc_llm", "serve", "--port", "0", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if found := re.search(r"running on (\S+:\d+)", line):
-                break
-        else:
-            pytest.fail("the server did not start:\n" + "".join(lines))
+    # Into a file: a pipe that nobody reads makes the server wait when it is full.
+    with TemporaryDirectory() as folder, open(log := Path(folder) / "log", "w") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
         try:
-            yield Running(found.group(1), process)
+            yield Running(_announced_url(process, log), process, log)
         finally:
             if process.poll() is None:
                 process.kill()
+            process.wait()
+
+
+def _announced_url(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        if found := re.search(r"running on (\S+:\d+)", log.read_text()):
+            return found.group(1)
+        time.sleep(0.02)
+    pytest.fail("the server did not start:\n" + log.read_text())
 
 
 @contextmanager
