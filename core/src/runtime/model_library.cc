@@ -1,7 +1,9 @@
 #include "runtime/model_library.h"
 
+#include <dlfcn.h>
 #include <tvm/ffi/extra/module.h>
 
+#include <mutex>
 #include <unordered_map>
 
 #include "base/file.h"
@@ -40,6 +42,17 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
   return InvalidArgument(path + ": was compiled for another kind of device than " + device.name() +
                          "; compile it again with --device, or leave model_lib out")
       .WithParam("model_lib");
+}
+
+// The code around a GPU's kernels keeps them in static variables, which every load of a file
+// shares: the second engine would run, and outlive, those of the first. So a file that is loaded
+// already is loaded from a copy.
+Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
+                                                       const std::string& path, Device device) {
+  void* loaded = device.kind() == "cpu" ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
+  dlclose(loaded);
+  return TemporaryLibrary::Write(bytes);
 }
 
 }  // namespace
@@ -87,6 +100,11 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
     MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisProcessor(bytes, path));
     MLC_ASSIGN_OR_RETURN(variant, TemporaryLibrary::Write(chosen));
   }
+  static std::mutex* loading = new std::mutex();
+  std::unique_lock<std::mutex> lock(*loading);
+  if (!variant) {
+    MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, device));
+  }
   const std::string& loadable = variant ? variant->path() : path;
   auto impl = std::make_unique<Impl>();
   impl->path = path;
@@ -95,6 +113,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
   constexpr int kNaiveAllocator = 1;
   Status loaded = CatchTvm(path, [&] {
     impl->executable = ffi::Module::LoadFromFile(loadable);
+    lock.unlock();
     ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
     impl->vm = load().cast<ffi::Module>();
     impl->vm.value()
