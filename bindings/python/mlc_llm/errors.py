@@ -119,6 +119,8 @@ _BY_CODE: dict[str, type[MLCError]] = {
     "queue_full": RateLimitError,
     "deadline_exceeded": DeadlineExceededError,
     "timeout": DeadlineExceededError,
+    "device_lost": UnavailableError,
+    "kv_cache_exhausted": ResourceError,
     "model_unloaded": UnavailableError,
     "model_not_loaded": UnavailableError,
 }

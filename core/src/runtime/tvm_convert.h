@@ -31,6 +31,10 @@ Status CatchTvm(const std::string& what, Call&& call) {
     // What our device backends throw when an allocation fails, and for what a device lacks.
     if (error.kind() == "MemoryError") return ResourceExhausted(what + ": " + error.message());
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
+    if (error.kind() == "DeviceLostError") {
+      return Unavailable(error.message() + "; unload the model and load it again")
+          .WithReason("device_lost");
+    }
     return Internal(what + ": " + error.message());
   } catch (const std::bad_alloc&) {
     return ResourceExhausted(what + ": out of memory");

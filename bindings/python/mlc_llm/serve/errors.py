@@ -23,6 +23,7 @@ _STATUS_BY_CODE = {
     "body_too_large": 413,
     "queue_full": 429,
     "request_cancelled": 499,
+    "device_lost": 503,
     "kv_cache_exhausted": 503,
     "model_not_loaded": 503,
     "model_unloaded": 503,

@@ -77,7 +77,8 @@ public struct MLCError: Error, Hashable, Sendable {
         case "queue_full": return .rateLimited
         case "out_of_resources": return .outOfResources
         case "request_cancelled": return .cancelled
-        case "unavailable", "model_unloaded", "model_not_loaded": return .unavailable
+        case "unavailable", "device_lost", "model_unloaded", "model_not_loaded":
+            return .unavailable
         case "timeout", "deadline_exceeded": return .deadlineExceeded
         default: break
         }

@@ -16,7 +16,9 @@ namespace mlc::opencl {
   X(clGetDeviceIDs)             \
   X(clGetDeviceInfo)            \
   X(clCreateContext)            \
+  X(clReleaseContext)           \
   X(clCreateCommandQueue)       \
+  X(clReleaseCommandQueue)      \
   X(clCreateBuffer)             \
   X(clCreateSubBuffer)          \
   X(clReleaseMemObject)         \

@@ -3,6 +3,7 @@
 #include <tvm/ffi/error.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "runtime/device/signal_handlers.h"
 
@@ -27,6 +28,13 @@ std::string AskText(cl_device_id id, cl_device_info what) {
   return text.substr(0, text.find('\0'));
 }
 
+// What the user leaves us of a device, in bytes; others may need the rest.
+size_t MemoryBound() {
+  const char* text = std::getenv("MLC_GPU_MEMORY_MB");
+  size_t megabytes = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+  return megabytes == 0 || megabytes > SIZE_MAX >> 20 ? SIZE_MAX : megabytes << 20;
+}
+
 Limits LimitsOf(cl_device_id id) {
   Limits limits;
   limits.name = AskText(id, CL_DEVICE_NAME);
@@ -36,7 +44,7 @@ Limits LimitsOf(cl_device_id id) {
   limits.is_processor = (Ask<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   limits.has_f16 =
       (" " + AskText(id, CL_DEVICE_EXTENSIONS) + " ").find(" cl_khr_fp16 ") != std::string::npos;
-  limits.memory = Ask<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+  limits.memory = std::min<size_t>(Ask<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE), MemoryBound());
   limits.largest_buffer = Ask<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   limits.local_memory = Ask<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
   limits.work_group = Ask<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
@@ -103,44 +111,51 @@ cl_mem Buffer::At(size_t offset) {
   cl_int code;
   tail = api().clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
                                  &code);
-  Check(code, "clCreateSubBuffer");
+  session->Check(code, "clCreateSubBuffer");
   return tail;
 }
 
-void ClDevice::Open() {
-  KeptSignalHandlers kept;
-  cl_int code;
-  cl_context context = api().clCreateContext(nullptr, 1, &id_, nullptr, nullptr, &code);
-  Check(code, "clCreateContext");
-  queue_ = api().clCreateCommandQueue(context, id_, 0, &code);
-  Check(code, "clCreateCommandQueue");
-  context_ = context;
+std::shared_ptr<Session> ClDevice::session() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return LiveSession();
 }
 
-cl_context ClDevice::context() {
-  std::call_once(opened_, [this] { Open(); });  // after an exception the next call tries again
-  return context_;
+const std::shared_ptr<Session>& ClDevice::LiveSession() {
+  if (session_ != nullptr && !session_->lost()) return session_;
+  while (!pool_.empty()) Destroy(TakePooled(0));
+  session_.reset();
+  taken_ = 0;  // what is left of a lost session counts no more
+  session_ = Session::Open(id_, "opencl:" + std::to_string(index_) + " (" + limits_.name + ")");
+  return session_;
 }
 
-cl_command_queue ClDevice::queue() {
-  context();
-  return queue_;
+void ClDevice::Finish() {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    session = session_;
+  }
+  // Whoever reads what a lost session computed learns of it then.
+  if (session == nullptr || session->lost()) return;
+  session->Check(api().clFinish(session->queue()), "clFinish");
 }
 
 Buffer* ClDevice::Allocate(size_t bytes) {
-  context();  // opens the device
   bytes = std::max(bytes, kSmallestBuffer);
   std::lock_guard<std::mutex> lock(mutex_);
+  const std::shared_ptr<Session>& session = LiveSession();
   if (Buffer* pooled = TakePooled(bytes)) return pooled;
   cl_int code = CL_SUCCESS;
   cl_mem memory = TryCreate(bytes, &code);
   if (memory == nullptr) {
     while (!pool_.empty()) Destroy(TakePooled(0));
-    (void)api().clFinish(queue_);  // what was released may wait for kernels
+    (void)api().clFinish(session->queue());  // what was released may wait for kernels
     memory = TryCreate(bytes, &code);
   }
+  if (memory == nullptr) session->CheckLost(code, "clCreateBuffer");
   auto buffer = std::make_unique<Buffer>();
   buffer->device = this;
+  buffer->session = session;
   buffer->memory = memory;
   buffer->capacity = bytes;
   if (memory != nullptr) buffer->address = Addresses().Reserve(buffer.get(), bytes);
@@ -161,7 +176,8 @@ cl_mem ClDevice::TryCreate(size_t bytes, cl_int* code) {
   if (bytes > limits_.memory || taken_ > limits_.memory - bytes) return nullptr;
   *code = CL_INVALID_BUFFER_SIZE;
   if (limits_.largest_buffer != 0 && bytes > limits_.largest_buffer) return nullptr;
-  cl_mem memory = api().clCreateBuffer(context_, CL_MEM_READ_WRITE, bytes, nullptr, code);
+  cl_mem memory =
+      api().clCreateBuffer(session_->context(), CL_MEM_READ_WRITE, bytes, nullptr, code);
   return *code == CL_SUCCESS ? memory : nullptr;
 }
 
@@ -187,6 +203,7 @@ Buffer* ClDevice::TakePooled(size_t bytes) {
 
 void ClDevice::Free(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (buffer->session != session_ || session_->lost()) return Destroy(buffer);
   pool_.push_back(buffer);
   pooled_ += buffer->capacity;
   size_t bound = std::min(kLargestPool, limits_.memory / 16);
@@ -199,7 +216,7 @@ void ClDevice::Destroy(Buffer* buffer) {
   }
   api().clReleaseMemObject(buffer->memory);
   Addresses().Release(buffer->address);
-  taken_ -= buffer->capacity;
+  if (buffer->session == session_) taken_ -= buffer->capacity;
   delete buffer;
 }
 
@@ -214,9 +231,10 @@ AddressMap<Buffer>& Addresses() {
   return *addresses;
 }
 
-AddressMap<Buffer>::Place PlaceOf(const void* pointer) {
+AddressMap<Buffer>::Place LivePlaceOf(const void* pointer) {
   AddressMap<Buffer>::Place place = Addresses().Find(pointer);
   if (place.buffer == nullptr) TVM_FFI_THROW(RuntimeError) << "this is no memory of OpenCL's";
+  place.buffer->session->MustLive();
   return place;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/device/address_map.h"
-#include "runtime/device/opencl/opencl_api.h"
+#include "runtime/device/opencl/opencl_session.h"
 
 namespace mlc::opencl {
 
@@ -19,6 +19,7 @@ class ClDevice;
 // A piece of device memory. Its first address is its name on the host (AddressMap).
 struct Buffer {
   ClDevice* device = nullptr;
+  std::shared_ptr<Session> session;
   void* address = nullptr;
   cl_mem memory = nullptr;
   size_t capacity = 0;
@@ -33,12 +34,12 @@ struct Limits {
   std::string name, vendor, version, driver;
   bool is_processor = false;  // the CPU, driven through OpenCL
   bool has_f16 = false;
+  // `memory` is what the driver says, or MLC_GPU_MEMORY_MB where that is less.
   size_t memory = 0, largest_buffer = 0, local_memory = 0, work_group = 0, alignment = 1;
   unsigned units = 0, clock_mhz = 0;
 };
 
-// One device with one queue, in order: what is enqueued later sees what was enqueued before, so
-// that a buffer can be handed on while kernels that use it still wait. Thread-safe.
+// One device, its session at hand and the memory in that. Thread-safe.
 class ClDevice {
  public:
   ClDevice(cl_device_id id, int index, Limits limits)
@@ -47,9 +48,11 @@ class ClDevice {
   int index() const { return index_; }
   cl_device_id id() const { return id_; }
   const Limits& limits() const { return limits_; }
-  // Made at the first use; throw when the driver refuses.
-  cl_context context();
-  cl_command_queue queue();
+  // One that works as far as is known: opened at the first use, and again after a loss. Throws when
+  // the driver refuses.
+  std::shared_ptr<Session> session();
+  // Waits for what was enqueued.
+  void Finish();
 
   // At least `bytes`. Freed buffers of about that size are taken first. Throws MemoryError when the
   // device has no room.
@@ -63,23 +66,22 @@ class ClDevice {
   Buffer* TakePooled(size_t bytes);
   cl_mem TryCreate(size_t bytes, cl_int* code);
   void Destroy(Buffer* buffer);
-  void Open();
+  const std::shared_ptr<Session>& LiveSession();
 
   cl_device_id id_;
   int index_;
   Limits limits_;
-  std::once_flag opened_;
-  cl_context context_ = nullptr;
-  cl_command_queue queue_ = nullptr;
   std::mutex mutex_;
-  std::vector<Buffer*> pool_;      // the oldest first
-  size_t pooled_ = 0, taken_ = 0;  // bytes: in the pool; of all buffers, those in the pool included
+  std::shared_ptr<Session> session_;
+  // Of session_: the oldest first; bytes in the pool; bytes of all buffers, the pool's included.
+  std::vector<Buffer*> pool_;
+  size_t pooled_ = 0, taken_ = 0;
 };
 
 // Which buffer an address belongs to, on any device.
 AddressMap<Buffer>& Addresses();
-// Throws when the pointer is no OpenCL memory.
-AddressMap<Buffer>::Place PlaceOf(const void* pointer);
+// Throws when the pointer is no OpenCL memory, or memory of a session that was lost.
+AddressMap<Buffer>::Place LivePlaceOf(const void* pointer);
 
 struct DeviceList {
   std::vector<std::unique_ptr<ClDevice>> devices;  // GPUs, then accelerators, then processors

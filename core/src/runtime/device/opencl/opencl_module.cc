@@ -3,6 +3,8 @@
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/function.h>
 
+#include <algorithm>
+
 #include "runtime/device/opencl/opencl_program.h"
 
 namespace mlc::opencl {
@@ -11,27 +13,16 @@ namespace ffi = tvm::ffi;
 
 namespace {
 
-ClDevice& DeviceOf(const KernelInfo& kernel, const TVMFFIAny* arguments) {
-  const void* pointer = nullptr;
-  for (size_t i = 0; i < kernel.args.size() && pointer == nullptr; ++i) {
-    if (kernel.args[i].code == kDLOpaqueHandle) pointer = arguments[i].v_ptr;
-  }
-  return *PlaceOf(pointer).buffer->device;
-}
-
 template <typename T>
 void SetNumber(cl_kernel kernel, cl_uint index, T value) {
   Check(api().clSetKernelArg(kernel, index, sizeof(value), &value), "clSetKernelArg");
 }
 
-void SetArgument(cl_kernel kernel, cl_uint index, DLDataType type, const TVMFFIAny& value) {
+void SetArgument(cl_kernel kernel, cl_uint index, DLDataType type, const TVMFFIAny& value,
+                 const AddressMap<Buffer>::Place& place) {
   if (type.code == kDLOpaqueHandle) {
-    cl_mem memory = nullptr;
-    if (value.v_ptr != nullptr) {
-      AddressMap<Buffer>::Place place = PlaceOf(value.v_ptr);
-      memory = place.buffer->At(place.offset);
-    }
-    return SetNumber(kernel, index, memory);
+    return SetNumber(kernel, index,
+                     place.buffer == nullptr ? nullptr : place.buffer->At(place.offset));
   }
   bool is_float = type.code == kDLFloat;
   if (is_float && type.bits == 32) {
@@ -49,30 +40,46 @@ void SetArgument(cl_kernel kernel, cl_uint index, DLDataType type, const TVMFFIA
 }  // namespace
 
 OpenClModule::~OpenClModule() {
-  for (const auto& [index, built] : built_) {
-    for (const auto& [name, kernel] : built.kernels) api().clReleaseKernel(kernel);
-    if (built.program != nullptr) api().clReleaseProgram(built.program);
-  }
+  for (auto& [index, built] : built_) Release(&built);
+}
+
+void OpenClModule::Release(Built* built) {
+  for (const auto& [name, kernel] : built->kernels) api().clReleaseKernel(kernel);
+  if (built->program != nullptr) api().clReleaseProgram(built->program);
+  *built = Built();
 }
 
 int OpenClModule::GetPropertyMask() const {
   return ffi::Module::kBinarySerializable | ffi::Module::kRunnable;
 }
 
-OpenClModule::Built& OpenClModule::BuiltFor(ClDevice& device) {
+OpenClModule::Built& OpenClModule::BuiltFor(const ClDevice& device,
+                                            const std::shared_ptr<Session>& session) {
   Built& built = built_[device.index()];
-  if (built.program != nullptr) return built;
-  cl_program program = BuildProgram(device, table_.code);
+  if (built.session == session) return built;
+  Release(&built);
+  Built fresh;
+  fresh.program = BuildProgram(device, *session, table_.code);
   for (const auto& [name, info] : table_.kernels) {
-    if (built.kernels.count(info.name) != 0) continue;  // after a failure that was reported
     cl_int code;
-    cl_kernel kernel = api().clCreateKernel(program, info.name.c_str(), &code);
-    if (code != CL_SUCCESS) api().clReleaseProgram(program);
-    Check(code, ("clCreateKernel " + info.name).c_str());
-    built.kernels.emplace(info.name, kernel);
+    cl_kernel kernel = api().clCreateKernel(fresh.program, info.name.c_str(), &code);
+    if (code != CL_SUCCESS) {
+      Release(&fresh);
+      session->Check(code, ("clCreateKernel " + info.name).c_str());
+    }
+    fresh.kernels.emplace(info.name, kernel);
   }
-  built.program = program;
-  return built;
+  fresh.session = session;
+  return built = std::move(fresh);
+}
+
+// Before anything is built or set: an argument may lie in a session that was lost.
+void OpenClModule::FindPlaces(const KernelInfo& kernel, const TVMFFIAny* values) {
+  places_.assign(kernel.args.size(), {});
+  for (size_t i = 0; i < kernel.args.size(); ++i) {
+    if (kernel.args[i].code != kDLOpaqueHandle || values[i].v_ptr == nullptr) continue;
+    places_[i] = LivePlaceOf(values[i].v_ptr);
+  }
 }
 
 void OpenClModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) {
@@ -83,17 +90,20 @@ void OpenClModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) {
   const TVMFFIAny* values = reinterpret_cast<const TVMFFIAny*>(arguments.data());
   LaunchSize size = kernel.SizeOf(values);
   if (size.empty) return;
-  ClDevice& device = DeviceOf(kernel, values);
   std::lock_guard<std::mutex> lock(mutex_);
-  cl_kernel compiled = BuiltFor(device).kernels.at(kernel.name);
+  FindPlaces(kernel, values);
+  auto first = std::find_if(places_.begin(), places_.end(), [](auto& p) { return p.buffer; });
+  if (first == places_.end()) TVM_FFI_THROW(RuntimeError) << kernel.name << ": has no memory";
+  const std::shared_ptr<Session>& session = first->buffer->session;
+  cl_kernel compiled = BuiltFor(*first->buffer->device, session).kernels.at(kernel.name);
   for (size_t i = 0; i < kernel.args.size(); ++i) {
-    SetArgument(compiled, static_cast<cl_uint>(i), kernel.args[i], values[i]);
+    SetArgument(compiled, static_cast<cl_uint>(i), kernel.args[i], values[i], places_[i]);
   }
   size_t items[3];
   for (int i = 0; i < 3; ++i) items[i] = size.groups[i] * size.items[i];
-  Check(api().clEnqueueNDRangeKernel(device.queue(), compiled, 3, nullptr, items, size.items.data(),
-                                     0, nullptr, nullptr),
-        kernel.name.c_str());
+  session->Check(api().clEnqueueNDRangeKernel(session->queue(), compiled, 3, nullptr, items,
+                                              size.items.data(), 0, nullptr, nullptr),
+                 kernel.name.c_str());
 }
 
 ffi::Optional<ffi::Function> OpenClModule::GetFunction(const ffi::String& name) {
@@ -101,7 +111,8 @@ ffi::Optional<ffi::Function> OpenClModule::GetFunction(const ffi::String& name) 
   if (name == "mlc_prepare") {
     return ffi::Function::FromTyped([this, keep](int64_t index) {
       std::lock_guard<std::mutex> lock(mutex_);
-      BuiltFor(DeviceAt(static_cast<int>(index)));
+      ClDevice& device = DeviceAt(static_cast<int>(index));
+      BuiltFor(device, device.session());
     });
   }
   auto found = table_.kernels.find(name);

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/device/kernel_table.h"
 #include "runtime/device/opencl/opencl_device.h"
@@ -28,19 +29,23 @@ class OpenClModule final : public tvm::ffi::ModuleObj {
   tvm::ffi::Optional<tvm::ffi::Function> GetFunction(const tvm::ffi::String& name) final;
 
  private:
-  // The program and its kernels on one device.
+  // The program and its kernels in one device's session.
   struct Built {
+    std::shared_ptr<Session> session;
     cl_program program = nullptr;
     std::map<std::string, cl_kernel> kernels;
   };
 
-  Built& BuiltFor(ClDevice& device);
+  Built& BuiltFor(const ClDevice& device, const std::shared_ptr<Session>& session);
+  static void Release(Built* built);
+  void FindPlaces(const KernelInfo& kernel, const TVMFFIAny* values);
   void Launch(const KernelInfo& kernel, tvm::ffi::PackedArgs arguments);
 
   tvm::ffi::Bytes bytes_;
   KernelTable table_;
-  std::mutex mutex_;  // a cl_kernel holds its arguments: one launch at a time
-  std::map<int, Built> built_;
+  std::mutex mutex_;            // a cl_kernel holds its arguments: one launch at a time
+  std::map<int, Built> built_;  // by the device's index
+  std::vector<AddressMap<Buffer>::Place> places_;  // of a launch's arguments
 };
 
 }  // namespace mlc::opencl

@@ -34,9 +34,7 @@ class OpenClApi final : public tvm::runtime::DeviceAPI {
     Buffer* buffer = Addresses().Find(pointer).buffer;
     if (buffer != nullptr) buffer->device->Free(buffer);
   }
-  void StreamSync(DLDevice device, TVMStreamHandle) final {
-    Check(api().clFinish(DeviceAt(device.device_id).queue()), "clFinish");
-  }
+  void StreamSync(DLDevice device, TVMStreamHandle) final { DeviceAt(device.device_id).Finish(); }
   bool SupportsDevicePointerArithmeticsOnHost() final { return true; }
 
  protected:
@@ -92,6 +90,16 @@ void OpenClApi::GetAttr(DLDevice device, tvm::runtime::DeviceAttrKind kind, ffi:
   }
 }
 
+void CopyOnDevice(AddressMap<Buffer>::Place from, AddressMap<Buffer>::Place to, size_t bytes) {
+  Session& session = *to.buffer->session;
+  if (from.buffer->device != to.buffer->device) {
+    TVM_FFI_THROW(RuntimeError) << "a copy from one OpenCL device to another goes through the host";
+  }
+  session.Check(api().clEnqueueCopyBuffer(session.queue(), from.buffer->memory, to.buffer->memory,
+                                          from.offset, to.offset, bytes, 0, nullptr, nullptr),
+                "clEnqueueCopyBuffer");
+}
+
 void OpenClApi::CopyDataFromTo(const void* from, size_t from_offset, void* to, size_t to_offset,
                                size_t bytes, DLDevice source, DLDevice target, DLDataType,
                                TVMStreamHandle) {
@@ -99,25 +107,17 @@ void OpenClApi::CopyDataFromTo(const void* from, size_t from_offset, void* to, s
   const char* read = static_cast<const char*>(from) + from_offset;
   char* write = static_cast<char*>(to) + to_offset;
   bool from_device = source.device_type == kDLOpenCL, to_device = target.device_type == kDLOpenCL;
-  if (from_device && to_device) {
-    auto a = PlaceOf(read), b = PlaceOf(write);
-    if (a.buffer->device != b.buffer->device) {
-      TVM_FFI_THROW(RuntimeError) << "a copy from one OpenCL device to another goes through the "
-                                     "host";
-    }
-    Check(api().clEnqueueCopyBuffer(b.buffer->device->queue(), a.buffer->memory, b.buffer->memory,
-                                    a.offset, b.offset, bytes, 0, nullptr, nullptr),
-          "clEnqueueCopyBuffer");
-  } else if (from_device) {
-    auto place = PlaceOf(read);
-    Check(api().clEnqueueReadBuffer(place.buffer->device->queue(), place.buffer->memory, CL_TRUE,
-                                    place.offset, bytes, write, 0, nullptr, nullptr),
-          "clEnqueueReadBuffer");
+  if (from_device && to_device) return CopyOnDevice(LivePlaceOf(read), LivePlaceOf(write), bytes);
+  auto place = LivePlaceOf(from_device ? read : write);
+  Session& session = *place.buffer->session;
+  if (from_device) {
+    session.Check(api().clEnqueueReadBuffer(session.queue(), place.buffer->memory, CL_TRUE,
+                                            place.offset, bytes, write, 0, nullptr, nullptr),
+                  "clEnqueueReadBuffer");
   } else {
-    auto place = PlaceOf(write);
-    Check(api().clEnqueueWriteBuffer(place.buffer->device->queue(), place.buffer->memory, CL_TRUE,
-                                     place.offset, bytes, read, 0, nullptr, nullptr),
-          "clEnqueueWriteBuffer");
+    session.Check(api().clEnqueueWriteBuffer(session.queue(), place.buffer->memory, CL_TRUE,
+                                             place.offset, bytes, read, 0, nullptr, nullptr),
+                  "clEnqueueWriteBuffer");
   }
 }
 

@@ -41,7 +41,7 @@ std::string CachePath(const ClDevice& device, const std::string& source) {
 }
 
 // Null, and no exception, when there is none that the driver takes.
-cl_program FromCache(ClDevice& device, const std::string& path) {
+cl_program FromCache(Session& session, const std::string& path) {
   Result<std::string> file = ReadFile(path);
   if (!file.ok()) return nullptr;
   std::string_view bytes = *file;
@@ -50,10 +50,10 @@ cl_program FromCache(ClDevice& device, const std::string& path) {
   if (bytes.substr(8, 16) != HexText(HashWords(binary))) return nullptr;
   const unsigned char* data = reinterpret_cast<const unsigned char*>(binary.data());
   size_t size = binary.size();
-  cl_device_id id = device.id();
+  cl_device_id id = session.id();
   cl_int status = CL_SUCCESS, code = CL_SUCCESS;
   cl_program program =
-      api().clCreateProgramWithBinary(device.context(), 1, &id, &size, &data, &status, &code);
+      api().clCreateProgramWithBinary(session.context(), 1, &id, &size, &data, &status, &code);
   if (code != CL_SUCCESS || status != CL_SUCCESS) return nullptr;
   if (api().clBuildProgram(program, 1, &id, kOptions, nullptr, nullptr) == CL_SUCCESS) {
     return program;
@@ -91,17 +91,18 @@ std::string BuildLog(cl_program program, cl_device_id id) {
   return log.substr(0, std::min<size_t>(log.find('\0'), 2000));
 }
 
-cl_program FromSource(ClDevice& device, const std::string& source) {
+cl_program FromSource(const ClDevice& device, Session& session, const std::string& source) {
   const char* text = source.data();
   size_t size = source.size();
-  cl_device_id id = device.id();
+  cl_device_id id = session.id();
   cl_int code;
-  cl_program program = api().clCreateProgramWithSource(device.context(), 1, &text, &size, &code);
-  Check(code, "clCreateProgramWithSource");
+  cl_program program = api().clCreateProgramWithSource(session.context(), 1, &text, &size, &code);
+  session.Check(code, "clCreateProgramWithSource");
   code = api().clBuildProgram(program, 1, &id, kOptions, nullptr, nullptr);
   if (code == CL_SUCCESS) return program;
   std::string log = BuildLog(program, id);
   api().clReleaseProgram(program);
+  session.CheckLost(code, "clBuildProgram");
   TVM_FFI_THROW(RuntimeError) << device.limits().name
                               << " could not build the model library's kernels (" << ErrorName(code)
                               << "): " << log;
@@ -109,7 +110,7 @@ cl_program FromSource(ClDevice& device, const std::string& source) {
 
 }  // namespace
 
-cl_program BuildProgram(ClDevice& device, const std::string& source) {
+cl_program BuildProgram(const ClDevice& device, Session& session, const std::string& source) {
   if (!device.limits().has_f16 && source.find("cl_khr_fp16") != std::string::npos) {
     TVM_FFI_THROW(NotImplementedError)
         << device.limits().name
@@ -120,9 +121,9 @@ cl_program BuildProgram(ClDevice& device, const std::string& source) {
   std::string policy = Variable("MLC_JIT_POLICY");
   std::string path = policy == "OFF" ? "" : CachePath(device, source);
   if (!path.empty() && policy != "REDO") {
-    if (cl_program program = FromCache(device, path)) return program;
+    if (cl_program program = FromCache(session, path)) return program;
   }
-  cl_program program = FromSource(device, source);
+  cl_program program = FromSource(device, session, source);
   if (!path.empty() && policy != "READONLY") ToCache(program, path);
   return program;
 }

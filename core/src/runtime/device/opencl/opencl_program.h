@@ -8,11 +8,11 @@
 
 namespace mlc::opencl {
 
-// The program of `source`, built for `device`. A binary that an earlier process built is taken from
-// MLC_LLM_HOME/opencl (or the user's cache folder) when source, device and driver are the same;
-// MLC_JIT_POLICY rules that cache: ON, OFF, REDO (writes only) or READONLY. A damaged file counts
-// as none. Throws with the compiler's log when the source does not build.
-cl_program BuildProgram(ClDevice& device, const std::string& source);
+// The program of `source`, built for `device` in `session`. A binary that an earlier process built
+// is taken from MLC_LLM_HOME/opencl (or the user's cache folder) when source, device and driver are
+// the same; MLC_JIT_POLICY rules that cache: ON, OFF, REDO (writes only) or READONLY. A damaged
+// file counts as none. Throws with the compiler's log when the source does not build.
+cl_program BuildProgram(const ClDevice& device, Session& session, const std::string& source);
 
 }  // namespace mlc::opencl
 

@@ -24,7 +24,7 @@ sealed class MLCException(
                 "queue_full" -> RateLimitException(message, type, param, code)
                 "out_of_resources" -> ResourceException(message, type, param, code)
                 "request_cancelled" -> RequestCancelledException(message, type, param, code)
-                "unavailable", "model_unloaded", "model_not_loaded" ->
+                "unavailable", "device_lost", "model_unloaded", "model_not_loaded" ->
                     UnavailableException(message, type, param, code)
                 "timeout", "deadline_exceeded" -> DeadlineExceededException(message, type, param, code)
                 else -> ofType(message, type, param, code)

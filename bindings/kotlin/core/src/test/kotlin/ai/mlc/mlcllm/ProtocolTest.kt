@@ -126,6 +126,7 @@ class ProtocolTest {
             "queue_full" to RateLimitException::class,
             "out_of_resources" to ResourceException::class,
             "request_cancelled" to RequestCancelledException::class,
+            "device_lost" to UnavailableException::class,
             "model_unloaded" to UnavailableException::class,
             "timeout" to DeadlineExceededException::class,
             "deadline_exceeded" to DeadlineExceededException::class,
