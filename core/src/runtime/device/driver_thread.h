@@ -1,0 +1,39 @@
+// A thread for calls into a driver that may abort. An abort ends the thread and nothing else.
+#ifndef MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
+#define MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+
+namespace mlc {
+
+class DriverThread {
+ public:
+  DriverThread() : thread_([this] { Loop(); }) {}
+  ~DriverThread();
+
+  // Runs call() on the thread and waits for it; false when it aborted, now or in a call before.
+  // One caller at a time. `call` must not have variables with destructors (see SurvivesAbort).
+  template <typename Call>
+  bool Run(Call&& call) {
+    return RunTask([](void* data) { (*static_cast<std::remove_reference_t<Call>*>(data))(); },
+                   &call);
+  }
+
+ private:
+  bool RunTask(void (*task)(void*), void* data);
+  void Loop();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  void (*task_)(void*) = nullptr;  // what is to be done; null: nothing
+  void* data_ = nullptr;
+  bool stop_ = false, dead_ = false;
+  std::thread thread_;  // the last, for it uses the others
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_

@@ -1,0 +1,66 @@
+#include "runtime/device/driver_thread.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+
+#include "runtime/device/abort_guard.h"
+
+namespace mlc {
+namespace {
+
+TEST(DriverThread, RunsCallsInOrderAndWaits) {
+  DriverThread thread;
+  int sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(thread.Run([&] { sum = 2 * sum % 1009 + i; }));
+  }
+  int expected = 0;
+  for (int i = 0; i < 100; ++i) expected = 2 * expected % 1009 + i;
+  EXPECT_EQ(sum, expected);
+}
+
+TEST(DriverThread, AnAbortEndsTheThreadAlone) {
+  DriverThread thread;
+  EXPECT_TRUE(thread.Run([] {}));
+  bool returned = false;
+  EXPECT_FALSE(thread.Run([&] {
+    std::abort();
+    returned = true;
+  }));
+  EXPECT_FALSE(returned);
+  bool ran = false;
+  EXPECT_FALSE(thread.Run([&] { ran = true; }));
+  EXPECT_FALSE(ran);
+  DriverThread another;  // a second abort in the same process
+  EXPECT_FALSE(another.Run([] { std::abort(); }));
+}
+
+TEST(DriverThread, TheHandlerOfBeforeIsThereAgain) {
+  struct sigaction before, after;
+  sigaction(SIGABRT, nullptr, &before);
+  {
+    DriverThread thread;
+    EXPECT_FALSE(thread.Run([] { std::abort(); }));
+  }
+  sigaction(SIGABRT, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
+  EXPECT_EQ(before.sa_flags, after.sa_flags);
+}
+
+TEST(DriverThreadDeathTest, OtherThreadsAbortAsEver) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        DriverThread thread;
+        thread.Run([] {
+          std::thread other([] { std::abort(); });
+          other.join();
+        });
+      },
+      testing::KilledBySignal(SIGABRT), "");
+}
+
+}  // namespace
+}  // namespace mlc
