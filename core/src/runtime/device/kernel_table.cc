@@ -55,8 +55,16 @@ Result<int> ParseExtent(const std::string& tag) {
   return Unsupported("a kernel of the model library wants '" + tag + "'");
 }
 
-// Tags that say something about the code and ask for no argument.
-bool IsRemark(const std::string& tag) { return tag.rfind("paramWriteAccess:", 0) == 0; }
+// "paramWriteAccess:[0,1]" says something about the code and asks for no argument.
+constexpr std::string_view kWrites = "paramWriteAccess:";
+
+std::vector<bool> ParseWrites(std::string_view tag) {
+  std::vector<bool> writes;
+  for (char c : tag.substr(kWrites.size())) {
+    if (c == '0' || c == '1') writes.push_back(c == '1');
+  }
+  return writes;
+}
 
 Result<KernelInfo> ParseKernel(Reader* reader) {
   KernelInfo kernel;
@@ -69,7 +77,10 @@ Result<KernelInfo> ParseKernel(Reader* reader) {
   MLC_ASSIGN_OR_RETURN(uint64_t num_tags, reader->Count(8));
   for (uint64_t i = 0; i < num_tags; ++i) {
     MLC_ASSIGN_OR_RETURN(std::string tag, reader->Text());
-    if (IsRemark(tag)) continue;
+    if (tag.rfind(kWrites, 0) == 0) {
+      kernel.writes = ParseWrites(tag);
+      continue;
+    }
     MLC_ASSIGN_OR_RETURN(int extent, ParseExtent(tag));
     kernel.extents.push_back(extent);
   }
@@ -78,6 +89,17 @@ Result<KernelInfo> ParseKernel(Reader* reader) {
     MLC_RETURN_IF_ERROR(reader->Number<int32_t>().status());
   }
   return kernel;
+}
+
+Result<std::map<std::string, KernelInfo>> ParseKernels(Reader* reader) {
+  std::map<std::string, KernelInfo> kernels;
+  MLC_ASSIGN_OR_RETURN(uint64_t count, reader->Count(16));
+  for (uint64_t i = 0; i < count; ++i) {
+    MLC_ASSIGN_OR_RETURN(std::string name, reader->Text());
+    MLC_ASSIGN_OR_RETURN(KernelInfo kernel, ParseKernel(reader));
+    kernels.emplace(std::move(name), std::move(kernel));
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -97,13 +119,28 @@ Result<KernelTable> ParseKernelTable(std::string_view bytes) {
   Reader reader(bytes);
   KernelTable table;
   MLC_ASSIGN_OR_RETURN(table.format, reader.Text());
+  MLC_ASSIGN_OR_RETURN(table.kernels, ParseKernels(&reader));
+  MLC_ASSIGN_OR_RETURN(table.code, reader.Text());
+  return table;
+}
+
+Result<KernelTable> ParseWgslTable(std::string_view bytes) {
+  Reader reader(bytes);
+  KernelTable table;
+  table.format = "wgsl";
+  MLC_ASSIGN_OR_RETURN(table.kernels, ParseKernels(&reader));
   MLC_ASSIGN_OR_RETURN(uint64_t count, reader.Count(16));
   for (uint64_t i = 0; i < count; ++i) {
     MLC_ASSIGN_OR_RETURN(std::string name, reader.Text());
-    MLC_ASSIGN_OR_RETURN(KernelInfo kernel, ParseKernel(&reader));
-    table.kernels.emplace(std::move(name), std::move(kernel));
+    MLC_ASSIGN_OR_RETURN(table.sources[name], reader.Text());
   }
-  MLC_ASSIGN_OR_RETURN(table.code, reader.Text());
+  for (const auto& [name, kernel] : table.kernels) {
+    size_t pointers = 0;
+    for (DLDataType type : kernel.args) pointers += type.code == kDLOpaqueHandle;
+    if (table.sources.count(name) == 0 || kernel.writes.size() != pointers) {
+      return Corrupt("the model library's table of kernels is damaged");
+    }
+  }
   return table;
 }
 

@@ -49,6 +49,35 @@ TEST(KernelTable, IsReadAsTvmWritesIt) {
   EXPECT_TRUE(kernel.SizeOf(arguments).empty);
 }
 
+// The same kernel as WebGPU's modules have it: its source by its name, and what it writes.
+std::string WgslTable(const std::string& writes = "paramWriteAccess:[1]",
+                      const std::string& source_of = "add_kernel") {
+  std::string whole = Table().substr(Text("cl").size());
+  std::string kernels = whole.substr(0, whole.size() - Text("the code").size());
+  size_t tag = kernels.find(Text("paramWriteAccess:[1]"));
+  kernels.replace(tag, Text("paramWriteAccess:[1]").size(), Text(writes));
+  return kernels + Number(uint64_t{1}) + Text(source_of) + Text("fn add_kernel");
+}
+
+TEST(WgslTable, IsReadAsTvmWritesIt) {
+  Result<KernelTable> table = ParseWgslTable(WgslTable());
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->sources.at("add_kernel"), "fn add_kernel");
+  EXPECT_EQ(table->kernels.at("add_kernel").writes, std::vector<bool>{true});
+}
+
+TEST(WgslTable, WhatDoesNotFitTogetherIsDamage) {
+  for (const std::string& table :
+       {WgslTable("paramWriteAccess:[1,0]"), WgslTable("paramWriteAccess:[]"),
+        WgslTable("paramWriteAccess:[1]", "another_kernel"), std::string()}) {
+    EXPECT_EQ(ParseWgslTable(table).status().code(), StatusCode::kCorrupt);
+  }
+  std::string whole = WgslTable();
+  for (size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_FALSE(ParseWgslTable(whole.substr(0, length)).ok()) << length;
+  }
+}
+
 TEST(KernelTable, AnUnknownTagIsRefused) {
   Result<KernelTable> table = ParseKernelTable(Table("clusterIdx.x"));
   ASSERT_FALSE(table.ok());
