@@ -24,3 +24,22 @@ if(MLC_OPENCL_INCLUDE_DIR)
 else()
   message(STATUS "No OpenCL backend: CL/cl.h was not found (Debian: opencl-headers)")
 endif()
+
+# WebGPU's C interface, and wgpu-native behind it, which the plugin opens when it is used.
+mlc_find_python_package_dir(MLC_WGPU_DIR wgpu)
+if(MLC_WGPU_DIR)
+  file(STRINGS ${MLC_WGPU_DIR}/backends/wgpu_native/__init__.py line REGEX "^__version__ =")
+  string(REGEX MATCH "[0-9]+\\.[0-9]+" MLC_WGPU_VERSION "${line}")
+  file(STRINGS ${MLC_WGPU_DIR}/_version.py line REGEX "^__version__ =")
+  string(REGEX MATCH "[0-9.]+" MLC_WGPU_PACKAGE "${line}")
+  mlc_device_plugin(webgpu)
+  target_include_directories(mlc_llm_webgpu SYSTEM PRIVATE ${MLC_WGPU_DIR}/resources)
+  target_compile_definitions(mlc_llm_webgpu PRIVATE
+    MLC_WGPU_VERSION="${MLC_WGPU_VERSION}" MLC_WGPU_PACKAGE="${MLC_WGPU_PACKAGE}")
+  set_property(TARGET mlc_llm_webgpu APPEND_STRING PROPERTY
+    BUILD_RPATH ";${MLC_WGPU_DIR}/resources")
+  set_property(TARGET mlc_llm_webgpu APPEND_STRING PROPERTY
+    INSTALL_RPATH ";$ORIGIN/../wgpu/resources")
+else()
+  message(STATUS "No WebGPU backend: the Python package wgpu is not installed")
+endif()

@@ -4,12 +4,21 @@
 # are found without importing them: importing TVM takes seconds.
 find_package(Python COMPONENTS Interpreter REQUIRED)
 
-function(mlc_python_package_dir variable package)
+# The same, where the package may be missing: the variable is empty then.
+function(mlc_find_python_package_dir variable package)
   execute_process(
     COMMAND ${Python_EXECUTABLE} -c
             "import importlib.util, pathlib; print(pathlib.Path(importlib.util.find_spec('${package}').origin).parent.as_posix(), end='')"
     OUTPUT_VARIABLE dir RESULT_VARIABLE failed ERROR_QUIET)
   if(failed)
+    set(dir "")
+  endif()
+  set(${variable} ${dir} PARENT_SCOPE)
+endfunction()
+
+function(mlc_python_package_dir variable package)
+  mlc_find_python_package_dir(dir ${package})
+  if(NOT dir)
     message(FATAL_ERROR "The Python package '${package}' is missing from ${Python_EXECUTABLE}. "
                         "It is named in pyproject.toml, [build-system] requires: install those.")
   endif()

@@ -29,12 +29,16 @@ namespace {
 
 struct Kind {
   const char* name;
-  int type;  // DLPack's DLDeviceType
+  int type;             // DLPack's DLDeviceType
+  const char* backend;  // who drives it, by TVM's name
 };
 
-// MLC-LLM's order for `auto`.
-constexpr Kind kKinds[] = {{"cuda", kDLCUDA},     {"rocm", kDLROCM},     {"metal", kDLMetal},
-                           {"vulkan", kDLVulkan}, {"opencl", kDLOpenCL}, {"cpu", kDLCPU}};
+// MLC-LLM's order for `auto`, which ends at the CPU. "vulkan" are the devices of "webgpu" that are
+// driven by Vulkan; they are the first of its list, so that an index means the same for both.
+constexpr Kind kKinds[] = {{"cuda", kDLCUDA, "cuda"},       {"rocm", kDLROCM, "rocm"},
+                           {"metal", kDLMetal, "metal"},    {"vulkan", kDLWebGPU, "webgpu"},
+                           {"opencl", kDLOpenCL, "opencl"}, {"cpu", kDLCPU, "cpu"},
+                           {"webgpu", kDLWebGPU, "webgpu"}};
 
 const Kind* FindKind(std::string_view name) {
   for (const Kind& kind : kKinds) {
@@ -45,7 +49,7 @@ const Kind* FindKind(std::string_view name) {
 
 bool IsRegistered(const Kind& kind) {
   return kind.type == kDLCPU ||
-         tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.name).has_value();
+         tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.backend).has_value();
 }
 
 // The folder of the library that this function is in.
@@ -64,8 +68,8 @@ std::string OpenPlugin(const Kind& kind) {
 #else
   constexpr const char* kSuffix = ".so";
 #endif
-  std::string path = LibraryFolder() + "/libmlc_llm_" + kind.name + kSuffix;
-  if (!FileExists(path)) return std::string("this build has no ") + kind.name + " backend";
+  std::string path = LibraryFolder() + "/libmlc_llm_" + kind.backend + kSuffix;
+  if (!FileExists(path)) return std::string("this build has no ") + kind.backend + " backend";
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
   const char* error = dlerror();
   return error == nullptr ? "the plugin cannot be opened" : error;
@@ -100,7 +104,13 @@ DeviceProbe ReadProbe(const Kind& kind, size_t index, const Json& json) {
   return probe;
 }
 
-// What the plugin's `mlc.devices.KIND` lists: {"problem": "...", "devices": [...]}.
+// Whether a device of the backend is one of the kind.
+bool Belongs(const Kind& kind, const Json& json) {
+  return std::string_view(kind.name) != "vulkan" ||
+         Or(GetStringOr(json, "interface", ""), std::string()) == "Vulkan";
+}
+
+// What the plugin's `mlc.devices.BACKEND` lists: {"problem": "...", "devices": [...]}.
 Result<std::vector<DeviceProbe>> AskPlugin(const Kind& kind, const tvm::ffi::Function& list) {
   std::string text;
   MLC_RETURN_IF_ERROR(CatchTvm(kind.name, [&] { text = list().cast<tvm::ffi::String>(); }));
@@ -109,6 +119,7 @@ Result<std::vector<DeviceProbe>> AskPlugin(const Kind& kind, const tvm::ffi::Fun
   std::vector<DeviceProbe> probes;
   if (devices != nullptr && devices->is_array()) {
     for (const Json& device : devices->as_array()) {
+      if (!Belongs(kind, device)) continue;
       probes.push_back(ReadProbe(kind, probes.size(), device));
     }
   }
@@ -122,7 +133,7 @@ std::vector<DeviceProbe> Probe(const Kind& kind) {
   first.reason = MakeSure(kind);
   first.found = first.reason.empty();
   std::optional<tvm::ffi::Function> list =
-      tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.name);
+      tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.backend);
   if (!first.found || !list) return {first};
   Result<std::vector<DeviceProbe>> probes = AskPlugin(kind, *list);
   if (probes.ok()) return *probes;
@@ -155,7 +166,7 @@ std::string CoreOf(int cpu) {
 
 std::string Device::kind() const {
   for (const Kind& kind : kKinds) {
-    if (kind.type == type) return kind.name;
+    if (kind.type == type) return kind.backend;
   }
   return "device" + std::to_string(type);
 }
@@ -182,8 +193,8 @@ Result<Device> ParseDevice(std::string_view text) {
   Result<int> index = ParseIndex(colon == std::string_view::npos ? "0" : text.substr(colon + 1));
   if (kind == nullptr || !index.ok() || (kind->type == kDLCPU && *index != 0)) {
     return InvalidArgument("unknown device '" + std::string(text) +
-                           "'; use auto, cpu, cuda, rocm, metal, vulkan or opencl, with an index "
-                           "if there are several (cuda:1)")
+                           "'; use auto, cpu, cuda, rocm, metal, vulkan, opencl or webgpu, with "
+                           "an index if there are several (cuda:1)")
         .WithParam("device");
   }
   if (kind->type == kDLCPU) return Device{};
@@ -191,7 +202,7 @@ Result<Device> ParseDevice(std::string_view text) {
   std::vector<DeviceProbe> probes = Probe(*kind);
   std::string reason = probes.front().reason;
   for (const DeviceProbe& probe : probes) {
-    if (probe.found && probe.name == device.name()) return device;
+    if (probe.found && probe.name == kind->name + (":" + std::to_string(*index))) return device;
   }
   if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
   return NotFound("device '" + std::string(text) + "': " + reason).WithParam("device");

@@ -14,7 +14,7 @@ namespace mlc {
 struct Device {
   int type = 1;  // DLPack's device type; 1 is the CPU
   int index = 0;
-  std::string kind() const;  // "cpu"
+  std::string kind() const;  // "cpu"; of "vulkan" it is "webgpu", which drives it
   std::string name() const;  // "cpu:0"
 };
 
@@ -30,8 +30,8 @@ struct DeviceProbe {
   bool is_processor = false;
 };
 
-// Every known kind in the order in which `auto` tries them; several devices of a kind one after
-// another. A backend with a plugin (device/) is opened to ask it.
+// Every known kind in the order in which `auto` tries them, up to the CPU; several devices of a
+// kind one after another. A backend with a plugin (device/) is opened to ask it.
 std::vector<DeviceProbe> ProbeDevices();
 
 // "auto", "cpu", "cpu:0", "opencl:1". Errors: kInvalidArgument for an unknown name, kNotFound for a

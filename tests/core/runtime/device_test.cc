@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -42,13 +44,27 @@ TEST(ParseDevice, AKnownDeviceThatIsNotHereIsNotFound) {
   }
 }
 
-TEST(ProbeDevices, ListsEveryKindWithTheCpuLast) {
+TEST(ProbeDevices, ListsEveryKindAndTheCpu) {
   std::vector<DeviceProbe> probes = ProbeDevices();
-  ASSERT_GE(probes.size(), 6u);  // several devices of a kind have an entry each
+  std::set<std::string> names;  // several devices of a kind have an entry each
+  for (const DeviceProbe& probe : probes) {
+    EXPECT_EQ(probe.found, probe.reason.empty());
+    EXPECT_TRUE(names.insert(probe.name).second) << probe.name;
+    if (probe.name == "cpu:0") {
+      EXPECT_TRUE(probe.found);
+    }
+  }
   EXPECT_EQ(probes.front().name, "cuda:0");
-  EXPECT_EQ(probes.back().name, "cpu:0");
-  EXPECT_TRUE(probes.back().found);
-  for (const DeviceProbe& probe : probes) EXPECT_EQ(probe.found, probe.reason.empty());
+  for (const char* kind : {"cuda", "rocm", "metal", "vulkan", "opencl", "cpu", "webgpu"}) {
+    EXPECT_EQ(names.count(std::string(kind) + ":0"), 1u) << kind;
+  }
+}
+
+TEST(ParseDevice, VulkanIsDrivenByWebGpu) {
+  Result<Device> device = ParseDevice("vulkan");
+  if (!device.ok()) GTEST_SKIP() << device.status().message();
+  EXPECT_EQ(device->name(), "webgpu:0");
+  EXPECT_EQ(ParseDevice("webgpu:0")->type, device->type);
 }
 
 TEST(ParseDevice, AnIndexBeyondTheDevicesIsNotFound) {

@@ -1,4 +1,5 @@
-"""Runs GPU kernels on the OpenCL device of this machine, which tests take PoCL for."""
+"""Runs GPU kernels on the devices of this machine that processors stand in for: PoCL behind OpenCL,
+Mesa's lavapipe behind WebGPU (Vulkan)."""
 
 from __future__ import annotations
 
@@ -13,44 +14,47 @@ import pytest
 
 Array = np.ndarray[Any, Any]
 
+BACKENDS = ("opencl", "webgpu")
+
 
 @cache
-def why_no_opencl() -> str:
+def why_not(backend: str) -> str:
     """Empty when kernels can run."""
-    # PoCL would take every core.
+    # They would take every core.
     os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
+    os.environ.setdefault("LP_NUM_THREADS", "1")
     import tvm
 
     from mlc_llm import _core
 
-    plugin = Path(_core.__file__).parent / "libmlc_llm_opencl.so"
+    plugin = Path(_core.__file__).parent / f"libmlc_llm_{backend}.so"
     if not plugin.exists():
-        return "this build has no OpenCL backend (CL/cl.h was not found)"
+        return f"this build has no {backend} backend (see cmake/DevicePlugins.cmake)"
     ctypes.CDLL(str(plugin))
-    if tvm.device("opencl", 0).exist:
+    if tvm.device(backend, 0).exist:
         return ""
-    listed = str(tvm.get_global_func("mlc.devices.opencl")())
-    return f"no OpenCL device: {listed}"
+    listed = str(tvm.get_global_func(f"mlc.devices.{backend}")())
+    return f"no device: {listed}"
 
 
-def require_opencl() -> None:
-    if reason := why_no_opencl():
+def require(backend: str) -> None:
+    if reason := why_not(backend):
         pytest.skip(reason)
 
 
-def compiled(function: Any) -> Any:
+def compiled(function: Any, backend: str = "opencl") -> Any:
     """A callable over NumPy arrays on the device; what the kernel writes is written back."""
-    require_opencl()
+    require(backend)
     import tvm
 
     from mlc_llm.compiler import lowering, targets
 
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    target = targets.resolve("opencl").target()
+    target = targets.resolve(backend).target()
     built = tvm.compile(module, target=target, tir_pipeline=lowering.NAME)
     # Through the plugin's own loader, as a model library is.
     entry = _reloaded(built)["main"]
-    device = tvm.device("opencl", 0)
+    device = tvm.device(backend, 0)
 
     def call(*arrays: Array) -> None:
         tensors = [tvm.runtime.tensor(np.ascontiguousarray(a), device) for a in arrays]

@@ -1,13 +1,17 @@
-"""Every GPU kernel against NumPy float64, on OpenCL: random shapes, seeds fixed."""
+"""Every GPU kernel against NumPy float64, on every backend here: random shapes, seeds fixed."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("tvm")
 
-from gpu_tools import compiled, require_opencl  # noqa: E402
+import gpu_tools  # noqa: E402
 from kernel_tools import frozen, stored_weight  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 
@@ -54,9 +58,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("shape", SHAPES + more, ids=str)
 
 
-@pytest.fixture(autouse=True)
-def _device() -> None:
-    require_opencl()
+Compiled = Callable[[Any], Callable[..., None]]
+
+
+@pytest.fixture(params=gpu_tools.BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    gpu_tools.require(request.param)
+    return request.param
+
+
+@pytest.fixture
+def compiled(backend: str) -> Compiled:
+    return partial(gpu_tools.compiled, backend=backend)
 
 
 def scheme_named(name: str) -> quantization.Scheme:
@@ -65,7 +78,7 @@ def scheme_named(name: str) -> quantization.Scheme:
 
 
 @pytest.mark.parametrize("name", [*SCHEMES, BY_COLUMNS.name, THREE_BITS.name])
-def test_linear(name: str) -> None:
+def test_linear(name: str, compiled: Compiled) -> None:
     rng = np.random.default_rng(len(name) + ord(name[1]))
     scheme = scheme_named(name)
     outs, ins = (int(n) for n in rng.integers(8, 150, 2))
@@ -98,7 +111,7 @@ def test_linear(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["q4f32_1", "q0f32", THREE_BITS.name])
-def test_embedding(name: str) -> None:
+def test_embedding(name: str, compiled: Compiled) -> None:
     rng = np.random.default_rng(3)
     scheme, shape = scheme_named(name), (50, 72)
     stored, exact = stored_weight(
@@ -113,7 +126,7 @@ def test_embedding(name: str) -> None:
 
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("size", [576, 70])
-def test_rms_norm(size: int, gather: bool) -> None:
+def test_rms_norm(size: int, gather: bool, compiled: Compiled) -> None:
     rng = np.random.default_rng(size)
     x, weight = (rng.standard_normal(s).astype(np.float32) for s in ((5, size), (size,)))
     rows = np.array([4, 0, 0], np.int32) if gather else np.arange(5, dtype=np.int32)
@@ -126,7 +139,7 @@ def test_rms_norm(size: int, gather: bool) -> None:
     np.testing.assert_allclose(y, expected, atol=4e-6)
 
 
-def test_gated_silu() -> None:
+def test_gated_silu(compiled: Compiled) -> None:
     x = (np.random.default_rng(4).standard_normal((3, 2 * 70)) * 20).astype(np.float32)
     y = np.zeros((3, 70), np.float32)
     compiled(elementwise.silu_and_multiply(70))(frozen(x), y)
@@ -134,7 +147,7 @@ def test_gated_silu() -> None:
     np.testing.assert_allclose(y, gate / (1 + np.exp(-gate)) * up, rtol=2e-5, atol=1e-5)
 
 
-def test_attention_over_pages(shape: AttentionShape) -> None:
+def test_attention_over_pages(shape: AttentionShape, compiled: Compiled) -> None:
     """Chunks over a history, several sequences, and single rows: both kinds of work-group. Slots
     that a row may not read hold NaN."""
     cache = Cache(shape, [83, 33])
@@ -151,7 +164,7 @@ def test_attention_over_pages(shape: AttentionShape) -> None:
             np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str((position, sequence)))
 
 
-def test_pages_outside_a_sliding_window_are_not_read() -> None:
+def test_pages_outside_a_sliding_window_are_not_read(compiled: Compiled) -> None:
     shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
     cache = Cache(shape, [80])
     kernel = compiled(attention.paged_attention(shape, 1.0))
@@ -164,7 +177,9 @@ def test_pages_outside_a_sliding_window_are_not_read() -> None:
         cache.tables[0][:3] = kept
 
 
-def test_append_rotates_and_writes_its_slots_only(shape: AttentionShape) -> None:
+def test_append_rotates_and_writes_its_slots_only(
+    shape: AttentionShape, compiled: Compiled
+) -> None:
     frequencies = inverse_frequencies(shape.dim, 1e4, RopeScaling(kind="linear", factor=2.0))
     rng = np.random.default_rng(2)
     heads, count = shape.heads + 2 * shape.kv_heads, 13
@@ -188,7 +203,7 @@ def test_append_rotates_and_writes_its_slots_only(shape: AttentionShape) -> None
     np.testing.assert_allclose(cache.pages, expected.pages, atol=2e-6)
 
 
-def test_copy_pages_copies_whole_pages() -> None:
+def test_copy_pages_copies_whole_pages(compiled: Compiled) -> None:
     shape = SHAPES[0]
     pages = np.random.default_rng(0).standard_normal((5, *shape.page_shape)).astype(np.float32)
     expected = pages.copy()
@@ -198,10 +213,10 @@ def test_copy_pages_copies_whole_pages() -> None:
     assert np.array_equal(pages, expected)
 
 
-def test_memory_that_runs_out_is_an_error_that_says_so() -> None:
+def test_memory_that_runs_out_is_an_error_that_says_so(backend: str) -> None:
     import tvm
 
-    device = tvm.device("opencl", 0)
+    device = tvm.device(backend, 0)
     with pytest.raises(MemoryError, match="has no room for"):
         tvm.runtime.empty((2**40,), "float32", device)
     kept = [tvm.runtime.tensor(np.full(1000, i, np.float32), device) for i in range(20)]

@@ -68,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Errors are one message, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _take_any_text()
+    # Mesa's Vulkan layer for desktops complains on standard error where none runs.
+    os.environ.setdefault("NODEVICE_SELECT", "1")
     try:
         _refuse_planned(arguments)
         args = _parser().parse_args(arguments)

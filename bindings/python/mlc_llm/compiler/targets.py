@@ -145,7 +145,8 @@ PRESETS: dict[str, Device] = {
     )
 }
 
-# `opencl` works; for the others libraries are generated, and no engine of ours runs them yet.
+# `opencl`, and `vulkan` by way of `webgpu`, work; for the others libraries are generated, and no
+# engine of ours runs them yet.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
     for gpu in (
@@ -162,6 +163,7 @@ GPUS: dict[str, GPU] = {
             linear=LinearSizes(items=32, tile_side=8),
         ),
         GPU(name="webgpu", kind="webgpu", fields=(("max_num_threads", 256),)),
+        GPU(name="vulkan", kind="webgpu", fields=(("max_num_threads", 256),)),
         GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
         GPU(
             name="cuda",
@@ -173,7 +175,7 @@ GPUS: dict[str, GPU] = {
 }
 
 # Devices of MLC-LLM that this version has no kernels for.
-NOT_YET = ("rocm", "vulkan", "iphone", "android", "android:adreno", "macabi", "windows:vulkan")
+NOT_YET = ("rocm", "iphone", "android", "android:adreno", "macabi", "windows:vulkan")
 
 
 def resolve(device: str) -> Device | GPU:

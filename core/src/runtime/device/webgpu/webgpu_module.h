@@ -1,0 +1,37 @@
+// The WebGPU kernels of one model library.
+#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_
+#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_
+
+#include <tvm/ffi/extra/module.h>
+
+#include <string>
+
+#include "runtime/device/kernel_table.h"
+#include "runtime/device/webgpu/webgpu_device.h"
+
+namespace mlc::webgpu {
+
+// Its functions launch kernels on the device that their first pointer lies on. The function
+// `mlc_prepare(index)` compiles all of them for a device before the first launch would.
+class WebGpuModule final : public tvm::ffi::ModuleObj {
+ public:
+  WebGpuModule(tvm::ffi::Bytes bytes, KernelTable table)
+      : bytes_(std::move(bytes)), table_(std::move(table)) {}
+
+  const char* kind() const final { return "webgpu"; }
+  int GetPropertyMask() const final;
+  tvm::ffi::Bytes SaveToBytes() const final { return bytes_; }
+  tvm::ffi::String InspectSource(const tvm::ffi::String& format) const final;
+  tvm::ffi::Optional<tvm::ffi::Function> GetFunction(const tvm::ffi::String& name) final;
+
+ private:
+  void Prepare(int index);
+  void Launch(const KernelInfo& kernel, const std::string& source, tvm::ffi::PackedArgs arguments);
+
+  tvm::ffi::Bytes bytes_;
+  KernelTable table_;
+};
+
+}  // namespace mlc::webgpu
+
+#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_
