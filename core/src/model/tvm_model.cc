@@ -8,6 +8,7 @@
 namespace mlc {
 namespace {
 
+constexpr const char* kPrefill = "batch_prefill";
 constexpr const char* kHiddenStates = "batch_prefill_to_last_hidden_states";
 constexpr const char* kLogits = "get_logits";
 
@@ -94,7 +95,21 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
   std::unique_ptr<TVMModel> model(
       new TVMModel(std::move(open.library), std::move(open.metadata), device));
   model->params_ = TensorList(*weights);
+  MLC_RETURN_IF_ERROR(model->LoadPrograms().In(library_path));
   return model;
+}
+
+Status TVMModel::LoadPrograms() {
+  auto load = [this](const char* function) {
+    return KernelProgram::Load(*library_, function, params_, metadata_.num_layers);
+  };
+  MLC_ASSIGN_OR_RETURN(embed_, load("embed"));
+  if (!embed_) return Status();
+  MLC_ASSIGN_OR_RETURN(prefill_, load(kPrefill));
+  MLC_ASSIGN_OR_RETURN(prefill_to_hidden_states_, load(kHiddenStates));
+  MLC_ASSIGN_OR_RETURN(head_, load(kLogits));
+  if (prefill_ && prefill_to_hidden_states_ && head_) return Status();
+  return Corrupt("has no programs of some functions");
 }
 
 Status TVMModel::AllocatePages(int num_pages) {
@@ -106,6 +121,9 @@ Status TVMModel::AllocatePages(int num_pages) {
     layers_.push_back(std::move(pages));
   }
   pages_ = TensorList(layers_);
+  for (KernelProgram* program : {prefill_.get(), prefill_to_hidden_states_.get()}) {
+    if (program != nullptr) program->SetPages(layers_);
+  }
   return Status();
 }
 
@@ -178,33 +196,67 @@ Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
   return result.OnHost();
 }
 
-Result<Tensor> TVMModel::LogitsOfHiddenStates(const Batch& batch) {
-  int64_t num_rows = static_cast<int64_t>(batch.logit_rows.size());
-  MLC_ASSIGN_OR_RETURN(Tensor rows,
-                       Tensor::Empty({num_rows, info().hidden_size}, DType::kFloat32, device_));
-  const char* end = static_cast<char*>(hidden_states_.data()) + hidden_states_.bytes();
-  MLC_RETURN_IF_ERROR(rows.Write(0, end - rows.bytes(), rows.bytes()));
+Result<float*> TVMModel::RunStep(KernelProgram* program, const Batch& batch,
+                                 const std::vector<int32_t>& rows) {
+  auto input = [](const std::vector<int32_t>& values) {
+    return ProgramInput{values.data(), static_cast<int64_t>(values.size())};
+  };
+  ProgramInput tokens = input(batch.tokens);
+  MLC_ASSIGN_OR_RETURN(char* embeddings, embed_->Run(&tokens, 1));
+  const ProgramInput inputs[] = {{embeddings, tokens.size},
+                                 input(batch.positions),
+                                 input(batch.slots),
+                                 input(batch.row_sequence),
+                                 input(batch.page_indptr),
+                                 input(batch.page_indices),
+                                 input(rows)};
+  MLC_ASSIGN_OR_RETURN(char* result, program->Run(inputs, std::size(inputs)));
+  return reinterpret_cast<float*>(result);
+}
+
+Result<float*> TVMModel::Step(const char* function, const Batch& batch,
+                              const std::vector<int32_t>& rows, int width, Tensor* kept) {
+  if (embed_) {
+    bool states = function == kHiddenStates;
+    return RunStep(states ? prefill_to_hidden_states_.get() : prefill_.get(), batch, rows);
+  }
+  MLC_ASSIGN_OR_RETURN(*kept, CallStep(function, batch, rows, width));
+  return static_cast<float*>(kept->data());
+}
+
+Result<float*> TVMModel::LogitsOfHiddenStates(const Batch& batch, const float* hidden_states) {
+  int64_t num_rows = static_cast<int64_t>(batch.logit_rows.size()), size = info().hidden_size;
+  const float* last = hidden_states + static_cast<int64_t>(batch.hidden_rows.size()) * size;
+  if (head_) {
+    ProgramInput input{last, num_rows};
+    MLC_ASSIGN_OR_RETURN(char* logits, head_->Run(&input, 1));
+    return reinterpret_cast<float*>(logits);
+  }
+  MLC_ASSIGN_OR_RETURN(Tensor rows, Tensor::Empty({num_rows, size}, DType::kFloat32, device_));
+  MLC_RETURN_IF_ERROR(rows.Write(0, last, rows.bytes()));
   MLC_ASSIGN_OR_RETURN(Tensor logits, library_->Call(kLogits, {rows, params_}));
   MLC_RETURN_IF_ERROR(CheckShape(logits, {num_rows, info().vocab_size}));
-  return logits.OnHost();
+  MLC_ASSIGN_OR_RETURN(logits_, logits.OnHost());
+  return static_cast<float*>(logits_.data());
 }
 
 Result<Outputs> TVMModel::Forward(const Batch& batch) {
   Outputs outputs;
   if (batch.hidden_rows.empty()) {
-    bool decode = IsDecode(batch) && library_->Has("batch_decode");
-    MLC_ASSIGN_OR_RETURN(logits_, CallStep(decode ? "batch_decode" : "batch_prefill", batch,
-                                           batch.logit_rows, info().vocab_size));
-  } else {
-    if (info().hidden_size == 0) return Unsupported("the model library gives no hidden states");
-    std::vector<int32_t> rows = batch.hidden_rows;
-    rows.insert(rows.end(), batch.logit_rows.begin(), batch.logit_rows.end());
-    MLC_ASSIGN_OR_RETURN(hidden_states_, CallStep(kHiddenStates, batch, rows, info().hidden_size));
-    outputs.hidden_states = static_cast<const float*>(hidden_states_.data());
-    if (batch.logit_rows.empty()) return outputs;
-    MLC_ASSIGN_OR_RETURN(logits_, LogitsOfHiddenStates(batch));
+    const char* function =
+        IsDecode(batch) && library_->Has("batch_decode") ? "batch_decode" : kPrefill;
+    MLC_ASSIGN_OR_RETURN(outputs.logits,
+                         Step(function, batch, batch.logit_rows, info().vocab_size, &logits_));
+    if (batch.logit_rows.empty()) outputs.logits = nullptr;
+    return outputs;
   }
-  if (!batch.logit_rows.empty()) outputs.logits = static_cast<float*>(logits_.data());
+  if (info().hidden_size == 0) return Unsupported("the model library gives no hidden states");
+  std::vector<int32_t> rows = batch.hidden_rows;
+  rows.insert(rows.end(), batch.logit_rows.begin(), batch.logit_rows.end());
+  MLC_ASSIGN_OR_RETURN(outputs.hidden_states,
+                       Step(kHiddenStates, batch, rows, info().hidden_size, &hidden_states_));
+  if (batch.logit_rows.empty()) return outputs;
+  MLC_ASSIGN_OR_RETURN(outputs.logits, LogitsOfHiddenStates(batch, outputs.hidden_states));
   return outputs;
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "model/model_config.h"
+#include "runtime/kernel_program.h"
 #include "runtime/model_library.h"
 #include "runtime/weights.h"
 
@@ -38,11 +39,17 @@ class TVMModel : public Model {
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
       : library_(std::move(library)), metadata_(std::move(metadata)), device_(device) {}
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
-  // Calls a function that computes a step and returns [rows, width] float32, on the host.
+  Status LoadPrograms();
+  // Each of these gives [rows, width] float32 on the host, until the next step. They run a program
+  // where the library has programs; else the virtual machine keeps the result in `kept`.
+  Result<float*> Step(const char* function, const Batch& batch, const std::vector<int32_t>& rows,
+                      int width, Tensor* kept);
+  // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.
+  Result<float*> LogitsOfHiddenStates(const Batch& batch, const float* hidden_states);
   Result<Tensor> CallStep(const char* function, const Batch& batch,
                           const std::vector<int32_t>& rows, int width);
-  // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.
-  Result<Tensor> LogitsOfHiddenStates(const Batch& batch);
+  Result<float*> RunStep(KernelProgram* program, const Batch& batch,
+                         const std::vector<int32_t>& rows);
 
   std::unique_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
@@ -50,8 +57,10 @@ class TVMModel : public Model {
   TensorList params_;
   std::vector<Tensor> layers_;  // the pages of each layer
   TensorList pages_;            // the same, as functions take them
-  Tensor logits_;               // of the last step
-  Tensor hidden_states_;        // of its hidden_rows, then of its logit_rows
+  // By function; embed_ is null where the virtual machine runs everything.
+  std::unique_ptr<KernelProgram> embed_, prefill_, prefill_to_hidden_states_, head_;
+  Tensor logits_;         // of the last step
+  Tensor hidden_states_;  // of its hidden_rows, then of its logit_rows
 };
 
 }  // namespace mlc

@@ -1,24 +1,18 @@
 #include "runtime/model_library.h"
 
 #include <dlfcn.h>
-#include <tvm/ffi/extra/module.h>
 
 #include <mutex>
-#include <unordered_map>
 
 #include "base/file.h"
 #include "runtime/library_trailer.h"
 #include "runtime/library_variants.h"
+#include "runtime/model_library_impl.h"
 #include "runtime/parallel.h"
-#include "runtime/tvm_convert.h"
 
 namespace mlc {
 
 namespace ffi = tvm::ffi;
-
-struct TensorList::Impl {
-  ffi::Array<ffi::Tensor> tensors;
-};
 
 TensorList::TensorList(const std::vector<Tensor>& tensors) : impl_(std::make_shared<Impl>()) {
   for (const Tensor& tensor : tensors) impl_->tensors.push_back(tensor.impl()->tensor);
@@ -57,35 +51,37 @@ Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
 
 }  // namespace
 
-struct ModelLibrary::Impl {
-  std::string path;
-  ffi::Optional<ffi::Module> executable, vm;
-  std::unordered_map<std::string, ffi::Function> functions;
+ffi::Function* ModelLibrary::Impl::Find(const std::string& name) {
+  auto found = functions.find(name);
+  if (found != functions.end()) return &found->second;
+  ffi::Optional<ffi::Function> function = vm.value()->GetFunction(name, true);
+  if (!function.has_value()) return nullptr;
+  return &functions.emplace(name, function.value()).first->second;
+}
 
-  // A function of the virtual machine, looked up once. Null when there is none.
-  ffi::Function* Find(const std::string& name) {
-    auto found = functions.find(name);
-    if (found != functions.end()) return &found->second;
-    ffi::Optional<ffi::Function> function = vm.value()->GetFunction(name, true);
-    if (!function.has_value()) return nullptr;
-    return &functions.emplace(name, function.value()).first->second;
-  }
-
-  Status Call(const std::string& name, const std::vector<Argument>& arguments, ffi::Any* out) {
-    ffi::Function* function = Find(name);
-    if (function == nullptr) return Internal(path + ": has no function '" + name + "'");
-    std::vector<ffi::AnyView> views;
-    for (const Argument& argument : arguments) {
-      if (const Tensor* tensor = std::get_if<Tensor>(&argument)) {
-        views.emplace_back(tensor->impl()->tensor);
-      } else {
-        views.emplace_back(std::get<TensorList>(argument).impl()->tensors);
-      }
+Status ModelLibrary::Impl::Call(const std::string& name, const std::vector<Argument>& arguments,
+                                ffi::Any* out) {
+  ffi::Function* function = Find(name);
+  if (function == nullptr) return Internal(path + ": has no function '" + name + "'");
+  std::vector<ffi::AnyView> views;
+  for (const Argument& argument : arguments) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&argument)) {
+      views.emplace_back(tensor->impl()->tensor);
+    } else {
+      views.emplace_back(std::get<TensorList>(argument).impl()->tensors);
     }
-    return CatchTvm(
-        name, [&] { function->CallPacked(views.data(), static_cast<int32_t>(views.size()), out); });
   }
-};
+  return CatchTvm(
+      name, [&] { function->CallPacked(views.data(), static_cast<int32_t>(views.size()), out); });
+}
+
+Result<std::string> ModelLibrary::Impl::Text(const std::string& name) {
+  ffi::Any value;
+  MLC_RETURN_IF_ERROR(Call(name, {}, &value));
+  std::string text;
+  MLC_RETURN_IF_ERROR(CatchTvm(path, [&] { text = value.cast<ffi::String>(); }));
+  return text;
+}
 
 ModelLibrary::ModelLibrary(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ModelLibrary::~ModelLibrary() = default;
@@ -130,9 +126,8 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
 }
 
 Status ModelLibrary::ReadMetadata() {
-  ffi::Any value;
-  MLC_RETURN_IF_ERROR(impl_->Call("_metadata", {}, &value));
-  return CatchTvm(impl_->path, [&] { metadata_json_ = value.cast<ffi::String>(); });
+  MLC_ASSIGN_OR_RETURN(metadata_json_, impl_->Text("_metadata"));
+  return Status();
 }
 
 bool ModelLibrary::Has(const std::string& function) const {

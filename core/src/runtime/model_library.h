@@ -44,8 +44,10 @@ class ModelLibrary {
   // The same for a function that returns nothing.
   Status CallVoid(const std::string& function, const std::vector<Argument>& arguments);
 
+  struct Impl;  // known to runtime/ alone
+  Impl* impl() const { return impl_.get(); }
+
  private:
-  struct Impl;
   explicit ModelLibrary(std::unique_ptr<Impl> impl);
   Status ReadMetadata();
   std::unique_ptr<Impl> impl_;

@@ -23,8 +23,6 @@ constexpr DTypeEntry kDTypes[] = {{"float32", {kDLFloat, 32, 1}},   {"float16", 
                                   {"int64", {kDLInt, 64, 1}},       {"uint32", {kDLUInt, 32, 1}},
                                   {"int8", {kDLInt, 8, 1}},         {"uint8", {kDLUInt, 8, 1}}};
 
-DLDataType ToDL(DType dtype) { return kDTypes[static_cast<int>(dtype)].dl; }
-
 struct HostAllocator {
   void AllocData(DLTensor* tensor) {
     size_t bytes = tvm::ffi::GetDataSize(*tensor);
@@ -83,6 +81,8 @@ Status CheckRange(const Tensor& tensor, int64_t offset, int64_t bytes) {
 tvm::ffi::ShapeView View(const Shape& shape) { return {shape.data(), shape.size()}; }
 
 }  // namespace
+
+DLDataType ToDL(DType dtype) { return kDTypes[static_cast<int>(dtype)].dl; }
 
 std::optional<DType> ParseDType(std::string_view name) {
   for (size_t i = 0; i < std::size(kDTypes); ++i) {

@@ -18,6 +18,8 @@ struct Tensor::Impl {
   DType dtype;
 };
 
+DLDataType ToDL(DType dtype);
+
 // The tensor behind `result`; an error for a dtype the core does not know.
 Result<Tensor> FromTvm(tvm::ffi::Tensor tensor);
 

@@ -12,12 +12,15 @@ from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
+from mlc_llm.compiler.programs import program_of
 from mlc_llm.compiler.quantization import AnyScheme
 from mlc_llm.compiler.targets import GPU, Device
 
 SCHEMA_VERSION = 1
 # A step that wants logits, and one that wants what the output head is given.
 _PREFILLS = ("batch_prefill", "batch_prefill_to_last_hidden_states")
+# What the core runs kernel by kernel on a CPU.
+_PROGRAMS = ("embed", *_PREFILLS, "get_logits")
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 
 
@@ -44,6 +47,8 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     _build_logits(nn, model, spec)
     _build_copy(nn, model, spec)
     nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
+    if not isinstance(spec.device, GPU):
+        _build_programs(nn)
     return nn.finish()
 
 
@@ -83,6 +88,16 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
             if gvar.name_hint in ("embed", "batch_prefill")
         },
     }
+
+
+def _build_programs(nn: Builder) -> None:
+    """`_programs` and the constants that they name, `_constant_0`, ..."""
+    functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
+    constants: list[tvm.runtime.Tensor] = []
+    programs = {name: program_of(functions[name], constants) for name in _PROGRAMS}
+    for index, value in enumerate(constants):
+        nn.constant_function(f"_constant_{index}", value)
+    nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
 
 
 def _build_embed(nn: Builder, model: Model, spec: LibrarySpec) -> None:

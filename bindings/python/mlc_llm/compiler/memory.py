@@ -32,14 +32,14 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
     """{"n": bytes a row, "m": ..., "fixed": bytes}; sizes that the function has no bound of, such
     as the number of pages, are no temporaries."""
     bounds = set(dict(function.attrs["tir_var_upper_bound"]))
-    bindings = [b for block in function.body.blocks for b in block.bindings]
-    last_use = _last_uses(bindings)
+    bindings = bindings_of(function)
+    last_use = last_uses(bindings)
     live = _Live()
     for param in function.params:
         live.add(_bytes_of(param.ty, bounds))
     ends: dict[int, list[dict[str, int]]] = {}
     for index, binding in enumerate(bindings):
-        for made in _made_by(binding):
+        for made in made_by(binding):
             size = _bytes_of(made, bounds)
             live.add(size)
             ends.setdefault(last_use.get(binding.var, len(bindings)), []).append(size)
@@ -48,7 +48,11 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
     return {name: size for name, size in live.peak.items() if size}
 
 
-def _made_by(binding: relax.Binding) -> list[relax.Type]:
+def bindings_of(function: relax.Function) -> list[relax.Binding]:
+    return [b for block in function.body.blocks for b in block.bindings]
+
+
+def made_by(binding: relax.Binding) -> list[relax.Type]:
     """The types of the tensors that a binding allocates; the others name memory that is there."""
     value = binding.value
     if not isinstance(value, relax.Call) or value.op.name == "relax.reshape":
@@ -60,14 +64,14 @@ def _made_by(binding: relax.Binding) -> list[relax.Type]:
     return types
 
 
-def _last_uses(bindings: list[relax.Binding]) -> dict[relax.Var, int]:
+def last_uses(bindings: list[relax.Binding]) -> dict[relax.Var, int]:
     """By the variable that allocated: the last binding that reads it, under whatever name."""
     owner: dict[relax.Var, relax.Var] = {}
     last: dict[relax.Var, int] = {}
     for index, binding in enumerate(bindings):
         read = [owner.get(var, var) for var in relax.analysis.free_vars(binding.value)]
         last.update(dict.fromkeys(read, index))
-        if not _made_by(binding) and read:
+        if not made_by(binding) and read:
             owner[binding.var] = read[0]
     return last
 

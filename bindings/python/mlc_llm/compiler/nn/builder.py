@@ -168,6 +168,11 @@ class Builder:
         with self._module.function(name, []):
             self._module.emit_func_output(tvm.ir.StringImm(text))
 
+    def constant_function(self, name: str, value: tvm.runtime.Tensor) -> None:
+        """A function without arguments that returns that constant."""
+        with self._module.function(name, []):
+            self._module.emit_func_output(relax.const(value))
+
     def finish(self) -> tvm.IRModule:
         return self._module.finalize()
 

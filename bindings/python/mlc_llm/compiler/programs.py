@@ -1,0 +1,139 @@
+"""A function of the library as a list of kernel calls, which the core runs itself.
+
+TVM's virtual machine took a fifth of a decode step on a CPU: ten of its instructions, and two
+allocations, for each kernel. A program says the same once: which kernels, on which tensors, and
+where in one piece of memory each temporary lies. ARCHITECTURE.md has its form;
+`core/src/runtime/kernel_program.h` runs it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from mlc_llm.compiler.memory import bindings_of, last_uses, made_by
+
+Program = dict[str, Any]
+
+# What stands for a tensor in a program: a letter and a number.
+INPUT, WEIGHT, PAGES, CONSTANT, TEMPORARY = "i", "w", "p", "c", "t"
+_TUPLES = {"params": WEIGHT, "kv_pages": PAGES}
+
+
+def program_of(function: relax.Function, constants: list[tvm.runtime.Tensor]) -> Program:
+    """Of a function that does nothing but call kernels, once in line. New constants are added."""
+    return _Writer(function, constants).write()
+
+
+@dataclass
+class _Buffers:
+    """Pieces of memory that temporaries use in turn: bytes for each unit of a run-time size."""
+
+    sizes: list[tuple[str, int]] = field(default_factory=list)
+    free: list[int] = field(default_factory=list)
+
+    def take(self, size: str, width: int) -> int:
+        """The tightest free one, or else the largest, made larger, or else a new one."""
+        alike = [i for i in self.free if self.sizes[i][0] == size]
+        wide = [i for i in alike if self.sizes[i][1] >= width]
+        if wide:
+            found = min(wide, key=lambda i: self.sizes[i][1])
+        elif alike:
+            found = max(alike, key=lambda i: self.sizes[i][1])
+            self.sizes[found] = (size, width)
+        else:
+            self.sizes.append((size, width))
+            return len(self.sizes) - 1
+        self.free.remove(found)
+        return found
+
+
+class _Writer:
+    def __init__(self, function: relax.Function, constants: list[tvm.runtime.Tensor]) -> None:
+        self.function, self.constants = function, constants
+        self.names: dict[relax.Var, Any] = {}  # what stands for it; a list for a tuple's members
+        self.inputs: list[Any] = []
+        self.temporaries: list[Any] = []
+        self.calls: list[list[str]] = []
+        self.buffers = _Buffers()
+        self.taken: list[int] = []  # buffers, by the binding that is looked at
+
+    def write(self) -> Program:
+        for param in self.function.params:
+            if param.name not in _TUPLES:
+                self.names[param] = f"{INPUT}{len(self.inputs)}"
+                self.inputs.append(_kind(param.ty))
+        bindings = bindings_of(self.function)
+        last = last_uses(bindings)
+        ends: dict[int, list[int]] = {}
+        for index, binding in enumerate(bindings):
+            self.taken = []
+            self._bind(binding)
+            ends.setdefault(last.get(binding.var, len(bindings)), []).extend(self.taken)
+            self.buffers.free += ends.get(index, [])
+        return {
+            "inputs": self.inputs,
+            "buffers": [list(size) for size in self.buffers.sizes],
+            "temporaries": self.temporaries,
+            "calls": self.calls,
+            "result": self._name(self.function.body.body),
+        }
+
+    def _bind(self, binding: relax.Binding) -> None:
+        value = binding.value
+        if isinstance(value, relax.Call):
+            self.names[binding.var] = self._call(binding)
+        else:
+            self.names[binding.var] = self._name(value)
+
+    def _call(self, binding: relax.Binding) -> Any:
+        """Notes a call of a kernel: its arguments, then the tensors that it makes."""
+        call = binding.value
+        assert call.op.name in ("relax.call_tir", "relax.call_tir_inplace"), call.op.name
+        kernel, arguments = call.args[0], [self._name(arg) for arg in call.args[1]]
+        made = [self._temporary(kind) for kind in made_by(binding)]
+        self.calls.append([kernel.name_hint, *arguments, *made])
+        if call.op.name == "relax.call_tir":
+            return made[0]
+        fresh = iter(made)
+        changed = [int(i) for i in call.attrs["inplace_indices"]]
+        names = [next(fresh) if i < 0 else arguments[i] for i in changed]
+        return names if isinstance(binding.var.ty, relax.TupleType) else names[0]
+
+    def _temporary(self, kind: relax.TensorType) -> str:
+        """The name of a tensor in a free buffer; tensors that are alike there have one name."""
+        (size, *extents), dtype = _kind(kind)["shape"], str(kind.dtype)
+        buffer = self.buffers.take(size, math.prod(extents) * tvm.DataType(dtype).itemsize)
+        self.taken.append(buffer)
+        tensor = {**_kind(kind), "buffer": buffer}
+        if tensor not in self.temporaries:
+            self.temporaries.append(tensor)
+        return f"{TEMPORARY}{self.temporaries.index(tensor)}"
+
+    def _name(self, value: Any) -> Any:
+        if isinstance(value, tvm.ir.Constant):
+            return f"{CONSTANT}{_index_of(value.value, self.constants)}"
+        if isinstance(value, relax.TupleGetItem):
+            owner = value.tuple_value
+            if owner not in self.names:
+                return f"{_TUPLES[owner.name]}{value.index}"
+            return self.names[owner][value.index]
+        return self.names[value]
+
+
+def _index_of(data: tvm.runtime.Tensor, constants: list[tvm.runtime.Tensor]) -> int:
+    for index, other in enumerate(constants):
+        if other.shape == data.shape and (other.numpy() == data.numpy()).all():
+            return index
+    constants.append(data)
+    return len(constants) - 1
+
+
+def _kind(kind: relax.TensorType) -> dict[str, Any]:
+    shape = [int(e) if isinstance(e, tvm.tirx.IntImm) else e.name for e in kind.shape]
+    assert isinstance(shape[0], str) and all(isinstance(e, int) for e in shape[1:]), shape
+    return {"shape": shape, "dtype": str(kind.dtype)}

@@ -1,0 +1,251 @@
+#include "runtime/kernel_program.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/model_library_impl.h"
+#include "runtime/program_spec.h"
+#include "runtime/tvm_convert.h"
+
+namespace mlc {
+namespace {
+
+namespace ffi = tvm::ffi;
+using Kind = ProgramSpec::Kind;
+
+constexpr int64_t kAlignment = 64;  // what kernels assume of their arguments
+// Memory of a larger step goes back with the next small one.
+constexpr int64_t kKeptBytes = int64_t{16} << 20;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
+
+// A DLTensor of `spec` whose data and first extent each run writes.
+class Rows {
+ public:
+  explicit Rows(const RowsSpec& spec) : extents_(spec.row) {
+    extents_.insert(extents_.begin(), 0);
+    tensor_ = {nullptr,
+               {kDLCPU, 0},
+               static_cast<int32_t>(extents_.size()),
+               ToDL(spec.dtype),
+               extents_.data(),
+               nullptr,
+               0};
+  }
+  Rows(const Rows&) = delete;
+
+  void Set(void* data, int64_t size) {
+    tensor_.data = data;
+    extents_[0] = size;
+  }
+  DLTensor* tensor() { return &tensor_; }
+
+ private:
+  Shape extents_;
+  DLTensor tensor_;  // without strides: compact
+};
+
+// Host memory that grows with a step and shrinks after a far larger one.
+class Arena {
+ public:
+  // At least `bytes`, with any content. Null: there is not as much.
+  char* Reserve(int64_t bytes) {
+    bool wasteful = capacity_ > kKeptBytes && bytes < capacity_ / 2;
+    if (bytes <= capacity_ && !wasteful) return data_.get();
+    data_.reset();
+    capacity_ = Aligned(std::max<int64_t>(bytes, 1));
+    data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, capacity_)));
+    if (!data_) capacity_ = 0;
+    return data_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+  std::unique_ptr<char, Free> data_;
+  int64_t capacity_ = 0;
+};
+
+}  // namespace
+
+struct KernelProgram::Impl {
+  struct Call {
+    ffi::Function kernel;
+    std::vector<ffi::AnyView> arguments;
+  };
+
+  std::string name;
+  ProgramSpec spec;
+  std::vector<ffi::Tensor> weights, constants, pages;  // that calls point at
+  std::vector<std::unique_ptr<Rows>> inputs, temporaries;
+  std::vector<Call> calls;
+  std::vector<std::pair<int, int>> page_arguments;  // call and argument, in the spec's order
+
+  // Of the run that is going on; members, so that a run allocates nothing.
+  std::vector<int64_t> sizes;
+  std::vector<char*> buffers;
+  Arena arena;
+
+  Status FindKernels(const ModelLibrary::Impl& library);
+  Status FindConstants(ModelLibrary::Impl* library, int64_t count);
+  void PrepareCalls();
+  const DLTensor* Argument(ProgramSpec::Name name) const;
+  Status Bind(const ProgramInput* given, size_t count);
+  Status Place(const ProgramInput* given);
+};
+
+Status KernelProgram::Impl::FindKernels(const ModelLibrary::Impl& library) {
+  for (const ProgramSpec::Call& call : spec.calls) {
+    ffi::Optional<ffi::Function> kernel =
+        library.executable.value()->GetFunction(call.kernel, true);
+    if (!kernel.has_value()) {
+      return Corrupt(library.path + ": has no kernel '" + call.kernel + "'");
+    }
+    calls.push_back({kernel.value(), {}});
+  }
+  return Status();
+}
+
+Status KernelProgram::Impl::FindConstants(ModelLibrary::Impl* library, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    ffi::Any value;
+    MLC_RETURN_IF_ERROR(library->Call("_constant_" + std::to_string(i), {}, &value));
+    std::optional<ffi::Tensor> tensor = value.try_cast<ffi::Tensor>();
+    if (!tensor) return Corrupt(library->path + ": a constant is no tensor");
+    constants.push_back(*std::move(tensor));
+  }
+  return Status();
+}
+
+const DLTensor* KernelProgram::Impl::Argument(ProgramSpec::Name name) const {
+  switch (name.kind) {
+    case Kind::kInput:
+      return inputs[name.index]->tensor();
+    case Kind::kTemporary:
+      return temporaries[name.index]->tensor();
+    case Kind::kWeight:
+      return weights[name.index].GetDLTensorPtr();
+    case Kind::kConstant:
+      return constants[name.index].GetDLTensorPtr();
+    case Kind::kPages:
+      break;
+  }
+  return nullptr;  // SetPages says
+}
+
+void KernelProgram::Impl::PrepareCalls() {
+  for (const RowsSpec& input : spec.inputs) inputs.push_back(std::make_unique<Rows>(input));
+  for (const RowsSpec& made : spec.temporaries) temporaries.push_back(std::make_unique<Rows>(made));
+  sizes.resize(spec.num_sizes);
+  buffers.resize(spec.buffers.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
+      std::vector<ffi::AnyView>& arguments = calls[i].arguments;
+      if (name.kind == Kind::kPages) {
+        page_arguments.emplace_back(i, static_cast<int>(arguments.size()));
+        arguments.emplace_back();
+      } else {
+        arguments.emplace_back(const_cast<DLTensor*>(Argument(name)));
+      }
+    }
+  }
+}
+
+// The run-time sizes, which every input that has one must agree on.
+Status KernelProgram::Impl::Bind(const ProgramInput* given, size_t count) {
+  if (count != inputs.size()) return InvalidArgument(name + ": wrong number of inputs");
+  std::fill(sizes.begin(), sizes.end(), -1);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t& size = sizes[spec.inputs[i].size];
+    if (given[i].size < 0 || (size >= 0 && size != given[i].size)) {
+      return InvalidArgument(name + ": inputs of different sizes");
+    }
+    size = given[i].size;
+  }
+  return Status();
+}
+
+// Gives every input and temporary its place in the arena, or the caller's where that will do.
+Status KernelProgram::Impl::Place(const ProgramInput* given) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!IsAligned(given[i].data)) bytes += Aligned(given[i].size * spec.inputs[i].row_bytes());
+  }
+  for (const ProgramSpec::Buffer& b : spec.buffers) bytes += Aligned(sizes[b.size] * b.bytes);
+  char* next = arena.Reserve(bytes);
+  if (next == nullptr) {
+    return ResourceExhausted(name + ": no memory for " + std::to_string(bytes) + " bytes");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    void* data = const_cast<void*>(given[i].data);
+    if (!IsAligned(data)) {
+      int64_t size = given[i].size * spec.inputs[i].row_bytes();
+      data = std::memcpy(next, data, static_cast<size_t>(size));
+      next += Aligned(size);
+    }
+    inputs[i]->Set(data, given[i].size);
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    buffers[i] = next;
+    next += Aligned(sizes[spec.buffers[i].size] * spec.buffers[i].bytes);
+  }
+  for (size_t i = 0; i < temporaries.size(); ++i) {
+    const RowsSpec& made = spec.temporaries[i];
+    temporaries[i]->Set(buffers[made.buffer], sizes[made.size]);
+  }
+  return Status();
+}
+
+KernelProgram::KernelProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KernelProgram::~KernelProgram() = default;
+
+Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& library,
+                                                           const std::string& function,
+                                                           const TensorList& weights,
+                                                           int num_layers) {
+  if (!library.Has("_programs")) return std::unique_ptr<KernelProgram>();
+  MLC_ASSIGN_OR_RETURN(std::string text, library.impl()->Text("_programs"));
+  MLC_ASSIGN_OR_RETURN(Json all, Json::Parse(text));
+  const Json* json = all.Find(function);
+  if (json == nullptr) return std::unique_ptr<KernelProgram>();
+  auto impl = std::make_unique<Impl>();
+  impl->name = function;
+  MLC_ASSIGN_OR_RETURN(impl->spec, ParseProgram(*json));
+  MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
+  for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
+  MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));
+  MLC_RETURN_IF_ERROR(impl->spec.Check(static_cast<int>(impl->weights.size()), num_layers,
+                                       static_cast<int>(impl->constants.size())));
+  MLC_RETURN_IF_ERROR(impl->FindKernels(*library.impl()));
+  impl->PrepareCalls();
+  return std::unique_ptr<KernelProgram>(new KernelProgram(std::move(impl)));
+}
+
+void KernelProgram::SetPages(const std::vector<Tensor>& layers) {
+  impl_->pages.clear();
+  for (const Tensor& layer : layers) impl_->pages.push_back(layer.impl()->tensor);
+  for (auto [call, argument] : impl_->page_arguments) {
+    int layer = impl_->spec.calls[call].arguments[argument].index;
+    const DLTensor* pages = impl_->pages[layer].GetDLTensorPtr();
+    impl_->calls[call].arguments[argument] = ffi::AnyView(const_cast<DLTensor*>(pages));
+  }
+}
+
+Result<char*> KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
+  MLC_RETURN_IF_ERROR(impl_->Bind(inputs, num_inputs));
+  MLC_RETURN_IF_ERROR(impl_->Place(inputs));
+  Status status = CatchTvm(impl_->name, [this] {
+    ffi::Any nothing;
+    for (const Impl::Call& call : impl_->calls) {
+      call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
+                             &nothing);
+    }
+  });
+  if (!status.ok()) return status;
+  return impl_->buffers[impl_->spec.temporaries[impl_->spec.result].buffer];
+}
+
+}  // namespace mlc

@@ -1,0 +1,54 @@
+// A function of a model library as the core runs it on a CPU: kernel after kernel, without TVM's
+// virtual machine.
+//
+//   MLC_ASSIGN_OR_RETURN(auto program, KernelProgram::Load(library, "embed", weights));
+//   ProgramInput tokens{ids.data(), 3};
+//   float* rows = *program->Run(&tokens, 1);      // [3, width], until the next Run
+//
+// The machine took a fifth of a decode step, for ten instructions and two allocations a kernel.
+// Here the arguments of every call stand ready; a run writes pointers and sizes of a dozen tensors
+// and calls. Temporaries lie in one piece of memory that is kept from run to run.
+#ifndef MLC_RUNTIME_KERNEL_PROGRAM_H_
+#define MLC_RUNTIME_KERNEL_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "runtime/model_library.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+struct ProgramInput {
+  const void* data = nullptr;
+  int64_t size = 0;  // of the first dimension; the others are the program's
+};
+
+class KernelProgram {
+ public:
+  // The program of that function; null when the library has none. `weights` are all parameters,
+  // in the library's order, and `num_layers` is how many tensors of pages there will be.
+  static Result<std::unique_ptr<KernelProgram>> Load(const ModelLibrary& library,
+                                                     const std::string& function,
+                                                     const TensorList& weights, int num_layers);
+  ~KernelProgram();
+
+  void SetPages(const std::vector<Tensor>& layers);
+
+  // The result's first element; it may be written to and stays until the next Run. Inputs are
+  // copied where they are not aligned to 64 bytes. Needs pages when the function does. Errors:
+  // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
+  Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
+
+ private:
+  struct Impl;
+  explicit KernelProgram(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_KERNEL_PROGRAM_H_

@@ -1,0 +1,34 @@
+// What a library and a list of tensors are to TVM; included inside runtime/ only.
+#ifndef MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
+#define MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
+
+#include <tvm/ffi/extra/module.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/model_library.h"
+#include "runtime/tvm_convert.h"
+
+namespace mlc {
+
+struct TensorList::Impl {
+  tvm::ffi::Array<tvm::ffi::Tensor> tensors;
+};
+
+struct ModelLibrary::Impl {
+  std::string path;
+  tvm::ffi::Optional<tvm::ffi::Module> executable, vm;
+  std::unordered_map<std::string, tvm::ffi::Function> functions;
+
+  // A function of the virtual machine, looked up once. Null when there is none.
+  tvm::ffi::Function* Find(const std::string& name);
+  Status Call(const std::string& name, const std::vector<Argument>& arguments, tvm::ffi::Any* out);
+  // Of a function that returns a text.
+  Result<std::string> Text(const std::string& name);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_

@@ -1,0 +1,76 @@
+#include "runtime/program_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+constexpr const char* kProgram = R"({
+  "inputs": [{"shape": ["n", 8], "dtype": "float32"}, {"shape": ["m"], "dtype": "int32"}],
+  "buffers": [["n", 32], ["m", 64]],
+  "temporaries": [{"shape": ["n", 2, 4], "dtype": "float32", "buffer": 0},
+                  {"shape": ["m", 16], "dtype": "int32", "buffer": 1}],
+  "calls": [["norm", "i0", "w3", "t0"], ["pick", "t0", "i1", "p1", "c0", "t1"]],
+  "result": "t1"})";
+
+Result<ProgramSpec> Parse(const std::string& text) { return ParseProgram(*Json::Parse(text)); }
+
+// The program above with one part of its text replaced.
+std::string With(const std::string& part, const std::string& other) {
+  std::string text = kProgram;
+  size_t place = text.find(part);
+  EXPECT_NE(place, std::string::npos) << part;
+  return text.replace(place, part.size(), other);
+}
+
+TEST(ProgramSpec, SaysKernelsAndTensors) {
+  Result<ProgramSpec> program = Parse(kProgram);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->num_sizes, 2);
+  EXPECT_EQ(program->inputs[1].size, 1);
+  EXPECT_EQ(program->temporaries[0].row, (Shape{2, 4}));
+  EXPECT_EQ(program->temporaries[1].row_bytes(), 64);
+  EXPECT_EQ(program->calls[1].kernel, "pick");
+  EXPECT_EQ(program->calls[1].arguments[2].kind, ProgramSpec::Kind::kPages);
+  EXPECT_EQ(program->calls[1].arguments[2].index, 1);
+  EXPECT_EQ(program->result, 1);
+}
+
+TEST(ProgramSpec, KnowsHowManyTensorsThereMustBe) {
+  ProgramSpec program = *Parse(kProgram);
+  EXPECT_TRUE(program.Check(4, 2, 1).ok());
+  EXPECT_FALSE(program.Check(3, 2, 1).ok());
+  EXPECT_FALSE(program.Check(4, 1, 1).ok());
+  EXPECT_FALSE(program.Check(4, 2, 0).ok());
+  EXPECT_FALSE(Parse(With("\"t0\", \"i1\"", "\"t2\", \"i1\""))->Check(4, 2, 1).ok());
+}
+
+TEST(ProgramSpec, RefusesWhatCannotBe) {
+  const std::pair<const char*, const char*> changes[] = {
+      {"\"n\", 8", "8, 8"},                 // a fixed size
+      {"\"n\", 8", "\"n\", -8"},            // a bad extent
+      {"\"n\", 8", "\"n\", 1, 1, 1, 8"},    // too many
+      {"float32", "float3"},                // no type
+      {"[\"n\", 32]", "[\"k\", 32]"},       // a size of no input
+      {"[\"n\", 32]", "[\"n\", 31]"},       // a temporary that does not fit
+      {"[\"n\", 32]", "[\"m\", 32]"},       // a buffer of another size
+      {"[\"n\", 32]", "[\"n\", 1e12]"},     // no integer
+      {"\"buffer\": 1", "\"buffer\": 2"},   // no such buffer
+      {"\"buffer\": 1", "\"buffer\": -1"},  //
+      {"\"w3\"", "\"x3\""},                 // no kind of tensor
+      {"\"w3\"", "\"w\""},                  // no number
+      {"\"w3\"", "\"w-1\""},                //
+      {"\"w3\"", "\"w99999999999\""},       //
+      {"\"w3\"", "3"},                      //
+      {"\"result\": \"t1\"", "\"result\": \"t2\""},
+      {"\"result\": \"t1\"", "\"result\": \"i0\""},
+      {"\"calls\"", "\"call\""}};
+  for (auto [part, other] : changes) {
+    Result<ProgramSpec> program = Parse(With(part, other));
+    EXPECT_FALSE(program.ok()) << part << " -> " << other;
+  }
+  for (const char* text : {"null", "{}", "[]", "{\"inputs\": 3}"}) EXPECT_FALSE(Parse(text).ok());
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,101 @@
+"""What the core runs kernel by kernel, beside TVM's virtual machine; and what it allocates."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from tiny_llama import VARIANTS, tiny  # noqa: E402
+from vm_runner import Runner  # noqa: E402
+
+from mlc_llm import _core  # noqa: E402
+from mlc_llm.model_source import ResolvedModel  # noqa: E402
+
+PROMPT = [int(i) for i in np.random.default_rng(3).integers(3, 60, 37)]
+
+
+def test_the_core_computes_the_machines_bits(tiny_model: ResolvedModel) -> None:
+    core = _core.ModelRunner(str(tiny_model.folder), str(tiny_model.model_lib), 48, 2)
+    machine = Runner.open(tiny_model.model_lib, tiny_model.folder)
+
+    def equal(raw: bytes, expected: np.ndarray) -> None:
+        assert np.array_equal(np.frombuffer(raw, np.float32).reshape(expected.shape), expected)
+
+    equal(core.forward(PROMPT, True), machine.forward([("a", PROMPT)]))
+    equal(core.forward([5]), machine.forward([("a", [5])]))
+    core.fork(0, 1, len(PROMPT) + 1)
+    machine.fork("a", "b")
+    equal(core.decode([7, 8]), machine.forward([("a", [7]), ("b", [8])]))
+    equal(core.forward(PROMPT), machine.forward([("a", PROMPT)], last_only=True))
+
+
+@pytest.mark.parametrize("scheme", ["q4f16_1", "q0f32"])
+@pytest.mark.parametrize("variant", ["plain", "untied, biases"])
+def test_nothing_is_read_after_its_memory_was_given_away(scheme: str, variant: str) -> None:
+    """Follows a program call by call, beside the graph that it was made from."""
+    module = tiny(scheme, variant).runner().vm
+    assert variant in VARIANTS
+    programs = json.loads(str(module["_programs"]()))
+    for name in ("embed", "batch_prefill", "batch_prefill_to_last_hidden_states", "get_logits"):
+        program = programs[name]
+        written: dict[int, str] = {}  # by buffer: the temporary whose value it holds
+        for _, *arguments in program["calls"]:
+            *read, made = [a for a in arguments if a[0] == "t"]
+            for temporary in read:
+                buffer = program["temporaries"][int(temporary[1:])]["buffer"]
+                assert written[buffer] == temporary
+            buffers = {program["temporaries"][int(t[1:])]["buffer"] for t in read}
+            buffer = program["temporaries"][int(made[1:])]["buffer"]
+            assert buffer not in buffers  # kernels' arguments do not overlap
+            written[buffer] = made
+        assert program["result"] in written.values()
+
+
+COUNTER = """
+#include <cstddef>
+#include <cstdint>
+#include <atomic>
+extern "C" void* __libc_malloc(size_t);
+extern "C" void* __libc_memalign(size_t, size_t);
+static std::atomic<int64_t> calls{0};
+extern "C" int64_t malloc_calls() { return calls; }
+extern "C" void* malloc(size_t size) { ++calls; return __libc_malloc(size); }
+extern "C" void* aligned_alloc(size_t align, size_t size) {
+  ++calls; return __libc_memalign(align, size);
+}
+"""
+STEPS = """
+import ctypes, sys
+from mlc_llm import _core
+count = ctypes.CDLL(None).malloc_calls
+count.restype = ctypes.c_int64
+runner = _core.ModelRunner(sys.argv[1], sys.argv[2], 64, 2)
+runner.forward(list(range(3, 9)))
+for _ in range(4): runner.decode([5])
+begin = count()
+for _ in range(64): runner.decode([5])
+print((count() - begin) / 64)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts with glibc's own malloc")
+def test_a_step_allocates_next_to_nothing(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """The batch's lists and what Python needs: not what the kernels, by layer, would."""
+    (tmp_path / "count.cc").write_text(COUNTER)
+    library = tmp_path / "count.so"
+    compiler = ["g++", "-shared", "-fPIC", "-O1", "-o", library, tmp_path / "count.cc"]
+    subprocess.run(compiler, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", STEPS, tiny_model.folder, tiny_model.model_lib],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert float(run.stdout) < 24, run.stdout
