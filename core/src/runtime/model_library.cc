@@ -2,9 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+#include <functional>
 #include <mutex>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "runtime/library_trailer.h"
 #include "runtime/library_variants.h"
 #include "runtime/model_library_impl.h"
@@ -19,6 +22,8 @@ TensorList::TensorList(const std::vector<Tensor>& tensors) : impl_(std::make_sha
 }
 
 namespace {
+
+constexpr const char* kSystemScheme = "system://";
 
 // Device backends build their kernels here rather than in the first request.
 void Prepare(const ffi::Module& module, int device_index) {
@@ -83,10 +88,32 @@ Result<std::string> ModelLibrary::Impl::Text(const std::string& name) {
   return text;
 }
 
+// The virtual machine of the module that `open` gives.
+Status ModelLibrary::Impl::Start(Device device, const std::function<ffi::Module()>& open) {
+  // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
+  // it has seen, and every prompt length is a size.
+  constexpr int kNaiveAllocator = 1;
+  Status started = CatchTvm(path, [&] {
+    executable = open();
+    ffi::Function load = executable.value()->GetFunction("vm_load_executable", true).value();
+    vm = load().cast<ffi::Module>();
+    vm.value()
+        ->GetFunction("vm_initialization", true)
+        .value()(device.type, device.index, kNaiveAllocator, int{kDLCPU}, 0, kNaiveAllocator);
+    Prepare(executable.value(), device.index);
+  });
+  return started.ok() ? started : ForThisDevice(started, path, device);
+}
+
 ModelLibrary::ModelLibrary(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ModelLibrary::~ModelLibrary() = default;
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path, Device device) {
+  return path.rfind(kSystemScheme, 0) == 0 ? LoadLinked(path, device) : LoadFile(path, device);
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& path,
+                                                             Device device) {
   MLC_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
   std::string_view bytes(reinterpret_cast<const char*>(file->data()),
                          static_cast<size_t>(file->size()));
@@ -102,26 +129,42 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path
     MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, device));
   }
   const std::string& loadable = variant ? variant->path() : path;
-  auto impl = std::make_unique<Impl>();
-  impl->path = path;
-  // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
-  // it has seen, and every prompt length is a size.
-  constexpr int kNaiveAllocator = 1;
-  Status loaded = CatchTvm(path, [&] {
-    impl->executable = ffi::Module::LoadFromFile(loadable);
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
+  library->impl_->path = path;
+  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] {
+    ffi::Module module = ffi::Module::LoadFromFile(loadable);
     lock.unlock();
-    ffi::Function load = impl->executable.value()->GetFunction("vm_load_executable", true).value();
-    impl->vm = load().cast<ffi::Module>();
-    impl->vm.value()
-        ->GetFunction("vm_initialization", true)
-        .value()(device.type, device.index, kNaiveAllocator, int{kDLCPU}, 0, kNaiveAllocator);
-    Prepare(impl->executable.value(), device.index);
-  });
-  if (!loaded.ok()) return ForThisDevice(loaded, path, device);
+    return module;
+  }));
   MLC_RETURN_IF_ERROR(ShareLoopsOf(loadable));
-  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::move(impl)));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = LibraryId(bytes);
+  return library;
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string& path,
+                                                               Device device) {
+  std::string prefix = path.substr(std::strlen(kSystemScheme));
+  std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
+  if (!find) return Unsupported("this build finds no model libraries in the program");
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
+  library->impl_->path = path;
+  bool is_linked = true;
+  Status started = library->impl_->Start(device, [&] {
+    ffi::Module module = (*find)(ffi::String(prefix)).cast<ffi::Module>();
+    is_linked = module->GetFunction("vm_load_executable", true).has_value();
+    return module;
+  });
+  if (!is_linked) {
+    return NotFound(path + ": no model library with the prefix '" + prefix +
+                    "' is linked into this program; link the whole archive of mlc_llm compile "
+                    "--system-lib-prefix " +
+                    prefix)
+        .WithParam("model_lib");
+  }
+  MLC_RETURN_IF_ERROR(started);
+  MLC_RETURN_IF_ERROR(library->ReadMetadata());
+  library->id_ = HexText(Fnv1a(library->metadata_json_));
   return library;
 }
 

@@ -29,12 +29,13 @@ using Argument = std::variant<Tensor, TensorList>;
 class ModelLibrary {
  public:
   // Checks the file's trailer before the loader sees it. Errors: kNotFound; kCorrupt for a damaged
-  // file; kUnsupported for a shared library that `mlc_llm compile` did not write.
+  // file; kUnsupported for a shared library that `mlc_llm compile` did not write. "system://PREFIX"
+  // is the library that was linked into the program (mlc_llm compile --system-lib-prefix PREFIX).
   static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
   ~ModelLibrary();
 
   const std::string& metadata_json() const { return metadata_json_; }
-  // Tells libraries apart: a hash of the file.
+  // Tells libraries apart: a hash of the file; of the metadata, where there is no file.
   const std::string& id() const { return id_; }
   bool Has(const std::string& function) const;
 
@@ -49,6 +50,8 @@ class ModelLibrary {
 
  private:
   explicit ModelLibrary(std::unique_ptr<Impl> impl);
+  static Result<std::unique_ptr<ModelLibrary>> LoadFile(const std::string& path, Device device);
+  static Result<std::unique_ptr<ModelLibrary>> LoadLinked(const std::string& path, Device device);
   Status ReadMetadata();
   std::unique_ptr<Impl> impl_;
   std::string metadata_json_, id_;

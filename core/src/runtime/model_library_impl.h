@@ -4,6 +4,7 @@
 
 #include <tvm/ffi/extra/module.h>
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,8 @@ struct ModelLibrary::Impl {
   tvm::ffi::Optional<tvm::ffi::Module> executable, vm;
   std::unordered_map<std::string, tvm::ffi::Function> functions;
 
+  // The virtual machine of the module that `open` gives.
+  Status Start(Device device, const std::function<tvm::ffi::Module()>& open);
   // A function of the virtual machine, looked up once. Null when there is none.
   tvm::ffi::Function* Find(const std::string& name);
   Status Call(const std::string& name, const std::vector<Argument>& arguments, tvm::ffi::Any* out);

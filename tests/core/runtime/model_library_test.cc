@@ -18,6 +18,8 @@ TEST(ModelLibrary, RefusesFilesThatAreNoModelLibrary) {
   const Case cases[] = {
       {folder.Path("absent.so"), StatusCode::kNotFound},
       {folder.path(), StatusCode::kNotFound},
+      {"system://no_such_prefix_", StatusCode::kNotFound},
+      {"system://", StatusCode::kNotFound},
       {folder.Write("empty.so", ""), StatusCode::kUnsupported},
       {folder.Write("other.so", "\177ELF and so on, but no trailer"), StatusCode::kUnsupported},
       {folder.Write("cut.so", "MLCLIB01" + std::string(16, 'x')), StatusCode::kCorrupt}};

@@ -65,9 +65,7 @@ def engines(
     found, libraries = model
     config: Any = request.param or None
     engines = {
-        device: MLCEngine(
-            found.folder, model_lib=str(library), device=device, engine_config=config
-        )
+        device: MLCEngine(found.folder, model_lib=str(library), device=device, engine_config=config)
         for device, library in libraries.items()
     }
     yield engines

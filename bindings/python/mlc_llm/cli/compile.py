@@ -19,18 +19,31 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--device",
         default="auto",
-        help="auto, cpu, or a processor's preset; several (x86-64-v2,x86-64-v4) make one library "
+        help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, iphone, android, ...) or a "
+        "processor's preset; several (x86-64-v2,x86-64-v4) make one library "
         "that takes the fastest that runs",
     )
-    parser.add_argument("--host", default="auto", help="only this machine (auto) for now")
+    parser.add_argument(
+        "--host",
+        default="auto",
+        help="LLVM triple of the machine around the device, such as aarch64-linux-android or "
+        "arm64-apple-ios (default: this machine, or what the device says)",
+    )
     parser.add_argument(
         "--opt",
         default="O2",
         help='O0 to O3, or flags such as "activation_bits=8;cudagraph=0" (default: %(default)s)',
     )
-    parser.add_argument("--system-lib-prefix", help="for static libraries; not built yet")
     parser.add_argument(
-        "--output", "-o", type=Path, required=True, help="the library, ending in .so"
+        "--system-lib-prefix",
+        help="how the symbols of a static library begin (default: auto, MODEL_QUANTIZATION_)",
+    )
+    parser.add_argument(
+        "--output",
+        "-o",
+        type=Path,
+        required=True,
+        help="the library: .so, or .tar or .a for a static one, which a program links",
     )
     parser.add_argument(
         "--overrides", help='such as "context_window_size=4096;prefill_chunk_size=1024"'

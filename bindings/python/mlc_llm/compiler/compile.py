@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm.compiler import models, targets
+from mlc_llm.compiler import archive, hosts, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.family import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, parse_overrides
@@ -73,31 +73,48 @@ def compile_model(
 ) -> None:
     """Compiles the library of a model; `config` is the content of its mlc-chat-config.json.
 
-    `device` may list several presets: the library then holds a variant for each processor.
+    `device` may list several presets: the library then holds a variant for each processor. An
+    output that ends in .tar or .a is a static archive (`archive.py`).
     """
-    _check_output(output, system_lib_prefix, host)
+    is_static = _check_output(output, system_lib_prefix)
+    devices = [hosts.on_host(one, host) for one in targets.resolve_all(device)]
+    prefix = None
+    if is_static:
+        prefix = archive.prefix_of(
+            system_lib_prefix,
+            model_type=model_type or _text(config, "model_type"),
+            quantization=quantization or _text(config, "quantization"),
+        )
+    _check_linking(output, devices, is_static)
     variants = []
-    for one in targets.resolve_all(device):
+    for one in devices:
         spec = library_spec(
             config,
             quantization=quantization,
             model_type=model_type,
-            device=one.name,
+            device=one,
             overrides=overrides,
             opt=opt,
         )
-        executable = _build(spec, debug_dump, progress)
-        progress("link")
-        data = _linked(executable, output)
+        for name in OptimizationFlags.without_effect(opt, is_gpu=isinstance(one, targets.GPU)):
+            progress(f"--opt: {name} changes nothing on {one.name}")
+        executable = _build(spec, prefix, debug_dump, progress)
+        progress("archive" if is_static else "link")
+        data = _linked(executable, output, prefix, hosts.is_foreign(one))
         variants.append(Variant(one.name, one.cpu_features(), data))
-    _write(variants[0].data if len(variants) == 1 else pack(by_speed(variants)), output)
+    data = variants[0].data if len(variants) == 1 else pack(by_speed(variants))
+    _write(data, b"" if is_static else trailer(data), output)
 
 
-def _build(spec: LibrarySpec, debug_dump: Path | None, progress: Progress) -> Any:
+def _build(
+    spec: LibrarySpec, prefix: str | None, debug_dump: Path | None, progress: Progress
+) -> Any:
     from mlc_llm.compiler import library, pipeline
 
     progress("model")
     module = library.build_module(spec, models.get(spec.model_type))
+    if prefix is not None:
+        module = module.with_attr("system_lib_prefix", prefix)
     return pipeline.build(module, spec.device, debug_dump=debug_dump, progress=progress)
 
 
@@ -106,7 +123,7 @@ def library_spec(
     *,
     quantization: str | None = None,
     model_type: str | None = None,
-    device: str = "auto",
+    device: str | targets.Device | targets.GPU = "auto",
     overrides: str | None = None,
     opt: str = "O2",
 ) -> LibrarySpec:
@@ -124,7 +141,7 @@ def library_spec(
         scheme=schemes.get(
             quantization or _text(config, "quantization"), weight_types=config.get("weight_types")
         ),
-        device=targets.resolve(device),
+        device=targets.resolve(device) if isinstance(device, str) else device,
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
         activation_bits=OptimizationFlags.parse(opt).activation_bits,
@@ -138,30 +155,47 @@ def _text(config: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _check_output(output: Path, system_lib_prefix: str | None, host: str | None) -> None:
-    if system_lib_prefix or output.suffix in (".tar", ".a"):
-        raise UnsupportedError(
-            "static libraries (.tar, .a, --system-lib-prefix) are not built yet; give an output "
-            "that ends in .so",
-            param="output",
-        )
-    if host and host != "auto":
-        raise UnsupportedError("--host: only this machine is supported yet", param="host")
-    if output.suffix not in _SHARED:
+def _check_output(output: Path, system_lib_prefix: str | None) -> bool:
+    """Whether the output is a static archive."""
+    is_static = output.suffix in archive.SUFFIXES
+    if not is_static and output.suffix not in _SHARED:
+        offered = ", ".join((*_SHARED, *archive.SUFFIXES))
+        raise InvalidRequestError(f"{output}: a model library ends in {offered}", param="output")
+    if system_lib_prefix and not is_static:
         raise InvalidRequestError(
-            f"{output}: a model library ends in {', '.join(_SHARED)}", param="output"
+            "--system-lib-prefix is for static libraries (.tar, .a)", param="system_lib_prefix"
         )
     if output.is_dir():
         raise InvalidRequestError(f"{output} is a folder", param="output")
+    return is_static
 
 
-def _linked(executable: Any, output: Path) -> bytes:
-    """The shared object, linked in a folder beside the output."""
+def _check_linking(
+    output: Path, devices: list[targets.Device | targets.GPU], is_static: bool
+) -> None:
+    if is_static and len(devices) > 1:
+        raise InvalidRequestError(
+            f"{output}: a static library is for one processor; give one --device", param="device"
+        )
+    foreign = [one.name for one in devices if hosts.is_foreign(one)]
+    if foreign and not is_static and "CXX" not in os.environ:
+        raise UnsupportedError(
+            f"{output}: this machine's linker makes no shared library for {foreign[0]}; give an "
+            "output that ends in .tar or .a, or name a cross compiler in CXX",
+            param="output",
+        )
+
+
+def _linked(executable: Any, output: Path, prefix: str | None, is_foreign: bool) -> bytes:
+    """The shared object or archive, made in a folder beside the output."""
     with _writing(output) as folder:
         linked = folder / output.name
         try:
-            executable.export_library(str(linked))
-        except OSError:
+            if prefix is not None:
+                return archive.write(executable, prefix, output, folder)
+            options = {"cc": os.environ["CXX"]} if is_foreign else {}
+            executable.export_library(str(linked), **options)
+        except (OSError, MLCError):
             raise
         except Exception as error:  # the linker's words, whatever class they come in
             raise MLCError(
@@ -172,12 +206,12 @@ def _linked(executable: Any, output: Path) -> bytes:
         return linked.read_bytes()
 
 
-def _write(data: bytes, output: Path) -> None:
-    """The library and its trailer; the output appears whole or not at all."""
+def _write(data: bytes, end: bytes, output: Path) -> None:
+    """The library and what follows it; the output appears whole or not at all."""
     with _writing(output) as folder:
         file = folder / output.name
         with file.open("wb") as out:
-            out.write(data + trailer(data))
+            out.write(data + end)
             out.flush()
             os.fsync(out.fileno())
         file.chmod(0o755)

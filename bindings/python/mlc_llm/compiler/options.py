@@ -51,6 +51,17 @@ class OptimizationFlags:
             flags = replace(flags, **{name: type(getattr(flags, name))(value)})
         return flags
 
+    @staticmethod
+    def without_effect(text: str, *, is_gpu: bool) -> list[str]:
+        """The flags that `text` names and sets, and that change nothing: no library is called yet,
+        and a GPU computes in floats."""
+        if text in _LEVELS:
+            return []
+        named = parse_assignments(text, what="--opt")
+        return [
+            name for name, value in named.items() if value and (is_gpu or name != "activation_bits")
+        ]
+
 
 _FAST = OptimizationFlags(cublas_gemm=True, faster_transformer=True, cutlass=True)
 _LEVELS = {

@@ -94,21 +94,23 @@ class LinearSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class GPU:
-    """A device whose kernels run as work-groups. `fields` are those of TVM's target."""
+    """A device whose kernels run as work-groups. `fields` are those of TVM's target; `host` is the
+    triple of the code around the kernels, "" for any processor of this machine's kind."""
 
     name: str
     kind: str
     fields: tuple[tuple[str, Any], ...] = ()
     linear: LinearSizes = LinearSizes()
+    host: str = ""
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
 
     def target(self) -> Any:
-        """The code around the kernels is for any processor of this machine's kind."""
         import tvm
 
-        return tvm.target.Target(self.describe(), host={"kind": "llvm"})
+        host = {"kind": "llvm", **({"mtriple": self.host} if self.host else {})}
+        return tvm.target.Target(self.describe(), host=host)
 
     def cpu_features(self) -> list[str]:
         return []
@@ -166,6 +168,12 @@ GPUS: dict[str, GPU] = {
         GPU(name="vulkan", kind="webgpu", fields=(("max_num_threads", 256),)),
         GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
         GPU(
+            name="metal:iphone",
+            kind="metal",
+            fields=(("max_threads_per_block", 256),),
+            host="arm64-apple-ios",
+        ),
+        GPU(
             name="cuda",
             kind="cuda",
             fields=(("arch", "sm_80"), ("max_threads_per_block", 1024)),
@@ -174,8 +182,17 @@ GPUS: dict[str, GPU] = {
     )
 }
 
+# MLC-LLM's names of a GPU and the machine around it.
+_PHONES = {
+    "iphone": ("metal:iphone", "arm64-apple-ios"),
+    "macabi": ("metal", "arm64-apple-ios-macabi"),
+    "android": ("opencl", "aarch64-linux-android"),
+    "android:adreno": ("opencl:adreno", "aarch64-linux-android"),
+    "android:mali": ("opencl:mali", "aarch64-linux-android"),
+}
+
 # Devices of MLC-LLM that this version has no kernels for.
-NOT_YET = ("rocm", "iphone", "android", "android:adreno", "macabi", "windows:vulkan")
+NOT_YET = ("rocm", "windows:vulkan")
 
 
 def resolve(device: str) -> Device | GPU:
@@ -186,9 +203,12 @@ def resolve(device: str) -> Device | GPU:
         return host()
     if device in PRESETS:
         return PRESETS[device]
+    if device in _PHONES:
+        name, triple = _PHONES[device]
+        return replace(GPUS[name], host=triple)
     if (name := kind if detail.isdecimal() else device) in GPUS:
         return GPUS[name]
-    offered = ", ".join(["auto", "cpu", *PRESETS, *GPUS])
+    offered = ", ".join(["auto", "cpu", *PRESETS, *GPUS, *_PHONES])
     if device in NOT_YET or kind in NOT_YET:
         raise UnsupportedError(
             f'device "{device}" is not built yet: see the status table in README.md; '

@@ -1,0 +1,62 @@
+"""Which machine's code goes around the kernels, and into the kernels of a CPU: LLVM's triples.
+
+on_host(targets.resolve("opencl:adreno"), "aarch64-linux-android")
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import replace
+
+from mlc_llm.compiler.targets import GPU, NEON, SSE, Device
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+# LLVM ends the process at a processor it does not know, so only these get there.
+_ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_SYSTEMS = re.compile(r"-(linux|android|ios|macos|darwin|tvos|windows|none)")
+_TRIPLE = re.compile(r"[a-z0-9_]+(-[a-z0-9_.]+){1,3}")
+_EXAMPLES = "aarch64-linux-android, arm64-apple-ios, arm64-apple-macos, x86_64-unknown-linux-gnu"
+
+
+def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
+    """The device with code for `host`; None and "auto" leave what the device has."""
+    if host in (None, "", "auto"):
+        return device
+    assert host is not None
+    architecture = _architecture(host)
+    if isinstance(device, GPU):
+        return replace(device, host=host)
+    if device.mtriple:
+        if _architecture(device.mtriple) != architecture:
+            raise InvalidRequestError(
+                f"--host {host} is not a machine of --device {device.name}", param="host"
+            )
+        return replace(device, mtriple=host)
+    if architecture == "aarch64":
+        return Device(name=device.name, mtriple=host, vectors=NEON)
+    return Device(name=device.name, mtriple=host, mcpu="x86-64-v2", vectors=SSE)
+
+
+def is_foreign(device: Device | GPU) -> bool:
+    """Whether this machine's linker is not the one for the device's code."""
+    triple = device.host if isinstance(device, GPU) else device.mtriple
+    if not triple:
+        return False
+    here = _ARCHITECTURES.get(platform.machine().lower())
+    systems = {"linux": "linux", "darwin": "apple", "windows": "windows"}
+    system = systems.get(platform.system().lower(), "?")
+    return here != _architecture(triple) or system not in triple or "android" in triple
+
+
+def _architecture(triple: str) -> str:
+    found = _ARCHITECTURES.get(triple.partition("-")[0])
+    if not _TRIPLE.fullmatch(triple):
+        raise InvalidRequestError(
+            f'"{triple}" is no LLVM triple; examples: {_EXAMPLES}', param="host"
+        )
+    if found is None or not _SYSTEMS.search(triple):
+        raise UnsupportedError(
+            f"--host {triple}: there is no code for it; examples: {_EXAMPLES}", param="host"
+        )
+    return found

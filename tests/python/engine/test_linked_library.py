@@ -1,0 +1,179 @@
+"""Static model libraries: what is in them, and a program that they are linked into."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+import tvm_ffi
+
+from mlc_llm import MLCEngine, _core
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+from mlc_llm.core_engine import choose_device
+from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
+from mlc_llm.model_source import ResolvedModel
+
+ROOT = Path(__file__).parents[3]
+
+
+def objects_of(archive: Path, folder: Path) -> list[Path]:
+    """The members of a .tar or .a, unpacked."""
+    folder.mkdir()
+    if archive.suffix == ".tar":
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+    else:
+        subprocess.run(["ar", "x", str(archive)], cwd=folder, check=True)
+    return sorted(folder.iterdir())
+
+
+def symbols(file: Path, *options: str) -> list[tuple[str, str]]:
+    """(type, name) as nm tells."""
+    listed = subprocess.run(
+        ["nm", "-P", *options, str(file)], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines() if len(line.split()) > 1]
+    return [(row[1], row[0]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("device", "suffix", "host", "machine"),
+    [
+        ("android:adreno", ".tar", "auto", "AArch64"),
+        ("metal:iphone", ".tar", "auto", None),  # Mach-O
+        ("opencl", ".a", "aarch64-linux-android", "AArch64"),
+    ],
+)
+def test_an_archive_for_a_phone(
+    tiny_model: ResolvedModel,
+    tmp_path: Path,
+    device: str,
+    suffix: str,
+    host: str,
+    machine: str | None,
+) -> None:
+    output = tmp_path / f"model{suffix}"
+    config = read_chat_config(tiny_model.folder)
+    compile_model(config, output=output, device=device, host=host, system_lib_prefix="tiny_")
+    objects = objects_of(output, tmp_path / "objects")
+    assert [o.name for o in objects] == ["tiny_devc.o", "tiny_lib0.o"]
+    if machine is None:
+        assert all(o.read_bytes()[:4] == b"\xcf\xfa\xed\xfe" for o in objects)  # 64-bit Mach-O
+        return
+    for file in objects:
+        header = subprocess.run(["readelf", "-h", file], capture_output=True, text=True).stdout
+        assert machine in header
+        strong = [name for kind, name in symbols(file, "-g", "--defined-only") if kind in "TRDB"]
+        assert strong
+        assert all(name.removeprefix("__tvm_ffi_").startswith("tiny_") for name in strong)
+
+
+def test_the_prefix_is_made_of_model_and_quantization(
+    tiny_model: ResolvedModel, tmp_path: Path
+) -> None:
+    output = tmp_path / "model.tar"
+    compile_model(read_chat_config(tiny_model.folder), output=output, device="opencl")
+    with tarfile.open(output) as tar:
+        assert sorted(tar.getnames()) == ["llama_q4f32_1_devc.o", "llama_q4f32_1_lib0.o"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"system_lib_prefix": "tiny_"}, InvalidRequestError, "static libraries"),
+        ({"output": "x.a", "system_lib_prefix": "a-b"}, InvalidRequestError, "C name"),
+        ({"output": "x.a", "device": "x86-64-v2,x86-64-v3"}, InvalidRequestError, "one processor"),
+        ({"output": "x.a", "host": "nonsense"}, InvalidRequestError, "triple"),
+        ({"output": "x.a", "host": "wasm32-unknown-none"}, UnsupportedError, "no code for it"),
+        ({"output": "x.a", "host": "x86_64-plan9"}, UnsupportedError, "no code for it"),
+        ({"device": "iphone"}, UnsupportedError, ".tar"),
+        ({"device": "aarch64", "host": "x86_64-linux-gnu"}, InvalidRequestError, "not a machine"),
+        ({"device": "opencl", "host": "aarch64-linux-android"}, UnsupportedError, "CXX"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tiny_model: ResolvedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, str],
+    error: type[Exception],
+    words: str,
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    config = read_chat_config(tiny_model.folder)
+    more = {**options, "output": tmp_path / options.get("output", "x.so")}
+    with pytest.raises(error, match=words):
+        compile_model(config, **more)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_that_is_linked_into_a_program(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """For the processor; and what the program says of one that is not there."""
+    check_linked(tiny_model, tmp_path, device="x86-64-v2", run_on="cpu", prefixes=["one_"])
+    missing = run_linked(tiny_model, tmp_path / "program", "cpu", "no_")[0]["error"]
+    assert missing["param"] == "model_lib" and "'no_'" in missing["message"]
+
+
+def test_two_libraries_in_a_program(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """For OpenCL, one after the other in one process."""
+    try:
+        choose_device("opencl")
+    except NotFoundError as error:
+        pytest.skip(str(error))
+    check_linked(tiny_model, tmp_path, device="opencl", run_on="opencl", prefixes=["one_", "b_"])
+
+
+def check_linked(
+    model: ResolvedModel, folder: Path, *, device: str, run_on: str, prefixes: list[str]
+) -> None:
+    """A program with the libraries in it answers as the same library does when it is shared."""
+    config = read_chat_config(model.folder)
+    archives = [folder / f"{prefix}.a" for prefix in prefixes]
+    for prefix, archive in zip(prefixes, archives, strict=True):
+        compile_model(config, output=archive, device=device, system_lib_prefix=prefix)
+    link(archives, folder / "program")
+    lines = run_linked(model, folder / "program", run_on, *prefixes)
+    compile_model(config, output=folder / "shared.so", device=device)
+    expected = answer(model, folder / "shared.so", run_on)
+    assert [line["choices"][0]["text"] for line in lines] == [expected] * len(prefixes)
+
+
+def answer(model: ResolvedModel, library: Path, device: str) -> str:
+    """What the same library, as a shared one, answers to the program's prompt."""
+    with MLCEngine(model.folder, model_lib=library, device=device) as engine:
+        made = engine.completions.create(
+            prompt="Hello", temperature=0, max_tokens=12, debug_config={"ignore_eos": True}
+        )
+    return made.choices[0].text
+
+
+def link(archives: list[Path], program: Path) -> None:
+    core = Path(_core.__file__).parent
+    folders = [core, Path(tvm.__file__).parent / "lib", Path(tvm_ffi.__file__).parent / "lib"]
+    source = ROOT / "tests/fixtures/linked-model/linked_model.c"
+    command = [
+        "cc",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        source,
+        f"-I{ROOT / 'core/include'}",
+        "-pthread",
+    ]
+    command += ["-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive"]
+    command += [f"-Wl,-rpath,{f}" for f in folders] + [f"-L{f}" for f in folders]
+    command += ["-l:libmlc_llm.so.0", "-ltvm_ffi", "-ltvm_runtime", "-lm", "-o", program]
+    subprocess.run(list(map(str, command)), check=True)
+
+
+def run_linked(model: ResolvedModel, program: Path, *arguments: str) -> list[dict[str, Any]]:
+    """What it prints."""
+    done = subprocess.run(
+        [program, model.folder, *arguments], capture_output=True, text=True, timeout=300
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
