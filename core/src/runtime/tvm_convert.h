@@ -33,7 +33,6 @@ Status CatchTvm(const std::string& what, Call&& call) {
     // What our device backends throw when an allocation fails, the driver, and for what a device
     // lacks.
     if (error.kind() == "MemoryError") return ResourceExhausted(what + ": " + error.message());
-    if (error.kind() == "DeviceLostError") return Unavailable(what + ": " + error.message());
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     if (error.kind() == "DeviceLostError") {
       return Unavailable(error.message() + "; unload the model and load it again")
