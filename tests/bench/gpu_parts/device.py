@@ -1,0 +1,112 @@
+"""A device of a plugin through TVM's Python: kernels on it, and what it can do at most."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm.tirx.script import builder as T
+
+from mlc_llm import _core
+from mlc_llm.compiler import lowering, targets
+from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.gpu.grid import emit_fill, emit_value, grid, registers, scalar
+
+_SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+_COPY_BYTES = 128 << 20
+_CHAINS, _STEPS, _ITEMS = 8, 64, 64
+
+
+class GpuDevice:
+    """`name` is "opencl:0"; the plugin is opened when there is one."""
+
+    def __init__(self, name: str) -> None:
+        self.kind, _, index = name.partition(":")
+        self.name = f"{self.kind}:{index or 0}"
+        self.gpu = targets.resolve(self.kind)
+        backend = str(self.gpu.describe()["kind"])  # vulkan runs on webgpu
+        plugin = Path(_core.__file__).parent / f"libmlc_llm_{backend}{_SUFFIX}"
+        if plugin.exists():
+            ctypes.CDLL(str(plugin))
+        self.tvm = tvm.device(backend, int(index or 0))
+        if not self.tvm.exist:
+            raise SystemExit(f"there is no device {self.name}: see `mlc_llm doctor`")
+        listed = (d for d in json.loads(_core.list_devices()) if d["name"] == self.name)
+        self.facts: dict[str, Any] = next(listed, {})
+
+    def compiled(self, functions: dict[str, Any]) -> Any:
+        """The kernels, through the plugin's own loader, as a model library's are."""
+        named = {n: f.with_attr("global_symbol", n) for n, f in functions.items()}
+        built = tvm.compile(
+            tvm.IRModule(named), target=self.gpu.target(), tir_pipeline=lowering.NAME
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/kernels.so"
+            built.export_library(path)
+            return tvm.runtime.load_module(path)
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        return tvm.runtime.empty(shape, dtype, self.tvm)
+
+    def put(self, array: Any) -> Any:
+        return tvm.runtime.tensor(array, self.tvm)
+
+    def seconds(self, calls: list[Callable[[], object]], budget_s: float) -> float:
+        """Of one call: the least of some rounds over `calls`, each long enough to be measured."""
+        for call in calls[:2]:
+            call()
+        self.tvm.sync()
+        rounds, turns, best, end = 0, 1, float("inf"), time.perf_counter() + budget_s
+        while rounds < 3 or time.perf_counter() < end:
+            begin = time.perf_counter()
+            for i in range(turns):
+                calls[i % len(calls)]()
+            self.tvm.sync()
+            spent = time.perf_counter() - begin
+            if spent < 0.02 and spent < budget_s / 4 and turns < 4096:  # the wait itself is in it
+                turns *= 4
+                continue
+            best, rounds = min(best, spent / turns), rounds + 1
+            if spent > budget_s:
+                break
+        return best
+
+    def copy_bandwidth(self, budget_s: float) -> float:
+        """Bytes read and written a second by the runtime's own copy."""
+        size = min(
+            _COPY_BYTES,
+            self.facts.get("max_buffer_bytes") or _COPY_BYTES,
+            (self.facts.get("memory_bytes") or 8 * _COPY_BYTES) // 8,
+        )
+        a, b = (self.empty((size // 4,), "float32") for _ in range(2))
+        return 2 * size / self.seconds([lambda: a.copyto(b)], budget_s)
+
+    def multiply_rate(self, budget_s: float) -> float:
+        """Floating-point operations a second of multiply-adds that stay in registers (float32)."""
+        groups = 32768
+
+        def body(x, y) -> None:
+            with grid((groups,), _ITEMS) as ((group,), item):
+                sums, place = registers(_CHAINS), group * _ITEMS + item
+                emit_fill(sums, _CHAINS, 0.0)
+                factor = emit_value(x[place])
+                for step in range(_STEPS * _CHAINS):  # no loop: processors turn items into lanes
+                    i = step % _CHAINS
+                    T.buffer_store(sums, sums[i] * factor + scalar(1.0 + i), [i])
+                total = sums[0]
+                for i in range(1, _CHAINS):
+                    total = total + sums[i]
+                T.buffer_store(y, total, [place])
+
+        size = groups * _ITEMS
+        function = kernel([Arg("x", (size,)), Arg("y", (size,))], body)
+        entry = self.compiled({"multiply": function})["multiply"]
+        x, y = (self.empty((size,), "float32") for _ in range(2))
+        return 2 * _CHAINS * _STEPS * size / self.seconds([lambda: entry(x, y)], budget_s)

@@ -1,0 +1,199 @@
+"""A model's kernels out of its library: which a step calls, with which tensors, and their times."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm import relax, tirx
+
+from gpu_parts.device import GpuDevice
+from gpu_parts.models import chat_config
+from mlc_llm.compiler import library, models
+from mlc_llm.compiler.compile import library_spec
+from mlc_llm.compiler.memory import bindings_of, made_by
+
+_COLD_BYTES = 256 << 20  # of weights, so that a cache does not hold them from call to call
+_MOST_COPIES = 64
+_PAGE = 16
+
+
+@dataclass(frozen=True)
+class Step:
+    """`batch` sequences with `rows` rows each, behind `history` tokens."""
+
+    batch: int
+    rows: int
+    history: int
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        pages = self.batch * self.pages_of_sequence
+        rows = self.batch * self.rows
+        return {"n": rows, "m": self.batch, "b_plus_1": self.batch + 1, "p": pages,
+                "num_pages": pages}  # fmt: skip
+
+    @property
+    def pages_of_sequence(self) -> int:
+        return -(-(self.history + self.rows) // _PAGE)
+
+    @property
+    def attended(self) -> int:
+        """Sum over the rows of the positions that they see."""
+        return self.batch * sum(self.history + i + 1 for i in range(self.rows))
+
+    def indices(self) -> dict[str, np.ndarray]:
+        sequence = np.repeat(np.arange(self.batch), self.rows)
+        position = np.tile(np.arange(self.rows) + self.history, self.batch)
+        page = sequence * self.pages_of_sequence + position // _PAGE
+        return {
+            "positions": position,
+            "slots": page * _PAGE + position % _PAGE,
+            "row_sequence": sequence,
+            "page_indptr": np.arange(self.batch + 1) * self.pages_of_sequence,
+            "page_indices": np.arange(self.batch * self.pages_of_sequence),
+            "logit_rows": np.arange(1, self.batch + 1) * self.rows - 1,
+        }
+
+
+@dataclass(frozen=True)
+class Argument:
+    """`shape` has sizes by name; `index` is the name of an array of numbers that must be right."""
+
+    shape: tuple[int | str, ...]
+    dtype: str
+    index: str = ""
+
+    def extents(self, step: Step) -> tuple[int, ...]:
+        return tuple(step.sizes[s] if isinstance(s, str) else s for s in self.shape)
+
+    def bytes(self, step: Step) -> int:
+        return math.prod(self.extents(step)) * np.dtype(self.dtype).itemsize
+
+    @property
+    def is_weight(self) -> bool:
+        return not self.index and all(isinstance(s, int) for s in self.shape)
+
+    @property
+    def is_pages(self) -> bool:
+        return self.shape[0] == "num_pages"
+
+
+@dataclass(frozen=True)
+class Call:
+    kernel: str
+    arguments: tuple[Argument, ...]
+
+    @property
+    def label(self) -> str:
+        family = self.kernel.rstrip("0123456789")
+        if family != "linear":
+            return family
+        return f"linear {self.arguments[0].shape[-1]} -> {self.arguments[-1].shape[-1]}"
+
+    def traffic(self, step: Step) -> int:
+        """Bytes that must be read or written; pages as far as rows need them."""
+        total = 0
+        for argument in self.arguments:
+            if argument.is_pages:
+                slot = math.prod(argument.extents(step)[1:]) // _PAGE * 4
+                tokens = step.batch * (step.history + step.rows)
+                is_append = self.kernel.startswith("rope")
+                total += slot * (step.batch * step.rows if is_append else tokens)
+            elif not (self.kernel.startswith("rope") and argument.is_weight):  # a few of its rows
+                total += argument.bytes(step)
+        return total
+
+    def operations(self, step: Step) -> int:
+        """Multiplications and additions of matrix products."""
+        if self.label.startswith("linear"):
+            (rows, inner), outs = self.arguments[0].extents(step), self.arguments[-1].shape[-1]
+            return 2 * rows * inner * int(outs)
+        if self.kernel.startswith("paged_attention"):
+            return 4 * step.attended * math.prod(self.arguments[0].extents(step)[1:])
+        return 0
+
+
+class Kernels:
+    """The kernels of a model, compiled for a device."""
+
+    def __init__(self, device: GpuDevice, model: str, quantization: str) -> None:
+        self.device = device
+        spec = library_spec(chat_config(model, quantization), device=device.kind)
+        module = library.build_module(spec, models.get("llama"))
+        names = {v.name_hint: v for v in module.get_global_vars()}
+        decode = names.get("batch_decode", names["batch_prefill"])
+        self.decode = _calls_of(module[decode])
+        self.prefill = _calls_of(module[names["batch_prefill"]])
+        used = {call.kernel for call in (*self.decode, *self.prefill)}
+        self.library = device.compiled({name: module[names[name]] for name in sorted(used)})
+
+    def times(self, calls: Counter[Call], step: Step, budget_s: float) -> list[dict[str, Any]]:
+        """A row for each kernel; one whose tensors do not fit has no seconds."""
+        rows = []
+        for call, count in calls.items():
+            try:
+                seconds = self._seconds(call, step, budget_s)
+            except MemoryError:
+                seconds = None
+            rows.append(
+                {
+                    "kernel": call.label,
+                    "count": count,
+                    "seconds": seconds,
+                    "bytes": call.traffic(step),
+                    "operations": call.operations(step),
+                }
+            )
+        return rows
+
+    def _seconds(self, call: Call, step: Step, budget_s: float) -> float:
+        entry = self.library[call.kernel]
+        weights = sum(a.bytes(step) for a in call.arguments if a.is_weight)
+        copies = max(1, min(_MOST_COPIES, _COLD_BYTES // weights if weights else 1))
+        shared = {a: self._tensor(a, step) for a in call.arguments if not a.is_weight}
+        sets = [
+            [self._tensor(a, step) if a.is_weight else shared[a] for a in call.arguments]
+            for _ in range(1 if self.device.facts.get("is_processor") else copies)
+        ]
+        # Two tensors of one shape, one of them written, must not be the same.
+        if len(shared) < sum(not a.is_weight for a in call.arguments):
+            for tensors in sets:
+                tensors[-1] = self._tensor(call.arguments[-1], step)
+        return self.device.seconds([lambda t=t: entry(*t) for t in sets], budget_s)
+
+    def _tensor(self, argument: Argument, step: Step) -> Any:
+        shape = argument.extents(step)
+        if argument.index:
+            return self.device.put(step.indices()[argument.index].astype(argument.dtype))
+        if argument.dtype.startswith("float"):
+            values = np.random.default_rng(0).random(4096, np.float32) - np.float32(0.5)
+            return self.device.put(np.resize(values, shape).astype(argument.dtype))
+        words = np.random.default_rng(0).integers(0, 2**8, 4096)
+        return self.device.put(np.resize(words, shape).astype(argument.dtype))
+
+
+def _calls_of(function: Any) -> Counter[Call]:
+    """The kernels that a function of the library calls, and how often each."""
+    calls: Counter[Call] = Counter()
+    for binding in bindings_of(function):
+        value = binding.value
+        if isinstance(value, relax.Call) and value.op.name.startswith("relax.call_tir"):
+            inputs = [_argument(expression) for expression in value.args[1].fields]
+            outputs = [_argument_of(ty) for ty in made_by(binding)]
+            calls[Call(value.args[0].name_hint, (*inputs, *outputs))] += 1
+    return calls
+
+
+def _argument(expression: Any) -> Argument:
+    found = _argument_of(expression.ty)
+    is_index = isinstance(expression, relax.Var) and found.dtype == "int32"
+    return Argument(found.shape, found.dtype, expression.name if is_index else "")
+
+
+def _argument_of(ty: Any) -> Argument:
+    shape = tuple(int(s) if isinstance(s, tirx.IntImm) else s.name for s in ty.shape)
+    return Argument(shape, str(ty.dtype))
