@@ -23,13 +23,13 @@ class VectorUnit:
     `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
     of (rows of x, vectors of outputs), `integer_tile` the rows of x against 16 outputs in whole
     numbers (`linear_integer.py` in `kernels/cpu`), `attention_sums` the vectors of 16 sums that
-    attention keeps (`paged_attention.py`). `dot` is a name of `integer.py`; None: float products
-    alone. `half_floats`: float16 is read and made by instructions.
+    attention keeps (`paged_attention.py`). `dot` is a name of `integer.py`. `half_floats`: float16
+    is read and made by instructions.
     """
 
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
-    dot: str | None
+    dot: str
     integer_tile: int = 4
     attention_sums: int = 4
     half_floats: bool = True
@@ -41,9 +41,12 @@ AVX512 = VectorUnit(
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
 AVX_VNNI = replace(AVX2, dot="avxvnni")
-NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot=None)
-NEON_DOT = replace(NEON, dot="neon")
-SSE = VectorUnit(dot_tile=(2, 1), column_tile=(2, 1), dot=None, half_floats=False)
+NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="neon")
+NEON_DOT = replace(NEON, dot="neondot")
+NEON_I8MM = replace(NEON, dot="neoni8mm")
+SSE = VectorUnit(
+    dot_tile=(2, 1), column_tile=(2, 1), dot="ssse3", integer_tile=8, half_floats=False
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +146,12 @@ PRESETS: dict[str, Device] = {
             mtriple="aarch64-unknown-linux-gnu",
             mattr=("+dotprod",),
             vectors=NEON_DOT,
+        ),
+        Device(
+            name="aarch64-i8mm",
+            mtriple="aarch64-unknown-linux-gnu",
+            mattr=("+dotprod", "+i8mm"),
+            vectors=NEON_I8MM,
         ),
     )
 }
@@ -262,7 +271,9 @@ def _x86_level(usable: set[str]) -> str:
 def _vector_unit(machine: str, features: set[str]) -> VectorUnit:
     """`features` are LLVM's names."""
     if machine in ("aarch64", "arm64"):
-        return NEON  # NEON_DOT is for who asks for it: it compiles for many minutes
+        if "i8mm" in features:
+            return NEON_I8MM
+        return NEON_DOT if "dotprod" in features else NEON
     if "avx512bw" in features:
         return AVX512_VNNI if "avx512vnni" in features else AVX512
     if "avx2" in features:

@@ -38,7 +38,7 @@ class Matrix:
     @property
     def by_integers(self) -> bool:
         """Whether it is multiplied in whole numbers."""
-        if self.nn.activation_bits == 32 or self.nn.device.vectors.dot is None:
+        if self.nn.activation_bits == 32:
             return False
         if isinstance(self.rows, Strips):
             return True

@@ -15,7 +15,9 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.vector import LANES, emit_value, shuffle, splat
 
-DotUnit = Literal["avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neon", "portable"]
+DotUnit = Literal[
+    "avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neoni8mm", "neondot", "neon", "portable"
+]
 
 MAX_QUADS = 8  # so that sums of pairs of products with 4-bit weights stay below 2 ** 15
 
@@ -39,7 +41,8 @@ def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weigh
 @dataclass(frozen=True)
 class _Instruction:
     """`emit(total, weights, codes)` of `width` lanes. A narrow one takes no weights above 4 bits:
-    pairs of products are summed in 16 bits by the `pmaddubsw` family, and NEON's bytes are signed.
+    products are summed in 16 bits by the `pmaddubsw` family and plain NEON, and `sdot` takes signed
+    bytes.
     """
 
     width: int
@@ -94,15 +97,37 @@ def _pairs(width: int, bytes_name: str, words_name: str) -> _Instruction:
     return _Instruction(width, emit, narrow=True)
 
 
-def _neon() -> _Instruction:
-    name = "llvm.aarch64.neon.sdot.v4i32.v16i8"
+def _neon_dots(name: str, *, narrow: bool) -> _Instruction:
+    """`sdot` takes signed weights, `usdot` unsigned ones."""
 
     def emit(total, weights: list, codes: list):
         for pair in zip(weights, codes, strict=True):
-            total = _intrinsic(name, "int32x4", total, *_as_bytes(*pair, 4, signed=True))
+            total = _intrinsic(name, "int32x4", total, *_as_bytes(*pair, 4, signed=narrow))
         return emit_value(total)
 
-    return _Instruction(4, emit, narrow=True)
+    return _Instruction(4, emit, narrow)
+
+
+def _neon_products() -> _Instruction:
+    """Bytes to products in 16 bits (LLVM makes `smull` and `smlal` of that), of all quads; those to
+    sums of two, and of four, in 32. Whole vectors, since four lanes at a time compile for long."""
+    halves = [range(i, i + 8) for i in range(0, 4 * LANES, 8)]
+
+    def emit(total, weights: list, codes: list):
+        sums = None
+        for pair in zip(weights, codes, strict=True):
+            wide = [T.Cast(f"int16x{4 * LANES}", b) for b in _as_bytes(*pair, LANES, signed=True)]
+            products = wide[0] * wide[1]
+            sums = emit_value(products if sums is None else sums + products)
+        out, pairwise = "int32x4", []
+        for half in halves:
+            part = shuffle([sums], half)
+            pairwise.append(_intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", out, part))
+        both = zip(pairwise[::2], pairwise[1::2], strict=True)
+        found = [_intrinsic("llvm.aarch64.neon.addp.v4i32", out, *pair) for pair in both]
+        return emit_value(total + shuffle(found, range(LANES)))
+
+    return _Instruction(LANES, emit, narrow=True)
 
 
 def _portable() -> _Instruction:
@@ -129,6 +154,8 @@ _INSTRUCTIONS: dict[str, _Instruction] = {
     "avxvnni": _vnni(8),
     "avx2": _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"),
     "ssse3": _pairs(4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"),
-    "neon": _neon(),
+    "neoni8mm": _neon_dots("llvm.aarch64.neon.usdot.v4i32.v16i8", narrow=False),
+    "neondot": _neon_dots("llvm.aarch64.neon.sdot.v4i32.v16i8", narrow=True),
+    "neon": _neon_products(),
     "portable": _portable(),
 }
