@@ -111,9 +111,7 @@ def test_flags_that_change_nothing_are_told():
 
 
 @pytest.mark.parametrize("preset", list(targets.PRESETS))
-def test_every_preset_generates_code(preset, request):
-    if preset == "aarch64-dotprod" and not request.config.getoption("--long"):
-        pytest.skip("compiles for many minutes; run with --long")
+def test_every_preset_generates_code(preset):
     from mlc_llm.compiler import models, pipeline
     from mlc_llm.compiler.library import build_module
 

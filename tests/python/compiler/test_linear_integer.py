@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
+from activation_codes import decoded  # noqa: E402
 from kernel_tools import compiled, frozen, host_device, stored_weight  # noqa: E402
 
 from mlc_llm.compiler import quantization, targets  # noqa: E402
@@ -50,24 +51,6 @@ def coded_rows(codes, kernel, *inputs, rows: int | None = None):
     out = np.full((rows, codes.arg.shape[1]), 77, codes.arg.dtype)
     kernel(*map(frozen, inputs), out)
     return out
-
-
-def decoded(codes, found):
-    """What codes mean, by the documentation of `activations`; checks the offsets."""
-    rows = len(found)
-    found = found.reshape(rows, codes.groups, -1)
-    scales = found[:, :, 0].copy().view(np.float32)
-    offsets = found[:, :, 1 : 1 + codes.sums].reshape(rows, -1)
-    parts = found[:, :, 1 + codes.sums :].copy().view(np.int8).astype(np.int64)
-    parts = parts.reshape(rows, codes.groups, codes.parts, 8, 4)
-    whole = parts[:, :, 0] * 256 + parts[:, :, 1] if codes.parts == 2 else parts[:, :, 0]
-    groups = np.zeros((rows, codes.groups, 32), np.int64)
-    for first, inputs in codes.places:
-        taken = whole[:, :, first : first + 4].reshape(rows, codes.groups, 16)
-        groups[:, :, inputs] = taken
-    added = groups.reshape(rows, -1, 32 // codes.sums).sum(-1)
-    assert np.array_equal(offsets, -codes.zero * added)
-    return (groups * scales.astype(np.float64)[..., None]).reshape(rows, codes.size)
 
 
 @pytest.mark.parametrize("halves", [False, True])

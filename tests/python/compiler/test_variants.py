@@ -68,6 +68,7 @@ def test_several_devices_are_presets():
         ("x86-64-v4", "avx512bw", "avx512vnni"),
         ("x86-64-v4-vnni", "avx512vnni", "avx512vbmi"),
         ("aarch64-dotprod", "dotprod", "i8mm"),
+        ("aarch64-i8mm", "i8mm", "sve"),
     ],
 )
 def test_presets_need_what_they_are_compiled_with(preset, needed, not_needed):

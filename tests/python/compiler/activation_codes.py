@@ -1,0 +1,53 @@
+"""Activations as whole numbers, in NumPy, by the documentation of `kernels/cpu/activations.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def encoded(codes, x: Array) -> Array:
+    """Rows of floats as the kernels of linear layers take them."""
+    groups = x.reshape(len(x), codes.groups, 32)
+    largest = np.maximum(np.abs(groups).max(-1), np.float32(1e-30))
+    scales = (largest * np.float32(1 / codes.largest)).astype(np.float32)
+    whole = np.rint(groups * (np.float32(codes.largest) / largest)[..., None]).astype(np.int32)
+    out = np.zeros((len(x), codes.groups, codes.arg.shape[1] // codes.groups), np.int32)
+    out[..., 0] = scales.view(np.int32)
+    out[..., 1 : 1 + codes.sums] = _offsets(codes, whole, scales)
+    parts = [whole]
+    if codes.parts == 2:
+        high = (whole + 128) >> 8
+        parts = [high, whole - (high << 8)]
+    for part, values in enumerate(parts):
+        for first, inputs in codes.places:
+            quads = np.ascontiguousarray(values[..., inputs].astype(np.int8)).view(np.int32)
+            begin = codes.place_of_quad(0, part, first)
+            out[..., begin : begin + 4] = quads
+    return out.reshape(len(x), -1)
+
+
+def decoded(codes, found: Array) -> Array:
+    """What rows of codes mean, in float64; checks the offsets."""
+    found = found.reshape(len(found), codes.groups, -1)
+    scales = np.ascontiguousarray(found[:, :, 0]).view(np.float32)
+    parts = np.ascontiguousarray(found[:, :, 1 + codes.sums :]).view(np.int8).astype(np.int64)
+    parts = parts.reshape(*found.shape[:2], codes.parts, 8, 4)
+    whole = parts[:, :, 0] * 256 + parts[:, :, 1] if codes.parts == 2 else parts[:, :, 0]
+    groups = np.zeros((*found.shape[:2], 32), np.int64)
+    for first, inputs in codes.places:
+        groups[:, :, inputs] = whole[:, :, first : first + 4].reshape(*found.shape[:2], 16)
+    offsets = found[:, :, 1 : 1 + codes.sums]
+    assert np.array_equal(offsets, _offsets(codes, groups, scales))
+    return (groups * scales.astype(np.float64)[..., None]).reshape(len(found), codes.size)
+
+
+def _offsets(codes, whole: Array, scales: Array) -> Array:
+    """The sums of a group's codes, or of its halves', times minus the zero point."""
+    sums = -codes.zero * whole.reshape(*whole.shape[:2], codes.sums, -1).sum(-1)
+    if not codes.scaled:
+        return sums.astype(np.int32)
+    return (sums.astype(np.float32) * scales[..., None]).view(np.int32)

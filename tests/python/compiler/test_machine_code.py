@@ -1,0 +1,47 @@
+"""The instructions that products of bytes become, on each instruction set: in the assembly."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+import tvm  # noqa: E402
+from kernel_cases import CASES  # noqa: E402
+
+from mlc_llm.compiler import pipeline, targets  # noqa: E402
+
+# What there is of it, and what may not be there: instructions, and registers that need others.
+MULTIPLIES = {
+    "x86-64-v2": ("pmaddubsw", r"%ymm|%zmm|\bvp"),
+    "x86-64-v3": ("vpmaddubsw", r"%zmm|vpdpbusd"),
+    "x86-64-v3-vnni": ("vpdpbusd", r"%zmm|%k[0-7]|%[xy]mm(1[6-9]|2\d|3[01])|pmadd"),
+    "x86-64-v4": ("vpmaddubsw", r"vpdpbusd"),
+    "x86-64-v4-vnni": ("vpdpbusd", r"pmadd"),
+    "aarch64": ("smlal", r"\b[su]+dot\b|mmla"),
+    "aarch64-dotprod": ("sdot", r"\busdot\b|mmla|\bsmlal\b"),
+    "aarch64-i8mm": ("usdot", r"\bsmlal\b|\bsdot\b"),
+}
+
+
+def test_every_preset_is_here():
+    assert set(MULTIPLIES) == set(targets.PRESETS)
+
+
+@pytest.mark.parametrize("preset", list(MULTIPLIES))
+def test_bytes_are_multiplied_by_the_instruction_that_is_for_it(preset):
+    device = targets.PRESETS[preset]
+    # Weights of 4 bits: those of 8 are split in two on some sets.
+    case = CASES["strips8_Q4_0"](np.random.default_rng(0), device.vectors)
+    kernel = case.function.with_attr("global_symbol", "main")
+    with pipeline.context():
+        compiled = tvm.compile(tvm.IRModule({"main": kernel}), target=device.target())
+    assembly = compiled.mod.inspect_source("asm")
+    instruction, unwanted = MULTIPLIES[preset]
+    used = Counter(re.findall(r"^\s+(?:\{\w+\}\s+)?([a-z]\w*)", assembly, re.MULTILINE))
+    assert used[instruction] >= 8  # a group of 32 inputs of 16 outputs
+    assert not re.search(unwanted, assembly)
