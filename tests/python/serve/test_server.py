@@ -160,7 +160,7 @@ async def _leave_while_it_runs(http: httpx.Client) -> None:
 
 def test_a_client_that_leaves_before_its_body_has_come_is_no_mistake() -> None:
     with running_server() as url:  # which fails if the server logged a traceback
-        host, port = url.removeprefix("http://").split(":")
+        host, port = url.partition("//")[2].split(":")
         head = f"POST {CHAT} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
