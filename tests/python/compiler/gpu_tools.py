@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,30 @@ def compiled(function: Any, backend: str = "opencl") -> Any:
                 array[...] = tensor.numpy()
 
     return call
+
+
+def loaded(
+    module: Any, names: Sequence[str], backend: str = "opencl"
+) -> dict[str, Callable[..., Array]]:
+    """Functions of a Relax module over NumPy arrays, on the device; each returns its tensor."""
+    import tvm
+    from tvm import relax
+
+    from mlc_llm.compiler import pipeline, targets
+
+    machine = relax.VirtualMachine(
+        _reloaded(pipeline.build(module, targets.resolve(backend))), tvm.device(backend, 0)
+    )
+
+    def function(name: str) -> Callable[..., Array]:
+        def call(*arrays: Array) -> Array:
+            device = tvm.device(backend, 0)
+            tensors = [tvm.runtime.tensor(np.ascontiguousarray(a), device) for a in arrays]
+            return machine[name](*tensors).numpy()
+
+        return call
+
+    return {name: function(name) for name in names}
 
 
 def _reloaded(built: Any) -> Any:

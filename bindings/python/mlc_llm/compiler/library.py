@@ -11,6 +11,7 @@ import tvm
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
+from mlc_llm.compiler.nn import gpu_sampling
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
 from mlc_llm.compiler.programs import program_of
 from mlc_llm.compiler.quantization import AnyScheme
@@ -46,6 +47,8 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
         _build_prefill(nn, model, spec, name)
     _build_logits(nn, model, spec)
     _build_copy(nn, model, spec)
+    if isinstance(spec.device, GPU):
+        gpu_sampling.build(nn, spec.config.vocab_size)
     nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
     if not isinstance(spec.device, GPU):
         _build_programs(nn)
@@ -82,6 +85,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
+        **({"sampling": gpu_sampling.describe()} if isinstance(spec.device, GPU) else {}),
         "memory_usage": {
             gvar.name_hint: peak_bytes(function)
             for gvar, function in nn.block.get().functions.items()

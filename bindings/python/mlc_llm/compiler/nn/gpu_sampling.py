@@ -1,0 +1,119 @@
+"""Functions of a library that choose tokens on a GPU, from logits that lie there.
+
+    sample_greedy   the likeliest token
+    sample          by temperature and min_p; the likeliest token where top_k is 1
+    sample_top_p    the same with top_p
+    sample_top_k    the same with top_k, then top_p
+
+Each is f(logits [m, vocabulary], tasks i32 [n, TASK_WORDS], extra i32 [w]) -> tokens i32 [n]; the
+words are named in `kernels/gpu/sampling_rows.py`. A row of logits is of one task at most, and lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax, tirx
+
+from mlc_llm.compiler.kernels.gpu import sampling, sampling_cut
+from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, TASK_WORDS, Rows
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Builder
+
+VERSION = 1  # of the words and of what they mean
+# Each function's searches for what is left, in order.
+FUNCTIONS: dict[str, tuple[int, ...] | None] = {
+    "sample_greedy": None,
+    "sample": (),
+    "sample_top_p": (sampling_cut.TOP_P_KIND,),
+    "sample_top_k": (sampling_cut.TOP_K_KIND, sampling_cut.TOP_P_KIND),
+}
+
+
+class Sampler:
+    """One choice of tokens; emits the calls of a function."""
+
+    def __init__(self, nn: Builder, logits: Any, tasks: Any, extra: Any, *, columns: int) -> None:
+        self.nn, self.rows = nn, Rows.of(columns)
+        self.logits, self.tasks, self.extra = logits, tasks, extra
+        self.count = tasks.ty.shape[0]
+
+    def sample(self, searches: tuple[int, ...] | None) -> Any:
+        self.logits = self._in_place("adjust", [self.tasks, self.extra], [])[0]
+        parts = [self._of_parts(), self._of_parts("int32")]
+        self.logits, *likely = self._in_place("maxima", [self.tasks, self.extra], parts)
+        if searches is None:
+            return self._call("pick", likely, self._tensor((), "int32"))
+        self.logits, sums = self._in_place("weigh", [self.tasks, *likely], [self._of_parts()])
+        cut = self._call("whole", [sums], self._tensor((CUT_WORDS,), "int32"))
+        for kind in searches:
+            cut = self._search(kind, cut)
+        masses = self._call("measure", [self.tasks, cut, self.logits], parts)
+        args = [self.tasks, *likely, cut, *masses, self.logits]
+        return self._call("draw", args, self._tensor((), "int32"))
+
+    def _search(self, kind: int, cut: Any) -> Any:
+        state_type = self._tensor((sampling_cut.STATE_WORDS,), "int32")
+        digits = [self._tensor((self.rows.parts, sampling_cut.DIGITS))] * 2
+        state = self._emit(
+            "aim", kind, lambda: sampling_cut.aim(kind), [self.tasks, cut], state_type
+        )
+        found = self._call_cut("first_digit", [self.tasks, state, self.logits], digits)
+        for _ in range(sampling_cut.ROUNDS - 1):
+            args = [self.tasks, state, *found, self.logits]
+            state, *found = self._call_cut("next_digit", args, [state_type, *digits])
+        return self._call_cut("settle", [state, *found, cut], cut.ty)
+
+    def _tensor(self, shape: tuple[int, ...], dtype: str = "float32") -> relax.TensorType:
+        return relax.TensorType([self.count, *shape], dtype)
+
+    def _of_parts(self, dtype: str = "float32") -> relax.TensorType:
+        return self._tensor((self.rows.parts,), dtype)
+
+    def _emit(
+        self, name: str, key: Any, make: Callable[[], tirx.PrimFunc], args: list[Any], out: Any
+    ) -> Any:
+        kernel = self.nn.kernel(name, key, make)
+        made = self.nn.call(kernel, args, out)
+        return self._items(made, len(out)) if isinstance(out, list) else made
+
+    def _call(self, name: str, args: list[Any], out: Any) -> Any:
+        make = getattr(sampling, name)
+        return self._emit(name, self.rows, lambda: make(self.rows), args, out)
+
+    def _call_cut(self, name: str, args: list[Any], out: Any) -> Any:
+        make = getattr(sampling_cut, name)
+        return self._emit(name, self.rows, lambda: make(self.rows), args, out)
+
+    def _in_place(self, name: str, args: list[Any], made: list[Any]) -> list[Any]:
+        """A kernel that changes the logits; they come first, then what it makes."""
+        make = getattr(sampling, name)
+        kernel = self.nn.kernel(name, self.rows, lambda: make(self.rows))
+        changed = [len(args), *([-1] * len(made))]
+        out = self.nn.call_in_place(kernel, [*args, self.logits], changed, [self.logits.ty, *made])
+        return self._items(out, 1 + len(made)) if made else [out]
+
+    def _items(self, made: Any, count: int) -> list[Any]:
+        return [self.nn.block.emit(relax.TupleGetItem(made, i)) for i in range(count)]
+
+
+def describe() -> dict[str, Any]:
+    """A library's metadata."""
+    return {"version": VERSION, "functions": list(FUNCTIONS)}
+
+
+def build(nn: Builder, columns: int) -> None:
+    """Adds the functions to the library."""
+    from mlc_llm.compiler.nn.builder import Input
+
+    inputs = {
+        "logits": Input(("m", columns)),
+        "tasks": Input(("n", TASK_WORDS), "int32"),
+        "extra": Input(("w",), "int32"),
+    }
+    for name, searches in FUNCTIONS.items():
+        with nn.function(name, inputs, bounds={}, params=False) as f:
+            arguments = [nn.block.emit(f[key]) for key in inputs]
+            f.result = Sampler(nn, *arguments, columns=columns).sample(searches)
