@@ -79,6 +79,7 @@ class TimedModel : public Model {
   Status ClearSlots(int, char*) const override { return Status(); }
 
   // The rows begin elsewhere each time, so that answers differ from step to step.
+  DeviceSampler* sampler() override { return nullptr; }
   Result<Outputs> Forward(const Batch& batch) override {
     double begin = WallSeconds();
     size_t shift = static_cast<size_t>(++num_forwards_) * 977 % info_.vocab_size;

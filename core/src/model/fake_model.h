@@ -31,6 +31,7 @@ class FakeModel : public Model {
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Status ClearSlots(int num_slots, char* page) const override;
   Result<Outputs> Forward(const Batch& batch) override;
+  DeviceSampler* sampler() override { return nullptr; }
 
   // The n-th call of Forward from now (0 is the next) fails with `status`.
   void FailForward(int n, Status status);

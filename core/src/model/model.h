@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/device_sampler.h"
 #include "runtime/device.h"
 
 namespace mlc {
@@ -44,6 +45,7 @@ struct Batch {
   std::vector<int32_t> page_indices;                            // [page_indptr[b]]
   std::vector<int32_t> logit_rows;                              // [m], ascending
   std::vector<int32_t> hidden_rows;                             // [h], ascending
+  bool keeps_logits = false;  // on the device, for Model::sampler; Outputs has none then
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_sequences() const { return static_cast<int>(page_indptr.size()) - 1; }
@@ -75,6 +77,9 @@ class Model {
   virtual Status ClearSlots(int num_slots, char* page) const = 0;
   // Computes a step. kUnsupported when there are hidden_rows and the model gives no hidden states.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
+  // What chooses tokens of the last step, which kept its logits; the model's. Null where the host
+  // has to: on processors, and with libraries that cannot.
+  virtual DeviceSampler* sampler() = 0;
 };
 
 }  // namespace mlc

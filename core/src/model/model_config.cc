@@ -234,6 +234,9 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));
   ReadCpuFeatures(json, &out);
+  if (const Json* sampling = json.Find("sampling"); sampling != nullptr) {
+    MLC_ASSIGN_OR_RETURN(out.sampling_version, GetBounded(*sampling, "version", 0, 1 << 16));
+  }
   if (const Json* target = json.Find("target"); target != nullptr && target->is_object()) {
     MLC_ASSIGN_OR_RETURN(out.target_kind, GetStringOr(*target, "kind", ""));
   }

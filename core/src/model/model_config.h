@@ -50,6 +50,7 @@ struct LibraryMetadata {
   std::vector<SlotRun> slot_runs;  // a page of one layer; empty: not said
   std::vector<ParamSpec> params;
   std::vector<std::string> cpu_features;  // that its code may use
+  int sampling_version = 0;               // of the functions that choose tokens; 0: none
   std::string target_kind;                // what TVM compiled for: "llvm", "opencl"; "": not said
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);

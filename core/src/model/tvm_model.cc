@@ -18,6 +18,11 @@ bool IsDecode(const Batch& batch) {
          batch.logit_rows.size() == batch.tokens.size();
 }
 
+// The hidden states of the logit_rows, which stand behind those of the hidden_rows.
+const float* LastRows(const Batch& batch, const float* hidden_states, int64_t hidden_size) {
+  return hidden_states + static_cast<int64_t>(batch.hidden_rows.size()) * hidden_size;
+}
+
 Status CheckFunctions(const ModelLibrary& library, const ModelInfo& info, const std::string& path) {
   std::vector<const char*> names = {"embed", "batch_prefill", "copy_kv_pages"};
   if (info.hidden_size > 0) names.insert(names.end(), {kHiddenStates, kLogits});
@@ -193,7 +198,7 @@ Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
   arguments.push_back(params_);
   MLC_ASSIGN_OR_RETURN(Tensor result, library_->Call(function, arguments));
   MLC_RETURN_IF_ERROR(CheckShape(result, {static_cast<int64_t>(rows.size()), width}));
-  return result.OnHost();
+  return result;
 }
 
 Result<float*> TVMModel::RunStep(KernelProgram* program, const Batch& batch,
@@ -220,22 +225,28 @@ Result<float*> TVMModel::Step(const char* function, const Batch& batch,
     bool states = function == kHiddenStates;
     return RunStep(states ? prefill_to_hidden_states_.get() : prefill_.get(), batch, rows);
   }
-  MLC_ASSIGN_OR_RETURN(*kept, CallStep(function, batch, rows, width));
+  MLC_ASSIGN_OR_RETURN(Tensor result, CallStep(function, batch, rows, width));
+  MLC_ASSIGN_OR_RETURN(*kept, result.OnHost());
   return static_cast<float*>(kept->data());
 }
 
-Result<float*> TVMModel::LogitsOfHiddenStates(const Batch& batch, const float* hidden_states) {
+Result<Tensor> TVMModel::CallHead(const Batch& batch, const float* hidden_states) {
   int64_t num_rows = static_cast<int64_t>(batch.logit_rows.size()), size = info().hidden_size;
-  const float* last = hidden_states + static_cast<int64_t>(batch.hidden_rows.size()) * size;
+  MLC_ASSIGN_OR_RETURN(Tensor rows, Tensor::Empty({num_rows, size}, DType::kFloat32, device_));
+  MLC_RETURN_IF_ERROR(rows.Write(0, LastRows(batch, hidden_states, size), rows.bytes()));
+  MLC_ASSIGN_OR_RETURN(Tensor logits, library_->Call(kLogits, {rows, params_}));
+  MLC_RETURN_IF_ERROR(CheckShape(logits, {num_rows, info().vocab_size}));
+  return logits;
+}
+
+Result<float*> TVMModel::LogitsOfHiddenStates(const Batch& batch, const float* hidden_states) {
   if (head_) {
-    ProgramInput input{last, num_rows};
+    ProgramInput input{LastRows(batch, hidden_states, info().hidden_size),
+                       static_cast<int64_t>(batch.logit_rows.size())};
     MLC_ASSIGN_OR_RETURN(char* logits, head_->Run(&input, 1));
     return reinterpret_cast<float*>(logits);
   }
-  MLC_ASSIGN_OR_RETURN(Tensor rows, Tensor::Empty({num_rows, size}, DType::kFloat32, device_));
-  MLC_RETURN_IF_ERROR(rows.Write(0, last, rows.bytes()));
-  MLC_ASSIGN_OR_RETURN(Tensor logits, library_->Call(kLogits, {rows, params_}));
-  MLC_RETURN_IF_ERROR(CheckShape(logits, {num_rows, info().vocab_size}));
+  MLC_ASSIGN_OR_RETURN(Tensor logits, CallHead(batch, hidden_states));
   MLC_ASSIGN_OR_RETURN(logits_, logits.OnHost());
   return static_cast<float*>(logits_.data());
 }
@@ -245,6 +256,12 @@ Result<Outputs> TVMModel::Forward(const Batch& batch) {
   if (batch.hidden_rows.empty()) {
     const char* function =
         IsDecode(batch) && library_->Has("batch_decode") ? "batch_decode" : kPrefill;
+    if (batch.keeps_logits) {
+      MLC_ASSIGN_OR_RETURN(Tensor logits,
+                           CallStep(function, batch, batch.logit_rows, info().vocab_size));
+      sampler_->SetLogits(std::move(logits));
+      return outputs;
+    }
     MLC_ASSIGN_OR_RETURN(outputs.logits,
                          Step(function, batch, batch.logit_rows, info().vocab_size, &logits_));
     if (batch.logit_rows.empty()) outputs.logits = nullptr;
@@ -256,6 +273,11 @@ Result<Outputs> TVMModel::Forward(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(outputs.hidden_states,
                        Step(kHiddenStates, batch, rows, info().hidden_size, &hidden_states_));
   if (batch.logit_rows.empty()) return outputs;
+  if (batch.keeps_logits) {
+    MLC_ASSIGN_OR_RETURN(Tensor logits, CallHead(batch, outputs.hidden_states));
+    sampler_->SetLogits(std::move(logits));
+    return outputs;
+  }
   MLC_ASSIGN_OR_RETURN(outputs.logits, LogitsOfHiddenStates(batch, outputs.hidden_states));
   return outputs;
 }

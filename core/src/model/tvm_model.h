@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "model/model_config.h"
+#include "model/tvm_sampler.h"
 #include "runtime/kernel_program.h"
 #include "runtime/model_library.h"
 #include "runtime/weights.h"
@@ -34,10 +35,14 @@ class TVMModel : public Model {
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Status ClearSlots(int num_slots, char* page) const override;
   Result<Outputs> Forward(const Batch& batch) override;
+  DeviceSampler* sampler() override { return sampler_.get(); }
 
  private:
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device)
-      : library_(std::move(library)), metadata_(std::move(metadata)), device_(device) {}
+      : library_(std::move(library)),
+        metadata_(std::move(metadata)),
+        device_(device),
+        sampler_(TVMSampler::For(library_.get(), metadata_.sampling_version, device)) {}
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
   Status LoadPrograms();
   // Each of these gives [rows, width] float32 on the host, until the next step. They run a program
@@ -46,20 +51,23 @@ class TVMModel : public Model {
                       int width, Tensor* kept);
   // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.
   Result<float*> LogitsOfHiddenStates(const Batch& batch, const float* hidden_states);
-  Result<Tensor> CallStep(const char* function, const Batch& batch,
-                          const std::vector<int32_t>& rows, int width);
   Result<float*> RunStep(KernelProgram* program, const Batch& batch,
                          const std::vector<int32_t>& rows);
+  // The same by the virtual machine, on the device.
+  Result<Tensor> CallStep(const char* function, const Batch& batch,
+                          const std::vector<int32_t>& rows, int width);
+  Result<Tensor> CallHead(const Batch& batch, const float* hidden_states);
 
   std::unique_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
   Device device_;
+  std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   TensorList params_;
   std::vector<Tensor> layers_;  // the pages of each layer
   TensorList pages_;            // the same, as functions take them
   // By function; embed_ is null where the virtual machine runs everything.
   std::unique_ptr<KernelProgram> embed_, prefill_, prefill_to_hidden_states_, head_;
-  Tensor logits_;         // of the last step
+  Tensor logits_;         // of the last step, on the host
   Tensor hidden_states_;  // of its hidden_rows, then of its logit_rows
 };
 

@@ -73,6 +73,8 @@ Status Copy(ByteRow from, ByteRow to, DLDevice device) {
 
 constexpr DLDevice kHost{kDLCPU, 0};
 
+thread_local int64_t bytes_read_from_devices = 0;
+
 Status CheckRange(const Tensor& tensor, int64_t offset, int64_t bytes) {
   if (offset >= 0 && bytes >= 0 && bytes <= tensor.bytes() - offset) return Status();
   return InvalidArgument("a copy leaves its tensor");
@@ -179,9 +181,12 @@ Status Tensor::Read(int64_t offset, void* data, int64_t bytes) const {
     std::memcpy(data, static_cast<const char*>(this->data()) + offset, static_cast<size_t>(bytes));
     return Status();
   }
+  bytes_read_from_devices += bytes;
   DLDevice device = impl_->tensor.device();
   return Copy({impl_->tensor.data_ptr(), device, offset, bytes}, {data, kHost, 0, bytes}, device);
 }
+
+int64_t BytesReadFromDevices() { return bytes_read_from_devices; }
 
 Result<Tensor> Tensor::OnHost() const {
   if (on_host()) return *this;

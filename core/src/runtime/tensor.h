@@ -59,6 +59,9 @@ class Tensor {
   std::shared_ptr<Impl> impl_;
 };
 
+// How many bytes this thread has copied from devices to the host.
+int64_t BytesReadFromDevices();
+
 }  // namespace mlc
 
 #endif  // MLC_RUNTIME_TENSOR_H_

@@ -12,12 +12,6 @@ namespace {
 
 constexpr float kLeastPositive = std::numeric_limits<float>::denorm_min();
 
-Status NoToken() {
-  return Internal(
-      "the model's output is not a number, or leaves no token to choose; its weights "
-      "may be damaged");
-}
-
 template <typename T>
 T* Room(int size, std::vector<T>* vector) {
   if (vector->size() < static_cast<size_t>(size)) vector->resize(static_cast<size_t>(size));
@@ -185,6 +179,12 @@ int32_t SampleAll(const SamplingParams& params, const float* logits, int vocab_s
 }
 
 }  // namespace
+
+Status NoToken() {
+  return Internal(
+      "the model's output is not a number, or leaves no token to choose; its weights "
+      "may be damaged");
+}
 
 TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top,
                               SamplerScratch* scratch) {

@@ -30,6 +30,9 @@ struct SamplerScratch {
 TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top,
                               SamplerScratch* scratch);
 
+// What to say when no token is possible.
+Status NoToken();
+
 // The token for `uniform` in [0, 1), by temperature, top_k, top_p and min_p, in that order. Of
 // equally likely tokens the lower id comes first. Probabilities are a float's: what differs by less
 // counts as equal. `logits` [vocab_size]. kInternal when no token is possible or a logit is not a

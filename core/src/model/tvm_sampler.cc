@@ -1,0 +1,103 @@
+#include "model/tvm_sampler.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mlc {
+namespace {
+
+constexpr int kVersion = 1;  // of the words below, and of what they mean
+constexpr const char* kGreedy = "sample_greedy";
+constexpr const char* kAll = "sample";
+constexpr const char* kTopP = "sample_top_p";
+constexpr const char* kTopK = "sample_top_k";
+
+int32_t BitsOf(float value) {
+  int32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+// The least of the functions that does what all tasks ask for.
+const char* FunctionFor(const std::vector<SampleTask>& tasks) {
+  bool draws = false, top_p = false, top_k = false;
+  for (const SampleTask& task : tasks) {
+    if (task.top_k == 1) continue;
+    draws = true;
+    top_p |= task.top_p < 1;
+    top_k |= task.top_k > 1 && task.top_k < task.limit;
+  }
+  if (top_k) return kTopK;
+  if (top_p) return kTopP;
+  return draws ? kAll : kGreedy;
+}
+
+// The words of kernels/gpu/sampling_rows.py: a task's own, then its mask and changes in `extra`.
+void Append(const SampleTask& task, std::vector<int32_t>* table, std::vector<int32_t>* extra) {
+  int32_t mask = task.mask.empty() ? -1 : static_cast<int32_t>(extra->size());
+  extra->insert(extra->end(), task.mask.begin(), task.mask.end());
+  int32_t first_change = static_cast<int32_t>(extra->size());
+  for (const LogitChange& change : task.changes) {
+    extra->insert(extra->end(), {change.token, BitsOf(change.bias), BitsOf(change.repetition),
+                                 BitsOf(change.penalty)});
+  }
+  table->insert(table->end(),
+                {task.row, task.limit, mask, first_change,
+                 static_cast<int32_t>(task.changes.size()), task.top_k, BitsOf(task.scale),
+                 BitsOf(task.top_p), BitsOf(task.min_p), BitsOf(task.uniform)});
+}
+
+}  // namespace
+
+std::unique_ptr<TVMSampler> TVMSampler::For(ModelLibrary* library, int version, Device device) {
+  if (version != kVersion || device.kind() == "cpu") return nullptr;
+  for (const char* name : {kGreedy, kAll, kTopP, kTopK}) {
+    if (!library->Has(name)) return nullptr;
+  }
+  return std::unique_ptr<TVMSampler>(new TVMSampler(library, device));
+}
+
+Result<Tensor> TVMSampler::Upload(const std::vector<int32_t>& words, const Shape& shape) const {
+  MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(shape, DType::kInt32, device_));
+  MLC_RETURN_IF_ERROR(tensor.Write(0, words.data(), tensor.bytes()));
+  return tensor;
+}
+
+Result<std::vector<int32_t>> TVMSampler::Sample(const std::vector<SampleTask>& tasks) {
+  std::vector<int32_t> tokens(tasks.size());
+  if (tasks.empty()) return tokens;
+  table_.clear();
+  extra_.clear();
+  for (const SampleTask& task : tasks) Append(task, &table_, &extra_);
+  if (extra_.empty()) extra_.push_back(0);  // no device takes a buffer of nothing
+  int64_t count = static_cast<int64_t>(tasks.size());
+  int64_t width = static_cast<int64_t>(table_.size()) / count;
+  MLC_ASSIGN_OR_RETURN(Tensor table, Upload(table_, {count, width}));
+  MLC_ASSIGN_OR_RETURN(Tensor extra, Upload(extra_, {static_cast<int64_t>(extra_.size())}));
+  MLC_ASSIGN_OR_RETURN(Tensor chosen, library_->Call(FunctionFor(tasks), {logits_, table, extra}));
+  if (chosen.shape() != Shape{count} || chosen.dtype() != DType::kInt32) {
+    return Internal("the model library's sampler returned something else than tokens");
+  }
+  MLC_RETURN_IF_ERROR(chosen.Read(0, tokens.data(), chosen.bytes()));
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (tokens[i] < -1 || tokens[i] >= tasks[i].limit) {
+      return Internal("the device chose a token that there is not");
+    }
+  }
+  return tokens;
+}
+
+Status TVMSampler::ReadRows(const std::vector<int32_t>& rows, float* to) {
+  int64_t row_bytes = logits_.bytes() / std::max<int64_t>(1, logits_.shape()[0]);
+  for (size_t first = 0; first < rows.size();) {
+    size_t end = first + 1;  // of a run of neighbours, read at once
+    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+    int64_t bytes = row_bytes * static_cast<int64_t>(end - first);
+    MLC_RETURN_IF_ERROR(logits_.Read(rows[first] * row_bytes, to, bytes));
+    to += bytes / static_cast<int64_t>(sizeof(float));
+    first = end;
+  }
+  return Status();
+}
+
+}  // namespace mlc

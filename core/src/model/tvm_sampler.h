@@ -1,0 +1,37 @@
+// The sampling functions of a compiled library (compiler/nn/gpu_sampling.py).
+#ifndef MLC_MODEL_TVM_SAMPLER_H_
+#define MLC_MODEL_TVM_SAMPLER_H_
+
+#include <memory>
+#include <vector>
+
+#include "model/device_sampler.h"
+#include "runtime/model_library.h"
+
+namespace mlc {
+
+class TVMSampler : public DeviceSampler {
+ public:
+  // Null when the library has no such functions, as those for processors and older ones, or
+  // declares another version of them. `library` must outlive it.
+  static std::unique_ptr<TVMSampler> For(ModelLibrary* library, int version, Device device);
+
+  // The logits of the step at hand: [rows, vocab_size] float32, on the device.
+  void SetLogits(Tensor logits) { logits_ = std::move(logits); }
+
+  Result<std::vector<int32_t>> Sample(const std::vector<SampleTask>& tasks) override;
+  Status ReadRows(const std::vector<int32_t>& rows, float* to) override;
+
+ private:
+  TVMSampler(ModelLibrary* library, Device device) : library_(library), device_(device) {}
+  Result<Tensor> Upload(const std::vector<int32_t>& words, const Shape& shape) const;
+
+  ModelLibrary* library_;
+  Device device_;
+  Tensor logits_;
+  std::vector<int32_t> table_, extra_;  // memory, to be used again
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_TVM_SAMPLER_H_
