@@ -28,17 +28,34 @@ Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const flo
 
 namespace {
 
+// Whether there is a token after the known ones and the first `row` drafts.
+bool HasToken(const SequenceCommit& commit, size_t row) {
+  return commit.logits != nullptr || row < commit.chosen.size() || commit.sequence->ForcedToken();
+}
+
+Result<int32_t> TokenOfRow(const LogitRows& rows, const SequenceCommit& commit, size_t row,
+                           SamplerScratch* scratch) {
+  Sequence* sequence = commit.sequence.get();
+  if (commit.logits != nullptr) {
+    const float* logits = commit.logits + row * static_cast<size_t>(rows.stride);
+    return ChooseToken(rows, sequence, logits, scratch);
+  }
+  if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
+  int32_t chosen = commit.chosen[row];
+  return chosen < 0 ? Result<int32_t>(NoToken()) : chosen;
+}
+
 void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
                 SamplerScratch* scratch) {
   Sequence* sequence = commit->sequence.get();
   const SamplingParams& params = sequence->request->request.sampling;
-  const float* logits = commit->logits;
-  for (size_t row = 0; row <= commit->drafts.size(); ++row, logits += rows.stride) {
-    Result<int32_t> id = ChooseToken(rows, sequence, logits, scratch);
+  for (size_t row = 0; row <= commit->drafts.size() && HasToken(*commit, row); ++row) {
+    Result<int32_t> id = TokenOfRow(rows, *commit, row, scratch);
     commit->status = id.status();
     if (!id.ok()) return;
     GeneratedToken token{*id, std::nullopt};
     if (params.logprobs) {
+      const float* logits = commit->logits + row * static_cast<size_t>(rows.stride);
       token.logprobs = ComputeLogprobs(logits, rows.vocab_size, *id, params.top_logprobs, scratch);
     }
     bool was_drafted = row < commit->drafts.size() && *id == commit->drafts[row];

@@ -18,10 +18,13 @@ namespace mlc {
 struct SequenceCommit {
   std::shared_ptr<Sequence> sequence;
   std::vector<int32_t> drafts;
-  const float* logits;  // [1 + drafts.size(), LogitRows::stride]
+  const float* logits;  // [1 + drafts.size(), LogitRows::stride]; null: tokens are `chosen`
 
   int num_accepted = 0;  // leading drafts that were chosen, too
   Status status = {};    // why no token could be chosen, if so
+  // Without logits: the token that the device chose after the known ones (-1: it could not), and
+  // after each draft. There may be fewer, as behind a draft that ends the answer.
+  std::vector<int32_t> chosen = {};
 };
 
 struct LogitRows {

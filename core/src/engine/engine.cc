@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/tensor.h"
+
 namespace mlc {
 namespace {
 
@@ -75,6 +77,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
+      device_choice_(model_->sampler(), logit_rows_),
       cache_(num_pages, info().page_size, CacheOptions(options, info())),
       mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
@@ -268,7 +271,9 @@ void Engine::Step() {
               .WithReason("kv_cache_exhausted"));
     return;
   }
+  int64_t bytes_read = BytesReadFromDevices();
   Status status = Run(&items);
+  metrics_.device_read_bytes += BytesReadFromDevices() - bytes_read;
   if (status.ok()) return;
   // What the step left in their pages is not to be found by others.
   for (const StepItem& item : items) {
@@ -284,11 +289,14 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   }
   const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
+  batch.keeps_logits = device_choice_.IsFor(items);
   Result<Outputs> computed = [&] {
     MasksAhead ahead(&mask_filler_, items);
     return RunBatch(batch, &cache_, model_.get());
   }();
   MLC_ASSIGN_OR_RETURN(Outputs outputs, std::move(computed));
+  MLC_ASSIGN_OR_RETURN(std::vector<ItemLogits> logits,
+                       device_choice_.Assign(items, outputs.logits));
   int decode_rows = 0, prefill_rows = 0;
   const float* hidden_states = outputs.hidden_states;
   for (const StepItem& item : items) {
@@ -303,7 +311,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
-  std::vector<SequenceCommit> commits = AssignLogits(items, outputs.logits);
+  std::vector<SequenceCommit> commits = AssignLogits(items, std::move(logits));
   CommitSequences(logit_rows_, max_length_, &commits, &scratch_);
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   double seconds = SecondsBetween(begin, Clock::now());
@@ -320,20 +328,21 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
 }
 
 std::vector<SequenceCommit> Engine::AssignLogits(const std::vector<StepItem>& items,
-                                                 const float* logits) {
+                                                 std::vector<ItemLogits> logits) {
   std::vector<SequenceCommit> commits;
-  for (const StepItem& item : items) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    const StepItem& item = items[i];
     if (!item.wants_logits) continue;
     RequestState& request = *item.sequence->request;
     bool prompt_done = !request.first_token && item.sequence->choice == 0;
-    commits.push_back({item.sequence, item.drafts, logits});
+    commits.push_back({item.sequence, item.drafts, logits[i].logits});
+    commits.back().chosen = std::move(logits[i].chosen);
     if (prompt_done) {
       request.first_token = Clock::now();
       for (auto& choice : ForkChoices(item.sequence)) {
-        commits.push_back({std::move(choice), {}, logits});
+        commits.push_back({std::move(choice), {}, logits[i].logits});
       }
     }
-    logits += (1 + item.drafts.size()) * static_cast<size_t>(logit_rows_.stride);
   }
   return commits;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/commit.h"
+#include "engine/device_choice.h"
 #include "engine/mask_filler.h"
 #include "engine/metrics.h"
 #include "engine/request.h"
@@ -108,7 +109,8 @@ class Engine {
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
-  std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items, const float* logits);
+  std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items,
+                                           std::vector<ItemLogits> logits);
   // Takes back what was not accepted and sends what was; a choice that failed ends its request.
   void Settle(const std::vector<SequenceCommit>& commits);
   // The other choices of a request begin where the prompt of the first one ends.
@@ -126,6 +128,7 @@ class Engine {
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // plans in a row that held up decodes
   LogitRows logit_rows_;
+  DeviceChoice device_choice_;
   KVCache cache_;
   SequenceList running_, waiting_;
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;

@@ -60,6 +60,7 @@ Json Metrics::ToJson() const {
       .Set("num_queued_requests", num_queued)
       .Set("num_steps", num_steps)
       .Set("num_preemptions", num_preemptions)
+      .Set("device_read_bytes_sum", device_read_bytes)
       .Set("num_finished_requests", num_finished)
       .Set("num_failed_requests", num_failed);
   out.Set("decode_time_by_batch_size", TimesJson(decode_times));

@@ -17,6 +17,7 @@ struct Metrics {
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, now
   int num_running = 0, num_waiting = 0;   // sequences, now
   int num_queued = 0;                     // requests that never ran, now
+  int64_t device_read_bytes = 0;          // that steps have copied from a device to the host
   double prefill_s = 0, decode_s = 0;     // model time, shared out by rows where a step mixes both
   Usage last_finished;
   SpecMetrics speculation;

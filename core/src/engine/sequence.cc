@@ -29,7 +29,7 @@ Status Sequence::FillMask(std::vector<int32_t>* mask) {
   return status;
 }
 
-Status Sequence::MaskByGrammar(const float* logits, int vocab_size, float* to) {
+Result<const std::vector<int32_t>*> Sequence::NextMask() {
   int row = num_tokens() + num_drafts() - masks_at_;
   bool is_filled = row >= 0 && row < num_masks_ahead_;
   if (!is_filled && masks_.empty()) masks_.emplace_back();
@@ -38,7 +38,12 @@ Status Sequence::MaskByGrammar(const float* logits, int vocab_size, float* to) {
     ForgetMasks();
     MLC_RETURN_IF_ERROR(FillMask(&mask));
   }
-  ApplyMask(mask, logits, vocab_size, to);
+  return &mask;
+}
+
+Status Sequence::MaskByGrammar(const float* logits, int vocab_size, float* to) {
+  MLC_ASSIGN_OR_RETURN(const std::vector<int32_t>* mask, NextMask());
+  ApplyMask(*mask, logits, vocab_size, to);
   return Status();
 }
 

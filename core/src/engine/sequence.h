@@ -70,6 +70,8 @@ class Sequence {
   void ForgetComputed();
 
   bool has_grammar() const { return grammar_.has_value(); }
+  // What the grammar allows next, a bit a token; until another is asked for.
+  Result<const std::vector<int32_t>*> NextMask();
   // The logits of what the grammar allows next, the others' impossible. `to` may be `logits`; both
   // [vocab_size].
   Status MaskByGrammar(const float* logits, int vocab_size, float* to);

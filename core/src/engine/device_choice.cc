@@ -1,0 +1,142 @@
+#include "engine/device_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace mlc {
+namespace {
+
+size_t NumLogitRows(const StepItem& item) { return item.wants_logits ? 1 + item.drafts.size() : 0; }
+
+// The choices that begin where a prompt ends take the same row.
+bool IsShared(const StepItem& item) {
+  const RequestState& request = *item.sequence->request;
+  return request.request.n > 1 && item.sequence->choice == 0 && !request.first_token;
+}
+
+// One token that the request has whatever the logits say.
+bool NeedsNoLogits(const StepItem& item) {
+  return item.drafts.empty() && item.sequence->ForcedToken().has_value();
+}
+
+bool IsForDevice(const StepItem& item) {
+  return item.wants_logits && !item.sequence->request->request.sampling.logprobs &&
+         !IsShared(item) && !item.sequence->ForcedToken();
+}
+
+// Bias and penalties as ApplyBiasAndPenalties knows them, one change a token.
+std::vector<LogitChange> ChangesOf(const SamplingParams& params, const TokenCounts& counts,
+                                   int vocab_size) {
+  std::vector<LogitChange> changes;
+  std::unordered_map<int32_t, size_t> biased;  // where they stand
+  for (const auto& [token, bias] : params.logit_bias) {
+    if (token < 0 || token >= vocab_size) continue;
+    auto [found, is_new] = biased.emplace(token, changes.size());
+    if (is_new) changes.push_back({token, 0, 1, 0});
+    changes[found->second].bias += bias;
+  }
+  if (!params.has_penalties()) return changes;
+  float repetition = static_cast<float>(params.repetition_penalty);
+  for (const auto& [token, count] : counts.counts()) {
+    if (token >= vocab_size) continue;
+    auto found = biased.find(token);
+    if (found == biased.end()) changes.push_back({token, 0, 1, 0});
+    LogitChange& change = found == biased.end() ? changes.back() : changes[found->second];
+    change.repetition = repetition;
+    change.penalty = static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
+  }
+  return changes;
+}
+
+// The tasks of an item whose first row is `row`: behind a draft that ends the answer there is none.
+Status AddTasks(const StepItem& item, int vocab_size, int row, std::vector<SampleTask>* tasks) {
+  Sequence* sequence = item.sequence.get();
+  size_t first = tasks->size();
+  Status status;
+  for (size_t i = 0; status.ok() && i <= item.drafts.size(); ++i) {
+    if (i > 0) sequence->PushDraft(item.drafts[i - 1]);
+    if (sequence->drafts_ended()) break;
+    Result<SampleTask> task = MakeSampleTask(vocab_size, row + static_cast<int>(i), sequence);
+    status = task.status();
+    if (task.ok()) tasks->push_back(*std::move(task));
+  }
+  sequence->PopDrafts();
+  if (!status.ok()) tasks->resize(first);
+  return status;
+}
+
+}  // namespace
+
+Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence) {
+  constexpr double kGreedyBelow = 1e-6;  // as SampleToken
+  const SamplingParams& params = sequence->request->request.sampling;
+  SampleTask task;
+  task.row = row;
+  task.limit = vocab_size;
+  task.changes = ChangesOf(params, sequence->counts(), vocab_size);
+  if (sequence->has_grammar()) {
+    MLC_ASSIGN_OR_RETURN(const std::vector<int32_t>* mask, sequence->NextMask());
+    task.mask = *mask;
+    task.mask.resize((static_cast<size_t>(vocab_size) + 31) / 32);
+  }
+  bool is_greedy = params.temperature < kGreedyBelow;
+  task.top_k = is_greedy ? 1 : std::max(0, params.top_k);
+  task.scale = is_greedy ? 1 : static_cast<float>(1 / params.temperature);
+  task.top_p = static_cast<float>(params.top_p);
+  task.min_p = static_cast<float>(params.min_p);
+  task.uniform = std::min(static_cast<float>(sequence->NextUniform()), std::nextafter(1.0f, 0.0f));
+  return task;
+}
+
+bool DeviceChoice::IsFor(const std::vector<StepItem>& items) const {
+  return sampler_ != nullptr && std::any_of(items.begin(), items.end(), IsForDevice);
+}
+
+Result<std::vector<ItemLogits>> DeviceChoice::Assign(const std::vector<StepItem>& items,
+                                                     const float* logits) {
+  if (logits == nullptr && IsFor(items)) return AssignKept(items);
+  std::vector<ItemLogits> assigned;
+  for (const StepItem& item : items) {
+    assigned.push_back({logits});
+    if (logits != nullptr) logits += NumLogitRows(item) * static_cast<size_t>(rows_.stride);
+  }
+  return assigned;
+}
+
+Result<std::vector<ItemLogits>> DeviceChoice::AssignKept(const std::vector<StepItem>& items) {
+  std::vector<SampleTask> tasks;
+  std::vector<size_t> num_tasks(items.size());  // of each item
+  std::vector<int32_t> host_rows;
+  std::vector<bool> on_host(items.size());
+  int row = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const StepItem& item = items[i];
+    int num_rows = static_cast<int>(NumLogitRows(item)), end = row + num_rows;
+    size_t before = tasks.size();
+    // A mask that fails is left to the commit, which says so.
+    bool is_task = IsForDevice(item) && AddTasks(item, rows_.vocab_size, row, &tasks).ok();
+    num_tasks[i] = tasks.size() - before;
+    on_host[i] = num_rows > 0 && !is_task && !NeedsNoLogits(item);
+    for (; row < end; ++row) {
+      if (on_host[i]) host_rows.push_back(row);
+    }
+  }
+  host_rows_.resize(std::max(host_rows_.size(), host_rows.size() * rows_.stride));
+  MLC_RETURN_IF_ERROR(sampler_->ReadRows(host_rows, host_rows_.data()));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> tokens, sampler_->Sample(tasks));
+  std::vector<ItemLogits> assigned(items.size());
+  const float* logits = host_rows_.data();
+  auto token = tokens.begin();
+  for (size_t i = 0; i < items.size(); ++i) {
+    auto end = token + static_cast<std::ptrdiff_t>(num_tasks[i]);
+    assigned[i].chosen.assign(token, end);
+    token = end;
+    if (!on_host[i]) continue;
+    assigned[i].logits = logits;
+    logits += NumLogitRows(items[i]) * static_cast<size_t>(rows_.stride);
+  }
+  return assigned;
+}
+
+}  // namespace mlc
