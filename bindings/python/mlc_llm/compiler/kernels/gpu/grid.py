@@ -26,8 +26,13 @@ _AXES = "xyz"
 
 @contextmanager
 def grid(groups: Sequence[Any], items: int) -> Iterator[tuple[list[Any], Any]]:
-    """One launch; yields the group's indices and the item's."""
+    """One launch; yields the group's indices and the item's. The host does not launch no group:
+    TVM's CUDA runtime would take 0 for 1."""
     with ExitStack() as stack:
+        for extent in groups:
+            if not isinstance(extent, int):
+                stack.enter_context(T.If(extent > 0))
+                stack.enter_context(T.Then())
 
         def bind(extent: Any, thread: str) -> Any:
             extent = extent if isinstance(extent, int) else T.Cast("int32", extent)
