@@ -43,3 +43,12 @@ if(MLC_WGPU_DIR)
 else()
   message(STATUS "No WebGPU backend: the Python package wgpu is not installed")
 endif()
+
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  mlc_device_plugin(cuda)
+  # Where PyPI's nvidia-cuda-runtime puts libcudart.
+  set_property(TARGET mlc_llm_cuda APPEND_STRING PROPERTY
+    BUILD_RPATH ";${MLC_TVM_DIR}/../nvidia/cu13/lib")
+  set_property(TARGET mlc_llm_cuda APPEND_STRING PROPERTY
+    INSTALL_RPATH ";$ORIGIN/../nvidia/cu13/lib")
+endif()

@@ -127,7 +127,7 @@ def test_settings_reach_the_model(chat: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--device", "cuda"), ("'cuda'", "no cuda backend")),
+        (("--device", "rocm"), ("'rocm'", "no rocm backend")),
         (("--device", "nonsense"), ("unknown device 'nonsense'", "auto", "cpu")),
         (("--device", "cpu:1"), ("cpu:1", "cpu:0")),
         (("--device", "cpu:x"), ("cpu:x",)),

@@ -80,10 +80,11 @@ std::string MakeSure(const Kind& kind) {
   static std::mutex* mutex = new std::mutex();
   static auto* reasons = new std::map<int, std::string>();
   std::lock_guard<std::mutex> lock(*mutex);
-  if (IsRegistered(kind)) return "";
+  if (kind.type == kDLCPU) return "";
   auto found = reasons->find(kind.type);
   if (found == reasons->end()) found = reasons->emplace(kind.type, OpenPlugin(kind)).first;
-  return found->second;
+  // Without a plugin of ours a runtime of TVM's may be there.
+  return IsRegistered(kind) ? "" : found->second;
 }
 
 template <typename T>

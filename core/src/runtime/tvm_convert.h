@@ -32,7 +32,9 @@ Status CatchTvm(const std::string& what, Call&& call) {
   } catch (const tvm::ffi::Error& error) {
     // What our device backends throw when an allocation fails, the driver, and for what a device
     // lacks.
-    if (error.kind() == "MemoryError") return ResourceExhausted(what + ": " + error.message());
+    bool is_memory = error.kind() == "MemoryError" ||  // TVM's CUDA runtime says it in words
+                     error.message().find("out of memory") != std::string::npos;
+    if (is_memory) return ResourceExhausted(what + ": " + error.message());
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     if (error.kind() == "DeviceLostError") {
       return Unavailable(error.message() + "; unload the model and load it again")

@@ -56,9 +56,13 @@ def build(
         return mod
 
     if isinstance(device, GPU):
-        return relax.build(
-            module, target=device.target(), relax_pipeline=run_phases, tir_pipeline=lowering.NAME
-        )
+        with device.code():
+            return relax.build(
+                module,
+                target=device.target(),
+                relax_pipeline=run_phases,
+                tir_pipeline=lowering.NAME,
+            )
     with context():
         return relax.build(module, target=device.target(), relax_pipeline=run_phases)
 

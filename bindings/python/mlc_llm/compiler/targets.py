@@ -10,6 +10,7 @@ that have no kernels here yet are refused with the list of those that have.
 from __future__ import annotations
 
 import platform
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,6 +106,7 @@ class GPU:
     fields: tuple[tuple[str, Any], ...] = ()
     linear: LinearSizes = LinearSizes()
     host: str = ""
+    ptx: str = ""  # NVIDIA's oldest architecture that the kernels run on
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
@@ -114,6 +116,12 @@ class GPU:
 
         host = {"kind": "llvm", **({"mtriple": self.host} if self.host else {})}
         return tvm.target.Target(self.describe(), host=host)
+
+    def code(self) -> AbstractContextManager[None]:
+        """Within which the library's code is generated."""
+        from mlc_llm.compiler import nvrtc
+
+        return nvrtc.ptx_for_source(self.ptx) if self.ptx else nullcontext()
 
     def cpu_features(self) -> list[str]:
         return []
@@ -185,8 +193,9 @@ GPUS: dict[str, GPU] = {
         GPU(
             name="cuda",
             kind="cuda",
-            fields=(("arch", "sm_80"), ("max_threads_per_block", 1024)),
+            fields=(("arch", "sm_75"), ("max_threads_per_block", 1024)),
             linear=LinearSizes(items=128),
+            ptx="compute_75",
         ),
     )
 }
