@@ -42,6 +42,7 @@ from gguf_random import HALVES, exact, random_blocks  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator
+Shape = tuple[int, int]
 EPS = 1e-5
 
 
@@ -183,10 +184,12 @@ def column_linear(name: str, scheme: Any, rng: Rng, unit: VectorUnit) -> Case:
     return Case(name, function, row_calls(rng, [Rows(x), *stored, *extras], whole, check))
 
 
-def integer_linear(name: str, scheme: Any, bits: int, rng: Rng, unit: VectorUnit) -> Case:
-    ins = 32 * int(rng.integers(128 // 32 if scheme.bits == 4 else 2, 14))
-    shape = (16 * int(rng.integers(1, 5)), ins)
-    reader, stored, meaning = _by_scheme(rng, scheme, *shape)
+def integer_linear(
+    name: str, scheme: Any, bits: int, rng: Rng, unit: VectorUnit, shape: Shape | None = None
+) -> Case:
+    fewest = 4 if scheme.bits == 4 else 2
+    outs, ins = shape or (16 * int(rng.integers(1, 5)), 32 * int(rng.integers(fewest, 14)))
+    reader, stored, meaning = _by_scheme(rng, scheme, outs, ins)
     codes = Codes(size=ins, bits=bits, weight_bits=scheme.bits, zero=scheme.qmax)
     tools = {"unit": unit.dot, "tile": unit.integer_tile}
 
@@ -196,8 +199,10 @@ def integer_linear(name: str, scheme: Any, bits: int, rng: Rng, unit: VectorUnit
     return _of_codes(name, make, codes, stored, meaning, scheme.model_dtype, rng)
 
 
-def strip_linear(name: str, kind: str, bits: int, rng: Rng, unit: VectorUnit) -> Case:
-    outs, ins = int(rng.integers(1, 50)), _type_ins(rng, kind)
+def strip_linear(
+    name: str, kind: str, bits: int, rng: Rng, unit: VectorUnit, shape: Shape | None = None
+) -> Case:
+    outs, ins = shape or (int(rng.integers(1, 50)), _type_ins(rng, kind))
     reader, stored, meaning = _by_type(rng, kind, outs, ins)
     codes = linear_strips.codes_for(reader.kind, ins, bits)
     tools = {"unit": unit.dot, "tile": unit.integer_tile}
@@ -243,8 +248,10 @@ def _gated(x: Array) -> Array:
     return gate / (1 + np.exp(-np.clip(gate, -700, 700))) * up
 
 
-def rms_norm(name: str, rng: Rng, unit: VectorUnit, *, gather: bool, dtype: str) -> Case:
-    rows, size = draw_rows(rng), int(rng.integers(1, 700))
+def rms_norm(
+    name: str, rng: Rng, unit: VectorUnit, *, gather: bool, dtype: str, size: int = 0
+) -> Case:
+    rows, size = draw_rows(rng), size or int(rng.integers(1, 700))
     x = draw_x(rng, rows, size)
     weight = rng.standard_normal(size).astype(quantization_dtype(dtype))
     picked = rng.integers(0, rows, rows).astype(np.int32) if gather else np.arange(rows)
@@ -340,6 +347,11 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
             add(f"codes{bits}_{what}", coded, bits, what)
     add("rms_norm", rms_norm, gather=False, dtype="float32")
     add("rms_norm_gather", rms_norm, gather=True, dtype="bfloat16")
+    # Gemma-3-270M's layers: queries, keys and values; the way down; its norms.
+    add("gemma_qkv", integer_linear, quantization.get("q4f16_1"), 8, shape=(1536, 640))
+    add("gemma_down", strip_linear, "Q8_0", 8, shape=(640, 2048))
+    add("gemma_norm", rms_norm, gather=False, dtype="float32", size=640)
+    add("gemma_head_norm", rms_norm, gather=False, dtype="float32", size=256)
     add("silu", silu)
     add("join", joined)
     return makers

@@ -14,8 +14,15 @@ pytest.importorskip("tvm")
 
 import attention_cases  # noqa: E402
 import kernel_cases  # noqa: E402
+from activation_codes import decoded, encoded  # noqa: E402
 from kernel_cases import Case  # noqa: E402
 from kernel_machines import MACHINES, Machine, run  # noqa: E402
+from kernel_tools import compiled, frozen, host_device  # noqa: E402
+
+from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import elementwise, linear_integer, weights  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
+from mlc_llm.compiler.quantization.pack import dequantize_rows  # noqa: E402
 
 CASES = {**kernel_cases.CASES, **attention_cases.CASES}
 
@@ -27,6 +34,7 @@ ESSENTIAL = {
         *("integer8_q4f16_1", "integer8_q8f32_1", "strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
         *("embedding_q3f16_1", "embedding_Q4_K", "codes8_norm", "codes8_quantize", "rms_norm"),
         *("silu", "join", "attend_sinks", "attend_gemma", "append", "copy_pages"),
+        *("gemma_down", "gemma_norm"),
     ]
 }
 SHARE = 24  # one in so many, of the other sets
@@ -60,3 +68,31 @@ def test_kernels_equal_numpy(name, seed, request, tmp_path):
     cases = [drawn(case, machine, seed) for case in (CASES if long else some)]
     run(machine, cases, tmp_path)
     assert [text for case in cases if (text := problem(case))] == []
+
+
+def test_a_table_of_262144_entries(request):
+    """Gemma's, as embedding and as output layer; checked at some entries, the last ones too."""
+    if not request.config.getoption("--long"):
+        pytest.skip("94 MB of weights; run with --long")
+    scheme, shape = quantization.get("q4f16_1"), (262_144, 640)
+    rng, unit = np.random.default_rng(0), host_device().vectors
+    words = rng.integers(0, 1 << 32, (shape[0], 80), dtype=np.uint32)
+    scales = rng.standard_normal((shape[0], 20)).astype(np.float16)
+    picked = np.concatenate([rng.integers(0, shape[0], 500), np.arange(shape[0] - 40, shape[0])])
+    rows = words[picked], scales[picked].astype(np.float32)
+    meaning = dequantize_rows(*rows, columns=640, bits=4, group_size=32).astype(np.float64)
+    reader = weights.rows_of(scheme, "e.weight", shape, "embedding")
+
+    found = np.zeros((len(picked), 640), np.float32)
+    ids = frozen(picked.astype(np.int32))
+    compiled(elementwise.embedding(reader, shape))(ids, frozen(words), frozen(scales), found)
+    np.testing.assert_allclose(found, meaning, rtol=3e-7)
+
+    codes = Codes(size=640, bits=8, weight_bits=4, zero=scheme.qmax)
+    tools = {"unit": unit.dot, "tile": unit.integer_tile}
+    kernel = compiled(linear_integer.linear_integer(codes, reader.stored, **tools))
+    x = encoded(codes, rng.standard_normal((9, 640)).astype(np.float32))
+    for count in (1, 9):
+        y = np.zeros((count, shape[0]), np.float32)
+        kernel(frozen(x[:count]), frozen(words), frozen(scales), y)
+        kernel_cases.close(decoded(codes, x[:count]) @ meaning.T, 2e-6)(y[:, picked])
