@@ -1,4 +1,4 @@
-"""Tokens chosen on OpenCL are those that the host chooses, and are all that comes back.
+"""Tokens chosen on a GPU are those that the host chooses, and are all that comes back.
 
 A request for logprobs is answered by the host's sampler, from the same logits: the reference.
 """
@@ -19,6 +19,7 @@ from mlc_llm.errors import NotFoundError
 from mlc_llm.model_source import ResolvedModel
 
 os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
+os.environ.setdefault("LP_NUM_THREADS", "1")
 TOKENS = 12
 TOKEN_BYTES = 4
 SCHEMA = {
@@ -51,29 +52,32 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def opencl_is_here() -> None:
+@pytest.fixture(scope="module", params=["opencl", "vulkan"])
+def device(request: pytest.FixtureRequest) -> str:
     try:
-        choose_device("opencl")
+        choose_device(request.param)
     except NotFoundError as error:
         pytest.skip(str(error))
+    return request.param
 
 
-def compiled(model: ResolvedModel, library: Path) -> str:
+def compiled(model: ResolvedModel, library: Path, device: str) -> str:
     from mlc_llm.compiler.compile import compile_model, read_chat_config
 
-    compile_model(read_chat_config(model.folder), output=library, device="opencl")
+    compile_model(read_chat_config(model.folder), output=library, device=device)
     return str(library)
 
 
 @pytest.fixture(scope="module")
-def library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return compiled(tiny_model, tmp_path_factory.mktemp("sampling") / "tiny.so")
+def library(
+    tiny_model: ResolvedModel, device: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    return compiled(tiny_model, tmp_path_factory.mktemp("sampling") / "tiny.so", device)
 
 
 @pytest.fixture(scope="module")
-def engine(tiny_model: ResolvedModel, library: str) -> Iterator[MLCEngine]:
-    engine = MLCEngine(tiny_model.folder, model_lib=library, device="opencl")
+def engine(tiny_model: ResolvedModel, device: str, library: str) -> Iterator[MLCEngine]:
+    engine = MLCEngine(tiny_model.folder, model_lib=library, device=device)
     yield engine
     engine.terminate()
 
@@ -133,12 +137,14 @@ def test_only_tokens_come_back(engine: MLCEngine, name: str) -> None:
     assert read >= 100 * TOKEN_BYTES * steps  # whole rows
 
 
-def test_drafts_are_verified_on_the_device(tiny_model: ResolvedModel, library: str) -> None:
+def test_drafts_are_verified_on_the_device(
+    tiny_model: ResolvedModel, device: str, library: str
+) -> None:
     """Rows of one sequence, each with the mask and the penalties of the drafts before it."""
     drafting = MLCEngine(
         tiny_model.folder,
         model_lib=library,
-        device="opencl",
+        device=device,
         engine_config={"speculative_mode": "prompt_lookup", "spec_draft_length": 3},
     )
     prompt = "one two one two one two one two one two"
@@ -152,15 +158,18 @@ def test_drafts_are_verified_on_the_device(tiny_model: ResolvedModel, library: s
 
 
 def test_a_library_without_samplers_goes_on_as_before(
-    tiny_model: ResolvedModel, engine: MLCEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_model: ResolvedModel,
+    device: str,
+    engine: MLCEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from mlc_llm.compiler.nn import gpu_sampling
 
     monkeypatch.setattr(gpu_sampling, "build", lambda nn, columns: None)
     monkeypatch.setattr(gpu_sampling, "VERSION", 0)
-    old = MLCEngine(
-        tiny_model.folder, model_lib=compiled(tiny_model, tmp_path / "old.so"), device="opencl"
-    )
+    library = compiled(tiny_model, tmp_path / "old.so", device)
+    old = MLCEngine(tiny_model.folder, model_lib=library, device=device)
     for name in ("greedy", "top_p"):
         options = {**OPTIONS[name], "seed": 3}
         assert texts(old, "Old", **options) == texts(engine, "Old", **options)
