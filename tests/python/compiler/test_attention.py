@@ -93,6 +93,33 @@ def test_every_row_attends_to_its_own_history_and_nothing_else(shape):
         assert np.array_equal(alone[0], y[i])
 
 
+LONG_SHAPES = [
+    AttentionShape(heads=6, kv_heads=2, dim=32, page_dtype="float16"),
+    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=700, sinks=5),
+    AttentionShape(heads=2, kv_heads=2, dim=16, sliding_window=1500),
+]
+
+
+@pytest.mark.parametrize("shape", LONG_SHAPES, ids=str)
+def test_a_long_history_in_parts(shape):
+    """One row, few rows and many take different ways: the parts of few rows' histories are shared
+    by threads, some at a time; many rows walk side by side."""
+    cache = Cache(shape, [2300, 1100])
+    rng = np.random.default_rng(4)
+    rows = [(p, 0) for p in [*range(1000, 1008), *range(1020, 1030), *range(2280, 2300)]]
+    rows += [(p, 1) for p in range(1080, 1100)]
+    q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
+    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
+    positions, sequences = zip(*rows, strict=True)
+    y = attend(kernel, cache, q, positions, sequences)
+    for i in range(0, len(rows), 3):
+        expected = expected_row(cache, q[i], *rows[i])
+        np.testing.assert_allclose(y[i], expected, rtol=0, atol=4e-6)
+    for some in (*(slice(i, i + 1) for i in (0, 3, 4, 17, 37, 57)), slice(1, 8), slice(30, 42)):
+        few = attend(kernel, cache, q[some], positions[some], sequences[some])
+        assert np.array_equal(few, y[some])
+
+
 def test_pages_outside_a_sliding_window_are_not_read():
     shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
     cache = Cache(shape, [80])

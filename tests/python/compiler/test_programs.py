@@ -37,6 +37,21 @@ def test_the_core_computes_the_machines_bits(tiny_model: ResolvedModel) -> None:
     equal(core.forward(PROMPT), machine.forward([("a", PROMPT)], last_only=True))
 
 
+def test_a_long_history_has_the_same_bits_on_any_number_of_threads(
+    tiny_model: ResolvedModel,
+) -> None:
+    """Its parts are walked by whoever is free."""
+    tokens = [int(t) for t in np.random.default_rng(8).integers(3, 60, 2100)]
+    found = set()
+    for threads in (1, 2, 5):
+        core = _core.ModelRunner(str(tiny_model.folder), str(tiny_model.model_lib), 160, threads)
+        for begin in range(0, len(tokens), 128):
+            core.forward(tokens[begin : begin + 128])
+        core.fork(0, 1, len(tokens))
+        found.add(core.decode([5, 6]) + core.forward([7]))
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("scheme", ["q4f16_1", "q0f32"])
 @pytest.mark.parametrize("variant", ["plain", "untied, biases"])
 def test_nothing_is_read_after_its_memory_was_given_away(scheme: str, variant: str) -> None:

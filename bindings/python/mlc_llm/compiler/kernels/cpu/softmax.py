@@ -1,0 +1,327 @@
+"""The online softmax of attention over pages: what rows have found so far, block by block.
+
+`Whole` and `Cut` say which rows walk a block and what they see of it; `State` walks the blocks of
+one part of a history; `Totals` merges parts. `paged_attention.py` puts them together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.cpu.vector import (
+    LANES,
+    NEVER,
+    at,
+    constant,
+    emit_floats,
+    emit_max,
+    emit_sum,
+    emit_value,
+    emit_zero,
+    exp2,
+    fma,
+    splat,
+    to_float,
+)
+
+BLOCK_PAGES = 4
+BLOCK = BLOCK_PAGES * PAGE_SIZE
+
+
+@dataclass(frozen=True)
+class Call:
+    """The kernel's arguments, in its order, and what it was made for."""
+
+    shape: AttentionShape
+    scale: float
+    registers: int
+    q: Any
+    positions: Any
+    row_sequence: Any
+    page_indptr: Any
+    page_indices: Any
+    pages: Any
+    y: Any
+
+    def emit_first_page(self, row):
+        """Where the pages of a row's sequence begin in the table."""
+        return emit_value(self.page_indptr[self.row_sequence[row]])
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Rows of a task, by number, to each of which a block's every position counts."""
+
+    rows: Sequence[Any]
+    begin: Any  # the task's first row
+    first: Any  # where the sequence's pages begin in the table
+
+    def seen(self, block):
+        """Whether anything of a block counts; None: it does."""
+        return None
+
+    def reached(self, index):
+        """Whether a page counts; None: it does."""
+        return None
+
+    def page(self, index):
+        """Where it stands in the table."""
+        return self.first + index
+
+    def filled(self, index):
+        """How many of its slots count."""
+        return PAGE_SIZE
+
+    def masked(self, score, index):
+        return score
+
+
+@dataclass(frozen=True)
+class Cut(Whole):
+    """One row, and blocks whose positions it may not all attend to."""
+
+    shape: AttentionShape
+    position: Any
+
+    def seen(self, block):
+        if self.shape.sliding_window < 0:
+            return None
+        recent = (block + 1) * BLOCK > self.position - self.shape.sliding_window + 1
+        return T.Or(recent, block * BLOCK < self.shape.sinks)
+
+    def reached(self, index):
+        page_is_there = index * PAGE_SIZE <= self.position
+        if self.shape.sliding_window < 0:
+            return page_is_there
+        recent = (index + 1) * PAGE_SIZE > self.position - self.shape.sliding_window + 1
+        return T.And(page_is_there, T.Or(recent, index * PAGE_SIZE < self.shape.sinks))
+
+    def page(self, index):
+        """For a page that is not reached the row's own: it is there, and masked."""
+        own = self.position // PAGE_SIZE
+        return self.first + T.Select(self.reached(index), index, own)
+
+    def filled(self, index):
+        count = T.min(self.position - index * PAGE_SIZE + 1, PAGE_SIZE)
+        return T.Select(self.reached(index), count, T.int32(0))
+
+    def masked(self, score, index):
+        lane = constant(range(LANES), "int32")
+        places = emit_value(lane + splat(index * PAGE_SIZE))
+        allowed = places <= splat(self.position)
+        if self.shape.sliding_window >= 0:
+            recent = places > splat(self.position - self.shape.sliding_window)
+            allowed = T.And(allowed, T.Or(recent, places < splat(T.int32(self.shape.sinks))))
+        return T.Select(allowed, score, splat(NEVER))
+
+
+class State:
+    """Of up to `slots` rows and one key head: for each row, and query head in it, the running
+    softmax of a part. A query head of the row in slot m is numbered `m * group + g`."""
+
+    def __init__(self, call: Call, head, slots: int) -> None:
+        self.shape, self.q, self.pages, self.indices = (
+            call.shape, call.q, call.pages, call.page_indices
+        )  # fmt: skip
+        self.head, self.scale, self.registers = head, call.scale, call.registers
+        heads = slots * call.shape.group
+        self.maximum = T.sblock_alloc_buffer((heads,), "float32")
+        self.decays = T.sblock_alloc_buffer((heads,), "float32")
+        self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
+        self.values = T.sblock_alloc_buffer((heads * call.shape.dim,), "float32")
+        self.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
+
+    def of_head(self, head) -> State:
+        """The same memory, for another key head."""
+        other = copy(self)
+        other.head = head
+        return other
+
+    def emit_begin(self, m, count) -> None:
+        _emit_nothing_found(self, m * self.shape.group, count * self.shape.group)
+
+    def emit_result(self, y, row, head, m) -> None:
+        """Of a history of one part."""
+        _emit_result(self, y, row, head, m)
+
+    def emit_block(self, rows: Whole, block) -> None:
+        """A block of which nothing counts would change nothing: it is passed by."""
+        seen = rows.seen(block)
+        if seen is None:
+            self._emit_seen(rows, block)
+            return
+        with T.If(seen), T.Then():
+            self._emit_seen(rows, block)
+
+    def _emit_seen(self, rows: Whole, block) -> None:
+        self._emit_scores(rows, block)
+        group = self.shape.group
+        with T.serial(len(rows.rows) * group) as h:
+            self._emit_weights(emit_value(rows.rows[0] * group + h))
+        self._emit_values(rows, block)
+
+    def _heads(self, rows: Whole) -> list[tuple[Any, int]]:
+        return [(m, g) for m in rows.rows for g in range(self.shape.group)]
+
+    def _emit_scores(self, rows: Whole, block) -> None:
+        """q . k, in base-2 logarithms, as many pages at a time as registers allow."""
+        heads = self._heads(rows)
+        pages = next(n for n in (4, 2, 1) if n == 1 or n * len(heads) <= self.registers)
+        with T.serial(BLOCK_PAGES // pages) as part:
+            base = emit_value(part * pages)  # in the block
+            indices = [emit_value(block * BLOCK_PAGES + base + i) for i in range(pages)]
+            some = rows.reached(indices[0])
+            if some is None or self.shape.sliding_window >= 0:
+                self._emit_part(rows, heads, base, indices)
+            else:
+                with T.If(some):
+                    with T.Then():
+                        self._emit_part(rows, heads, base, indices)
+                    with T.Else():
+                        self._emit_never(heads, base, pages)
+
+    def _emit_never(self, heads: list, base, pages: int) -> None:
+        for m, g in heads:
+            for i in range(pages):
+                T.buffer_store(self.weights, splat(NEVER), [self._weight(m, g, base + i)])
+
+    def _weight(self, m, g: int, page):
+        return at((m * self.shape.group + g) * BLOCK + page * PAGE_SIZE)
+
+    def _emit_part(self, rows: Whole, heads: list, base, indices: list) -> None:
+        group, each = self.shape.group, len(indices)
+        numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
+        sums = emit_floats(len(heads) * each)
+        emit_zero(sums, len(heads) * each)
+        with T.serial(self.shape.dim // 4) as quarter:
+            for i in range(4):
+                d = quarter * 4 + i
+                keys = [self.pages[n, 0, self.head, at(d * PAGE_SIZE)] for n in numbers]
+                keys = [emit_value(to_float(key)) for key in keys]
+                for h, (m, g) in enumerate(heads):
+                    query = splat(self.q[rows.begin + m, self.head * group + g, d])
+                    for j, key in enumerate(keys):
+                        place = at((h * each + j) * LANES)
+                        T.buffer_store(sums, fma(query, key, sums[place]), [place])
+        factor = splat(self.scale * math.log2(math.e))
+        for h, (m, g) in enumerate(heads):
+            for j, index in enumerate(indices):
+                score = emit_value(sums[at((h * each + j) * LANES)] * factor)
+                score = rows.masked(score, index)
+                T.buffer_store(self.weights, score, [self._weight(m, g, base + j)])
+
+    def _emit_weights(self, h) -> None:
+        """A head's scores of the block become weights; the rest of its state follows later."""
+        places = [at(h * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
+        scores = [emit_value(self.weights[place]) for place in places]
+        old = emit_value(self.maximum[h])
+        largest = emit_value(T.max(T.max(scores[0], scores[1]), T.max(scores[2], scores[3])))
+        new = emit_value(T.max(old, emit_max(largest)))
+        decay = exp2(splat(old) - splat(new))
+        total = self.sums[at(h * LANES)] * decay
+        for place, score in zip(places, scores, strict=True):
+            real = score > splat(NEVER / 2)
+            weight = emit_value(T.Select(real, exp2(score - splat(new)), splat(0.0)))
+            T.buffer_store(self.weights, weight, [place])
+            total = emit_value(total + weight)
+        T.buffer_store(self.sums, total, [at(h * LANES)])
+        T.buffer_store(self.maximum, new, [h])
+        T.buffer_store(self.decays, exp2(old - new, 1), [h])
+
+    def _emit_values(self, rows: Whole, block) -> None:
+        """values = values * decay + weights . v, a few vectors of all heads at a time."""
+        heads, vectors = self._heads(rows), self.shape.dim // LANES
+        fitting = [n for n in range(1, vectors + 1)
+                   if vectors % n == 0 and n * len(heads) <= self.registers]  # fmt: skip
+        step = max(fitting, default=1)
+        with T.serial(vectors // step) as part:
+            self._emit_vectors(rows, heads, block, emit_value(part * step * LANES), step)
+
+    def _emit_vectors(self, rows: Whole, heads: list, block, base, step: int) -> None:
+        """Elements [base, base + 16 step) of the values."""
+        group, dim = self.shape.group, self.shape.dim
+        numbered = [(m * group + g, [at((h * step + i) * LANES) for i in range(step)])
+                    for h, (m, g) in enumerate(heads)]  # fmt: skip
+        sums = emit_floats(len(heads) * step)
+        for h, places in numbered:
+            decay = splat(self.decays[h])
+            for i, place in enumerate(places):
+                old = self.values[at(h * dim + base + i * LANES)]
+                T.buffer_store(sums, old * decay, [place])
+        with T.serial(BLOCK_PAGES) as page:
+            index = emit_value(block * BLOCK_PAGES + page)
+            number = emit_value(self.indices[rows.page(index)])
+            with T.serial(rows.filled(index)) as slot:
+                value = [self.pages[number, 1, self.head, at(slot * dim + base + i * LANES)]
+                         for i in range(step)]  # fmt: skip
+                value = [emit_value(to_float(v)) for v in value]
+                for h, places in numbered:
+                    weight = splat(self.weights[h * BLOCK + page * PAGE_SIZE + slot])
+                    for v, place in zip(value, places, strict=True):
+                        T.buffer_store(sums, fma(weight, v, sums[place]), [place])
+        for h, places in numbered:
+            for i, place in enumerate(places):
+                T.buffer_store(self.values, sums[place], [at(h * dim + base + i * LANES)])
+
+
+class Totals:
+    """What the parts of up to `slots` rows, or rows and key heads, have come to."""
+
+    def __init__(self, shape: AttentionShape, slots: int) -> None:
+        self.shape, heads = shape, slots * shape.group
+        self.maximum = T.sblock_alloc_buffer((heads,), "float32")
+        self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
+        self.values = T.sblock_alloc_buffer((heads * shape.dim,), "float32")
+
+    def emit_begin(self, count) -> None:
+        _emit_nothing_found(self, 0, count * self.shape.group)
+
+    def emit_add(self, state: State, source, target, count) -> None:
+        """The parts in `count` slots from `source` on, to those from `target` on. The first part
+        is taken over bit for bit: what is nothing yet decays to nothing, and 2 ** 0 is 1."""
+        group, dim = self.shape.group, self.shape.dim
+        with T.serial(count * group) as g:
+            part, h = emit_value(source * group + g), emit_value(target * group + g)
+            old, other = emit_value(self.maximum[h]), emit_value(state.maximum[part])
+            new = emit_value(T.max(old, other))
+            decay, weight = splat(exp2(old - new, 1)), splat(exp2(other - new, 1))
+
+            def add(totals, parts, to, of, decay=decay, weight=weight) -> None:
+                T.buffer_store(totals, fma(parts[at(of)], weight, totals[at(to)] * decay), [at(to)])
+
+            T.buffer_store(self.maximum, new, [h])
+            add(self.sums, state.sums, h * LANES, part * LANES)
+            with T.serial(dim // LANES) as v:
+                add(self.values, state.values, h * dim + v * LANES, part * dim + v * LANES)
+
+    def emit_result(self, y, row, head, m) -> None:
+        _emit_result(self, y, row, head, m)
+
+
+def _emit_result(softmax: State | Totals, y, row, head, m) -> None:
+    """Values by their weights, for the query heads of a slot."""
+    group, dim = softmax.shape.group, softmax.shape.dim
+    with T.serial(group) as g:
+        h = emit_value(m * group + g)
+        total = emit_sum(softmax.sums[at(h * LANES)])
+        with T.serial(dim // LANES) as v:
+            value = softmax.values[at(h * dim + v * LANES)] / splat(total)
+            T.buffer_store(y, value, [row, at((head * group + g) * dim + v * LANES)])
+
+
+def _emit_nothing_found(softmax: State | Totals, first, count) -> None:
+    """Before its first position, for `count` query heads."""
+    dim = softmax.shape.dim
+    with T.serial(count) as i:
+        h = emit_value(first + i)
+        T.buffer_store(softmax.maximum, T.float32(NEVER), [h])
+        T.buffer_store(softmax.sums, splat(0.0), [at(h * LANES)])
+        with T.serial(dim // LANES) as v:
+            T.buffer_store(softmax.values, splat(0.0), [at(h * dim + v * LANES)])
