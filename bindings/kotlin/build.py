@@ -34,6 +34,7 @@ KERNEL_HASH = "sha256:dc654a426a28e6621aeb0bd7772d268a9a877aabae4a17b73383752a41
 CARVED = "2"  # changes with what is taken out of it
 JUNIT = [Path("/usr/share/java/junit4.jar"), Path("/usr/share/java/hamcrest-all.jar")]
 SERIALIZATION = "org.jetbrains.kotlinx.serialization.compiler"
+DRIVERS = ("MLC_OPENCL_LIBRARY", "MLC_WGPU_LIBRARY")  # which these variables name
 JNI_COMPLAINTS = ("in native method", "WARNING: JNI", "handler modified")
 TEST_SECONDS = 400  # a hang is a failure
 KOTLIN_FLAGS = (
@@ -315,7 +316,7 @@ def test(arguments: Sequence[str]) -> int:
     done = subprocess.run(
         command,
         # The JVM's check of signal handlers must not meet drivers that are being loaded.
-        env={**os.environ, "MLC_OPENCL_LIBRARY": str(HERE / "none")},
+        env={**os.environ, **dict.fromkeys(DRIVERS, str(HERE / "none"))},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -108,7 +108,9 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
       config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
   int64_t page_bytes = std::max<int64_t>(1, model.page_bytes);
-  int64_t tokens_that_fit = kv_bytes / page_bytes * model.page_size;
+  int64_t pages_that_fit = kv_bytes / page_bytes;
+  if (model.max_pages > 0) pages_that_fit = std::min(pages_that_fit, model.max_pages);
+  int64_t tokens_that_fit = pages_that_fit * model.page_size;
   if (tokens_that_fit < 2 * model.page_size) {
     return ResourceExhausted("the KV cache needs at least " + std::to_string(2 * model.page_bytes) +
                              " bytes and may take " +

@@ -27,6 +27,7 @@ struct ModelInfo {
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
   int page_size = 0;             // tokens in a page
   int64_t page_bytes = 0;        // one page, keys and values, all layers
+  int64_t max_pages = 0;         // what the device takes in one piece; 0: as many as fit
   int64_t weight_bytes = 0;
   Device device;                // where weights and pages lie
   int64_t row_bytes = 0;        // temporaries of a step, for each row

@@ -75,6 +75,9 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
   open.metadata.info.device = device;
+  // A layer's pages are one tensor (AllocatePages).
+  int64_t layer_bytes = open.metadata.info.page_bytes / std::max(1, open.metadata.num_layers);
+  open.metadata.info.max_pages = LargestTensorBytes(device) / std::max<int64_t>(1, layer_bytes);
   return open;
 }
 

@@ -143,6 +143,16 @@ std::vector<DeviceProbe> Probe(const Kind& kind) {
   return {first};
 }
 
+// Of a device that was found.
+DeviceProbe ProbeOf(Device device) {
+  const Kind* kind = FindKind(device.kind());
+  if (kind == nullptr) return {};
+  for (DeviceProbe& probe : Probe(*kind)) {
+    if (probe.name == device.name()) return std::move(probe);
+  }
+  return {};
+}
+
 Result<int> ParseIndex(std::string_view text) {
   if (text.empty() || text.size() > 3) return InvalidArgument("bad device index");
   int index = 0;
@@ -247,11 +257,11 @@ int64_t AvailableMemoryBytes(Device device) {
     bytes = value.cast<int64_t>();
   });
   if (!status.ok()) return host;
-  const Kind* kind = FindKind(device.kind());
-  for (const DeviceProbe& probe : Probe(*kind)) {
-    if (probe.name == device.name() && probe.is_processor) return std::min(bytes, host);
-  }
-  return bytes;
+  return ProbeOf(device).is_processor ? std::min(bytes, host) : bytes;
+}
+
+int64_t LargestTensorBytes(Device device) {
+  return device.type == kDLCPU ? 0 : ProbeOf(device).max_buffer_bytes;
 }
 
 void ReleaseFreeMemory() {

@@ -46,6 +46,9 @@ int64_t AvailableMemoryBytes();
 // Memory of the device that can be taken; all of the host's where a device shares it.
 int64_t AvailableMemoryBytes(Device device);
 
+// What the device takes in one piece; 0 where nobody says.
+int64_t LargestTensorBytes(Device device);
+
 // Gives the system back what was freed: glibc keeps it, in pieces that the next step does not fit.
 // Takes about a millisecond. Does nothing with other C libraries.
 void ReleaseFreeMemory();

@@ -30,8 +30,7 @@ Status CatchTvm(const std::string& what, Call&& call) {
     std::forward<Call>(call)();
     return Status();
   } catch (const tvm::ffi::Error& error) {
-    // What our device backends throw when an allocation fails, the driver, and for what a device
-    // lacks.
+    // What our device backends throw when an allocation fails, and for what a device lacks.
     bool is_memory = error.kind() == "MemoryError" ||  // TVM's CUDA runtime says it in words
                      error.message().find("out of memory") != std::string::npos;
     if (is_memory) return ResourceExhausted(what + ": " + error.message());

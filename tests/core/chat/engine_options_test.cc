@@ -54,6 +54,14 @@ TEST(ResolveEngineOptions, ModesAndWhatOverridesThem) {
   }
 }
 
+TEST(ResolveEngineOptions, TheCacheFitsTheDevicesLargestTensor) {
+  ModelInfo model = SomeModel();
+  model.max_pages = 100;
+  Result<EngineOptions> options = ResolveEngineOptions({}, model, kRoomy);
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->max_total_tokens, 100 * 16);
+}
+
 TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
   EXPECT_EQ(Resolve("{}", 100000)->max_total_tokens, 1600);
   EXPECT_EQ(Resolve(R"({"kv_cache_bytes": 1000000})", 100000)->max_total_tokens, 1600);

@@ -43,8 +43,8 @@ def require(backend: str) -> None:
         pytest.skip(reason)
 
 
-def compiled(function: Any, backend: str = "opencl") -> Any:
-    """A callable over NumPy arrays on the device; what the kernel writes is written back."""
+def on_device(function: Any, backend: str) -> Any:
+    """A callable over tensors on the device."""
     require(backend)
     import tvm
 
@@ -54,7 +54,14 @@ def compiled(function: Any, backend: str = "opencl") -> Any:
     target = targets.resolve(backend).target()
     built = tvm.compile(module, target=target, tir_pipeline=lowering.NAME)
     # Through the plugin's own loader, as a model library is.
-    entry = _reloaded(built)["main"]
+    return _reloaded(built)["main"]
+
+
+def compiled(function: Any, backend: str = "opencl") -> Any:
+    """A callable over NumPy arrays on the device; what the kernel writes is written back."""
+    entry = on_device(function, backend)
+    import tvm
+
     device = tvm.device(backend, 0)
 
     def call(*arrays: Array) -> None:

@@ -3,8 +3,8 @@
 #include <tvm/ffi/error.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "runtime/device/memory_bound.h"
 #include "runtime/device/signal_handlers.h"
 
 namespace mlc::opencl {
@@ -26,13 +26,6 @@ std::string AskText(cl_device_id id, cl_device_info what) {
   std::string text(size, '\0');
   if (api().clGetDeviceInfo(id, what, size, text.data(), nullptr) != CL_SUCCESS) return "";
   return text.substr(0, text.find('\0'));
-}
-
-// What the user leaves us of a device, in bytes; others may need the rest.
-size_t MemoryBound() {
-  const char* text = std::getenv("MLC_GPU_MEMORY_MB");
-  size_t megabytes = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
-  return megabytes == 0 || megabytes > SIZE_MAX >> 20 ? SIZE_MAX : megabytes << 20;
 }
 
 Limits LimitsOf(cl_device_id id) {
@@ -122,7 +115,7 @@ std::shared_ptr<Session> ClDevice::session() {
 
 const std::shared_ptr<Session>& ClDevice::LiveSession() {
   if (session_ != nullptr && !session_->lost()) return session_;
-  while (!pool_.empty()) Destroy(TakePooled(0));
+  while (Buffer* old = pool_.TakeOldest()) Destroy(old);
   session_.reset();
   taken_ = 0;  // what is left of a lost session counts no more
   session_ = Session::Open(id_, "opencl:" + std::to_string(index_) + " (" + limits_.name + ")");
@@ -144,11 +137,11 @@ Buffer* ClDevice::Allocate(size_t bytes) {
   bytes = std::max(bytes, kSmallestBuffer);
   std::lock_guard<std::mutex> lock(mutex_);
   const std::shared_ptr<Session>& session = LiveSession();
-  if (Buffer* pooled = TakePooled(bytes)) return pooled;
+  if (Buffer* pooled = pool_.Take(bytes)) return pooled;
   cl_int code = CL_SUCCESS;
   cl_mem memory = TryCreate(bytes, &code);
   if (memory == nullptr) {
-    while (!pool_.empty()) Destroy(TakePooled(0));
+    while (Buffer* old = pool_.TakeOldest()) Destroy(old);
     (void)api().clFinish(session->queue());  // what was released may wait for kernels
     memory = TryCreate(bytes, &code);
   }
@@ -181,33 +174,12 @@ cl_mem ClDevice::TryCreate(size_t bytes, cl_int* code) {
   return *code == CL_SUCCESS ? memory : nullptr;
 }
 
-// The smallest that holds `bytes` and wastes little; 0 takes the oldest.
-Buffer* ClDevice::TakePooled(size_t bytes) {
-  auto best = pool_.end();
-  size_t most = bytes + bytes / 4 + 4096;
-  for (auto it = pool_.begin(); it != pool_.end(); ++it) {
-    if (bytes == 0) {
-      best = it;
-      break;
-    }
-    size_t capacity = (*it)->capacity;
-    if (capacity < bytes || capacity > most) continue;
-    if (best == pool_.end() || capacity < (*best)->capacity) best = it;
-  }
-  if (best == pool_.end()) return nullptr;
-  Buffer* buffer = *best;
-  pool_.erase(best);
-  pooled_ -= buffer->capacity;
-  return buffer;
-}
-
 void ClDevice::Free(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (buffer->session != session_ || session_->lost()) return Destroy(buffer);
-  pool_.push_back(buffer);
-  pooled_ += buffer->capacity;
+  pool_.Put(buffer);
   size_t bound = std::min(kLargestPool, limits_.memory / 16);
-  while (pooled_ > bound) Destroy(TakePooled(0));
+  while (pool_.bytes() > bound) Destroy(pool_.TakeOldest());
 }
 
 void ClDevice::Destroy(Buffer* buffer) {
@@ -222,7 +194,7 @@ void ClDevice::Destroy(Buffer* buffer) {
 
 size_t ClDevice::Available() {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t used = taken_ - pooled_;
+  size_t used = taken_ - pool_.bytes();
   return used > limits_.memory ? 0 : limits_.memory - used;
 }
 

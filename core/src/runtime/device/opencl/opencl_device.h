@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/device/address_map.h"
+#include "runtime/device/buffer_pool.h"
 #include "runtime/device/opencl/opencl_session.h"
 
 namespace mlc::opencl {
@@ -63,7 +64,6 @@ class ClDevice {
   size_t Available();
 
  private:
-  Buffer* TakePooled(size_t bytes);
   cl_mem TryCreate(size_t bytes, cl_int* code);
   void Destroy(Buffer* buffer);
   const std::shared_ptr<Session>& LiveSession();
@@ -73,9 +73,9 @@ class ClDevice {
   Limits limits_;
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
-  // Of session_: the oldest first; bytes in the pool; bytes of all buffers, the pool's included.
-  std::vector<Buffer*> pool_;
-  size_t pooled_ = 0, taken_ = 0;
+  // Of session_; bytes of all buffers, the pool's included.
+  BufferPool<Buffer> pool_;
+  size_t taken_ = 0;
 };
 
 // Which buffer an address belongs to, on any device.

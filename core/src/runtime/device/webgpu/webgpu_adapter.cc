@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/device/memory_bound.h"
+
 namespace mlc::webgpu {
 namespace {
 
@@ -93,7 +95,7 @@ Facts FactsOf(WGPUAdapter adapter) {
   facts.has_f16 = api().wgpuAdapterHasFeature(adapter, WGPUFeatureName_ShaderF16) != 0;
   api().wgpuAdapterGetLimits(adapter, &facts.limits);
   facts.limits.nextInChain = nullptr;
-  facts.memory = HostMemory();
+  facts.memory = std::min(HostMemory(), MemoryBound());
   return facts;
 }
 

@@ -49,8 +49,19 @@ std::shared_ptr<Session> GpuDevice::session() {
 std::shared_ptr<Session> GpuDevice::SessionLocked() {
   if (session_ != nullptr && !session_->lost()) return session_;
   while (Buffer* old = pool_.TakeOldest()) Destroy(old);
+  taken_ = 0;  // what is left of a lost session counts no more
   session_ = std::make_shared<Session>(index_, facts_);
   return session_;
+}
+
+void GpuDevice::Sync() {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    session = session_;
+  }
+  // Whoever reads what a lost session computed learns of it then.
+  if (session != nullptr && !session->lost()) session->Sync();
 }
 
 Buffer* GpuDevice::Allocate(size_t bytes) {
@@ -93,7 +104,7 @@ WGPUBuffer GpuDevice::TryCreate(Session& session, size_t bytes) {
 
 void GpuDevice::Free(Buffer* buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (buffer->session != session_) return Destroy(buffer);
+  if (buffer->session != session_ || session_->lost()) return Destroy(buffer);
   pool_.Put(buffer);
   size_t bound = std::min(kLargestPool, facts_.memory / 16);
   while (pool_.bytes() > bound) Destroy(pool_.TakeOldest());
@@ -102,7 +113,7 @@ void GpuDevice::Free(Buffer* buffer) {
 void GpuDevice::Destroy(Buffer* buffer) {
   buffer->session->Release(buffer->memory);
   Addresses().Release(buffer->address);
-  taken_ -= buffer->capacity;
+  if (buffer->session == session_) taken_ -= buffer->capacity;
   delete buffer;
 }
 

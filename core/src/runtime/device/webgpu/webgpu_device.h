@@ -37,6 +37,8 @@ class GpuDevice {
   int index() const { return index_; }
   const Facts& facts() const { return facts_; }
   std::shared_ptr<Session> session();
+  // Waits for what was asked for.
+  void Sync();
 
   // At least `bytes`. Freed buffers of about that size are taken first. Throws MemoryError when the
   // device has no room.
@@ -56,7 +58,7 @@ class GpuDevice {
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
   BufferPool<Buffer> pool_;
-  size_t taken_ = 0;  // bytes of all buffers, those in the pool included
+  size_t taken_ = 0;  // bytes of session_'s buffers, those in the pool included
 };
 
 // Copies of any size between any bytes; WebGPU's own are of words.

@@ -35,9 +35,7 @@ class WebGpuApi final : public tvm::runtime::DeviceAPI {
     Buffer* buffer = Addresses().Find(pointer).buffer;
     if (buffer != nullptr) buffer->device->Free(buffer);
   }
-  void StreamSync(DLDevice device, TVMStreamHandle) final {
-    DeviceAt(device.device_id).session()->Sync();
-  }
+  void StreamSync(DLDevice device, TVMStreamHandle) final { DeviceAt(device.device_id).Sync(); }
   bool SupportsDevicePointerArithmeticsOnHost() final { return true; }
 
  protected:

@@ -87,7 +87,9 @@ bool Errors::TakeOutOfMemory() {
 
 void Errors::Check(const char* what) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (lost_) TVM_FFI_THROW(DeviceLostError) << "the device was lost (" << what << "): " << message_;
+  if (lost_) {
+    TVM_FFI_THROW(DeviceLostError) << "the device " << device_ << " was lost (" << what << ")";
+  }
   WGPUErrorType type = std::exchange(type_, WGPUErrorType_NoError);
   if (type == WGPUErrorType_NoError) return;
   if (type == WGPUErrorType_OutOfMemory) {
@@ -96,7 +98,9 @@ void Errors::Check(const char* what) {
   TVM_FFI_THROW(RuntimeError) << what << ": " << message_;
 }
 
-Session::Session(int index, const Facts& facts) : facts_(facts) {
+Session::Session(int index, const Facts& facts)
+    : facts_(facts),
+      errors_(new Errors("webgpu:" + std::to_string(index) + " (" + facts.name + ")")) {
   KeptSignalHandlers kept;
   Adapters adapters;
   if (static_cast<size_t>(index) >= adapters.found.size()) {
@@ -167,12 +171,13 @@ void Session::Flush() {
     api().wgpuQueueWriteBuffer(queue_, numbers_, 0, number_bytes_.data(), recorded_ * kSlot);
   }
   recorded_ = 0;
-  WGPUCommandBuffer commands = api().wgpuCommandEncoderFinish(encoder_, nullptr);
+  std::unique_ptr<WGPUCommandBufferImpl, WGPUProcCommandBufferRelease> commands(
+      api().wgpuCommandEncoderFinish(encoder_, nullptr), api().wgpuCommandBufferRelease);
   api().wgpuCommandEncoderRelease(encoder_);
   encoder_ = nullptr;
   errors_->Check("recording kernels");  // to hand over what is invalid would be fatal
-  Submit(1, &commands);
-  api().wgpuCommandBufferRelease(commands);
+  WGPUCommandBuffer handed_over = commands.get();
+  Submit(1, &handed_over);
 }
 
 void Session::Submit(size_t count, const WGPUCommandBuffer* commands) {

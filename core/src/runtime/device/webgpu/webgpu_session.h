@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/driver_thread.h"
@@ -23,6 +24,7 @@ namespace mlc::webgpu {
 // What wgpu-native's callbacks tell, from whatever thread.
 class Errors {
  public:
+  explicit Errors(std::string device) : device_(std::move(device)) {}
   void Report(WGPUErrorType type, std::string_view message);
   void ReportLost(std::string_view message);
   bool lost();
@@ -32,6 +34,7 @@ class Errors {
   void Check(const char* what);
 
  private:
+  const std::string device_;
   std::mutex mutex_;
   bool lost_ = false;
   WGPUErrorType type_ = WGPUErrorType_NoError;
@@ -94,8 +97,8 @@ class Session {
   void ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t bytes);
 
   const Facts& facts_;
-  DriverThread driver_;            // for the calls that abort when the device is lost
-  Errors* errors_ = new Errors();  // never freed: callbacks come when they like
+  DriverThread driver_;  // for the calls that abort when the device is lost
+  Errors* errors_;       // never freed: callbacks come when they like
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
   std::mutex mutex_;
