@@ -1,0 +1,134 @@
+// What TVM's runtime and runtime/device.cc want of a device backend, over the backend's own
+// devices.
+#ifndef MLC_RUNTIME_DEVICE_PLUGIN_H_
+#define MLC_RUNTIME_DEVICE_PLUGIN_H_
+
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/runtime/device_api.h>
+
+#include <string>
+#include <utility>
+
+#include "base/json.h"
+
+namespace mlc {
+
+// What is told of a device.
+struct DeviceTraits {
+  std::string name, driver, description;
+  std::string interface;      // "Vulkan": what a backend of several goes through
+  bool is_processor = false;  // the CPU, driven as a GPU
+  bool has_f16 = false;
+  size_t memory = 0, largest_buffer = 0, local_memory = 0, group_size = 0;  // bytes; work-items
+};
+
+inline Json Describe(const DeviceTraits& traits) {
+  auto number = [](size_t value) { return static_cast<int64_t>(value); };
+  Json json;
+  json.Set("description", traits.description)
+      .Set("interface", traits.interface)
+      .Set("is_processor", traits.is_processor)
+      .Set("memory_bytes", number(traits.memory))
+      .Set("max_buffer_bytes", number(traits.largest_buffer))
+      .Set("local_memory_bytes", number(traits.local_memory))
+      .Set("max_group_size", number(traits.group_size))
+      .Set("f16", traits.has_f16);
+  return json;
+}
+
+// A backend is a struct of static members:
+//   kName, kType             "opencl", kDLOpenCL
+//   Devices()                `devices`, pointers that have Allocate, Free and Available, or
+//   `problem` DeviceAt(index)          one of them; throws Traits(device)           DeviceTraits
+//   Addresses()              whose buffer an address is: an AddressMap
+//   Wait(device)             for all that was asked of it
+//   Read, Write, Copy        (from, to, bytes) of addresses
+//   Load(bytes)              a ffi::Module: the kernels of a model library
+template <typename Backend>
+class PluginApi final : public tvm::runtime::DeviceAPI {
+ public:
+  static PluginApi* Get() {
+    static PluginApi* instance = new PluginApi();
+    return instance;
+  }
+
+  void SetDevice(DLDevice) final {}
+
+  void GetAttr(DLDevice device, tvm::runtime::DeviceAttrKind kind, tvm::ffi::Any* out) final {
+    using namespace tvm::runtime;
+    if (kind == kExist) {
+      int count = static_cast<int>(Backend::Devices().devices.size());
+      *out = static_cast<int>(device.device_id >= 0 && device.device_id < count);
+      return;
+    }
+    auto& found = Backend::DeviceAt(device.device_id);
+    DeviceTraits traits = Backend::Traits(found);
+    auto number = [](size_t value) { return static_cast<int64_t>(value); };
+    // What is not known here stays nothing.
+    if (kind == kWarpSize) *out = 1;
+    if (kind == kMaxThreadsPerBlock) *out = number(traits.group_size);
+    if (kind == kMaxSharedMemoryPerBlock) *out = number(traits.local_memory);
+    if (kind == kDeviceName) *out = traits.name;
+    if (kind == kDriverVersion) *out = traits.driver;
+    if (kind == kTotalGlobalMemory) *out = number(traits.memory);
+    if (kind == kAvailableGlobalMemory) *out = number(found.Available());
+  }
+
+  using DeviceAPI::AllocDataSpace;
+  void* AllocDataSpace(DLDevice device, size_t bytes, size_t, DLDataType) final {
+    return Backend::DeviceAt(device.device_id).Allocate(bytes)->address;
+  }
+  void FreeDataSpace(DLDevice, void* pointer) final {  // called by destructors: must not throw
+    auto* buffer = Backend::Addresses().Find(pointer).buffer;
+    if (buffer != nullptr) buffer->device->Free(buffer);
+  }
+  void StreamSync(DLDevice device, TVMStreamHandle) final {
+    Backend::Wait(Backend::DeviceAt(device.device_id));
+  }
+  bool SupportsDevicePointerArithmeticsOnHost() final { return true; }
+
+ protected:
+  void CopyDataFromTo(const void* from, size_t from_offset, void* to, size_t to_offset,
+                      size_t bytes, DLDevice source, DLDevice target, DLDataType,
+                      TVMStreamHandle) final {
+    if (bytes == 0) return;
+    const char* read = static_cast<const char*>(from) + from_offset;
+    char* write = static_cast<char*>(to) + to_offset;
+    if (source.device_type != Backend::kType) return Backend::Write(read, write, bytes);
+    if (target.device_type != Backend::kType) return Backend::Read(read, write, bytes);
+    Backend::Copy(read, write, bytes);
+  }
+};
+
+// {"problem": why there are none, or "", "devices": [...]}
+template <typename Backend>
+tvm::ffi::String DescribeDevices() {
+  const auto& list = Backend::Devices();
+  Json devices = Json::MakeArray();
+  for (const auto& device : list.devices) devices.Append(Describe(Backend::Traits(*device)));
+  Json json;
+  json.Set("problem", list.problem).Set("devices", std::move(devices));
+  return json.Dump();
+}
+
+// Registers with TVM's runtime
+//   device_api.NAME                  memory and copies
+//   ffi.Module.load_from_bytes.NAME  the kernels of a model library
+//   mlc.devices.NAME                 what runtime/device.cc asks
+template <typename Backend>
+void RegisterBackend() {
+  std::string name = Backend::kName;
+  auto api = []() -> void* {
+    return static_cast<tvm::runtime::DeviceAPI*>(PluginApi<Backend>::Get());
+  };
+  tvm::ffi::reflection::GlobalDef()
+      .def(("device_api." + name).c_str(), api)
+      .def(("ffi.Module.load_from_bytes." + name).c_str(), Backend::Load)
+      .def(("mlc.devices." + name).c_str(), DescribeDevices<Backend>);
+}
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_DEVICE_PLUGIN_H_
