@@ -99,8 +99,8 @@ def _read(nvrtc: ctypes.CDLL, program: c_void_p, what: str) -> bytes:
 
 @contextmanager
 def ptx_for_source(architecture: str) -> Iterator[None]:
-    """Within, TVM writes PTX where it would write CUDA C++ into a library. Its runtime hands that
-    to `tvm_callback_cuda_compile`, which our CUDA plugin is (`cuda_plugin.cc`)."""
+    """Within, TVM writes PTX where it would write CUDA C++ into a library; our CUDA plugin, which
+    loads it, sees which it is (`cuda_plugin.cc`)."""
     before = tvm_ffi.get_global_func(_POSTPROC, allow_missing=True)
 
     def postprocess(source: str, _target: Any) -> str:

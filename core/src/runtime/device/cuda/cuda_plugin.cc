@@ -1,16 +1,13 @@
 // CUDA is TVM's own runtime, libtvm_runtime_cuda of the apache-tvm package, which this shared
 // library opens with what it needs when it is loaded itself. It registers beside it
-//   mlc.devices.cuda           what runtime/device.cc asks: JSON, see DescribeDevices
-//   tvm_callback_cuda_compile  a library's kernels, which are PTX where TVM expects CUDA C++
+//   mlc.devices.cuda                 what runtime/device.cc asks: JSON, see DescribeDevices
+//   ffi.Module.load_from_bytes.cuda  in the place of TVM's: kernels that are PTX
 #include <dlfcn.h>
-#include <tvm/ffi/function.h>
-#include <tvm/ffi/reflection/registry.h>
-#include <tvm/runtime/device_api.h>
 
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "runtime/device/plugin.h"
 
 namespace mlc::cuda {
 
@@ -42,8 +39,34 @@ std::string OpenNeeded() {
   return "";
 }
 
+// A module's bytes begin with the length of the format's name in 8 bytes, and the name. TVM names
+// what its compiler writes "cuda"; where that is PTX by now (compiler/nvrtc.py) the driver takes
+// it.
+ffi::Bytes NamedByContent(const ffi::Bytes& bytes) {
+  constexpr std::string_view kSource("\4\0\0\0\0\0\0\0cuda", 12);
+  constexpr std::string_view kPtx("\3\0\0\0\0\0\0\0ptx", 11);
+  std::string_view all(bytes.data(), bytes.size());
+  bool is_named_source = all.substr(0, kSource.size()) == kSource;
+  if (!is_named_source || all.find(".target sm_") == std::string_view::npos) return bytes;
+  return ffi::Bytes(std::string(kPtx) + std::string(all.substr(kSource.size())));
+}
+
+void WrapLoader() {
+  constexpr const char* kLoader = "ffi.Module.load_from_bytes.cuda";
+  std::optional<ffi::Function> loader = ffi::Function::GetGlobal(kLoader);
+  if (!loader) return;
+  auto load = [loader = *loader](const ffi::Bytes& bytes) {
+    return loader(NamedByContent(bytes)).cast<ffi::Module>();
+  };
+  ffi::Function::SetGlobal(kLoader, ffi::Function::FromTyped(load), /*override=*/true);
+}
+
 const std::string& Problem() {
-  static const std::string* problem = new std::string(OpenNeeded());
+  static const std::string* problem = [] {
+    auto* text = new std::string(OpenNeeded());
+    if (text->empty()) WrapLoader();
+    return text;
+  }();
   return *problem;
 }
 
@@ -53,25 +76,27 @@ tvm::runtime::DeviceAPI* Api() {
   return static_cast<tvm::runtime::DeviceAPI*>((*get)().cast<void*>());
 }
 
-Json Describe(tvm::runtime::DeviceAPI* api, DLDevice device) {
+DeviceTraits TraitsOf(tvm::runtime::DeviceAPI* api, DLDevice device) {
   using namespace tvm::runtime;
   auto ask = [&](DeviceAttrKind kind) {
     ffi::Any value;
     api->GetAttr(device, kind, &value);
     return value;
   };
-  auto number = [&](DeviceAttrKind kind) { return ask(kind).try_cast<int64_t>().value_or(0); };
+  auto number = [&](DeviceAttrKind kind) {
+    return static_cast<size_t>(ask(kind).try_cast<int64_t>().value_or(0));
+  };
   auto text = [&](DeviceAttrKind kind) {
     return std::string(ask(kind).try_cast<ffi::String>().value_or(""));
   };
-  Json json;
-  json.Set("description", text(kDeviceName) + " (compute " + text(kComputeVersion) + ")")
-      .Set("memory_bytes", number(kTotalGlobalMemory))
-      .Set("max_buffer_bytes", number(kTotalGlobalMemory))
-      .Set("local_memory_bytes", number(kMaxSharedMemoryPerBlock))
-      .Set("max_group_size", number(kMaxThreadsPerBlock))
-      .Set("f16", true);
-  return json;
+  DeviceTraits traits;
+  traits.description = text(kDeviceName) + " (compute " + text(kComputeVersion) + ")";
+  traits.interface = "CUDA";
+  traits.has_f16 = true;
+  traits.memory = traits.largest_buffer = number(kTotalGlobalMemory);
+  traits.local_memory = number(kMaxSharedMemoryPerBlock);
+  traits.group_size = number(kMaxThreadsPerBlock);
+  return traits;
 }
 
 bool Exists(tvm::runtime::DeviceAPI* api, DLDevice device) {
@@ -88,7 +113,7 @@ ffi::String DescribeDevices() {
   for (int index = 0; api != nullptr && index < kMostDevices; ++index) {
     DLDevice device{kDLCUDA, index};
     if (!Exists(api, device)) break;
-    devices.Append(Describe(api, device));
+    devices.Append(Describe(TraitsOf(api, device)));
   }
   if (problem.empty() && devices.as_array().empty()) problem = "the driver has no device";
   Json json;
@@ -96,33 +121,9 @@ ffi::String DescribeDevices() {
   return json.Dump();
 }
 
-// PTX is what the driver takes. CUDA C++ goes to whoever was asked before, TVM's Python if it is in
-// this process.
-ffi::Any Compile(const std::optional<ffi::Function>& before, ffi::PackedArgs args) {
-  ffi::String code = args[0].cast<ffi::String>();
-  std::string_view text(code.data(), code.size());
-  if (text.find(".target sm_") != std::string_view::npos)
-    return ffi::Bytes(code.data(), text.size());
-  if (!before) {
-    TVM_FFI_THROW(ValueError) << "the model library holds CUDA C++, not PTX; compile the model "
-                                 "again: mlc_llm compile --device cuda";
-  }
-  ffi::Any result;
-  before->CallPacked(args, &result);
-  return result;
-}
-
-void Register() {
-  constexpr const char* kCompile = "tvm_callback_cuda_compile";
+TVM_FFI_STATIC_INIT_BLOCK() {
   ffi::reflection::GlobalDef().def("mlc.devices.cuda", DescribeDevices);
-  std::optional<ffi::Function> before = ffi::Function::GetGlobal(kCompile);
-  auto compile = [before](ffi::PackedArgs args, ffi::Any* result) {
-    *result = Compile(before, args);
-  };
-  ffi::Function::SetGlobal(kCompile, ffi::Function::FromPacked(compile), /*override=*/true);
 }
-
-TVM_FFI_STATIC_INIT_BLOCK() { Register(); }
 
 }  // namespace
 }  // namespace mlc::cuda
