@@ -5,21 +5,17 @@ A request for logprobs is answered by the host's sampler, from the same logits: 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gpu_engines import require
 
 from mlc_llm import MLCEngine
-from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import NotFoundError
 from mlc_llm.model_source import ResolvedModel
 
-os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
-os.environ.setdefault("LP_NUM_THREADS", "1")
 TOKENS = 12
 TOKEN_BYTES = 4
 SCHEMA = {
@@ -54,10 +50,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=["opencl", "vulkan"])
 def device(request: pytest.FixtureRequest) -> str:
-    try:
-        choose_device(request.param)
-    except NotFoundError as error:
-        pytest.skip(str(error))
+    require(request.param)
     return request.param
 
 

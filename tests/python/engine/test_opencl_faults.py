@@ -12,10 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from gpu_engines import require
 
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import NotFoundError
 from mlc_llm.model_source import ResolvedModel
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/opencl-faults/opencl_faults.cc"
@@ -24,10 +23,7 @@ LONG = "not config.getoption('--long', default=False)"
 
 @pytest.fixture(scope="module", autouse=True)
 def opencl_is_here() -> None:
-    try:
-        choose_device("opencl")
-    except NotFoundError as error:
-        pytest.skip(str(error))
+    require("opencl")
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 import tiny_models
+from gpu_engines import require
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import NotFoundError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 Libraries = dict[str, Path]
@@ -21,10 +20,7 @@ Libraries = dict[str, Path]
 
 @pytest.fixture(scope="module", autouse=True)
 def opencl_is_here() -> None:
-    try:
-        choose_device("opencl")
-    except NotFoundError as error:
-        pytest.skip(str(error))
+    require("opencl")
 
 
 @pytest.fixture(scope="module", params=[4, 0], ids=["sinks", "no_sinks"])

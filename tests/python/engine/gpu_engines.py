@@ -1,0 +1,100 @@
+"""Engines on the devices that stand in for GPUs here: PoCL for OpenCL, lavapipe for Vulkan."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlc_llm import MLCEngine
+from mlc_llm.core_engine import choose_device
+from mlc_llm.errors import NotFoundError
+from mlc_llm.model_source import ResolvedModel, resolve_model
+
+# Both would take every core; and a layer of Mesa's complains where no desktop runs.
+os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
+os.environ.setdefault("LP_NUM_THREADS", "1")
+os.environ.setdefault("NODEVICE_SELECT", "1")
+
+PROMPTS = ["Hello", "The quick brown fox jumps over the lazy dog. " * 3, "1 2 3 4 5 6 7 8 9"]
+
+
+def require(device: str) -> None:
+    try:
+        choose_device(device)
+    except NotFoundError as error:
+        pytest.skip(str(error))
+
+
+def compiled(
+    model: ResolvedModel, library: Path, *, device: str, overrides: str | None = None
+) -> ResolvedModel:
+    """The model with a library that computes in floats, as GPUs do."""
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+
+    config = read_chat_config(model.folder)
+    options = {"opt": "activation_bits=32", "overrides": overrides}
+    compile_model(config, output=library, device=device, **options)
+    return resolve_model(model.folder, device=device, model_lib=library, progress=lambda _: None)
+
+
+def opened(model: ResolvedModel, device: str) -> MLCEngine:
+    return MLCEngine(model.folder, model_lib=str(model.model_lib), device=device)
+
+
+def answer(engine: MLCEngine, prompt: str, **options: Any) -> Any:
+    return engine.chat.completions.create(
+        messages=[{"role": "user", "content": prompt}],
+        **{"temperature": 0, "max_tokens": 24, "debug_config": {"ignore_eos": True}, **options},
+    )
+
+
+def text(engine: MLCEngine, prompt: str, **options: Any) -> str:
+    return answer(engine, prompt, **options).choices[0].message.content
+
+
+# Loads a model; an error is written, in a line.
+LOADING = """
+import sys
+from mlc_llm import MLCEngine
+from mlc_llm.errors import MLCError
+folder, library, device = sys.argv[1:]
+try:
+    MLCEngine(folder, model_lib=library, device=device)
+except MLCError as error:
+    print(type(error).__name__, error)
+"""
+
+# Generates, and fails if a signal is handled otherwise than before.
+KEEPING_HANDLERS = r"""
+import re, sys
+from mlc_llm import MLCEngine
+folder, library, device = sys.argv[1:]
+
+def handled():
+    masks = re.findall(r"Sig(?:Ign|Cgt):\s*(\w+)", open("/proc/self/status").read())
+    return [int(mask, 16) & 0x7fffffff for mask in masks]
+
+before = handled()
+engine = MLCEngine(folder, model_lib=library, device=device)
+engine.completions.create(prompt="a", max_tokens=2)
+engine.terminate()
+assert handled() == before, (before, handled())
+"""
+
+
+def run_child(code: str, model: ResolvedModel, device: str, **environment: str) -> str:
+    """What the program writes, in a process of its own that has to end well."""
+    made = subprocess.run(
+        [sys.executable, "-c", code, str(model.folder), str(model.model_lib), device],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert made.returncode == 0, made.stderr
+    return made.stdout
