@@ -37,8 +37,8 @@ def choose_device(device: str, log: Log | None = None) -> str:
         return device
     kind, colon, index = device.partition(":")
     # The CPU is always there: no driver of another device is opened for it.
-    cpu = [{"name": "cpu:0", "found": True, "reason": ""}]
-    probes = cpu if kind == "cpu" else json.loads(_core.list_devices())
+    cpu = {"name": "cpu:0", "found": True, "reason": ""}
+    probes: list[Any] = [cpu] if kind == "cpu" else json.loads(_core.list_devices())
     kinds = [p["name"].partition(":")[0] for p in probes]
     wanted = [p for p, name in zip(probes, kinds, strict=True) if device == "auto" or name == kind]
     if not wanted or (colon and not index.isdecimal()):
