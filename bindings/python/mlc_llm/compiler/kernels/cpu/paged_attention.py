@@ -13,6 +13,8 @@ its history alone.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
@@ -67,8 +69,9 @@ def _emit_unsplit(call: Call, rows) -> None:
         state = State(call, head, TOGETHER)
         totals = Totals(shape, TOGETHER)
         state.emit_begin(0, count)
-        last = emit_value(call.positions[begin + count - 1])
-        with T.If(last >= PART), T.Then():
+        # Rows of several sequences may share a task: the last need not be the longest.
+        ends = [call.positions[begin + T.min(m, count - 1)] for m in range(TOGETHER)]
+        with T.If(reduce(T.max, ends) >= PART), T.Then():
             totals.emit_begin(count)
 
         def next_part(block, m, number) -> None:
