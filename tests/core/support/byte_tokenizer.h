@@ -35,15 +35,22 @@ inline std::string ByteCharacter(int byte) {
 
 // `longer`: texts that are tokens, too, from id 258 on.
 inline std::string ByteTokenizerJson(const std::vector<std::string>& longer = {}) {
-  Json vocab = Json::MakeObject();
-  for (int byte = 0; byte < 256; ++byte) vocab.Set(ByteCharacter(byte), byte);
+  std::string members;  // as text: Json::Set looks through all that it has
+  auto add = [&members](const std::string& name, int id) {
+    members += (members.empty() ? "" : ",") + Json(name).Dump() + ":" + std::to_string(id);
+  };
+  for (int byte = 0; byte < 256; ++byte) add(ByteCharacter(byte), byte);
   int next = kByteVocab;
-  if (!longer.empty()) vocab.Set("<end>", kEnd).Set("<start>", kEnd + 1);  // no gap in the ids
+  if (!longer.empty()) {  // no gap in the ids
+    add("<end>", kEnd);
+    add("<start>", kEnd + 1);
+  }
   for (const std::string& text : longer) {
     std::string name;
     for (char byte : text) name += ByteCharacter(static_cast<unsigned char>(byte));
-    vocab.Set(std::move(name), next++);
+    add(name, next++);
   }
+  Json vocab = *Json::Parse("{" + members + "}");
   Json added = Json::MakeArray();
   for (const char* content : {"<end>", "<start>"}) {
     int id = 256 + static_cast<int>(added.as_array().size());
