@@ -69,7 +69,6 @@ Status AddTasks(const StepItem& item, int vocab_size, int row, std::vector<Sampl
 }  // namespace
 
 Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence) {
-  constexpr double kGreedyBelow = 1e-6;  // as SampleToken
   const SamplingParams& params = sequence->request->request.sampling;
   SampleTask task;
   task.row = row;
@@ -80,9 +79,8 @@ Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence) {
     task.mask = *mask;
     task.mask.resize((static_cast<size_t>(vocab_size) + 31) / 32);
   }
-  bool is_greedy = params.temperature < kGreedyBelow;
-  task.top_k = is_greedy ? 1 : std::max(0, params.top_k);
-  task.scale = is_greedy ? 1 : static_cast<float>(1 / params.temperature);
+  task.top_k = params.is_greedy() ? 1 : std::max(0, params.top_k);
+  task.scale = params.is_greedy() ? 1 : static_cast<float>(1 / params.temperature);
   task.top_p = static_cast<float>(params.top_p);
   task.min_p = static_cast<float>(params.min_p);
   task.uniform = std::min(static_cast<float>(sequence->NextUniform()), std::nextafter(1.0f, 0.0f));

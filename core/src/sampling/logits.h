@@ -25,6 +25,7 @@ struct SamplingParams {
   bool logprobs = false;
   int top_logprobs = 0;
 
+  bool is_greedy() const { return temperature < 1e-6; }  // exp((x - max) / t) is 0 or 1
   bool has_penalties() const {
     return frequency_penalty != 0 || presence_penalty != 0 || repetition_penalty != 1;
   }

@@ -213,8 +213,7 @@ Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, i
                             double uniform, SamplerScratch* scratch) {
   RowMax max = MaxOfRow(logits, vocab_size);
   if (max.index < 0 || std::isinf(max.value)) return NoToken();
-  constexpr double kGreedyBelow = 1e-6;  // exp((x - max) / t) is 0 or 1
-  if (params.temperature < kGreedyBelow || params.top_k == 1) return max.index;
+  if (params.is_greedy() || params.top_k == 1) return max.index;
   bool few = params.top_k > 0 && params.top_k < vocab_size;
   return (few ? SampleTopK : SampleAll)(params, logits, vocab_size, max.value, uniform, scratch);
 }
