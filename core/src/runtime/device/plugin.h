@@ -12,17 +12,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "runtime/device/device_list.h"
 
 namespace mlc {
-
-// What is told of a device.
-struct DeviceTraits {
-  std::string name, driver, description;
-  std::string interface;      // "Vulkan": what a backend of several goes through
-  bool is_processor = false;  // the CPU, driven as a GPU
-  bool has_f16 = false;
-  size_t memory = 0, largest_buffer = 0, local_memory = 0, group_size = 0;  // bytes; work-items
-};
 
 inline Json Describe(const DeviceTraits& traits) {
   auto number = [](size_t value) { return static_cast<int64_t>(value); };
@@ -64,7 +56,7 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
       return;
     }
     auto& found = Backend::DeviceAt(device.device_id);
-    DeviceTraits traits = Backend::Traits(found);
+    const DeviceTraits& traits = Backend::Traits(found);
     auto number = [](size_t value) { return static_cast<int64_t>(value); };
     // What is not known here stays nothing.
     if (kind == kWarpSize) *out = 1;

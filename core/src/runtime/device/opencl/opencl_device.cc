@@ -34,16 +34,16 @@ Limits LimitsOf(cl_device_id id) {
   limits.vendor = AskText(id, CL_DEVICE_VENDOR);
   limits.version = AskText(id, CL_DEVICE_VERSION);
   limits.driver = AskText(id, CL_DRIVER_VERSION);
+  limits.description = limits.name + " (" + limits.version + ")";
+  limits.interface = "OpenCL";
   limits.is_processor = (Ask<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   limits.has_f16 =
       (" " + AskText(id, CL_DEVICE_EXTENSIONS) + " ").find(" cl_khr_fp16 ") != std::string::npos;
   limits.memory = std::min<size_t>(Ask<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE), MemoryBound());
   limits.largest_buffer = Ask<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   limits.local_memory = Ask<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
-  limits.work_group = Ask<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  limits.group_size = Ask<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   limits.alignment = std::max<size_t>(1, Ask<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
-  limits.units = Ask<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
-  limits.clock_mhz = Ask<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
   return limits;
 }
 
@@ -215,15 +215,6 @@ const DeviceList& Devices() {
   return *list;
 }
 
-ClDevice& DeviceAt(int index) {
-  const DeviceList& list = Devices();
-  if (index < 0 || index >= static_cast<int>(list.devices.size())) {
-    TVM_FFI_THROW(RuntimeError) << "there is no device opencl:" << index << "; "
-                                << (list.problem.empty()
-                                        ? std::to_string(list.devices.size()) + " found"
-                                        : list.problem);
-  }
-  return *list.devices[static_cast<size_t>(index)];
-}
+ClDevice& DeviceAt(int index) { return Devices().At("opencl", index); }
 
 }  // namespace mlc::opencl

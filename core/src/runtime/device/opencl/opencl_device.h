@@ -11,6 +11,7 @@
 
 #include "runtime/device/address_map.h"
 #include "runtime/device/buffer_pool.h"
+#include "runtime/device/device_list.h"
 #include "runtime/device/opencl/opencl_session.h"
 
 namespace mlc::opencl {
@@ -30,14 +31,10 @@ struct Buffer {
   cl_mem At(size_t offset);
 };
 
-// Facts that do not change.
-struct Limits {
-  std::string name, vendor, version, driver;
-  bool is_processor = false;  // the CPU, driven through OpenCL
-  bool has_f16 = false;
-  // `memory` is what the driver says, or MLC_GPU_MEMORY_MB where that is less.
-  size_t memory = 0, largest_buffer = 0, local_memory = 0, work_group = 0, alignment = 1;
-  unsigned units = 0, clock_mhz = 0;
+// `memory` is what the driver says, or MLC_GPU_MEMORY_MB where that is less.
+struct Limits : DeviceTraits {
+  std::string vendor, version;
+  size_t alignment = 1;  // of a sub-buffer
 };
 
 // One device, its session at hand and the memory in that. Thread-safe.
@@ -83,10 +80,7 @@ AddressMap<Buffer>& Addresses();
 // Throws when the pointer is no OpenCL memory, or memory of a session that was lost.
 AddressMap<Buffer>::Place LivePlaceOf(const void* pointer);
 
-struct DeviceList {
-  std::vector<std::unique_ptr<ClDevice>> devices;  // GPUs, then accelerators, then processors
-  std::string problem;                             // why there are none
-};
+using DeviceList = DeviceListOf<ClDevice>;  // GPUs, then accelerators, then processors
 // Found once a process.
 const DeviceList& Devices();
 // Throws when there is no device of that index.

@@ -13,28 +13,12 @@ struct Backend {
   static ClDevice& DeviceAt(int index) { return opencl::DeviceAt(index); }
   static AddressMap<Buffer>& Addresses() { return opencl::Addresses(); }
   static void Wait(ClDevice& device) { device.Finish(); }
-  static DeviceTraits Traits(const ClDevice& device);
+  static const DeviceTraits& Traits(const ClDevice& device) { return device.limits(); }
   static void Read(const char* from, char* to, size_t bytes);
   static void Write(const char* from, char* to, size_t bytes);
   static void Copy(const char* from, char* to, size_t bytes);
   static tvm::ffi::Module Load(const tvm::ffi::Bytes& bytes);
 };
-
-DeviceTraits Backend::Traits(const ClDevice& device) {
-  const Limits& limits = device.limits();
-  DeviceTraits traits;
-  traits.name = limits.name;
-  traits.driver = limits.driver;
-  traits.description = limits.name + " (" + limits.version + ")";
-  traits.interface = "OpenCL";
-  traits.is_processor = limits.is_processor;
-  traits.has_f16 = limits.has_f16;
-  traits.memory = limits.memory;
-  traits.largest_buffer = limits.largest_buffer;
-  traits.local_memory = limits.local_memory;
-  traits.group_size = limits.work_group;
-  return traits;
-}
 
 void Backend::Read(const char* from, char* to, size_t bytes) {
   auto place = LivePlaceOf(from);

@@ -60,10 +60,6 @@ WGPUInstance MakeInstance(WGPUInstanceBackend backends) {
 
 }  // namespace
 
-size_t Facts::largest_buffer() const {
-  return static_cast<size_t>(std::min(limits.maxBufferSize, limits.maxStorageBufferBindingSize));
-}
-
 Adapters::Adapters() : problem(api().problem) {
   if (!problem.empty()) return;
   // Not OpenGL, whose compute shaders lack what kernels need.
@@ -94,7 +90,13 @@ Facts FactsOf(WGPUAdapter adapter) {
   api().wgpuAdapterInfoFreeMembers(info);
   facts.has_f16 = api().wgpuAdapterHasFeature(adapter, WGPUFeatureName_ShaderF16) != 0;
   api().wgpuAdapterGetLimits(adapter, &facts.limits);
+  const WGPULimits& limits = facts.limits;
   facts.limits.nextInChain = nullptr;
+  facts.largest_buffer =
+      static_cast<size_t>(std::min(limits.maxBufferSize, limits.maxStorageBufferBindingSize));
+  facts.local_memory = limits.maxComputeWorkgroupStorageSize;
+  facts.group_size = limits.maxComputeInvocationsPerWorkgroup;
+  facts.description = facts.name + " (" + facts.interface + ", " + facts.driver + ")";
   facts.memory = std::min(HostMemory(), MemoryBound());
   return facts;
 }

@@ -5,20 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device_list.h"
 #include "runtime/device/webgpu/webgpu_api.h"
 
 namespace mlc::webgpu {
 
-// Facts that do not change.
-struct Facts {
-  std::string name, interface, driver;  // "llvmpipe (...)", "Vulkan", "Mesa ..."
-  bool is_processor = false;            // the CPU, driven as a GPU
-  bool has_f16 = false;
-  size_t memory = 0;  // what this process may take of it
+// `name` is "llvmpipe (...)", `driver` "Mesa ..."; a tensor is as large as one binding.
+struct Facts : DeviceTraits {
   WGPULimits limits = WGPU_LIMITS_INIT;
-
-  // Of one tensor: a kernel takes each as one binding.
-  size_t largest_buffer() const;
 };
 
 // An instance and its adapters, which this owns.

@@ -65,9 +65,9 @@ void GpuDevice::Sync() {
 }
 
 Buffer* GpuDevice::Allocate(size_t bytes) {
-  if (bytes > facts_.largest_buffer()) {
+  if (bytes > facts_.largest_buffer) {
     TVM_FFI_THROW(MemoryError) << facts_.name << " (webgpu:" << index_ << ") has no room for "
-                               << bytes << " bytes in one piece: " << facts_.largest_buffer()
+                               << bytes << " bytes in one piece: " << facts_.largest_buffer
                                << " at most";
   }
   bytes = RoundUp(std::max(bytes, kSmallestBuffer));
@@ -178,15 +178,6 @@ const DeviceList& Devices() {
   return *list;
 }
 
-GpuDevice& DeviceAt(int index) {
-  const DeviceList& list = Devices();
-  if (index < 0 || index >= static_cast<int>(list.devices.size())) {
-    TVM_FFI_THROW(RuntimeError) << "there is no device webgpu:" << index << "; "
-                                << (list.problem.empty()
-                                        ? std::to_string(list.devices.size()) + " found"
-                                        : list.problem);
-  }
-  return *list.devices[static_cast<size_t>(index)];
-}
+GpuDevice& DeviceAt(int index) { return Devices().At("webgpu", index); }
 
 }  // namespace mlc::webgpu

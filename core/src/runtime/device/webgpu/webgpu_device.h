@@ -71,10 +71,7 @@ AddressMap<Buffer>& Addresses();
 // Throws when the pointer is no memory of WebGPU's.
 AddressMap<Buffer>::Place PlaceOf(const void* pointer);
 
-struct DeviceList {
-  std::vector<std::unique_ptr<GpuDevice>> devices;  // in the order of Adapters
-  std::string problem;                              // why there are none
-};
+using DeviceList = DeviceListOf<GpuDevice>;  // in the order of Adapters
 // Found once a process.
 const DeviceList& Devices();
 // Throws when there is no device of that index.

@@ -14,28 +14,12 @@ struct Backend {
   static GpuDevice& DeviceAt(int index) { return webgpu::DeviceAt(index); }
   static AddressMap<Buffer>& Addresses() { return webgpu::Addresses(); }
   static void Wait(GpuDevice& device) { device.Sync(); }
-  static DeviceTraits Traits(const GpuDevice& device);
+  static const DeviceTraits& Traits(const GpuDevice& device) { return device.facts(); }
   static void Read(const char* from, char* to, size_t bytes);
   static void Write(const char* from, char* to, size_t bytes);
   static void Copy(const char* from, char* to, size_t bytes);
   static tvm::ffi::Module Load(const tvm::ffi::Bytes& bytes);
 };
-
-DeviceTraits Backend::Traits(const GpuDevice& device) {
-  const Facts& facts = device.facts();
-  DeviceTraits traits;
-  traits.name = facts.name;
-  traits.driver = facts.driver;
-  traits.description = facts.name + " (" + facts.interface + ", " + facts.driver + ")";
-  traits.interface = facts.interface;
-  traits.is_processor = facts.is_processor;
-  traits.has_f16 = facts.has_f16;
-  traits.memory = facts.memory;
-  traits.largest_buffer = facts.largest_buffer();
-  traits.local_memory = facts.limits.maxComputeWorkgroupStorageSize;
-  traits.group_size = facts.limits.maxComputeInvocationsPerWorkgroup;
-  return traits;
-}
 
 void Backend::Read(const char* from, char* to, size_t bytes) {
   auto place = PlaceOf(from);
