@@ -1,12 +1,5 @@
 #include "chat/chat_engine.h"
 
-#if defined(__linux__)
-#include <sys/resource.h>
-#endif
-
-#include <algorithm>
-#include <cstdlib>
-
 #include "chat/completion_builder.h"
 #include "chat/drafting.h"
 #include "chat/embedding_builder.h"
@@ -85,16 +78,6 @@ Result<Json> RenderRoute(const ModelBundle& bundle, const Json& json) {
   protocol::RenderResponse response;
   MLC_ASSIGN_OR_RETURN(response.prompt, RenderPrompt(bundle, request));
   return response.ToJson();
-}
-
-// MLC_COMPUTE_NICE lowers the computing threads' share of a processor that others want too: a
-// server sets it, so that its connections are not kept waiting for a slice of the kernels'.
-void StandBack() {
-#if defined(__linux__)
-  const char* value = std::getenv("MLC_COMPUTE_NICE");
-  int nice = value == nullptr ? 0 : std::atoi(value);
-  if (nice > 0) (void)setpriority(PRIO_PROCESS, 0, std::min(nice, 19));  // of this thread, on Linux
-#endif
 }
 
 }  // namespace
@@ -204,10 +187,8 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
   loaded->name = std::move(name);
-  loaded->thread = std::make_unique<EngineThread>(std::move(engine), [threads] {
-    StandBack();  // first: the pool's threads are this one's children
-    SetComputeThreads(threads);
-  });
+  loaded->thread =
+      std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
   return loaded;
 }
 

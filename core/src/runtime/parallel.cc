@@ -4,7 +4,12 @@
 #include <tvm/ffi/c_api.h>
 #include <unistd.h>
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "runtime/device.h"
@@ -98,9 +103,19 @@ int CallAct(void* data, int index, int worker) {
   return 0;
 }
 
+// The threads of a pool that is made later are the calling one's children, and as nice.
+void StandBack() {
+#if defined(__linux__)
+  const char* value = std::getenv("MLC_COMPUTE_NICE");
+  int nice = value == nullptr ? 0 : std::atoi(value);
+  if (nice > 0) (void)setpriority(PRIO_PROCESS, 0, std::min(nice, 19));  // of a thread, on Linux
+#endif
+}
+
 }  // namespace
 
 void SetComputeThreads(int num_threads) {
+  StandBack();
   num_threads_asked = num_threads;
   std::unique_ptr<WorkerPool>& pool = thread_pool.pool;
   if (pool && pool->num_threads() != num_threads) pool.reset();

@@ -11,6 +11,8 @@ namespace mlc {
 
 // How many threads share the loops that the calling thread begins, itself included. Each thread
 // that runs a model has its own pool; absent a call, one of NumAvailableCores().
+// MLC_COMPUTE_NICE (Linux) lowers these threads' share of a processor that others want too: a
+// server sets it, so that its connections do not wait for a slice of the kernels'.
 void SetComputeThreads(int num_threads);
 int MaxWorkers();
 

@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
 
-    # Connections go before kernels: read where a model's threads begin (chat_engine.cc).
+    # Connections go before kernels: read where a model's threads begin (runtime/parallel.h).
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
