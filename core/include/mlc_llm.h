@@ -146,6 +146,12 @@ MLC_LLM_API MLCStatus* mlc_engine_trim_memory(MLCEngine* engine);
 /* Devices in MLC-LLM's order: [{"name": "cuda:0", "found": false, "reason": "..."}, ...]. */
 MLC_LLM_API MLCStatus* mlc_list_devices(char** out_json);
 
+/* The device that a name means ("auto", "cpu", "opencl:1"): {"name": "opencl:1", "probes": [...]},
+ * where the probes, as mlc_list_devices gives them, are what was looked at. The driver of a kind
+ * that is not in question is not opened. MLC_INVALID_ARGUMENT: no such name; MLC_NOT_FOUND: it is
+ * not here, and why. Free with mlc_string_free. */
+MLC_LLM_API MLCStatus* mlc_choose_device(const char* device, char** out_json);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,6 @@ from mlc_llm import _core
 from mlc_llm.draft_model import EngineSettings, core_config, resolve_draft
 from mlc_llm.errors import (
     InvalidRequestError,
-    NotFoundError,
     UnavailableError,
     error_from_core,
     error_from_json,
@@ -35,32 +34,12 @@ def choose_device(device: str, log: Log | None = None) -> str:
     """`auto` becomes the first device there is; others are checked. `log` gets MLC-LLM's lines."""
     if device == FAKE_DEVICE:
         return device
-    kind, colon, index = device.partition(":")
-    # The CPU is always there: no driver of another device is opened for it.
-    cpu = {"name": "cpu:0", "found": True, "reason": ""}
-    probes: list[Any] = [cpu] if kind == "cpu" else json.loads(_core.list_devices())
-    kinds = [p["name"].partition(":")[0] for p in probes]
-    wanted = [p for p, name in zip(probes, kinds, strict=True) if device == "auto" or name == kind]
-    if not wanted or (colon and not index.isdecimal()):
-        raise NotFoundError(
-            f"unknown device '{device}'; use auto, {', '.join(kinds)}, with an index if there are "
-            "several (cuda:1)",
-            param="device",
-        )
-    if kind == "cpu" and index.strip("0"):
-        raise NotFoundError(f"device '{device}': the CPU is one device, cpu:0", param="device")
-    for probe in wanted:
-        found = probe["found"] and (not colon or probe["name"] == device)
-        if log is not None and (probe["found"] or not colon):
+    choice = json.loads(call_core(_core.choose_device, device.encode(errors="replace")))
+    if log is not None:
+        for probe in choice["probes"]:
             log(f"{'Found' if probe['found'] else 'Not found'} device: {probe['name']}")
-        if found and device == "auto" and probe.get("is_processor"):
-            continue  # the CPU by way of OpenCL: our own code for it is faster
-        if found:
-            if log is not None:
-                log(f"Using device: {probe['name']}")
-            return str(probe["name"])
-    reason = wanted[0]["reason"] or f"this machine has {len(wanted)} of them"
-    raise NotFoundError(f"device '{device}': {reason}", param="device")
+        log(f"Using device: {choice['name']}")
+    return str(choice["name"])
 
 
 def call_core(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -190,12 +190,22 @@ class PyEngine {
   Handle engine_;           // null when closed; changed with the GIL held
 };
 
-std::string ListDevices() {
-  char* json = nullptr;
-  Check(mlc_list_devices(&json));
+std::string Taken(char* json) {
   std::string text = json;
   mlc_string_free(json);
   return text;
+}
+
+std::string ListDevices() {
+  char* json = nullptr;
+  Check(mlc_list_devices(&json));
+  return Taken(json);
+}
+
+std::string ChooseDevice(const std::string& device) {
+  char* json = nullptr;
+  Check(mlc_choose_device(device.c_str(), &json));
+  return Taken(json);
 }
 
 }  // namespace
@@ -205,6 +215,7 @@ void BindEngine(py::module_& m) {
   m.def("schema_hash", &mlc_schema_hash);
   m.def("version", &mlc_version);
   m.def("list_devices", &ListDevices, "JSON: [{name, found, reason}] in the order of `auto`.");
+  m.def("choose_device", &ChooseDevice, py::arg("device"), "JSON: {name, probes}.");
   m.attr("EVENT_CHUNK") = static_cast<int>(MLC_EVENT_CHUNK);
   m.attr("EVENT_RESULT") = static_cast<int>(MLC_EVENT_RESULT);
   m.attr("EVENT_DONE") = static_cast<int>(MLC_EVENT_DONE);

@@ -55,6 +55,25 @@ mlc::Status CopyOut(const std::string& text, char** out) {
   return mlc::Status();
 }
 
+mlc::Json ProbesJson(const std::vector<mlc::DeviceProbe>& probes) {
+  mlc::Json list = mlc::Json::MakeArray();
+  for (const mlc::DeviceProbe& probe : probes) {
+    mlc::Json entry;
+    entry.Set("name", probe.name).Set("found", probe.found).Set("reason", probe.reason);
+    if (!probe.description.empty()) {
+      entry.Set("description", probe.description)
+          .Set("memory_bytes", probe.memory_bytes)
+          .Set("max_buffer_bytes", probe.max_buffer_bytes)
+          .Set("local_memory_bytes", probe.local_memory_bytes)
+          .Set("max_group_size", probe.max_group_size)
+          .Set("f16", probe.f16)
+          .Set("is_processor", probe.is_processor);
+    }
+    list.Append(std::move(entry));
+  }
+  return list;
+}
+
 }  // namespace
 
 extern "C" {
@@ -188,22 +207,19 @@ MLCStatus* mlc_list_devices(char** out_json) {
   return Guard([&]() -> mlc::Status {
     if (out_json == nullptr) return NullArgument("out_json");
     *out_json = nullptr;
-    mlc::Json list = mlc::Json::MakeArray();
-    for (const mlc::DeviceProbe& probe : mlc::ProbeDevices()) {
-      mlc::Json entry;
-      entry.Set("name", probe.name).Set("found", probe.found).Set("reason", probe.reason);
-      if (!probe.description.empty()) {
-        entry.Set("description", probe.description)
-            .Set("memory_bytes", probe.memory_bytes)
-            .Set("max_buffer_bytes", probe.max_buffer_bytes)
-            .Set("local_memory_bytes", probe.local_memory_bytes)
-            .Set("max_group_size", probe.max_group_size)
-            .Set("f16", probe.f16)
-            .Set("is_processor", probe.is_processor);
-      }
-      list.Append(std::move(entry));
-    }
-    return CopyOut(list.Dump(), out_json);
+    return CopyOut(ProbesJson(mlc::ProbeDevices()).Dump(), out_json);
+  });
+}
+
+MLCStatus* mlc_choose_device(const char* device, char** out_json) {
+  return Guard([&]() -> mlc::Status {
+    if (device == nullptr) return NullArgument("device");
+    if (out_json == nullptr) return NullArgument("out_json");
+    *out_json = nullptr;
+    MLC_ASSIGN_OR_RETURN(mlc::ChosenDevice choice, mlc::ChooseDevice(device));
+    mlc::Json json;
+    json.Set("name", choice.name()).Set("probes", ProbesJson(choice.probes));
+    return CopyOut(json.Dump(), out_json);
   });
 }
 

@@ -163,6 +163,22 @@ Result<int> ParseIndex(std::string_view text) {
   return index;
 }
 
+// What `auto` takes; the CPU is always there.
+ChosenDevice FirstDevice() {
+  ChosenDevice choice;
+  for (const Kind& kind : kKinds) {
+    std::vector<DeviceProbe> probes = Probe(kind);
+    for (size_t i = 0; i < probes.size(); ++i) {
+      bool is_taken = probes[i].found && !probes[i].is_processor;
+      choice.probes.push_back(std::move(probes[i]));
+      if (!is_taken) continue;
+      choice.device = Device{kind.type, static_cast<int>(i)};
+      return choice;
+    }
+  }
+  return choice;
+}
+
 #if defined(__linux__)
 // The same text for the hardware threads of one core, as far as the kernel tells.
 std::string CoreOf(int cpu) {
@@ -192,31 +208,31 @@ std::vector<DeviceProbe> ProbeDevices() {
   return probes;
 }
 
-Result<Device> ParseDevice(std::string_view text) {
-  if (text == "auto") {
-    for (const Kind& kind : kKinds) {
-      DeviceProbe first = Probe(kind).front();
-      if (first.found && !first.is_processor) return Device{kind.type, 0};
-    }
-  }
+Result<ChosenDevice> ChooseDevice(std::string_view text) {
+  if (text == "auto") return FirstDevice();
   size_t colon = text.find(':');
+  bool has_index = colon != std::string_view::npos;
   const Kind* kind = FindKind(text.substr(0, colon));
-  Result<int> index = ParseIndex(colon == std::string_view::npos ? "0" : text.substr(colon + 1));
+  Result<int> index = ParseIndex(has_index ? text.substr(colon + 1) : "0");
   if (kind == nullptr || !index.ok() || (kind->type == kDLCPU && *index != 0)) {
     return InvalidArgument("unknown device '" + std::string(text) +
-                           "'; use auto, cpu, cuda, rocm, metal, vulkan, opencl or webgpu, with "
-                           "an index if there are several (cuda:1)")
+                           "'; use auto, cpu (which is cpu:0), cuda, rocm, metal, vulkan, opencl "
+                           "or webgpu, with an index if there are several (cuda:1)")
         .WithParam("device");
   }
-  if (kind->type == kDLCPU) return Device{};
-  Device device{kind->type, *index};
   std::vector<DeviceProbe> probes = Probe(*kind);
-  std::string reason = probes.front().reason;
+  std::string name = kind->name + (":" + std::to_string(*index));
   for (const DeviceProbe& probe : probes) {
-    if (probe.found && probe.name == kind->name + (":" + std::to_string(*index))) return device;
+    if (probe.found && probe.name == name) return ChosenDevice{{kind->type, *index}, {probe}};
   }
+  std::string reason = probes.front().reason;
   if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
   return NotFound("device '" + std::string(text) + "': " + reason).WithParam("device");
+}
+
+Result<Device> ParseDevice(std::string_view text) {
+  MLC_ASSIGN_OR_RETURN(ChosenDevice choice, ChooseDevice(text));
+  return choice.device;
 }
 
 int NumAvailableCores() {

@@ -34,9 +34,16 @@ struct DeviceProbe {
 // kind one after another. A backend with a plugin (device/) is opened to ask it.
 std::vector<DeviceProbe> ProbeDevices();
 
-// "auto", "cpu", "cpu:0", "opencl:1". Errors: kInvalidArgument for an unknown name, kNotFound for a
-// device that is not here, with the reason.
-Result<Device> ParseDevice(std::string_view text);
+struct ChosenDevice {
+  Device device;
+  std::vector<DeviceProbe> probes;  // what was looked at on the way; the last one was taken
+  const std::string& name() const { return probes.back().name; }  // "vulkan:0", as it was asked for
+};
+
+// "auto", "cpu", "cpu:0", "opencl:1". Only drivers of the kinds in question are opened. Errors:
+// kInvalidArgument for an unknown name, kNotFound for a device that is not here, with the reason.
+Result<ChosenDevice> ChooseDevice(std::string_view text);
+Result<Device> ParseDevice(std::string_view text);  // the same, the device alone
 
 // Processor cores that this process may use; hardware threads of one core count once.
 int NumAvailableCores();

@@ -69,6 +69,23 @@ TEST(CApiStatics, ListsDevices) {
   EXPECT_EQ(cpus, 1);
 }
 
+TEST(CApiStatics, ChoosesADevice) {
+  char* text = nullptr;
+  ASSERT_EQ(mlc_choose_device("cpu", &text), nullptr);
+  EXPECT_STREQ(text, R"({"name":"cpu:0","probes":[{"name":"cpu:0","found":true,"reason":""}]})");
+  mlc_string_free(text);
+  ASSERT_EQ(mlc_choose_device("auto", &text), nullptr);
+  Result<Json> json = Json::Parse(text);
+  mlc_string_free(text);
+  ASSERT_TRUE(json.ok());
+  const Json& last = json->Find("probes")->as_array().back();
+  EXPECT_EQ(last.Find("name")->as_string(), json->Find("name")->as_string());
+  EXPECT_TRUE(last.Find("found")->as_bool());
+  text = reinterpret_cast<char*>(1);
+  EXPECT_EQ(Owned(mlc_choose_device("abacus", &text)).code(), MLC_INVALID_ARGUMENT);
+  EXPECT_EQ(text, nullptr);
+}
+
 void ExpectNullRefused(MLCStatus* raw, const char* param) {
   Owned status(raw);
   EXPECT_EQ(status.code(), MLC_INVALID_ARGUMENT) << param;
@@ -100,6 +117,8 @@ TEST_F(CApi, EveryNullArgumentIsRefused) {
   ExpectNullRefused(mlc_engine_resume(nullptr), "engine");
   ExpectNullRefused(mlc_engine_trim_memory(nullptr), "engine");
   ExpectNullRefused(mlc_list_devices(nullptr), "out_json");
+  ExpectNullRefused(mlc_choose_device(nullptr, &text), "device");
+  ExpectNullRefused(mlc_choose_device("cpu", nullptr), "out_json");
   EXPECT_EQ(text, nullptr);
 }
 

@@ -44,6 +44,26 @@ TEST(ParseDevice, AKnownDeviceThatIsNotHereIsNotFound) {
   }
 }
 
+// Drivers take time to open, and some bring signal handlers: only those that are needed are.
+TEST(ChooseDevice, LooksAtNoOtherKind) {
+  for (const char* name : {"cpu", "cpu:0"}) {
+    Result<ChosenDevice> choice = ChooseDevice(name);
+    ASSERT_TRUE(choice.ok());
+    EXPECT_EQ(choice->name(), "cpu:0");
+    EXPECT_EQ(choice->probes.size(), 1u);
+  }
+}
+
+TEST(ChooseDevice, AutoTellsWhatItLookedAt) {
+  Result<ChosenDevice> choice = ChooseDevice("auto");
+  ASSERT_TRUE(choice.ok());
+  EXPECT_EQ(choice->probes.front().name, "cuda:0");
+  EXPECT_TRUE(choice->probes.back().found);
+  for (size_t i = 0; i + 1 < choice->probes.size(); ++i) {
+    EXPECT_TRUE(!choice->probes[i].found || choice->probes[i].is_processor);
+  }
+}
+
 TEST(ProbeDevices, ListsEveryKindAndTheCpu) {
   std::vector<DeviceProbe> probes = ProbeDevices();
   std::set<std::string> names;  // several devices of a kind have an entry each
