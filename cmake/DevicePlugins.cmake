@@ -44,9 +44,12 @@ else()
   message(STATUS "No WebGPU backend: the Python package wgpu is not installed")
 endif()
 
+# What TVM's own runtime drives. Metal's plugin says elsewhere than on Apple's systems why there is
+# none.
+mlc_device_plugin(metal)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   mlc_device_plugin(cuda)
-  # Where PyPI's nvidia-cuda-runtime puts libcudart.
+  # Where PyPI's nvidia-cuda-runtime and nvidia-cublas put libcudart and libcublas.
   set_property(TARGET mlc_llm_cuda APPEND_STRING PROPERTY
     BUILD_RPATH ";${MLC_TVM_DIR}/../nvidia/cu13/lib")
   set_property(TARGET mlc_llm_cuda APPEND_STRING PROPERTY
