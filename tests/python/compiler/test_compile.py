@@ -15,7 +15,7 @@ from vm_runner import Runner  # noqa: E402
 from mlc_llm.cli import compile as command  # noqa: E402
 from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
-from mlc_llm.compiler.options import OptimizationFlags  # noqa: E402
+from mlc_llm.compiler.options import OptimizationFlags, notes  # noqa: E402
 from mlc_llm.compiler.trailer import fnv1a, trailer  # noqa: E402
 from mlc_llm.errors import (  # noqa: E402
     CorruptFileError,
@@ -103,11 +103,40 @@ def test_opt_levels_and_flags():
     assert OptimizationFlags.parse("cudagraph=1;cutlass=0") == OptimizationFlags(cudagraph=True)
 
 
-def test_flags_that_change_nothing_are_told():
-    idle = OptimizationFlags.without_effect
-    assert idle("O3", is_gpu=True) == []
-    assert idle("cudagraph=1;cutlass=0;activation_bits=16", is_gpu=False) == ["cudagraph"]
-    assert idle("activation_bits=32", is_gpu=True) == ["activation_bits"]
+def test_flags_that_change_nothing_are_told_with_the_reason():
+    assert notes("cublas_gemm=1;cudagraph=1;cutlass=0", targets.resolve("cuda")) == []
+    assert notes("activation_bits=16", targets.resolve("x86-64-v3")) == []
+    for flags, device, words in [
+        ("cudagraph=1;cutlass=0;activation_bits=16", "x86-64-v3", ["cudagraph"]),
+        ("activation_bits=32", "opencl", ["activation_bits"]),
+        ("cublas_gemm=1;cudagraph=1", "metal", ["cublas_gemm", "cudagraph"]),
+        ("flashinfer=1;cutlass=1;faster_transformer=1", "cuda", ["flash", "cutlass", "faster"]),
+    ]:
+        lines = notes(flags, targets.resolve(device))
+        assert len(lines) == len(words)
+        for line, word in zip(lines, words, strict=True):
+            assert line.startswith(f"--opt: {word}") and f" on {device}: " in line
+            assert len(line.splitlines()) == 1
+
+
+@pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3"])
+@pytest.mark.parametrize("device", ["x86-64-v3", "opencl", "metal", "cuda"])
+def test_a_level_says_what_it_is_on_a_device(level, device):
+    (line,) = notes(level, targets.resolve(device))
+    calls_library = device == "cuda" and level in ("O2", "O3")
+    assert f"--opt: {level} on {device} uses " in line
+    assert ("uses cublas_gemm" in line) == calls_library
+    assert ("without effect" in line) == (level != "O0")
+    assert (" and cudagraph;" in line) == (device == "cuda" and level == "O3")
+
+
+def test_levels_choose_what_a_device_may_use():
+    for level, gemm, graphs in (("O0", 0, 0), ("O1", 0, 0), ("O2", 1, 0), ("O3", 1, 1)):
+        device = library_spec(CONFIG, device="cuda", opt=level).device
+        assert (bool(device.gemm), device.graphs) == (bool(gemm), bool(graphs))
+        device = library_spec(CONFIG, device="opencl", opt=level).device
+        assert not device.gemm and not device.graphs
+    assert library_spec(CONFIG, device="cuda", opt="cublas_gemm=1").device.gemm
 
 
 @pytest.mark.parametrize("preset", list(targets.PRESETS))

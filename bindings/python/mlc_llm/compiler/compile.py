@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mlc_llm.compiler import archive, hosts, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.family import ConfigReader
-from mlc_llm.compiler.options import OptimizationFlags, merged_config, parse_overrides
+from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
 from mlc_llm.compiler.trailer import trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 CONFIG_NAME = "mlc-chat-config.json"
 _SHARED = (".so", ".dylib", ".dll")
 _MAX_CHUNK = 8192
+_DEFAULT_OPT = "O2"
 
 Progress = Callable[[str], None]
 
@@ -65,7 +66,7 @@ def compile_model(
     model_type: str | None = None,
     device: str = "auto",
     host: str | None = None,
-    opt: str = "O2",
+    opt: str = _DEFAULT_OPT,
     system_lib_prefix: str | None = None,
     overrides: str | None = None,
     debug_dump: Path | None = None,
@@ -96,8 +97,8 @@ def compile_model(
             overrides=overrides,
             opt=opt,
         )
-        for name in OptimizationFlags.without_effect(opt, is_gpu=isinstance(one, targets.GPU)):
-            progress(f"--opt: {name} changes nothing on {one.name}")
+        for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
+            progress(line)
         executable = _build(spec, prefix, debug_dump, progress)
         progress("archive" if is_static else "link")
         data = _linked(executable, output, prefix, hosts.is_foreign(one))
@@ -125,11 +126,12 @@ def library_spec(
     model_type: str | None = None,
     device: str | targets.Device | targets.GPU = "auto",
     overrides: str | None = None,
-    opt: str = "O2",
+    opt: str = _DEFAULT_OPT,
 ) -> LibrarySpec:
     """What the options and the configuration say together."""
     from mlc_llm.compiler.library import LibrarySpec
 
+    flags = OptimizationFlags.parse(opt)
     name = model_type or _text(config, "model_type")
     merged = merged_config(config, parse_overrides(overrides))
     typed = models.get(name).config_class.from_dict(merged)
@@ -141,10 +143,10 @@ def library_spec(
         scheme=schemes.get(
             quantization or _text(config, "quantization"), weight_types=config.get("weight_types")
         ),
-        device=targets.resolve(device) if isinstance(device, str) else device,
+        device=flags.applied_to(targets.resolve(device) if isinstance(device, str) else device),
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
-        activation_bits=OptimizationFlags.parse(opt).activation_bits,
+        activation_bits=flags.activation_bits,
     )
 
 

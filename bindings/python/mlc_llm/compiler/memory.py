@@ -39,10 +39,11 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
         live.add(_bytes_of(param.ty, bounds))
     ends: dict[int, list[dict[str, int]]] = {}
     for index, binding in enumerate(bindings):
-        for made in made_by(binding):
+        for place, made in enumerate(made_by(binding)):
             size = _bytes_of(made, bounds)
             live.add(size)
-            ends.setdefault(last_use.get(binding.var, len(bindings)), []).append(size)
+            end = index if is_scratch(binding, place) else last_use.get(binding.var, len(bindings))
+            ends.setdefault(end, []).append(size)
         for size in ends.get(index, []):
             live.add(size, -1)
     return {name: size for name, size in live.peak.items() if size}
@@ -62,6 +63,12 @@ def made_by(binding: relax.Binding) -> list[relax.Type]:
         in_place = value.attrs["inplace_indices"]
         return [made for made, index in zip(types, in_place, strict=True) if int(index) < 0]
     return types
+
+
+def is_scratch(binding: relax.Binding, place: int) -> bool:
+    """Of the tensors that a kernel makes, those behind its result are for itself
+    (`Builder.first_of`)."""
+    return place > 0 and binding.value.op.name == "relax.call_tir"
 
 
 def last_uses(bindings: list[relax.Binding]) -> dict[relax.Var, int]:

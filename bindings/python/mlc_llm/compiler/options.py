@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 OVERRIDABLE = (
@@ -21,7 +22,8 @@ _ALIASES = {"max_num_sequence": "max_batch_size"}
 
 @dataclass(frozen=True)
 class OptimizationFlags:
-    """Library calls a GPU build may use in place of compiled kernels; a CPU build has none.
+    """Library calls a GPU build may use in place of compiled kernels; a CPU build has none. Those
+    that nothing offers yet are accepted, and told (`notes`).
 
     `activation_bits` is the CPU's: the precision of activations that meet quantized weights. 8 is
     what others use; 16 is as good as floats, and half as fast in prompts; 32 is floats.
@@ -51,16 +53,51 @@ class OptimizationFlags:
             flags = replace(flags, **{name: type(getattr(flags, name))(value)})
         return flags
 
-    @staticmethod
-    def without_effect(text: str, *, is_gpu: bool) -> list[str]:
-        """The flags that `text` names and sets, and that change nothing: no library is called yet,
-        and a GPU computes in floats."""
-        if text in _LEVELS:
-            return []
-        named = parse_assignments(text, what="--opt")
-        return [
-            name for name, value in named.items() if value and (is_gpu or name != "activation_bits")
-        ]
+    def applied_to(self, device: Device | GPU) -> Device | GPU:
+        """The device with the libraries that these flags let it use."""
+        if not isinstance(device, GPU):
+            return device
+        gemm = device.gemm if self.cublas_gemm else None
+        return replace(device, gemm=gemm, graphs=device.graphs and self.cudagraph)
+
+    def idle_on(self, device: Device | GPU) -> dict[str, str]:
+        """The flags that are set and change nothing there, and why."""
+        idle = {name: why for name, why in _IDLE.items() if getattr(self, name)}
+        used = self.applied_to(device)
+        if self.cublas_gemm and not (isinstance(used, GPU) and used.gemm):
+            idle["cublas_gemm"] = _NVIDIA
+        if self.cudagraph and not (isinstance(used, GPU) and used.graphs):
+            idle["cudagraph"] = _NVIDIA
+        return idle
+
+
+# Flags of MLC-LLM that select nothing in this version, on any device.
+_IDLE = {
+    "flashinfer": "its packages compile CUDA C++ where they run, with nvcc; our kernels are used",
+    "cutlass": "no package has its kernels, and it is compiled with nvcc; our kernels are used",
+    "faster_transformer": "its kernels come with no package; our kernels are used",
+}
+_NVIDIA = "it is NVIDIA's; --device cuda has it"
+
+
+def notes(text: str, device: Device | GPU) -> list[str]:
+    """What to tell someone who asked for that `--opt`: a line for each flag that changes nothing,
+    and one for a level."""
+    flags = OptimizationFlags.parse(text)
+    idle = flags.idle_on(device)
+    if text in _LEVELS:
+        device_used = flags.applied_to(device)
+        is_gpu = isinstance(device_used, GPU)
+        used = ["cublas_gemm, where its library is found"] if is_gpu and device_used.gemm else []
+        used += ["cudagraph"] if is_gpu and device_used.graphs else []
+        without = f"; without effect: {', '.join(idle)}" if idle else ""
+        return [f"--opt: {text} on {device.name} uses {' and '.join(used) or 'nothing'}{without}"]
+    lines = [f"--opt: {name} changes nothing on {device.name}: {why}" for name, why in idle.items()]
+    if isinstance(device, GPU) and "activation_bits" in parse_assignments(text, what="--opt"):
+        lines.append(
+            f"--opt: activation_bits changes nothing on {device.name}: it computes in floats"
+        )
+    return lines
 
 
 _FAST = OptimizationFlags(cublas_gemm=True, faster_transformer=True, cutlass=True)

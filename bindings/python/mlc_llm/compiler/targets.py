@@ -97,6 +97,14 @@ class LinearSizes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LibraryGemm:
+    """A vendor's matrix product: functions of the device's plugin (`cublas.h`)."""
+
+    is_there: str  # () -> int, asked where the model runs
+    function: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class GPU:
     """A device whose kernels run as work-groups. `fields` are those of TVM's target; `host` is the
     triple of the code around the kernels, "" for any processor of this machine's kind."""
@@ -107,6 +115,8 @@ class GPU:
     linear: LinearSizes = LinearSizes()
     host: str = ""
     ptx: str = ""  # NVIDIA's oldest architecture that the kernels run on
+    gemm: LibraryGemm | None = None  # what many rows may go through: --opt cublas_gemm
+    graphs: bool = False  # its plugin can record launches: --opt cudagraph
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
@@ -164,8 +174,7 @@ PRESETS: dict[str, Device] = {
     )
 }
 
-# `opencl`, and `vulkan` by way of `webgpu`, work; for the others libraries are generated, and no
-# engine of ours runs them yet.
+# What has run and what is generated: docs/gpu.md.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
     for gpu in (
@@ -196,6 +205,8 @@ GPUS: dict[str, GPU] = {
             fields=(("arch", "sm_75"), ("max_threads_per_block", 1024)),
             linear=LinearSizes(items=128),
             ptx="compute_75",
+            gemm=LibraryGemm(is_there="mlc.cuda.has_gemm", function="mlc.cuda.gemm"),
+            graphs=True,
         ),
     )
 }

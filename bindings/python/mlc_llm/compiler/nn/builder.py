@@ -134,6 +134,10 @@ class Builder:
         args = [layers.plain(arg) for arg in args]
         return self._module.emit(relax.call_tir(kernel, args, out))
 
+    def first_of(self, made: relax.Var) -> relax.Var:
+        """Of a call that makes several tensors."""
+        return self._module.emit(relax.TupleGetItem(made, 0))
+
     def call_in_place(self, kernel: relax.GlobalVar, args: list, changed: list[int], out: Any):
         """`out[i]` is argument `changed[i]`, written in place, or new where that is -1."""
         return self._module.emit(relax.op.call_tir_inplace(kernel, args, changed, out))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tvm import relax, tirx
 
 from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs
+from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.nn import layers
 from mlc_llm.compiler.nn.layers import num_rows, tensor
 
@@ -32,15 +33,26 @@ class _Matrix:
     def multiply(self, x: relax.Expr, *, bias: Any = None, residual: Any = None) -> relax.Var:
         nn = self.nn
         options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
+        library = GemmCall.of(nn.device.gemm, self.packs, self.shape)
         kernel = nn.kernel(
             "linear",
             (self.shape, self.packs.by_columns, self.packs.scheme is None, *options.values()),
-            lambda: linear.linear(self.packs, self.shape, nn.device.linear, **options),
+            lambda: linear.linear(
+                self.packs, self.shape, nn.device.linear, library=library, **options
+            ),
         )
         extras = [nn.param(bias.name)] if bias else []
         extras += [residual] if residual is not None else []
         args = [x, *self.params(), *extras]
-        return nn.call(kernel, args, tensor(num_rows(x), self.shape[0]))
+        y = tensor(num_rows(x), self.shape[0])
+        if library is None or not library.scratch:
+            return nn.call(kernel, args, y)
+        sizes = {"n": num_rows(x)}
+        scratch = [
+            relax.TensorType([sizes.get(e, e) for e in arg.shape], arg.dtype)
+            for arg in library.scratch
+        ]
+        return nn.first_of(nn.call(kernel, args, [y, *scratch]))
 
 
 class Linear:

@@ -2,6 +2,8 @@
 // library opens with what it needs when it is loaded itself. It registers beside it
 //   mlc.devices.cuda                 what runtime/device.cc asks
 //   ffi.Module.load_from_bytes.cuda  in the place of TVM's: kernels that are PTX
+//   mlc.cuda.has_gemm, mlc.cuda.gemm cuBLAS, where it is (cublas.h)
+#include "runtime/device/cuda/cublas.h"
 #include "runtime/device/tvm_backend.h"
 
 namespace mlc::cuda {
@@ -52,8 +54,9 @@ struct Backend {
   static DeviceTraits Traits(const TvmDevice& device) {
     using namespace tvm::runtime;
     DeviceTraits traits;
-    traits.description =
-        device.Text(kDeviceName) + " (compute " + device.Text(kComputeVersion) + ")";
+    std::string gemm = CublasProblem();
+    traits.description = device.Text(kDeviceName) + " (compute " + device.Text(kComputeVersion) +
+                         "; " + (gemm.empty() ? "cuBLAS" : "no cuBLAS: " + gemm) + ")";
     traits.interface = "CUDA";
     traits.has_f16 = true;
     traits.memory = traits.largest_buffer = device.Number(kTotalGlobalMemory);
@@ -63,7 +66,10 @@ struct Backend {
   }
 };
 
-TVM_FFI_STATIC_INIT_BLOCK() { RegisterTvmBackend<Backend>(); }
+TVM_FFI_STATIC_INIT_BLOCK() {
+  RegisterTvmBackend<Backend>();
+  RegisterGemm();
+}
 
 }  // namespace
 }  // namespace mlc::cuda

@@ -1,7 +1,8 @@
 """y = x W^T (+ bias) (+ residual) on GPUs, W dequantized on the way.
 
 Three ways, chosen by the number of rows when the kernel is launched: one row or few read W once for
-all of them (what decoding needs, bound by memory); many go through tiles in shared memory.
+all of them (what decoding needs, bound by memory); many go through tiles in shared memory, or
+through a library (`library_gemm.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     shared,
 )
+from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.targets import LinearSizes
 
@@ -35,30 +37,40 @@ def linear(
     *,
     bias: str | None = None,
     residual: bool = False,
+    library: GemmCall | None = None,
 ) -> tirx.PrimFunc:
-    """f(x [n, ins], *stored weights, bias?, residual [n, outs]?, y [n, outs])."""
+    """f(x [n, ins], *stored weights, bias?, residual [n, outs]?, y [n, outs], *library.scratch)."""
     outs, ins = shape
+    scratch = library.scratch if library else []
 
-    def body(x, *rest) -> None:
-        *rest, y = rest
+    def body(x, *buffers) -> None:
+        ends = len(buffers) - len(scratch)
+        (*rest, y), spare = buffers[:ends], list(buffers[ends:])
         weights, extras = rest[: len(packs.stored)], list(rest[len(packs.stored) :])
         product = _Product(packs, shape, sizes, x, weights, y)
         product.bias = extras.pop(0) if bias else None
         product.residual = extras.pop(0) if residual else None
         few = product.emit_few_by_columns if packs.by_columns else product.emit_few
 
+        def many() -> None:
+            if library is None:
+                product.emit_many()
+            else:
+                library.emit(product, spare, product.emit_many)
+
         def many_or_few() -> None:
             _emit_choice(
                 x.shape[0] <= sizes.few_rows_until,
                 lambda: few(sizes.few_rows),
-                product.emit_many,
+                many,
             )
 
         _emit_choice(x.shape[0] <= 1, lambda: few(1), many_or_few)
 
     extras = [Arg("bias", (outs,), bias)] if bias else []
     extras += [Arg("residual", ("n", outs))] if residual else []
-    return kernel([Arg("x", ("n", ins)), *packs.args, *extras, Arg("y", ("n", outs))], body)
+    y = Arg("y", ("n", outs))
+    return kernel([Arg("x", ("n", ins)), *packs.args, *extras, y, *scratch], body)
 
 
 def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:

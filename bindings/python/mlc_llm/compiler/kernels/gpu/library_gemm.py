@@ -1,0 +1,115 @@
+"""A product of many rows by a vendor's library, where the machine that runs the model has it.
+
+The host asks at each launch: a model library is one file for machines with and without. The
+library multiplies matrices of one type, float16 where the scheme's weights or scales are and
+float32 else, so that the rows of x are rounded, and quantized weights written out, beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.function import Arg
+from mlc_llm.compiler.kernels.gpu.grid import emit_spread, grid, scalar, to_float
+from mlc_llm.compiler.kernels.gpu.packs import Packs
+from mlc_llm.compiler.targets import LibraryGemm
+
+_ITEMS = 128
+_SLICE_BYTES = 32 << 20  # of weights written out at a time: what a large GPU's cache holds
+_MAX_HALF = 65504.0
+
+
+class GemmCall:
+    """How a matrix is multiplied by the library; None from `of` where it cannot be."""
+
+    def __init__(self, library: LibraryGemm, packs: Packs, shape: tuple[int, int]) -> None:
+        self.library, self.packs = library, packs
+        self.outs, self.ins = shape
+        self.dtype = packs.stored[-1].dtype  # of the scales, or of the plain matrix
+        row_bytes = self.ins * (2 if self.dtype == "float16" else 4)
+        slices = math.ceil(self.outs / max(1, _SLICE_BYTES // row_bytes))
+        self.slice = math.ceil(self.outs / slices) if packs.scheme else self.outs
+
+    @classmethod
+    def of(
+        cls, library: LibraryGemm | None, packs: Packs, shape: tuple[int, int]
+    ) -> GemmCall | None:
+        fits = library is not None and packs.stored[-1].dtype in ("float16", "float32")
+        return cls(library, packs, shape) if library is not None and fits else None
+
+    @property
+    def scratch(self) -> list[Arg]:
+        """What a call needs besides, and nobody reads afterwards: x, and a slice of the weights."""
+        args = [Arg("rounded", ("n", self.ins), self.dtype)] if self.dtype == "float16" else []
+        if self.packs.scheme is not None:
+            args.append(Arg("written_out", (self.slice, self.ins), self.dtype))
+        return args
+
+    def emit(self, product: Any, scratch: list[Any], otherwise: Callable[[], None]) -> None:
+        """`product` is linear.py's; `otherwise` emits the kernel that needs no library."""
+        with T.If(T.call_packed(self.library.is_there) != 0):
+            with T.Then():
+                self._emit_call(product, list(scratch))
+            with T.Else():
+                otherwise()
+
+    def _emit_call(self, product: Any, scratch: list[Any]) -> None:
+        x = product.x
+        if self.dtype == "float16":
+            x = scratch.pop(0)
+            self._emit_rounded(product, x)
+        adds = product.bias is not None or product.residual is not None
+        if adds:
+            self._emit_summands(product)
+        if self.packs.scheme is None:
+            self._emit_gemm(x, product.weights[0], product.y, 0, self.outs, adds)
+            return
+        with T.serial(math.ceil(self.outs / self.slice)) as index:
+            first = index * self.slice
+            count = T.min(self.slice, self.outs - first)
+            self._emit_written_out(product.weights, scratch[0], first, count)
+            self._emit_gemm(x, scratch[0], product.y, first, count, adds)
+
+    def _emit_gemm(self, x: Any, w: Any, y: Any, first: Any, count: Any, adds: bool) -> None:
+        T.evaluate(T.call_packed(self.library.function, x, w, y, first, count, int(adds)))
+
+    def _emit_rounded(self, product: Any, rounded: Any) -> None:
+        """float16 ends at 65,504; what is beyond becomes that."""
+        with grid((product.rows,), _ITEMS) as ((row,), item):
+
+            def store(k: Any) -> None:
+                value = T.max(T.min(product.x[row, k], scalar(_MAX_HALF)), scalar(-_MAX_HALF))
+                T.buffer_store(rounded, T.Cast("float16", value), [row, k])
+
+            emit_spread(self.ins, _ITEMS, item, store)
+
+    def _emit_summands(self, product: Any) -> None:
+        """What the library adds to."""
+        with grid((product.rows,), _ITEMS) as ((row,), item):
+
+            def store(out: Any) -> None:
+                value = scalar(0.0) if product.bias is None else to_float(product.bias[out], 1)
+                if product.residual is not None:
+                    value = value + product.residual[row, out]
+                T.buffer_store(product.y, value, [row, out])
+
+            emit_spread(self.outs, _ITEMS, item, store)
+
+    def _emit_written_out(self, weights: Any, slice_: Any, first: Any, count: Any) -> None:
+        packs = self.packs
+        with grid((count,), _ITEMS) as ((row,), item):
+
+            def store(pack: Any) -> None:
+                for i, weight in enumerate(packs.emit(weights, first + row, pack)):
+                    k = pack * packs.size + i
+                    if self.ins % packs.size == 0:
+                        T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
+                        continue
+                    with T.If(k < self.ins), T.Then():
+                        T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
+
+            emit_spread(packs.count, _ITEMS, item, store)
