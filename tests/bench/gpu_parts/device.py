@@ -21,7 +21,7 @@ from mlc_llm.compiler.kernels.gpu.grid import emit_fill, emit_value, grid, regis
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 _COPY_BYTES = 128 << 20
-_CHAINS, _STEPS, _ITEMS = 8, 64, 64
+_CHAINS, _STEPS, _ITEMS, _GROUPS = 8, 64, 64, 32768
 
 
 class GpuDevice:
@@ -40,13 +40,14 @@ class GpuDevice:
             raise SystemExit(f"there is no device {self.name}: see `mlc_llm doctor`")
         listed = (d for d in json.loads(_core.list_devices()) if d["name"] == self.name)
         self.facts: dict[str, Any] = next(listed, {})
+        self.waits: list[Callable[[], object]] = [self.tvm.sync]  # for all that was asked of it
 
     def compiled(self, functions: dict[str, Any]) -> Any:
         """The kernels, through the plugin's own loader, as a model library's are."""
         named = {n: f.with_attr("global_symbol", n) for n, f in functions.items()}
-        built = tvm.compile(
-            tvm.IRModule(named), target=self.gpu.target(), tir_pipeline=lowering.NAME
-        )
+        module = tvm.IRModule(named)
+        with self.gpu.code():
+            built = tvm.compile(module, target=self.gpu.target(), tir_pipeline=lowering.NAME)
         with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/kernels.so"
             built.export_library(path)
@@ -62,13 +63,13 @@ class GpuDevice:
         """Of one call: the least of some rounds over `calls`, each long enough to be measured."""
         for call in calls[:2]:
             call()
-        self.tvm.sync()
+        self._wait()
         rounds, turns, best, end = 0, 1, float("inf"), time.perf_counter() + budget_s
         while rounds < 3 or time.perf_counter() < end:
             begin = time.perf_counter()
             for i in range(turns):
                 calls[i % len(calls)]()
-            self.tvm.sync()
+            self._wait()
             spent = time.perf_counter() - begin
             if spent < 0.02 and spent < budget_s / 4 and turns < 4096:  # the wait itself is in it
                 turns *= 4
@@ -77,6 +78,10 @@ class GpuDevice:
             if spent > budget_s:
                 break
         return best
+
+    def _wait(self) -> None:
+        for wait in self.waits:
+            wait()
 
     def copy_bandwidth(self, budget_s: float) -> float:
         """Bytes read and written a second by the runtime's own copy."""
@@ -90,7 +95,7 @@ class GpuDevice:
 
     def multiply_rate(self, budget_s: float) -> float:
         """Floating-point operations a second of multiply-adds that stay in registers (float32)."""
-        groups = 32768
+        groups = _GROUPS
 
         def body(x, y) -> None:
             with grid((groups,), _ITEMS) as ((group,), item):

@@ -11,6 +11,7 @@ import numpy as np
 from tvm import relax, tirx
 
 from gpu_parts.device import GpuDevice
+from gpu_parts.library import LibraryGemm
 from gpu_parts.models import chat_config
 from mlc_llm.compiler import library, models
 from mlc_llm.compiler.compile import library_spec
@@ -84,20 +85,34 @@ class Argument:
 
 @dataclass(frozen=True)
 class Call:
+    """Arguments from `made` on are what the kernel makes: its result, then what nobody reads."""
+
     kernel: str
     arguments: tuple[Argument, ...]
+    made: int = -1
+
+    @property
+    def result(self) -> Argument:
+        return self.arguments[self.made]
+
+    @property
+    def product(self) -> tuple[int, int] | None:
+        """Of a matrix product: features in and out."""
+        if self.kernel.rstrip("0123456789") != "linear":
+            return None
+        return int(self.arguments[0].shape[-1]), int(self.result.shape[-1])
 
     @property
     def label(self) -> str:
-        family = self.kernel.rstrip("0123456789")
-        if family != "linear":
-            return family
-        return f"linear {self.arguments[0].shape[-1]} -> {self.arguments[-1].shape[-1]}"
+        if self.product is None:
+            return self.kernel.rstrip("0123456789")
+        return "linear {} -> {}".format(*self.product)
 
     def traffic(self, step: Step) -> int:
         """Bytes that must be read or written; pages as far as rows need them."""
         total = 0
-        for argument in self.arguments:
+        needed = self.arguments[: self.made + 1 or None] if self.product else self.arguments
+        for argument in needed:
             if argument.is_pages:
                 slot = math.prod(argument.extents(step)[1:]) // _PAGE * 4
                 tokens = step.batch * (step.history + step.rows)
@@ -109,9 +124,8 @@ class Call:
 
     def operations(self, step: Step) -> int:
         """Multiplications and additions of matrix products."""
-        if self.label.startswith("linear"):
-            (rows, inner), outs = self.arguments[0].extents(step), self.arguments[-1].shape[-1]
-            return 2 * rows * inner * int(outs)
+        if self.product is not None:
+            return 2 * self.arguments[0].extents(step)[0] * math.prod(self.product)
         if self.kernel.startswith("paged_attention"):
             return 4 * step.attended * math.prod(self.arguments[0].extents(step)[1:])
         return 0
@@ -120,9 +134,9 @@ class Call:
 class Kernels:
     """The kernels of a model, compiled for a device."""
 
-    def __init__(self, device: GpuDevice, model: str, quantization: str) -> None:
+    def __init__(self, device: GpuDevice, model: str, quantization: str, opt: str = "O2") -> None:
         self.device = device
-        spec = library_spec(chat_config(model, quantization), device=device.kind)
+        spec = library_spec(chat_config(model, quantization), device=device.kind, opt=opt)
         module = library.build_module(spec, models.get("llama"))
         names = {v.name_hint: v for v in module.get_global_vars()}
         decode = names.get("batch_decode", names["batch_prefill"])
@@ -131,24 +145,36 @@ class Kernels:
         used = {call.kernel for call in (*self.decode, *self.prefill)}
         self.library = device.compiled({name: module[names[name]] for name in sorted(used)})
 
-    def times(self, calls: Counter[Call], step: Step, budget_s: float) -> list[dict[str, Any]]:
-        """A row for each kernel; one whose tensors do not fit has no seconds."""
+    def times(
+        self, calls: Counter[Call], step: Step, budget_s: float, library: LibraryGemm | None = None
+    ) -> list[dict[str, Any]]:
+        """A row for each kernel; one whose tensors do not fit has no seconds. `library_seconds`:
+        of a library's product in its place."""
         rows = []
         for call, count in calls.items():
             try:
                 seconds = self._seconds(call, step, budget_s)
+                other = self._library_seconds(call, step, budget_s, library)
             except MemoryError:
-                seconds = None
+                seconds = other = None
             rows.append(
                 {
                     "kernel": call.label,
                     "count": count,
                     "seconds": seconds,
+                    "library_seconds": other,
                     "bytes": call.traffic(step),
                     "operations": call.operations(step),
                 }
             )
         return rows
+
+    def _library_seconds(
+        self, call: Call, step: Step, budget_s: float, library: LibraryGemm | None
+    ) -> float | None:
+        if library is None or call.product is None:
+            return None
+        return library.seconds(call.arguments[0].extents(step)[0], *call.product, budget_s)
 
     def _seconds(self, call: Call, step: Step, budget_s: float) -> float:
         entry = self.library[call.kernel]
@@ -162,7 +188,7 @@ class Kernels:
         # Two tensors of one shape, one of them written, must not be the same.
         if len(shared) < sum(not a.is_weight for a in call.arguments):
             for tensors in sets:
-                tensors[-1] = self._tensor(call.arguments[-1], step)
+                tensors[call.made] = self._tensor(call.result, step)
         return self.device.seconds([lambda t=t: entry(*t) for t in sets], budget_s)
 
     def _tensor(self, argument: Argument, step: Step) -> Any:
@@ -184,7 +210,8 @@ def _calls_of(function: Any) -> Counter[Call]:
         if isinstance(value, relax.Call) and value.op.name.startswith("relax.call_tir"):
             inputs = [_argument(expression) for expression in value.args[1].fields]
             outputs = [_argument_of(ty) for ty in made_by(binding)]
-            calls[Call(value.args[0].name_hint, (*inputs, *outputs))] += 1
+            made = len(inputs) if outputs else -1
+            calls[Call(value.args[0].name_hint, (*inputs, *outputs), made)] += 1
     return calls
 
 
