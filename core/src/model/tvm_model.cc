@@ -11,11 +11,24 @@ namespace {
 constexpr const char* kPrefill = "batch_prefill";
 constexpr const char* kHiddenStates = "batch_prefill_to_last_hidden_states";
 constexpr const char* kLogits = "get_logits";
+constexpr const char* kDecode = "batch_decode_tokens";
 
 // Every sequence has one row and every row wants logits: what batch_decode is compiled for.
 bool IsDecode(const Batch& batch) {
   return batch.num_rows() == batch.num_sequences() &&
          batch.logit_rows.size() == batch.tokens.size();
+}
+
+ProgramInput InputOf(const std::vector<int32_t>& values) {
+  return {values.data(), static_cast<int64_t>(values.size())};
+}
+
+// So many pages that steps of as many sequences seldom differ in it, which a record of their
+// launches would have to follow.
+size_t PaddedPages(size_t num_pages) {
+  size_t padded = 16;
+  while (padded < num_pages) padded *= 2;
+  return padded;
 }
 
 // The hidden states of the logit_rows, which stand behind those of the hidden_rows.
@@ -109,8 +122,12 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
 
 Status TVMModel::LoadPrograms() {
   auto load = [this](const char* function) {
-    return KernelProgram::Load(*library_, function, params_, metadata_.num_layers);
+    return KernelProgram::Load(*library_, function, params_, metadata_.num_layers, device_);
   };
+  if (device_.kind() != "cpu") {
+    MLC_ASSIGN_OR_RETURN(decode_, load(kDecode));
+    return Status();
+  }
   MLC_ASSIGN_OR_RETURN(embed_, load("embed"));
   if (!embed_) return Status();
   MLC_ASSIGN_OR_RETURN(prefill_, load(kPrefill));
@@ -129,7 +146,7 @@ Status TVMModel::AllocatePages(int num_pages) {
     layers_.push_back(std::move(pages));
   }
   pages_ = TensorList(layers_);
-  for (KernelProgram* program : {prefill_.get(), prefill_to_hidden_states_.get()}) {
+  for (KernelProgram* program : {prefill_.get(), prefill_to_hidden_states_.get(), decode_.get()}) {
     if (program != nullptr) program->SetPages(layers_);
   }
   return Status();
@@ -204,33 +221,43 @@ Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
   return result;
 }
 
+Result<Tensor> TVMModel::DecodeOnDevice(const Batch& batch) {
+  if (!decode_) {
+    const char* function = library_->Has("batch_decode") ? "batch_decode" : kPrefill;
+    return CallStep(function, batch, batch.logit_rows, info().vocab_size);
+  }
+  padded_pages_ = batch.page_indices;
+  padded_pages_.resize(PaddedPages(batch.page_indices.size()), -1);
+  const ProgramInput inputs[] = {InputOf(batch.tokens),      InputOf(batch.positions),
+                                 InputOf(batch.slots),       InputOf(batch.row_sequence),
+                                 InputOf(batch.page_indptr), InputOf(padded_pages_),
+                                 InputOf(batch.logit_rows)};
+  MLC_ASSIGN_OR_RETURN(Tensor logits, decode_->RunOnDevice(inputs, std::size(inputs)));
+  MLC_RETURN_IF_ERROR(
+      CheckShape(logits, {static_cast<int64_t>(batch.logit_rows.size()), info().vocab_size}));
+  return logits;
+}
+
 Result<float*> TVMModel::RunStep(KernelProgram* program, const Batch& batch,
                                  const std::vector<int32_t>& rows) {
-  auto input = [](const std::vector<int32_t>& values) {
-    return ProgramInput{values.data(), static_cast<int64_t>(values.size())};
-  };
-  ProgramInput tokens = input(batch.tokens);
+  ProgramInput tokens = InputOf(batch.tokens);
   MLC_ASSIGN_OR_RETURN(char* embeddings, embed_->Run(&tokens, 1));
   const ProgramInput inputs[] = {{embeddings, tokens.size},
-                                 input(batch.positions),
-                                 input(batch.slots),
-                                 input(batch.row_sequence),
-                                 input(batch.page_indptr),
-                                 input(batch.page_indices),
-                                 input(rows)};
+                                 InputOf(batch.positions),
+                                 InputOf(batch.slots),
+                                 InputOf(batch.row_sequence),
+                                 InputOf(batch.page_indptr),
+                                 InputOf(batch.page_indices),
+                                 InputOf(rows)};
   MLC_ASSIGN_OR_RETURN(char* result, program->Run(inputs, std::size(inputs)));
   return reinterpret_cast<float*>(result);
 }
 
-Result<float*> TVMModel::Step(const char* function, const Batch& batch,
-                              const std::vector<int32_t>& rows, int width, Tensor* kept) {
-  if (embed_) {
-    bool states = function == kHiddenStates;
-    return RunStep(states ? prefill_to_hidden_states_.get() : prefill_.get(), batch, rows);
-  }
-  MLC_ASSIGN_OR_RETURN(Tensor result, CallStep(function, batch, rows, width));
-  MLC_ASSIGN_OR_RETURN(*kept, result.OnHost());
-  return static_cast<float*>(kept->data());
+Result<float*> TVMModel::HiddenStates(const Batch& batch, const std::vector<int32_t>& rows) {
+  if (embed_) return RunStep(prefill_to_hidden_states_.get(), batch, rows);
+  MLC_ASSIGN_OR_RETURN(Tensor states, CallStep(kHiddenStates, batch, rows, info().hidden_size));
+  MLC_ASSIGN_OR_RETURN(hidden_states_, states.OnHost());
+  return static_cast<float*>(hidden_states_.data());
 }
 
 Result<Tensor> TVMModel::CallHead(const Batch& batch, const float* hidden_states) {
@@ -254,27 +281,34 @@ Result<float*> TVMModel::LogitsOfHiddenStates(const Batch& batch, const float* h
   return static_cast<float*>(logits_.data());
 }
 
+Result<Tensor> TVMModel::LogitsOnDevice(const Batch& batch) {
+  if (IsDecode(batch)) return DecodeOnDevice(batch);
+  return CallStep(kPrefill, batch, batch.logit_rows, info().vocab_size);
+}
+
+Result<float*> TVMModel::LogitsOnHost(const Batch& batch) {
+  if (embed_) return RunStep(prefill_.get(), batch, batch.logit_rows);
+  MLC_ASSIGN_OR_RETURN(Tensor logits, LogitsOnDevice(batch));
+  MLC_ASSIGN_OR_RETURN(logits_, logits.OnHost());
+  return static_cast<float*>(logits_.data());
+}
+
 Result<Outputs> TVMModel::Forward(const Batch& batch) {
   Outputs outputs;
   if (batch.hidden_rows.empty()) {
-    const char* function =
-        IsDecode(batch) && library_->Has("batch_decode") ? "batch_decode" : kPrefill;
     if (batch.keeps_logits) {
-      MLC_ASSIGN_OR_RETURN(Tensor logits,
-                           CallStep(function, batch, batch.logit_rows, info().vocab_size));
+      MLC_ASSIGN_OR_RETURN(Tensor logits, LogitsOnDevice(batch));
       sampler_->SetLogits(std::move(logits));
       return outputs;
     }
-    MLC_ASSIGN_OR_RETURN(outputs.logits,
-                         Step(function, batch, batch.logit_rows, info().vocab_size, &logits_));
+    MLC_ASSIGN_OR_RETURN(outputs.logits, LogitsOnHost(batch));
     if (batch.logit_rows.empty()) outputs.logits = nullptr;
     return outputs;
   }
   if (info().hidden_size == 0) return Unsupported("the model library gives no hidden states");
   std::vector<int32_t> rows = batch.hidden_rows;
   rows.insert(rows.end(), batch.logit_rows.begin(), batch.logit_rows.end());
-  MLC_ASSIGN_OR_RETURN(outputs.hidden_states,
-                       Step(kHiddenStates, batch, rows, info().hidden_size, &hidden_states_));
+  MLC_ASSIGN_OR_RETURN(outputs.hidden_states, HiddenStates(batch, rows));
   if (batch.logit_rows.empty()) return outputs;
   if (batch.keeps_logits) {
     MLC_ASSIGN_OR_RETURN(Tensor logits, CallHead(batch, outputs.hidden_states));

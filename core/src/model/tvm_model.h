@@ -46,13 +46,16 @@ class TVMModel : public Model {
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
   Status LoadPrograms();
   // Each of these gives [rows, width] float32 on the host, until the next step. They run a program
-  // where the library has programs; else the virtual machine keeps the result in `kept`.
-  Result<float*> Step(const char* function, const Batch& batch, const std::vector<int32_t>& rows,
-                      int width, Tensor* kept);
+  // where the library has programs; else the virtual machine.
+  Result<float*> LogitsOnHost(const Batch& batch);
+  Result<float*> HiddenStates(const Batch& batch, const std::vector<int32_t>& rows);
   // Of the logit_rows, whose hidden states stand behind those of the hidden_rows.
   Result<float*> LogitsOfHiddenStates(const Batch& batch, const float* hidden_states);
   Result<float*> RunStep(KernelProgram* program, const Batch& batch,
                          const std::vector<int32_t>& rows);
+  // Logits on the device; of a decode step by its program, where there is one.
+  Result<Tensor> LogitsOnDevice(const Batch& batch);
+  Result<Tensor> DecodeOnDevice(const Batch& batch);
   // The same by the virtual machine, on the device.
   Result<Tensor> CallStep(const char* function, const Batch& batch,
                           const std::vector<int32_t>& rows, int width);
@@ -67,8 +70,10 @@ class TVMModel : public Model {
   TensorList pages_;            // the same, as functions take them
   // By function; embed_ is null where the virtual machine runs everything.
   std::unique_ptr<KernelProgram> embed_, prefill_, prefill_to_hidden_states_, head_;
-  Tensor logits_;         // of the last step, on the host
-  Tensor hidden_states_;  // of its hidden_rows, then of its logit_rows
+  std::unique_ptr<KernelProgram> decode_;  // on a device, where the library has it
+  std::vector<int32_t> padded_pages_;      // of the decode step at hand
+  Tensor logits_;                          // of the last step, on the host
+  Tensor hidden_states_;                   // of its hidden_rows, then of its logit_rows
 };
 
 }  // namespace mlc

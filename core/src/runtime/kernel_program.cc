@@ -1,9 +1,9 @@
 #include "runtime/kernel_program.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
+#include "runtime/launch_records.h"
 #include "runtime/model_library_impl.h"
 #include "runtime/program_spec.h"
 #include "runtime/tvm_convert.h"
@@ -24,49 +24,62 @@ bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kA
 // A DLTensor of `spec` whose data and first extent each run writes.
 class Rows {
  public:
-  explicit Rows(const RowsSpec& spec) : extents_(spec.row) {
-    extents_.insert(extents_.begin(), 0);
-    tensor_ = {nullptr,
-               {kDLCPU, 0},
-               static_cast<int32_t>(extents_.size()),
-               ToDL(spec.dtype),
-               extents_.data(),
-               nullptr,
-               0};
+  Rows(const RowsSpec& spec, DLDevice device) : extents_(spec.row) {
+    if (spec.size != kFixedSize) extents_.insert(extents_.begin(), 0);
+    is_fixed_ = spec.size == kFixedSize;
+    tensor_ = {
+        nullptr, device, static_cast<int32_t>(extents_.size()), ToDL(spec.dtype), extents_.data(),
+        nullptr, 0};
   }
   Rows(const Rows&) = delete;
 
   void Set(void* data, int64_t size) {
     tensor_.data = data;
-    extents_[0] = size;
+    if (!is_fixed_) extents_[0] = size;
   }
   DLTensor* tensor() { return &tensor_; }
+  ffi::ShapeView shape() const { return {extents_.data(), extents_.size()}; }
 
  private:
   Shape extents_;
+  bool is_fixed_ = false;
   DLTensor tensor_;  // without strides: compact
 };
 
-// Host memory that grows with a step and shrinks after a far larger one.
+// Memory that grows with a step and shrinks after a far larger one.
 class Arena {
  public:
-  // At least `bytes`, with any content. Null: there is not as much.
-  char* Reserve(int64_t bytes) {
+  explicit Arena(Device device) : device_(device) {}
+
+  // At least `bytes`, with any content.
+  Result<char*> Reserve(int64_t bytes) {
     bool wasteful = capacity_ > kKeptBytes && bytes < capacity_ / 2;
-    if (bytes <= capacity_ && !wasteful) return data_.get();
-    data_.reset();
-    capacity_ = Aligned(std::max<int64_t>(bytes, 1));
-    data_.reset(static_cast<char*>(std::aligned_alloc(kAlignment, capacity_)));
-    if (!data_) capacity_ = 0;
-    return data_.get();
+    if (bytes > capacity_ || wasteful || !memory_.defined()) {
+      memory_ = Tensor();
+      capacity_ = 0;
+      int64_t wanted = Aligned(std::max<int64_t>(bytes, 1));
+      MLC_ASSIGN_OR_RETURN(memory_, Tensor::Empty({wanted}, DType::kUInt8, device_));
+      capacity_ = wanted;
+      ++number_;
+    }
+    return static_cast<char*>(memory_.impl()->tensor.data_ptr());
   }
 
+  Tensor& memory() { return memory_; }
+  int64_t number() const { return number_; }  // of the memory; another one, another number
+
  private:
-  struct Free {
-    void operator()(char* data) const { std::free(data); }
-  };
-  std::unique_ptr<char, Free> data_;
-  int64_t capacity_ = 0;
+  Device device_;
+  Tensor memory_;
+  int64_t capacity_ = 0, number_ = 0;
+};
+
+// A tensor in memory that another one holds.
+struct Part {
+  void* data;
+  Tensor whole;
+  void AllocData(DLTensor* tensor) { tensor->data = data; }
+  void FreeData(DLTensor*) { whole = Tensor(); }
 };
 
 }  // namespace
@@ -87,7 +100,12 @@ struct KernelProgram::Impl {
   // Of the run that is going on; members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
   std::vector<char*> buffers;
-  Arena arena;
+  Arena arena{Device{}};
+
+  // On a device.
+  Device device;
+  std::vector<char> upload;  // the inputs, as they are to lie at the arena's beginning
+  LaunchRecords records;     // by sizes
 
   Status FindKernels(const ModelLibrary::Impl& library);
   Status FindConstants(ModelLibrary::Impl* library, int64_t count);
@@ -95,6 +113,10 @@ struct KernelProgram::Impl {
   const DLTensor* Argument(ProgramSpec::Name name) const;
   Status Bind(const ProgramInput* given, size_t count);
   Status Place(const ProgramInput* given);
+  char* PlaceInputs(const ProgramInput* given, char* next);
+  Status Launch();
+  int64_t Units(int size) const { return size == kFixedSize ? 1 : sizes[size]; }
+  bool on_host() const { return device.type == kDLCPU; }
 };
 
 Status KernelProgram::Impl::FindKernels(const ModelLibrary::Impl& library) {
@@ -137,8 +159,11 @@ const DLTensor* KernelProgram::Impl::Argument(ProgramSpec::Name name) const {
 }
 
 void KernelProgram::Impl::PrepareCalls() {
-  for (const RowsSpec& input : spec.inputs) inputs.push_back(std::make_unique<Rows>(input));
-  for (const RowsSpec& made : spec.temporaries) temporaries.push_back(std::make_unique<Rows>(made));
+  DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+  for (const RowsSpec& input : spec.inputs) inputs.push_back(std::make_unique<Rows>(input, place));
+  for (const RowsSpec& made : spec.temporaries) {
+    temporaries.push_back(std::make_unique<Rows>(made, place));
+  }
   sizes.resize(spec.num_sizes);
   buffers.resize(spec.buffers.size());
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -168,35 +193,61 @@ Status KernelProgram::Impl::Bind(const ProgramInput* given, size_t count) {
   return Status();
 }
 
-// Gives every input and temporary its place in the arena, or the caller's where that will do.
+// Gives every input and temporary its place in the arena, or the caller's where that will do. On a
+// device inputs come first, so that sizes alone decide on every address.
 Status KernelProgram::Impl::Place(const ProgramInput* given) {
   int64_t bytes = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!IsAligned(given[i].data)) bytes += Aligned(given[i].size * spec.inputs[i].row_bytes());
+    bool copied = !on_host() || !IsAligned(given[i].data);
+    if (copied) bytes += Aligned(given[i].size * spec.inputs[i].row_bytes());
   }
-  for (const ProgramSpec::Buffer& b : spec.buffers) bytes += Aligned(sizes[b.size] * b.bytes);
-  char* next = arena.Reserve(bytes);
-  if (next == nullptr) {
-    return ResourceExhausted(name + ": no memory for " + std::to_string(bytes) + " bytes");
+  int64_t input_bytes = bytes;
+  for (const ProgramSpec::Buffer& b : spec.buffers) bytes += Aligned(Units(b.size) * b.bytes);
+  Result<char*> reserved = arena.Reserve(bytes);
+  if (!reserved.ok()) return Status(reserved.status()).In(name);
+  if (!on_host()) upload.resize(static_cast<size_t>(input_bytes));
+  char* next = PlaceInputs(given, *reserved);
+  if (!on_host()) MLC_RETURN_IF_ERROR(arena.memory().Write(0, upload.data(), input_bytes));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    buffers[i] = next;
+    next += Aligned(Units(spec.buffers[i].size) * spec.buffers[i].bytes);
   }
+  for (size_t i = 0; i < temporaries.size(); ++i) {
+    const RowsSpec& made = spec.temporaries[i];
+    temporaries[i]->Set(buffers[made.buffer], Units(made.size));
+  }
+  return Status();
+}
+
+// Copies what has to be, to `next` or to what will be written there; gives the end.
+char* KernelProgram::Impl::PlaceInputs(const ProgramInput* given, char* next) {
+  const char* begin = next;
   for (size_t i = 0; i < inputs.size(); ++i) {
     void* data = const_cast<void*>(given[i].data);
-    if (!IsAligned(data)) {
+    if (!on_host() || !IsAligned(data)) {
       int64_t size = given[i].size * spec.inputs[i].row_bytes();
-      data = std::memcpy(next, data, static_cast<size_t>(size));
+      char* to = on_host() ? next : upload.data() + (next - begin);
+      if (size > 0) std::memcpy(to, data, static_cast<size_t>(size));
+      data = next;
       next += Aligned(size);
     }
     inputs[i]->Set(data, given[i].size);
   }
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    buffers[i] = next;
-    next += Aligned(sizes[spec.buffers[i].size] * spec.buffers[i].bytes);
-  }
-  for (size_t i = 0; i < temporaries.size(); ++i) {
-    const RowsSpec& made = spec.temporaries[i];
-    temporaries[i]->Set(buffers[made.buffer], sizes[made.size]);
-  }
-  return Status();
+  return next;
+}
+
+Status KernelProgram::Impl::Launch() {
+  return CatchTvm(name, [this] {
+    auto launch = [this] {
+      ffi::Any nothing;
+      for (const Call& call : calls) {
+        call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
+                               &nothing);
+      }
+    };
+    if (!on_host() && records.Replay(sizes, arena.number(), launch)) return;
+    launch();
+  });
 }
 
 KernelProgram::KernelProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -205,7 +256,7 @@ KernelProgram::~KernelProgram() = default;
 Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& library,
                                                            const std::string& function,
                                                            const TensorList& weights,
-                                                           int num_layers) {
+                                                           int num_layers, Device device) {
   if (!library.Has("_programs")) return std::unique_ptr<KernelProgram>();
   MLC_ASSIGN_OR_RETURN(std::string text, library.impl()->Text("_programs"));
   MLC_ASSIGN_OR_RETURN(Json all, Json::Parse(text));
@@ -213,6 +264,9 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   if (json == nullptr) return std::unique_ptr<KernelProgram>();
   auto impl = std::make_unique<Impl>();
   impl->name = function;
+  impl->device = device;
+  impl->arena = Arena(device);
+  impl->records = LaunchRecords(device);
   MLC_ASSIGN_OR_RETURN(impl->spec, ParseProgram(*json));
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
   for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
@@ -226,6 +280,7 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
 
 void KernelProgram::SetPages(const std::vector<Tensor>& layers) {
   impl_->pages.clear();
+  impl_->records.Clear();
   for (const Tensor& layer : layers) impl_->pages.push_back(layer.impl()->tensor);
   for (auto [call, argument] : impl_->page_arguments) {
     int layer = impl_->spec.calls[call].arguments[argument].index;
@@ -237,15 +292,16 @@ void KernelProgram::SetPages(const std::vector<Tensor>& layers) {
 Result<char*> KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
   MLC_RETURN_IF_ERROR(impl_->Bind(inputs, num_inputs));
   MLC_RETURN_IF_ERROR(impl_->Place(inputs));
-  Status status = CatchTvm(impl_->name, [this] {
-    ffi::Any nothing;
-    for (const Impl::Call& call : impl_->calls) {
-      call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
-                             &nothing);
-    }
-  });
-  if (!status.ok()) return status;
+  MLC_RETURN_IF_ERROR(impl_->Launch());
   return impl_->buffers[impl_->spec.temporaries[impl_->spec.result].buffer];
+}
+
+Result<Tensor> KernelProgram::RunOnDevice(const ProgramInput* inputs, size_t num_inputs) {
+  MLC_ASSIGN_OR_RETURN(char* data, Run(inputs, num_inputs));
+  Rows& result = *impl_->temporaries[impl_->spec.result];
+  const DLTensor* tensor = result.tensor();
+  return FromTvm(ffi::Tensor::FromNDAlloc(Part{data, impl_->arena.memory()}, result.shape(),
+                                          tensor->dtype, tensor->device));
 }
 
 }  // namespace mlc

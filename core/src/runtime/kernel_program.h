@@ -1,13 +1,14 @@
-// A function of a model library as the core runs it on a CPU: kernel after kernel, without TVM's
-// virtual machine.
+// A function of a model library as the core runs it: kernel after kernel, without TVM's virtual
+// machine.
 //
-//   MLC_ASSIGN_OR_RETURN(auto program, KernelProgram::Load(library, "embed", weights));
-//   ProgramInput tokens{ids.data(), 3};
-//   float* rows = *program->Run(&tokens, 1);      // [3, width], until the next Run
+//   MLC_ASSIGN_OR_RETURN(auto program, KernelProgram::Load(library, "embed", weights, 0,
+//   Device{})); ProgramInput tokens{ids.data(), 3}; float* rows = *program->Run(&tokens, 1); // [3,
+//   width], until the next Run
 //
-// The machine took a fifth of a decode step, for ten instructions and two allocations a kernel.
-// Here the arguments of every call stand ready; a run writes pointers and sizes of a dozen tensors
-// and calls. Temporaries lie in one piece of memory that is kept from run to run.
+// On a CPU the machine took a fifth of a decode step, for ten instructions and two allocations a
+// kernel. Here the arguments of every call stand ready; a run writes pointers and sizes of a dozen
+// tensors and calls. Temporaries lie in one piece of memory that is kept from run to run, so that a
+// device that can may record the calls of a run and replay them as one in runs of the same sizes.
 #ifndef MLC_RUNTIME_KERNEL_PROGRAM_H_
 #define MLC_RUNTIME_KERNEL_PROGRAM_H_
 
@@ -33,7 +34,8 @@ class KernelProgram {
   // in the library's order, and `num_layers` is how many tensors of pages there will be.
   static Result<std::unique_ptr<KernelProgram>> Load(const ModelLibrary& library,
                                                      const std::string& function,
-                                                     const TensorList& weights, int num_layers);
+                                                     const TensorList& weights, int num_layers,
+                                                     Device device);
   ~KernelProgram();
 
   void SetPages(const std::vector<Tensor>& layers);
@@ -42,6 +44,8 @@ class KernelProgram {
   // copied where they are not aligned to 64 bytes. Needs pages when the function does. Errors:
   // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
   Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
+  // The same where the program runs on a device: `inputs` are on the host, the result is there.
+  Result<Tensor> RunOnDevice(const ProgramInput* inputs, size_t num_inputs);
 
  private:
   struct Impl;

@@ -18,9 +18,10 @@ Result<const Json::Array*> Items(const Json& json, const char* key) {
   return &found->as_array();
 }
 
-// The number of the size of that name; -1: there is none.
+// The number of the size of that name, "" for kFixedSize; -1: there is none.
 int Find(const Sizes& sizes, const Json& name) {
   if (!name.is_string()) return -1;
+  if (name.as_string().empty()) return kFixedSize;
   auto found = std::find(sizes.begin(), sizes.end(), name.as_string());
   return found == sizes.end() ? -1 : static_cast<int>(found - sizes.begin());
 }
@@ -31,20 +32,23 @@ Result<RowsSpec> ReadRows(const Json& json, Sizes* sizes, bool input) {
   MLC_ASSIGN_OR_RETURN(const Json::Array* shape, Items(json, "shape"));
   MLC_ASSIGN_OR_RETURN(std::string name, GetString(json, "dtype"));
   std::optional<DType> dtype = ParseDType(name);
-  if (!dtype || shape->empty() || shape->size() > kMaxExtents || !shape->front().is_string()) {
+  bool is_fixed = !shape->empty() && shape->front().is_int() && !input;
+  bool is_rows =
+      !shape->empty() && shape->front().is_string() && !shape->front().as_string().empty();
+  if (!dtype || shape->size() > kMaxExtents || (!is_fixed && !is_rows)) {
     return InvalidArgument("a program has a bad tensor");
   }
   rows.dtype = *dtype;
-  rows.size = Find(*sizes, shape->front());
-  if (rows.size < 0 && input) {
+  rows.size = is_fixed ? kFixedSize : Find(*sizes, shape->front());
+  if (rows.size == -1 && input) {
     rows.size = static_cast<int>(sizes->size());
     sizes->push_back(shape->front().as_string());
   }
-  for (size_t i = 1; i < shape->size(); ++i) {
+  for (size_t i = is_fixed ? 0 : 1; i < shape->size(); ++i) {
     rows.row.push_back((*shape)[i].is_int() ? (*shape)[i].as_int() : -1);
   }
   std::optional<int64_t> bytes = TensorBytes(rows.row, rows.dtype);
-  if (rows.size < 0 || !bytes || *bytes > kMaxUnitBytes) {
+  if (rows.size == -1 || !bytes || *bytes > kMaxUnitBytes) {
     return InvalidArgument("a program has a tensor of a bad shape");
   }
   return rows;
@@ -53,7 +57,7 @@ Result<RowsSpec> ReadRows(const Json& json, Sizes* sizes, bool input) {
 Result<ProgramSpec::Buffer> ReadBuffer(const Json& json, const Sizes& sizes) {
   if (json.is_array() && json.as_array().size() == 2 && json.as_array()[1].is_int()) {
     ProgramSpec::Buffer buffer{Find(sizes, json.as_array()[0]), json.as_array()[1].as_int()};
-    if (buffer.size >= 0 && buffer.bytes >= 0 && buffer.bytes <= kMaxUnitBytes) return buffer;
+    if (buffer.size != -1 && buffer.bytes >= 0 && buffer.bytes <= kMaxUnitBytes) return buffer;
   }
   return InvalidArgument("a program has a bad buffer");
 }

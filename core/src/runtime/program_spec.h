@@ -14,10 +14,13 @@
 
 namespace mlc {
 
+// In the place of a size's number: nothing of the tensor depends on the run.
+constexpr int kFixedSize = -2;
+
 // A tensor whose first extent is the run-time size number `size`.
 struct RowsSpec {
   int size = 0;
-  Shape row;  // the other extents
+  Shape row;  // the other extents; all of a tensor of kFixedSize
   DType dtype = DType::kFloat32;
   int buffer = 0;  // of a temporary: where it lies
 
@@ -36,7 +39,7 @@ struct ProgramSpec {
   };
   struct Buffer {
     int size = 0;
-    int64_t bytes = 0;  // for each unit of that size
+    int64_t bytes = 0;  // for each unit of that size; all of kFixedSize
   };
 
   int num_sizes = 0;

@@ -36,6 +36,22 @@ TEST(ProgramSpec, SaysKernelsAndTensors) {
   EXPECT_EQ(program->result, 1);
 }
 
+// What no run changes, beside the rows.
+TEST(ProgramSpec, HasTensorsOfFixedSize) {
+  std::string text = With(R"([["n", 32], ["m", 64]])", R"([["n", 32], ["m", 64], ["", 48]])");
+  std::string made = R"({"shape": ["m", 16], "dtype": "int32", "buffer": 1})";
+  std::string fixed = R"(, {"shape": [3, 4], "dtype": "int32", "buffer": 2})";
+  text.replace(text.find(made), made.size(), made + fixed);
+  Result<ProgramSpec> program = Parse(text);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->temporaries[2].size, kFixedSize);
+  EXPECT_EQ(program->temporaries[2].row, (Shape{3, 4}));
+  EXPECT_EQ(program->buffers[2].size, kFixedSize);
+  text.replace(text.find("[3, 4]"), 6, "[3, 5]");  // leaves its buffer
+  EXPECT_FALSE(Parse(text).ok());
+  EXPECT_FALSE(Parse(With(R"(["m"], "dtype")", R"([4], "dtype")")).ok());  // inputs are rows
+}
+
 TEST(ProgramSpec, KnowsHowManyTensorsThereMustBe) {
   ProgramSpec program = *Parse(kProgram);
   EXPECT_TRUE(program.Check(4, 2, 1).ok());

@@ -13,10 +13,12 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from tiny_llama import VARIANTS, tiny  # noqa: E402
+from tiny_llama import VARIANTS, chat_config, tiny  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
 from mlc_llm import _core  # noqa: E402
+from mlc_llm.compiler import library, memory, models, programs  # noqa: E402
+from mlc_llm.compiler.compile import library_spec  # noqa: E402
 from mlc_llm.model_source import ResolvedModel  # noqa: E402
 
 PROMPT = [int(i) for i in np.random.default_rng(3).integers(3, 60, 37)]
@@ -114,3 +116,17 @@ def test_a_step_allocates_next_to_nothing(tiny_model: ResolvedModel, tmp_path: P
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert float(run.stdout) < 24, run.stdout
+
+
+def test_what_a_library_call_needs_besides_is_there_once() -> None:
+    """The largest matrix of a decode step, written out, in one buffer of fixed size."""
+    config = chat_config("q4f32_1")
+    spec = library_spec(config, device="cuda", opt="O3")
+    decode = library.build_module(spec, models.get("llama"))["batch_decode_tokens"]
+    program = programs.program_of(decode, [])
+    fixed = [bytes_ for size, bytes_ in program["buffers"] if size == programs.FIXED]
+    shapes = [t["shape"] for t in program["temporaries"] if isinstance(t["shape"][0], int)]
+    assert len(shapes) > 1 and fixed == [max(4 * np.prod(shape) for shape in shapes)]
+    assert memory.peak_bytes(decode)[memory.FIXED] == fixed[0]
+    assert program["calls"][-1][0].startswith("linear")
+    assert program["calls"][-1][-2] == program["result"]  # the scratch is behind it

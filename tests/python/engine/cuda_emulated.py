@@ -8,7 +8,9 @@ The library holds CUDA C++, which is compiled for the processor here. Writes one
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,16 +30,19 @@ SHARED = "Once upon a time there was a model that ran on every device. " * 2
 
 def register_compiler(includes: str, scratch: Path) -> None:
     """As TVM's Python does it with NVIDIA's: the emulator wants a library's path for an image."""
+    number = itertools.count()
 
     @tvm_ffi.register_global_func("tvm_callback_cuda_compile", override=True)
     def compile_for_the_processor(source: str, *_: Any) -> bytes:
+        name = scratch / f"kernels{next(number)}"
         kernels = set(re.findall(r"__global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(", source))
         entries = "\n".join(f"EMULATED_ENTRY({kernel})" for kernel in sorted(kernels))
-        (scratch / "kernels.cc").write_text(f"{source}\n{entries}\n")
-        library = scratch / "kernels.so"
+        name.with_suffix(".cc").write_text(f"{source}\n{entries}\n")
+        library = name.with_suffix(".so")
         options = ["-O2", "-std=c++17", "-w", "-fPIC", "-shared", "-include", str(HEADER)]
         headers = [f"-I{includes}", f"-I{includes}/cccl"]
-        command = ["g++", *options, *headers, str(scratch / "kernels.cc"), "-o", str(library)]
+        command = ["g++", *options, *headers, str(name.with_suffix(".cc"))]
+        command += ["-o", str(library)]
         subprocess.run(command, check=True)
         return bytes(library)
 
@@ -68,6 +73,13 @@ def answers(engine: MLCEngine) -> dict[str, Any]:
     }
 
 
+def gemm_calls() -> int:
+    """Of cuBLAS's stand-in, which is there unless MLC_CUBLAS_LIBRARY keeps it away."""
+    if "MLC_CUBLAS_LIBRARY" in os.environ:
+        return 0
+    return int(ctypes.CDLL("libcublas.so.13").emulated_gemm_calls())
+
+
 def main() -> None:
     folder, library, includes, scratch = sys.argv[1:]
     register_compiler(includes, Path(scratch))
@@ -75,6 +87,8 @@ def main() -> None:
     try:
         with MLCEngine(folder, model_lib=library, device="cuda") as engine:
             found |= answers(engine)
+        found["gemm_calls"] = gemm_calls()
+        found["replays"] = ctypes.CDLL("libcudart.so.13").emulated_replays()
         ctypes.CDLL("libcudart.so.13").emulated_limit(ctypes.c_size_t(100_000))
         MLCEngine(folder, model_lib=library, device="cuda")
     except MLCError as error:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cuda_bench_emulated
 import cuda_emulated
 import pytest
 
@@ -30,7 +31,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def compiled(model: ResolvedModel, library: Path, device: str) -> Path:
-    options = {"opt": "activation_bits=32", "overrides": "prefill_chunk_size=32"}
+    opt = "O3" if device == "cuda" else "activation_bits=32"
+    options = {"opt": opt, "overrides": "prefill_chunk_size=32"}
     compile_model(read_chat_config(model.folder), output=library, device=device, **options)
     return library
 
@@ -49,42 +51,55 @@ def source_library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture(scope="module")
-def run(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """`cuda_emulated.py` with a library: what it found."""
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the emulator, and of what stands in for cuBLAS."""
     if platform.system() != "Linux":
         pytest.skip("the emulator stands in for Linux's driver")
     driver = tmp_path_factory.mktemp("driver")
-    includes = nvrtc.includes()
-    emulator = [f"-I{includes[0]}", EMULATOR / "cuda_emulator.cc", "-ldl"]
+    headers = f"-I{nvrtc.includes()[0]}"
     options = ["-O2", "-std=c++17", "-Wall", "-Werror", "-U_FORTIFY_SOURCE", "-fPIC", "-shared"]
-    names = f"-Wl,--version-script={EMULATOR / 'cudart.map'},-soname=libcudart.so.13"
-    subprocess.run(
-        ["g++", *options, *emulator, names, "-o", driver / "libcudart.so.13"], check=True
-    )
-    # The driver's functions are in there too.
-    subprocess.run(
-        ["g++", "-shared", "-x", "c++", "/dev/null", "-o", driver / "libcuda.so.1"], check=True
-    )
 
-    def run(library: Path) -> Any:
-        program = Path(cuda_emulated.__file__)
+    def build(name: str, *arguments: Any) -> None:
+        subprocess.run(["g++", *options, headers, *arguments, "-o", driver / name], check=True)
+
+    names = f"-Wl,--version-script={EMULATOR / 'cudart.map'},-soname=libcudart.so.13"
+    build("libcudart.so.13", EMULATOR / "cuda_emulator.cc", "-ldl", names)
+    # The driver's functions are in there too.
+    build("libcuda.so.1", "-x", "c++", "/dev/null")
+    build("libcublas.so.13", EMULATOR / "cublas_emulator.cc")
+    return driver
+
+
+@pytest.fixture(scope="module")
+def run(
+    driver: Path, tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Any]:
+    """A program over the emulator with a library: the JSON that it writes."""
+
+    def run(library: Path, program: Any = cuda_emulated, **environment: str) -> Any:
         scratch = tmp_path_factory.mktemp("kernels")
-        command = [sys.executable, program, tiny_model.folder, library, includes[0], scratch]
+        arguments = [tiny_model.folder, library, nvrtc.includes()[0], scratch]
         done = subprocess.run(
-            list(map(str, command)),
-            env={**os.environ, "LD_LIBRARY_PATH": str(driver)},
+            list(map(str, [sys.executable, program.__file__, *arguments])),
+            env={**os.environ, "LD_LIBRARY_PATH": str(driver), **environment},
             capture_output=True,
             text=True,
             timeout=200,
         )
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return {**json.loads(done.stdout.splitlines()[-1]), "stderr": done.stderr.splitlines()}
 
     return run
 
 
 @pytest.fixture(scope="module")
 def emulated(run: Callable[..., Any], source_library: Path) -> Any:
+    """With neither cuBLAS nor graphs."""
+    return run(source_library, MLC_CUBLAS_LIBRARY="/nowhere", EMULATED_NO_GRAPHS="1")
+
+
+@pytest.fixture(scope="module")
+def with_everything(run: Callable[..., Any], source_library: Path) -> Any:
     return run(source_library)
 
 
@@ -100,11 +115,28 @@ def test_the_device_is_described(emulated: Any) -> None:
     (cuda,) = (device for device in emulated["devices"] if device["name"].startswith("cuda"))
     assert cuda["found"] and cuda["f16"] and "Emulated GPU" in cuda["description"]
     assert cuda["memory_bytes"] == 2 << 30
+    assert 'no cuBLAS: pip install "mlc-llm[cublas]"' in cuda["description"]
 
 
 @pytest.mark.parametrize("which", ["alone", "together", "again"])
 def test_greedy_answers_are_those_of_the_cpu(emulated: Any, expected: Any, which: str) -> None:
     assert emulated[which] == expected[which]
+
+
+@pytest.mark.parametrize("which", ["alone", "together", "again"])
+def test_the_same_library_uses_cublas_and_graphs_where_they_are(
+    with_everything: Any, expected: Any, which: str
+) -> None:
+    assert with_everything["gemm_calls"] > 0 and with_everything["replays"] > 20
+    (cuda,) = (d for d in with_everything["devices"] if d["name"].startswith("cuda"))
+    assert "; cuBLAS)" in cuda["description"]
+    assert with_everything[which] == expected[which]
+
+
+def test_where_launches_cannot_be_recorded_they_are_made(emulated: Any) -> None:
+    assert emulated["gemm_calls"] == emulated["replays"] == 0
+    said = [line for line in emulated["stderr"] if "launched kernel by kernel" in line]
+    assert said and said[0].startswith("mlc_llm: ")
 
 
 def test_a_shared_beginning_is_not_computed_twice(emulated: Any) -> None:
@@ -113,6 +145,26 @@ def test_a_shared_beginning_is_not_computed_twice(emulated: Any) -> None:
 
 def test_device_memory_that_runs_out_is_an_error(emulated: Any) -> None:
     assert emulated["error"][0] == "ResourceError", emulated["error"]
+
+
+def test_the_benchmark_tells_what_a_gpu_is_judged_by(
+    run: Callable[..., Any], source_library: Path, request: pytest.FixtureRequest
+) -> None:
+    """`./dev bench gpu --device cuda` on a small model; the emulator's figures mean nothing."""
+    if not request.config.getoption("--long"):
+        pytest.skip("takes 20 s: --long")
+    found = run(source_library, cuda_bench_emulated)
+    summary = found["summary"]
+    assert found["library"] == "cuBLAS" and found["limits"]["matrix_per_s"] > 0
+    for words in (
+        ["decode of 1:", "copy bandwidth (goal 60%)", "outside kernels"],
+        ["decode of 4:", "tokens/s", "outside kernels"],
+        ["prefill of 32:", "of the matrix rate"],
+    ):
+        (line,) = (line for line in summary if words[0] in line)
+        assert all(word in line for word in words), line
+    products = [row for row in found["kernels"] if row["kernel"].startswith("linear")]
+    assert products and all(row["library_seconds"] > 0 for row in products)
 
 
 def test_the_driver_gets_ptx(run: Callable[..., Any], ptx_library: Path) -> None:

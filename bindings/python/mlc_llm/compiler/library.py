@@ -22,6 +22,8 @@ SCHEMA_VERSION = 1
 _PREFILLS = ("batch_prefill", "batch_prefill_to_last_hidden_states")
 # What the core runs kernel by kernel on a CPU.
 _PROGRAMS = ("embed", *_PREFILLS, "get_logits")
+# A decode step on a device that can record it; nobody calls it by name.
+_DECODE = "batch_decode_tokens"
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 
 
@@ -51,7 +53,10 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
         gpu_sampling.build(nn, spec.config.vocab_size)
     nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
     if not isinstance(spec.device, GPU):
-        _build_programs(nn)
+        _build_programs(nn, _PROGRAMS)
+    elif spec.device.graphs:
+        _build_decode(nn, model, spec)
+        _build_programs(nn, (_DECODE,))
     return nn.finish()
 
 
@@ -94,11 +99,11 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
     }
 
 
-def _build_programs(nn: Builder) -> None:
+def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     """`_programs` and the constants that they name, `_constant_0`, ..."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
-    programs = {name: program_of(functions[name], constants) for name in _PROGRAMS}
+    programs = {name: program_of(functions[name], constants) for name in names}
     for index, value in enumerate(constants):
         nn.constant_function(f"_constant_{index}", value)
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
@@ -110,15 +115,32 @@ def _build_embed(nn: Builder, model: Model, spec: LibrarySpec) -> None:
         f.result = model.embed(f["input_ids"])
 
 
-def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec, name: str) -> None:
+def _build_decode(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+    """`embed` and `batch_prefill` in one."""
+    inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(model, spec, "logit_rows")}
+    bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
+    with nn.function(_DECODE, inputs, bounds=bounds) as f:
+        batch = Batch(*(f[index] for index in _INDICES))
+        pages = f.items("kv_pages", spec.config.num_hidden_layers)
+        rows = model.embed(f["input_ids"])
+        f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], pages))
+
+
+def _batch_inputs(model: Model, spec: LibrarySpec, wanted: str) -> dict[str, Input]:
     """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
-    wanted = "logit_rows" if name == "batch_prefill" else "hidden_rows"
     sizes = ("n", "n", "n", "b_plus_1", "p")
-    inputs = {
-        "embeddings": Input(("n", spec.config.hidden_size)),
+    return {
         **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
         wanted: Input(("m",), "int32"),
         "kv_pages": _pages(model, spec),
+    }
+
+
+def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec, name: str) -> None:
+    wanted = "logit_rows" if name == "batch_prefill" else "hidden_rows"
+    inputs = {
+        "embeddings": Input(("n", spec.config.hidden_size)),
+        **_batch_inputs(model, spec, wanted),
     }
     bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
     with nn.function(name, inputs, bounds=bounds) as f:

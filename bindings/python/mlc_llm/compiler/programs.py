@@ -2,8 +2,8 @@
 
 TVM's virtual machine took a fifth of a decode step on a CPU: ten of its instructions, and two
 allocations, for each kernel. A program says the same once: which kernels, on which tensors, and
-where in one piece of memory each temporary lies. ARCHITECTURE.md has its form;
-`core/src/runtime/kernel_program.h` runs it.
+where in one piece of memory each temporary lies. With CUDA graphs that is what a recording needs.
+ARCHITECTURE.md has its form; `core/src/runtime/kernel_program.h` runs it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from mlc_llm.compiler.memory import bindings_of, last_uses, made_by
+from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by
 
 Program = dict[str, Any]
 
 # What stands for a tensor in a program: a letter and a number.
 INPUT, WEIGHT, PAGES, CONSTANT, TEMPORARY = "i", "w", "p", "c", "t"
+FIXED = ""  # in the place of a run-time size: of what no run changes
 _TUPLES = {"params": WEIGHT, "kv_pages": PAGES}
 
 
@@ -73,7 +74,10 @@ class _Writer:
         for index, binding in enumerate(bindings):
             self.taken = []
             self._bind(binding)
-            ends.setdefault(last.get(binding.var, len(bindings)), []).extend(self.taken)
+            for place, buffer in enumerate(self.taken):
+                scratch = is_scratch(binding, place)
+                end = index if scratch else last.get(binding.var, len(bindings))
+                ends.setdefault(end, []).append(buffer)
             self.buffers.free += ends.get(index, [])
         return {
             "inputs": self.inputs,
@@ -98,7 +102,7 @@ class _Writer:
         made = [self._temporary(kind) for kind in made_by(binding)]
         self.calls.append([kernel.name_hint, *arguments, *made])
         if call.op.name == "relax.call_tir":
-            return made[0]
+            return made if isinstance(binding.var.ty, relax.TupleType) else made[0]
         fresh = iter(made)
         changed = [int(i) for i in call.attrs["inplace_indices"]]
         names = [next(fresh) if i < 0 else arguments[i] for i in changed]
@@ -106,8 +110,10 @@ class _Writer:
 
     def _temporary(self, kind: relax.TensorType) -> str:
         """The name of a tensor in a free buffer; tensors that are alike there have one name."""
-        (size, *extents), dtype = _kind(kind)["shape"], str(kind.dtype)
-        buffer = self.buffers.take(size, math.prod(extents) * tvm.DataType(dtype).itemsize)
+        shape, dtype = _kind(kind)["shape"], str(kind.dtype)
+        size = shape[0] if isinstance(shape[0], str) else FIXED
+        width = math.prod(e for e in shape if isinstance(e, int)) * tvm.DataType(dtype).itemsize
+        buffer = self.buffers.take(size, width)
         self.taken.append(buffer)
         tensor = {**_kind(kind), "buffer": buffer}
         if tensor not in self.temporaries:
@@ -135,5 +141,5 @@ def _index_of(data: tvm.runtime.Tensor, constants: list[tvm.runtime.Tensor]) -> 
 
 def _kind(kind: relax.TensorType) -> dict[str, Any]:
     shape = [int(e) if isinstance(e, tvm.tirx.IntImm) else e.name for e in kind.shape]
-    assert isinstance(shape[0], str) and all(isinstance(e, int) for e in shape[1:]), shape
+    assert all(isinstance(e, int) for e in shape[1:]), shape
     return {"shape": shape, "dtype": str(kind.dtype)}

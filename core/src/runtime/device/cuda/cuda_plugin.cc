@@ -3,7 +3,9 @@
 //   mlc.devices.cuda                 what runtime/device.cc asks
 //   ffi.Module.load_from_bytes.cuda  in the place of TVM's: kernels that are PTX
 //   mlc.cuda.has_gemm, mlc.cuda.gemm cuBLAS, where it is (cublas.h)
+//   mlc.cuda.record                  CUDA graphs (launch_graph.h)
 #include "runtime/device/cuda/cublas.h"
+#include "runtime/device/cuda/launch_graph.h"
 #include "runtime/device/tvm_backend.h"
 
 namespace mlc::cuda {
@@ -69,6 +71,7 @@ struct Backend {
 TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterTvmBackend<Backend>();
   RegisterGemm();
+  RegisterRecord();
 }
 
 }  // namespace
