@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import NotFoundError
+from mlc_llm.errors import InvalidRequestError, NotFoundError
 from mlc_llm.model_source import ResolvedModel
 
 STAND_IN = Path(__file__).parents[2] / "fixtures" / "metal-stand-in" / "metal_stand_in.cc"
@@ -93,3 +94,12 @@ def test_kernels_that_nothing_here_can_load_are_an_error(found: Any) -> None:
     error, param, message = found["errors"][1]
     assert (error, param) == ("InvalidRequestError", "model_lib")
     assert "metal.so" in message
+
+
+@pytest.mark.usefixtures("found")
+def test_a_metal_library_on_another_device_is_refused(
+    tiny_model: ResolvedModel, runtime: Path
+) -> None:
+    with pytest.raises(InvalidRequestError, match="was compiled for") as caught:
+        MLCEngine(tiny_model.folder, model_lib=runtime / "metal.so", device="cpu")
+    assert caught.value.param == "model_lib"
