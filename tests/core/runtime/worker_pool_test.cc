@@ -86,14 +86,21 @@ void Stall(WorkerPool* pool) {
   });
 }
 
+// More than once where the machine is so busy that the pool's rest is over before it is looked at.
+bool DoesWithoutAThreadAfterStalls(WorkerPool* pool) {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    AwaitAllActive(pool);
+    Stall(pool);  // would wait for ever without the second thread
+    if (pool->num_active() == 1) return true;
+  }
+  return false;
+}
+
 TEST(WorkerPool, DoesWithoutAThreadThatIsHeldUpForAWhile) {
   WorkerPool pool(2);
-  Stall(&pool);
-  EXPECT_EQ(pool.num_active(), 1);
-  RunLoop(&pool, 100, [&](int, int worker) { return worker; });  // the owner alone
-  AwaitAllActive(&pool);
-  Stall(&pool);  // would wait for ever without the second thread
-  EXPECT_EQ(pool.num_active(), 1);
+  EXPECT_TRUE(DoesWithoutAThreadAfterStalls(&pool));
+  RunLoop(&pool, 100, [&](int, int worker) { return worker; });  // mostly the owner alone
+  EXPECT_TRUE(DoesWithoutAThreadAfterStalls(&pool));
 }
 
 }  // namespace

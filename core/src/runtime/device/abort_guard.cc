@@ -29,11 +29,12 @@ void OnAbort(int signal, siginfo_t* info, void* context) {
 void Enter() {
   std::lock_guard<std::mutex> lock(mutex);
   if (inside++ > 0) return;
+  sigaction(SIGABRT, nullptr, &before);  // known before another thread's abort may ask for it
   struct sigaction action = {};
   action.sa_sigaction = OnAbort;
   action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGABRT, &action, &before);
+  sigaction(SIGABRT, &action, nullptr);
 }
 
 void Leave() {

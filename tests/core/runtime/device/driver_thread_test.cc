@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
+#include <vector>
 
 #include "runtime/device/abort_guard.h"
 
@@ -47,6 +50,41 @@ TEST(DriverThread, TheHandlerOfBeforeIsThereAgain) {
   sigaction(SIGABRT, nullptr, &after);
   EXPECT_EQ(before.sa_handler, after.sa_handler);
   EXPECT_EQ(before.sa_flags, after.sa_flags);
+}
+
+// As engines on several devices do: each owner loses its driver, and takes another.
+TEST(DriverThread, ManyAbortAtOnce) {
+  struct sigaction before, after;
+  sigaction(SIGABRT, nullptr, &before);
+  std::atomic<int> sum{0};
+  std::vector<std::thread> owners;
+  for (int owner = 0; owner < 4; ++owner) {
+    owners.emplace_back([&sum] {
+      for (int round = 0; round < 25; ++round) {
+        DriverThread thread;
+        for (int call = 0; call < 5; ++call) EXPECT_TRUE(thread.Run([&] { ++sum; }));
+        if (round % 5 == 4) continue;  // this one ends without
+        EXPECT_FALSE(thread.Run([] { std::abort(); }));
+        EXPECT_FALSE(thread.Run([&] { ++sum; }));
+      }
+    });
+  }
+  for (std::thread& owner : owners) owner.join();
+  EXPECT_EQ(sum, 4 * 25 * 5);
+  sigaction(SIGABRT, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
+}
+
+TEST(SurvivesAbort, WithinAnotherReturnsToTheInnerOne) {
+  int places = 0;
+  EXPECT_FALSE(SurvivesAbort(
+      [](void* data) {
+        auto inner = [](void*) { std::abort(); };
+        if (!SurvivesAbort(inner, nullptr)) ++*static_cast<int*>(data);
+        std::abort();
+      },
+      &places));
+  EXPECT_EQ(places, 1);
 }
 
 TEST(DriverThreadDeathTest, OtherThreadsAbortAsEver) {
