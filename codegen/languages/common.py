@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.bccache import Bucket
 
 from codegen import ir
 
@@ -29,10 +30,27 @@ def stamp(protocol: ir.Protocol) -> Stamp:
     return Stamp(source, protocol.schema_hash())
 
 
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """By their text: compiling a template takes far longer than filling it."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], Any] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _CompiledTemplates()
+
+
 def render(template: str, **values: object) -> str:
     """Fills `templates/<template>`; an undefined name is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
+        bytecode_cache=_COMPILED,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
