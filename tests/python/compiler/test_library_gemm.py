@@ -22,12 +22,12 @@ from mlc_llm.compiler.kernels.gpu import library_gemm, linear, packs  # noqa: E4
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall  # noqa: E402
 
 LIBRARY = targets.LibraryGemm(is_there="mlc.test.has_gemm", function="mlc.test.gemm")
-CASES = [
-    ("q4f32_1", "opencl", 2e-4),
-    ("q0f32", "opencl", 2e-4),
-    (THREE_BITS.name, "opencl", 2e-4),
-    ("q4f16_1", "webgpu", 2e-2),
-    ("q0f16", "webgpu", 2e-2),
+CASES = [  # the last: whether a bias and a residual are added
+    ("q4f32_1", "opencl", 2e-4, True),
+    ("q0f32", "opencl", 2e-4, False),
+    (THREE_BITS.name, "opencl", 2e-4, False),
+    ("q4f16_1", "webgpu", 2e-2, False),
+    ("q0f16", "webgpu", 2e-2, True),
 ]
 
 
@@ -59,8 +59,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
         tvm_ffi.get_global_func("ffi.FunctionRemoveGlobal")(name)
 
 
-@pytest.mark.parametrize(("name", "backend", "tolerance"), CASES)
-@pytest.mark.parametrize("summands", [False, True])
+@pytest.mark.parametrize(("name", "backend", "tolerance", "summands"), CASES)
 def test_a_product_is_the_same_with_and_without_it(
     name: str, backend: str, tolerance: float, summands: bool, library: Library
 ) -> None:
