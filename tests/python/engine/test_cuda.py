@@ -22,7 +22,7 @@ from mlc_llm.compiler import nvrtc, targets
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InternalError, NotFoundError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import ResolvedModel
 
 EMULATOR = Path(__file__).parents[2] / "fixtures" / "cuda-emulator"
 pytestmark = pytest.mark.skipif(
@@ -104,10 +104,9 @@ def with_everything(run: Callable[..., Any], source_library: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def expected(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    library = compiled(tiny_model, tmp_path_factory.mktemp("cpu") / "cpu.so", "cpu")
-    model = resolve_model(tiny_model.folder, device="cpu", model_lib=library)
-    with MLCEngine(model.folder, model_lib=str(library), device="cpu") as engine:
+def expected(tiny_on: Callable[[str], ResolvedModel]) -> Any:
+    model = tiny_on("cpu")
+    with MLCEngine(model.folder, model_lib=str(model.model_lib), device="cpu") as engine:
         return cuda_emulated.answers(engine)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,12 +31,8 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def model(
-    device: str, tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
-) -> ResolvedModel:
-    """The small model with a library for the device; prompts of more than 32 tokens in chunks."""
-    library = tmp_path_factory.mktemp(device) / "tiny.so"
-    return compiled(tiny_model, library, device=device, overrides="prefill_chunk_size=32")
+def model(device: str, tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
+    return tiny_on(device)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +43,8 @@ def engine(model: ResolvedModel, device: str) -> Iterator[MLCEngine]:
 
 
 @pytest.fixture(scope="module")
-def cpu_engine(
-    tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MLCEngine]:
-    engine = opened(
-        compiled(tiny_model, tmp_path_factory.mktemp("cpu") / "tiny-cpu.so", device="cpu"), "cpu"
-    )
+def cpu_engine(tiny_on: Callable[[str], ResolvedModel]) -> Iterator[MLCEngine]:
+    engine = opened(tiny_on("cpu"), "cpu")
     yield engine
     engine.terminate()
 

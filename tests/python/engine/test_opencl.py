@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gpu_engines import LOADING, compiled, require, run_child
+from gpu_engines import LOADING, require, run_child
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.errors import UnsupportedError
@@ -19,8 +20,8 @@ def opencl_is_here() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> ResolvedModel:
-    return compiled(tiny_model, tmp_path_factory.mktemp("opencl") / "tiny.so", device="opencl")
+def model(tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
+    return tiny_on("opencl")
 
 
 def test_a_device_without_16_bit_floats_says_so(tiny_model: ResolvedModel, tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from gpu_engines import require
 
-from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.model_source import ResolvedModel
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/opencl-faults/opencl_faults.cc"
@@ -35,21 +35,14 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.fixture(scope="module")
-def library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("opencl") / "tiny-opencl.so"
-    config = read_chat_config(tiny_model.folder)
-    compile_model(config, output=library, device="opencl", overrides="prefill_chunk_size=32")
-    return library
-
-
 @pytest.fixture
-def run(tiny_model: ResolvedModel, library: Path, driver: Path, tmp_path: Path):
+def run(tiny_on: Callable[[str], ResolvedModel], driver: Path, tmp_path: Path):
     """Runs a scenario. What hangs fails here too."""
+    model = tiny_on("opencl")
 
     def run(scenario: str, *arguments: object, **environment: str) -> None:
         program = Path(__file__).with_name("opencl_faults.py")
-        command = [sys.executable, program, scenario, tiny_model.folder, library, *arguments]
+        command = [sys.executable, program, scenario, model.folder, model.model_lib, *arguments]
         done = subprocess.run(
             list(map(str, command)),
             env={**os.environ, "MLC_OPENCL_LIBRARY": str(driver), **environment},

@@ -4,6 +4,7 @@ engine."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,8 @@ def vulkan_is_here() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> ResolvedModel:
-    return compiled(tiny_model, tmp_path_factory.mktemp("webgpu") / "tiny.so", device="vulkan")
+def model(tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
+    return tiny_on("vulkan")
 
 
 def test_16_bit_scales(tiny_hf_folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""Libraries that files of these tests share: each takes seconds to compile, and more to load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from gpu_engines import compiled
+
+from mlc_llm.model_source import ResolvedModel
+
+
+@pytest.fixture(scope="session")
+def tiny_on(
+    tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], ResolvedModel]:
+    """`tiny_on(device)`: the small model with a library for it that computes in floats; prompts of
+    more than 32 tokens come in chunks."""
+    folder = tmp_path_factory.mktemp("devices")
+
+    @cache
+    def on(device: str) -> ResolvedModel:
+        library = folder / f"{device}.so"
+        return compiled(tiny_model, library, device=device, overrides="prefill_chunk_size=32")
+
+    return on
