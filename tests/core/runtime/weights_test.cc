@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <random>
+#include <string>
 #include <unordered_map>
 
 #include "base/json.h"
@@ -160,6 +163,34 @@ TEST(LoadWeights, AnyOffsetWorksAndTheTensorIsAligned) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>((*loaded)[i].data()) % 64, 0u);
   }
 }
+
+#ifdef __linux__
+// The file that is mapped at an address; "" where memory is anonymous.
+std::string MappedAt(const void* data) {
+  auto wanted = reinterpret_cast<uintptr_t>(data);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) continue;
+    size_t path = line.find('/');
+    if (begin <= wanted && wanted < end && path != std::string::npos) return line.substr(path);
+  }
+  return "";
+}
+
+TEST(LoadWeights, AlignedTensorsLieInTheMappedFileAndOthersAreCopied) {
+  TempFolder folder;
+  folder.Write("s.bin", std::string(200, 'x'));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("aligned", "uint8", "raw", {5}, 64, 5),
+                                      Record("odd", "uint8", "raw", {5}, 130, 5)})}));
+  Result<std::vector<Tensor>> loaded =
+      Load(folder, {{"aligned", {5}, DType::kUInt8}, {"odd", {5}, DType::kUInt8}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_NE(MappedAt((*loaded)[0].data()).find("s.bin"), std::string::npos);
+  EXPECT_EQ(MappedAt((*loaded)[1].data()), "");
+}
+#endif
 
 TEST(LoadWeights, TensorsOutliveTheirFiles) {
   Tensor tensor;
