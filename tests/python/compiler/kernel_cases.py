@@ -347,8 +347,11 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
             add(f"codes{bits}_{what}", coded, bits, what)
     add("rms_norm", rms_norm, gather=False, dtype="float32")
     add("rms_norm_gather", rms_norm, gather=True, dtype="bfloat16")
-    # Gemma-3-270M's layers: queries, keys and values; the way down; its norms.
+    # Gemma-3-270M's layers: queries, keys and values; attention's output; the way up and down;
+    # its norms.
     add("gemma_qkv", integer_linear, quantization.get("q4f16_1"), 8, shape=(1536, 640))
+    add("gemma_out", integer_linear, quantization.get("q8f32_1"), 8, shape=(640, 1024))
+    add("gemma_up", strip_linear, "Q4_0", 8, shape=(4096, 640))
     add("gemma_down", strip_linear, "Q8_0", 8, shape=(640, 2048))
     add("gemma_norm", rms_norm, gather=False, dtype="float32", size=640)
     add("gemma_head_norm", rms_norm, gather=False, dtype="float32", size=256)
