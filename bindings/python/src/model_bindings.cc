@@ -31,6 +31,9 @@ class ModelRunner {
   }
 
   int vocab_size() const { return model_->info().vocab_size; }
+  int64_t kv_bytes_per_token() const {
+    return model_->info().page_bytes / model_->info().page_size;
+  }
 
   // Begins sequence 0 anew; there are no others.
   void Reset() {
@@ -66,17 +69,19 @@ class ModelRunner {
     Batch batch;
     batch.page_indptr = {0};
     AddRows(id, tokens, all_logits, &batch);
-    return Run(batch);
+    return LogitsOf(batch, Run(batch));
   }
 
-  // One more token of each of the sequences 0, 1, ..., in one step; their logits.
-  py::bytes Decode(const std::vector<int32_t>& tokens) {
+  // One more token of each of the sequences 0, 1, ..., in one step; their logits, or None: an
+  // engine samples where they lie, and so benchmarks leave them there.
+  py::object Decode(const std::vector<int32_t>& tokens, bool copy_logits) {
     Batch batch;
     batch.page_indptr = {0};
     for (size_t i = 0; i < tokens.size(); ++i) {
       AddRows(static_cast<SequenceId>(i), {tokens[i]}, true, &batch);
     }
-    return Run(batch);
+    const float* logits = Run(batch);
+    return copy_logits ? py::object(LogitsOf(batch, logits)) : py::none();
   }
 
  private:
@@ -104,18 +109,18 @@ class ModelRunner {
     batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
   }
 
-  py::bytes Run(const Batch& batch) {
+  const float* Run(const Batch& batch) {
     std::vector<int32_t> from, to;
     for (auto [source, destination] : cache_->TakePendingCopies()) {
       from.push_back(source);
       to.push_back(destination);
     }
     if (!from.empty()) ThrowIfError(model_->CopyPages(from, to));
-    const float* logits;
-    {
-      py::gil_scoped_release release;
-      logits = Unwrap(model_->Forward(batch)).logits;
-    }
+    py::gil_scoped_release release;
+    return Unwrap(model_->Forward(batch)).logits;
+  }
+
+  py::bytes LogitsOf(const Batch& batch, const float* logits) const {
     size_t bytes = batch.logit_rows.size() * static_cast<size_t>(vocab_size()) * sizeof(float);
     return py::bytes(reinterpret_cast<const char*>(logits), bytes);
   }
@@ -132,6 +137,7 @@ void BindModel(py::module_& m) {
       .def(py::init<const std::string&, const std::string&, int, int>(), py::arg("folder"),
            py::arg("model_lib"), py::arg("num_pages"), py::arg("num_threads") = 0)
       .def_property_readonly("vocab_size", &ModelRunner::vocab_size)
+      .def_property_readonly("kv_bytes_per_token", &ModelRunner::kv_bytes_per_token)
       .def("reset", &ModelRunner::Reset, "Sequence 0 begins anew; others are gone.")
       .def("fork", &ModelRunner::Fork, py::arg("parent"), py::arg("child"), py::arg("length"),
            "A sequence that shares the first tokens of another.")
@@ -140,8 +146,8 @@ void BindModel(py::module_& m) {
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,
            py::arg("sequence") = 0,
            "Appends tokens; float32 logits as bytes, [len(tokens) or 1, vocab_size].")
-      .def("decode", &ModelRunner::Decode, py::arg("tokens"),
-           "One token for each of sequences 0, 1, ...; float32 logits as bytes.");
+      .def("decode", &ModelRunner::Decode, py::arg("tokens"), py::arg("copy_logits") = true,
+           "One token for each of sequences 0, 1, ...; float32 logits as bytes, or None.");
 }
 
 }  // namespace mlc

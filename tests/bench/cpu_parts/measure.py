@@ -12,16 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import gguf
-import numpy as np
-
 from cpu_parts import bandwidth, models, peer
 from cpu_parts.process import Process, busy_neighbours
 
 STEPS = 24  # of decode, in one timing
 LONG = 2048
 SHORT = 16  # what stands for an empty history of a decode
-TEXT = Path(__file__).parents[1] / "quality.txt"
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,7 @@ class Contender:
     backend: str
     python: Path
     options: dict[str, Any] = field(hash=False)
-    weight_bytes: int = 0
-    kv_bytes_per_token: int = 0
+    weight_bytes: int
 
     def start(self, threads: int, logs: Path) -> Process:
         log = logs / f"{self.name}.log"
@@ -82,28 +77,21 @@ def ours(schemes: Sequence[str]) -> list[Contender]:
     for scheme in schemes:
         model = models.in_scheme(scheme)
         index = json.loads((model.folder / "tensor-cache.json").read_text())
-        config = model.config["model_config"]
-        per_token = (
-            2 * 4 * config["num_hidden_layers"] * config["num_key_value_heads"] * config["head_dim"]
-        )
         options = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
         weight_bytes = int(index["metadata"]["ParamBytes"])
-        made.append(
-            Contender(scheme, "ours", Path(sys.executable), options, weight_bytes, per_token)
-        )
+        made.append(Contender(scheme, "ours", Path(sys.executable), options, weight_bytes))
     return made
 
 
-def peers() -> list[Contender]:
-    python = peer.install()
-    if python is None:
-        return []
-    file = peer.requantized(models.source(), gguf.GGMLQuantizationType.Q4_0)
-    return [Contender("llama.cpp Q4_0", "peer", python, {"gguf": str(file)}, file.stat().st_size)]
+def peer_with(kind: str) -> Contender:
+    """The peer, which is installed, with the embedded model in a type of weights."""
+    file = models.file_of(kind)
+    options = {"gguf": str(file)}
+    return Contender(f"llama.cpp {kind}", "peer", peer.PYTHON, options, file.stat().st_size)
 
 
 @contextmanager
-def _running(contenders: Sequence[Contender], threads: int) -> Iterator[dict[str, Process]]:
+def running(contenders: Sequence[Contender], threads: int) -> Iterator[dict[str, Process]]:
     with tempfile.TemporaryDirectory() as logs:
         processes = {c.name: c.start(threads, Path(logs)) for c in contenders}
         try:
@@ -119,7 +107,7 @@ def speeds(
     """Tokens a second: {"cases": {case: {contender: {"median", "best", "all"}}}, ...}."""
     raw: dict[Case, dict[str, list[float]]] = {c: {} for c in cases}
     read: list[float] = []
-    with _running(contenders, threads) as processes:
+    with running(contenders, threads) as processes:
         for process in processes.values():
             process.ask("prefill", tokens=128, history=0)  # warms up
         for number in range(rounds):
@@ -129,7 +117,12 @@ def speeds(
                 with busy_neighbours(case.neighbours):
                     for name, process in processes.items():
                         raw[case].setdefault(name, []).append(case.tokens_per_s(process))
-    limits = {c.name: statistics.median(read) / c.weight_bytes for c in contenders}
+        kv_bytes = {name: process.kv_bytes_per_token for name, process in processes.items()}
+    behind = SHORT + STEPS // 2
+    limits = {
+        c.name: statistics.median(read) / (c.weight_bytes + behind * kv_bytes[c.name])
+        for c in contenders
+    }
     return {
         "read_bandwidth": statistics.median(read),
         "decode_limit": limits,
@@ -145,18 +138,20 @@ def _summary(values: list[float]) -> dict[str, Any]:
 
 
 def files(contenders: Sequence[Contender]) -> dict[str, Any]:
-    """Load time and memory of fresh processes, warm file cache."""
+    """Load time and memory of fresh processes, warm file cache. "kv": the bytes of the tokens
+    that were computed, which is what of the pages lies in memory."""
     found = {}
     for contender in contenders:
         loads, memory = [], {}
         for _ in range(3):
-            with _running([contender], 2) as processes:
+            with running([contender], 2) as processes:
                 process = processes[contender.name]
                 before = process.ask("memory")
                 process.ask("prefill", tokens=512, history=0)
                 process.ask("decode", batch=1, history=512, steps=8)
                 loads.append(process.load_s)
-                memory = process.ask("memory") | {"after_load": before["peak"]}
+                kv = (512 + 1 + 8) * process.kv_bytes_per_token  # what decode's first step warms
+                memory = process.ask("memory") | {"after_load": before["peak"], "kv": kv}
         library = contender.options.get("model_lib")
         found[contender.name] = {
             "weight_bytes": contender.weight_bytes,
@@ -164,33 +159,4 @@ def files(contenders: Sequence[Contender]) -> dict[str, Any]:
             "memory": memory,
             "library_bytes": Path(library).stat().st_size if library else None,
         }
-    return found
-
-
-def quality(schemes: Sequence[str], *, with_peer: bool) -> dict[str, Any]:
-    """Perplexity on the fixed text, and how often the likeliest token is the one of fp32."""
-    from record import tokenizer
-
-    ids = tokenizer(models.source()).encode(TEXT.read_text(encoding="utf-8")).ids
-    contenders = ours(["q0f32", *schemes])
-    if with_peer and peer.PYTHON.is_file():
-        contenders += peers()
-        file = str(models.source())
-        contenders.append(Contender("llama.cpp Q4_1", "peer", peer.PYTHON, {"gguf": file}, 1))
-    found: dict[str, Any] = {}
-    exact: np.ndarray | None = None
-    for contender in contenders:
-        with tempfile.TemporaryDirectory() as folder, _running([contender], 2) as processes:
-            output = str(Path(folder) / "quality.npz")
-            processes[contender.name].ask("quality", ids=ids, output=output)
-            with np.load(output) as result:
-                losses, best = result["losses"], result["best"]
-        exact = best if exact is None else exact
-        found[contender.name] = {
-            "perplexity": float(np.exp(losses.mean())),
-            "top1_agreement": float((best == exact).mean()),
-            "tokens": len(ids),
-        }
-        print(f"  {contender.name}: perplexity {found[contender.name]['perplexity']:.4f}, "
-              f"top-1 {found[contender.name]['top1_agreement']:.2%}", flush=True)  # fmt: skip
     return found

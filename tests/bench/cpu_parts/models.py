@@ -9,7 +9,7 @@ import gguf
 from cpu_parts import peer
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
-_PREFIX = "gguf_"
+PREFIX = "gguf_"
 
 
 def source() -> Path:
@@ -21,11 +21,20 @@ def source() -> Path:
     return Path(embedded_model.embedded_model_file(folder, may_download=True, log=print))
 
 
+def type_of(scheme: str) -> str:
+    """`gguf_q4_0`: Q4_0."""
+    return scheme.removeprefix(PREFIX).upper()
+
+
+def file_of(kind: str) -> Path:
+    """The model with weights of a GGUF type: the embedded file itself, or one made of it."""
+    if kind in source().name:
+        return source()
+    return peer.requantized(source(), gguf.GGMLQuantizationType[kind])
+
+
 def in_scheme(scheme: str) -> ResolvedModel:
     """`gguf_` schemes keep a file's types: the embedded one's, or those of the peer's."""
-    if scheme.startswith(_PREFIX):
-        name = scheme.removeprefix(_PREFIX).upper()
-        if name not in source().name:
-            file = peer.requantized(source(), gguf.GGMLQuantizationType[name])
-            return resolve_model(file, quantization=scheme)
+    if scheme.startswith(PREFIX) and type_of(scheme) not in source().name:
+        return resolve_model(file_of(type_of(scheme)), quantization=scheme)
     return resolve_model(None, quantization=scheme)

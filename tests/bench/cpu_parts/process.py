@@ -15,7 +15,8 @@ SCRIPT = Path(__file__).with_name("worker.py")
 
 
 class Process:
-    """One worker; `load_s` is what its start of the model took."""
+    """One worker; `load_s` is what its start of the model took, `kv_bytes_per_token` what a token
+    leaves behind in all layers."""
 
     def __init__(self, python: Path, backend: str, options: dict[str, Any], log: Path) -> None:
         with log.open("w") as errors:
@@ -24,7 +25,7 @@ class Process:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
             )  # fmt: skip
         self._log = log
-        self.load_s = float(self._answer())
+        self.load_s, self.kv_bytes_per_token = self._answer()
 
     def ask(self, do: str, **arguments: Any) -> Any:
         assert self._child.stdin is not None

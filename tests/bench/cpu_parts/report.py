@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cpu_parts import targets
+
 BEGIN, END = "<!-- bench cpu: begin -->", "<!-- bench cpu: end -->"
 _SVG = "http:" + "//www.w3.org/2000/svg"  # the format's name, no address
 _COLOURS = ("#2f6f9f", "#7fb2d0", "#b0b0b0", "#d9a05b")
@@ -24,7 +26,17 @@ def markdown(result: dict[str, Any]) -> str:
     parts += ["", "![tokens a second](performance.svg)", "", _files_table(result["files"])]
     if "quality" in result:
         parts += ["", _quality_table(result["quality"])]
+        if result["quality"]["pairs"]:
+            parts += ["", _pairs_table(result["quality"])]
+    if goals := targets.goals(result):
+        parts += ["", _goals_table(goals)]
     return "\n".join(parts) + "\n"
+
+
+def read(docs: Path) -> dict[str, Any]:
+    """The figures of the last run."""
+    found: dict[str, Any] = json.loads((docs / "performance.json").read_text(encoding="utf-8"))
+    return found
 
 
 def write(docs: Path, result: dict[str, Any], text: str) -> None:
@@ -56,25 +68,64 @@ def _speed_table(run: dict[str, Any], threads: int) -> str:
 
 
 def _files_table(files: dict[str, Any]) -> str:
-    rows = [["program and file", "weights MB", "library MB", "load ms", "peak memory MB"]]
+    head = ["program and file", "weights MB", "KV MB", "library MB", "load ms", "peak memory MB"]
+    rows = [[*head, "beyond weights and KV"]]
     for name, entry in files.items():
-        library = entry["library_bytes"]
+        library, memory = entry["library_bytes"], entry["memory"]
         rows.append([
             name,
             f"{entry['weight_bytes'] / 1e6:.1f}",
+            f"{memory['kv'] / 1e6:.1f}",
             f"{library / 1e6:.2f}" if library else "",
             f"{entry['load_s'] * 1e3:.0f}",
-            f"{entry['memory']['peak'] / 1e6:.0f}",
+            f"{memory['peak'] / 1e6:.0f}",
+            f"{targets.extra_bytes(entry) / 1e6:.0f}",
         ])  # fmt: skip
-    return _table(rows)
+    note = "KV: of the 521 tokens that were computed. Memory: the whole process's, Python's too."
+    return f"{_table(rows)}\n\n{note}"
 
 
 def _quality_table(quality: dict[str, Any]) -> str:
     rows = [["scheme", "perplexity", "top-1 agreement with q0f32"]]
-    for name, entry in quality.items():
+    for name, entry in quality["schemes"].items():
         rows.append([name, f"{entry['perplexity']:.3f}", f"{entry['top1_agreement']:.2%}"])
-    tokens = next(iter(quality.values()))["tokens"]
-    return _table(rows) + f"\n\nOn the {tokens} tokens of `tests/bench/quality.txt`."
+    return _table(rows) + f"\n\nOn {quality['tokens']} tokens: {quality['text']}."
+
+
+def _pairs_table(quality: dict[str, Any]) -> str:
+    head = ["beside llama.cpp on the same file", "perplexity, ours / theirs"]
+    rows = [
+        [
+            *head,
+            "top-1, ours - theirs",
+            "ours alone right",
+            "theirs alone right",
+            "chance between equals",
+        ]
+    ]
+    for name, pair in quality["pairs"].items():
+        low, high = (100 * (ratio - 1) for ratio in pair["perplexity_interval"])
+        left, right = (100 * d for d in pair["difference_interval"])
+        rows.append([
+            name,
+            f"{100 * (pair['perplexity_ratio'] - 1):+.2f} % ({low:+.2f} to {high:+.2f})",
+            f"{100 * pair['difference']:+.2f} points ({left:+.2f} to {right:+.2f})",
+            str(pair["only_ours"]),
+            str(pair["only_theirs"]),
+            f"{pair['chance']:.2f}",
+        ])  # fmt: skip
+    note = (
+        "Right: names q0f32's likeliest token. Intervals are of 95 %, over tokens that both saw; "
+        "the last column is McNemar's exact test."
+    )
+    return f"{_table(rows)}\n\n{note}"
+
+
+def _goals_table(goals: list[targets.Goal]) -> str:
+    rows = [["goal", "wanted", "found", ""]]
+    for goal in goals:
+        rows.append([goal.what, goal.wanted, goal.found, "" if goal.met else "missed"])
+    return _table(rows)
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -27,6 +27,7 @@ class Backend(Protocol):
     """Sequence 0 is there from the beginning; every call computes what it says before it ends."""
 
     vocab_size: int
+    kv_bytes_per_token: int
 
     def extend(self, tokens: list[int]) -> None:
         """Appends to sequence 0; the last row's logits are computed."""
@@ -53,7 +54,7 @@ class Ours:
             options["folder"], options["model_lib"], pages, options["threads"]
         )
         self.vocab_size = self._runner.vocab_size
-        self._tokens: list[int] = []
+        self.kv_bytes_per_token = self._runner.kv_bytes_per_token
 
     def extend(self, tokens: list[int]) -> None:
         self._runner.forward(tokens)
@@ -69,7 +70,7 @@ class Ours:
         self._runner.fork(0, child, length)
 
     def decode(self, count: int) -> None:
-        self._runner.decode([TOKEN] * count)
+        self._runner.decode([TOKEN] * count, copy_logits=False)
 
 
 class Peer:
@@ -96,6 +97,9 @@ class Peer:
         self._batch = lib.llama_batch_init(512, 0, 1)
         self._lengths = [0] * SEQUENCES
         self.vocab_size = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
+        head_dim = lib.llama_model_n_embd(model) // lib.llama_model_n_head(model)
+        heads = lib.llama_model_n_layer(model) * lib.llama_model_n_head_kv(model)
+        self.kv_bytes_per_token = 2 * 2 * heads * head_dim  # float16, as it comes
 
     def extend(self, tokens: list[int]) -> None:
         for begin in range(0, len(tokens), 512):
@@ -137,6 +141,13 @@ class Peer:
         self._lib.llama_get_logits(self._context)  # waits for the end
 
 
+def _losses(logits: np.ndarray, targets: list[int]) -> np.ndarray:
+    top = logits.max(-1, keepdims=True)
+    sums = np.exp(logits - top).sum(-1, dtype=np.float64)
+    wanted = logits[np.arange(len(targets)), targets] - top[:, 0]
+    return np.log(sums) - wanted.astype(np.float64)
+
+
 def _to_stderr(level: int, text: bytes, data: Any) -> None:
     sys.stderr.write(text.decode("utf-8", "replace"))
 
@@ -166,21 +177,22 @@ class Worker:
             self._backend.decode(batch)
         return (time.perf_counter() - begin) / steps
 
-    def quality(self, ids: list[int], output: str) -> int:
-        """Writes the loss of each token after the first, and the likeliest token in its place."""
+    def quality(self, windows: str, output: str) -> None:
+        """Each window (token ids, a JSON file) from an empty history: writes the loss of each
+        token after its first, and the likeliest token in its place."""
+        with open(windows, encoding="ascii") as file:
+            pieces = json.load(file)
         self._history = -1
-        self._backend.truncate(0)
         losses, best = [], []
-        for begin in range(0, len(ids) - 1, 256):
-            inputs = ids[begin : min(begin + 256, len(ids) - 1)]
-            logits = self._backend.logits(inputs).astype(np.float64)
-            top = logits.max(-1, keepdims=True)
-            total = np.log(np.exp(logits - top).sum(-1)) + top[:, 0]
-            targets = ids[begin + 1 : begin + 1 + len(inputs)]
-            losses.append(total - logits[np.arange(len(targets)), targets])
-            best.append(logits.argmax(-1))
+        for ids in pieces:
+            self._backend.truncate(0)
+            for begin in range(0, len(ids) - 1, 256):
+                inputs = ids[begin : min(begin + 256, len(ids) - 1)]
+                logits = self._backend.logits(inputs)
+                targets = ids[begin + 1 : begin + 1 + len(inputs)]
+                losses.append(_losses(logits, targets))
+                best.append(logits.argmax(-1))
         np.savez(output, losses=np.concatenate(losses), best=np.concatenate(best))
-        return len(ids)
 
     def memory(self) -> dict[str, int]:
         """Bytes: the most that was resident, and what is now, by kind."""
@@ -206,7 +218,8 @@ def main() -> None:
     begin = time.perf_counter()
     backend = Ours(options) if sys.argv[1] == "ours" else Peer(options)
     worker = Worker(backend)
-    print(json.dumps(time.perf_counter() - begin), file=answers, flush=True)
+    loaded = [time.perf_counter() - begin, backend.kv_bytes_per_token]
+    print(json.dumps(loaded), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)
         answer = getattr(worker, command.pop("do"))(**command)
