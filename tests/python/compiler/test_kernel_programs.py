@@ -36,6 +36,9 @@ def test_the_core_computes_the_machines_bits(tiny_model: ResolvedModel) -> None:
     core.fork(0, 1, len(PROMPT) + 1)
     machine.fork("a", "b")
     equal(core.decode([7, 8]), machine.forward([("a", [7]), ("b", [8])]))
+    assert core.decode([3, 4], copy_logits=False) is None  # the tokens are there all the same
+    machine.forward([("a", [3]), ("b", [4])])
+    equal(core.decode([5, 6]), machine.forward([("a", [5]), ("b", [6])]))
     equal(core.forward(PROMPT), machine.forward([("a", PROMPT)], last_only=True))
 
 
