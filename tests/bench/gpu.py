@@ -43,6 +43,7 @@ def main() -> None:
         "multiply_per_s": device.multiply_rate(args.seconds),
         **({"matrix_per_s": library.rate(args.matrix, args.seconds)} if library else {}),
     }
+    launch = device.launch_seconds()
     result: dict[str, Any] = {
         "device": {"name": device.name, **device.facts},
         "date": time.strftime("%Y-%m-%d"),
@@ -50,6 +51,7 @@ def main() -> None:
         "opt": args.opt,
         "library": library.name if library else None,
         "limits": limits,
+        "launch_s": launch,
         "models": {},
         "engine": {},
     }
@@ -58,7 +60,8 @@ def main() -> None:
         print("This device is a processor: its figures check the benchmark, not a GPU.")
     print(
         f"copy {limits['copy_bytes_per_s'] / 1e9:.1f} GB/s, "
-        f"multiply-adds {limits['multiply_per_s'] / 1e9:.0f} GFLOP/s, {quantization}"
+        f"multiply-adds {limits['multiply_per_s'] / 1e9:.0f} GFLOP/s, "
+        f"a launch {launch * 1e6:.1f} us of the host, {quantization}"
     )
     if library:
         print(f"matrix rate {limits['matrix_per_s'] / 1e9:.0f} GFLOP/s, by {library.name}")

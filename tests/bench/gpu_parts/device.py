@@ -22,6 +22,7 @@ from mlc_llm.compiler.kernels.gpu.grid import emit_fill, emit_value, grid, regis
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
 _COPY_BYTES = 128 << 20
 _CHAINS, _STEPS, _ITEMS, _GROUPS = 8, 64, 64, 32768
+_LAUNCHES = 48  # so few that none has to wait for another
 
 
 class GpuDevice:
@@ -82,6 +83,25 @@ class GpuDevice:
     def _wait(self) -> None:
         for wait in self.waits:
             wait()
+
+    def launch_seconds(self) -> float:
+        """Of the host, for a kernel that does next to nothing: handed over, not waited for."""
+
+        def body(x, y) -> None:
+            with grid((1,), 1) as ((_,), item):
+                T.buffer_store(y, x[item], [item])
+
+        function = kernel([Arg("x", (1,)), Arg("y", (1,))], body)
+        entry = self.compiled({"launch": function})["launch"]
+        pairs = [tuple(self.empty((1,), "float32") for _ in range(2)) for _ in range(8)]
+        best = float("inf")
+        for _ in range(50):
+            self.tvm.sync()
+            begin = time.perf_counter()
+            for i in range(_LAUNCHES):
+                entry(*pairs[i % len(pairs)])
+            best = min(best, (time.perf_counter() - begin) / _LAUNCHES)
+        return best
 
     def copy_bandwidth(self, budget_s: float) -> float:
         """Bytes read and written a second by the runtime's own copy."""

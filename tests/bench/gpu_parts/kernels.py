@@ -114,7 +114,8 @@ class Call:
         needed = self.arguments[: self.made + 1 or None] if self.product else self.arguments
         for argument in needed:
             if argument.is_pages:
-                slot = math.prod(argument.extents(step)[1:]) // _PAGE * 4
+                size = np.dtype(argument.dtype).itemsize
+                slot = math.prod(argument.extents(step)[1:]) // _PAGE * size
                 tokens = step.batch * (step.history + step.rows)
                 is_append = self.kernel.startswith("rope")
                 total += slot * (step.batch * step.rows if is_append else tokens)

@@ -4,6 +4,7 @@
 #include <tvm/ffi/function.h>
 
 #include <cstring>
+#include <memory>
 
 namespace mlc::webgpu {
 
@@ -60,8 +61,17 @@ void WebGpuModule::Prepare(int index) {
   }
 }
 
-void WebGpuModule::Launch(const KernelInfo& kernel, const std::string& source,
-                          ffi::PackedArgs arguments) {
+const Pipeline& WebGpuModule::Kernel::For(Session* used) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (session != used->serial()) {
+    pipeline = &used->Compile(*info, *source);
+    session = used->serial();
+  }
+  return *pipeline;
+}
+
+void WebGpuModule::Launch(Kernel* launched, ffi::PackedArgs arguments) {
+  const KernelInfo& kernel = *launched->info;
   if (arguments.size() != kernel.num_arguments()) {
     TVM_FFI_THROW(TypeError) << "the kernel " << kernel.name << " takes " << kernel.num_arguments()
                              << " arguments, not " << arguments.size();
@@ -91,7 +101,7 @@ void WebGpuModule::Launch(const KernelInfo& kernel, const std::string& source,
   uint32_t most = first->device->facts().limits.maxComputeWorkgroupsPerDimension;
   Groups groups = Fold(size, most, kernel.name);
   Session& session = *first->session;
-  session.Launch(session.Compile(kernel, source), bindings, numbers, groups);
+  session.Launch(launched->For(&session), bindings, numbers, groups);
 }
 
 ffi::Optional<ffi::Function> WebGpuModule::GetFunction(const ffi::String& name) {
@@ -102,12 +112,12 @@ ffi::Optional<ffi::Function> WebGpuModule::GetFunction(const ffi::String& name) 
   }
   auto found = table_.kernels.find(name);
   if (found == table_.kernels.end()) return std::nullopt;
-  const KernelInfo* kernel = &found->second;
-  const std::string* source = &table_.sources.at(name);
-  return ffi::Function::FromPacked(
-      [this, keep, kernel, source](ffi::PackedArgs arguments, ffi::Any*) {
-        Launch(*kernel, *source, arguments);
-      });
+  auto kernel = std::make_shared<Kernel>();
+  kernel->info = &found->second;
+  kernel->source = &table_.sources.at(name);
+  return ffi::Function::FromPacked([this, keep, kernel](ffi::PackedArgs arguments, ffi::Any*) {
+    Launch(kernel.get(), arguments);
+  });
 }
 
 }  // namespace mlc::webgpu

@@ -4,6 +4,7 @@
 
 #include <tvm/ffi/extra/module.h>
 
+#include <mutex>
 #include <string>
 
 #include "runtime/device/kernel_table.h"
@@ -26,7 +27,17 @@ class WebGpuModule final : public tvm::ffi::ModuleObj {
 
  private:
   void Prepare(int index);
-  void Launch(const KernelInfo& kernel, const std::string& source, tvm::ffi::PackedArgs arguments);
+  // A kernel, and what it was compiled to for the session that used it last.
+  struct Kernel {
+    const KernelInfo* info;
+    const std::string* source;
+    std::mutex mutex;
+    uint64_t session = 0;  // its serial; 0: none
+    const Pipeline* pipeline = nullptr;
+
+    const Pipeline& For(Session* session);
+  };
+  void Launch(Kernel* kernel, tvm::ffi::PackedArgs arguments);
 
   tvm::ffi::Bytes bytes_;
   KernelTable table_;

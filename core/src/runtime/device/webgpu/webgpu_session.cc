@@ -3,6 +3,7 @@
 #include <tvm/ffi/error.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 constexpr size_t kSlot = 256;         // a kernel's numbers: WebGPU's largest alignment for them
 constexpr size_t kMostRecorded = 64;  // kernels handed over together
 constexpr size_t kPiece = size_t{4} << 20;        // bytes read, or written, in one go
+constexpr size_t kMostGroups = 4096;              // bind groups kept
 constexpr size_t kMostStaged = size_t{64} << 20;  // bytes that wgpu keeps for the device to fetch
 
 void OnError(WGPUDevice const*, WGPUErrorType type, WGPUStringView message, void* errors, void*) {
@@ -29,8 +31,15 @@ struct Opened {
   std::string problem;
 };
 
+uint64_t NextSerial() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+uint64_t Word(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
 WGPUDevice OpenDevice(const Adapters& adapters, WGPUAdapter adapter, const Facts& facts,
-                      Errors* errors) {
+                      const std::string& name, Errors* errors) {
   WGPUFeatureName f16 = WGPUFeatureName_ShaderF16;
   WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
   descriptor.requiredFeatureCount = facts.has_f16 ? 1 : 0;
@@ -51,7 +60,8 @@ WGPUDevice OpenDevice(const Adapters& adapters, WGPUAdapter adapter, const Facts
   api().wgpuAdapterRequestDevice(adapter, &descriptor, callback);
   api().wgpuInstanceProcessEvents(adapters.instance);
   if (opened.device == nullptr) {
-    TVM_FFI_THROW(RuntimeError) << facts.name << " cannot be opened: " << opened.problem;
+    TVM_FFI_THROW(DeviceLostError)
+        << "the device " << name << " cannot be opened (" << opened.problem << ")";
   }
   return opened.device;
 }
@@ -98,15 +108,15 @@ void Errors::Check(const char* what) {
   TVM_FFI_THROW(RuntimeError) << what << ": " << message_;
 }
 
-Session::Session(int index, const Facts& facts)
-    : facts_(facts),
-      errors_(new Errors("webgpu:" + std::to_string(index) + " (" + facts.name + ")")) {
+Session::Session(int index, const Facts& facts) : facts_(facts), serial_(NextSerial()) {
+  std::string name = "webgpu:" + std::to_string(index) + " (" + facts.name + ")";
+  errors_ = new Errors(name);
   KeptSignalHandlers kept;
   Adapters adapters;
   if (static_cast<size_t>(index) >= adapters.found.size()) {
-    TVM_FFI_THROW(RuntimeError) << facts.name << " is gone";
+    TVM_FFI_THROW(DeviceLostError) << "the device " << name << " cannot be opened (it is gone)";
   }
-  device_ = OpenDevice(adapters, adapters.found[static_cast<size_t>(index)], facts, errors_);
+  device_ = OpenDevice(adapters, adapters.found[static_cast<size_t>(index)], facts, name, errors_);
   queue_ = api().wgpuDeviceGetQueue(device_);
   numbers_ = CreateBuffer(kMostRecorded * kSlot, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst);
   landing_ = CreateBuffer(kPiece, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
@@ -147,7 +157,9 @@ WGPUBuffer Session::TryCreate(size_t bytes) {
 
 void Session::Release(WGPUBuffer buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!lost()) api().wgpuBufferRelease(buffer);
+  if (lost()) return;
+  DropGroups();  // they would keep its memory
+  api().wgpuBufferRelease(buffer);
 }
 
 // Recording and handing over
@@ -333,6 +345,31 @@ WGPUBindGroup Session::Bind(const Pipeline& pipeline, const std::vector<Binding>
   return api().wgpuDeviceCreateBindGroup(device_, &descriptor);
 }
 
+size_t Session::GroupKeyHash::operator()(const GroupKey& key) const {
+  uint64_t hash = 0;
+  for (uint64_t word : key) hash = (hash ^ (word >> 4)) * 0x9E3779B97F4A7C15u;
+  return static_cast<size_t>(hash ^ hash >> 32);
+}
+
+WGPUBindGroup Session::GroupFor(const Pipeline& pipeline, const std::vector<Binding>& bindings,
+                                size_t number_bytes) {
+  group_key_.assign({Word(pipeline.layout), number_bytes});
+  for (const Binding& binding : bindings) {
+    group_key_.insert(group_key_.end(), {Word(binding.buffer), binding.offset, binding.size});
+  }
+  auto found = groups_.find(group_key_);
+  if (found != groups_.end()) return found->second;
+  if (groups_.size() >= kMostGroups) DropGroups();
+  WGPUBindGroup group = Bind(pipeline, bindings, number_bytes);
+  errors_->Check("wgpuDeviceCreateBindGroup");
+  return groups_.emplace(group_key_, group).first->second;
+}
+
+void Session::DropGroups() {
+  for (const auto& [key, group] : groups_) api().wgpuBindGroupRelease(group);
+  groups_.clear();
+}
+
 void Session::Launch(const Pipeline& pipeline, const std::vector<Binding>& bindings,
                      const std::vector<uint32_t>& numbers, Groups groups) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -342,14 +379,12 @@ void Session::Launch(const Pipeline& pipeline, const std::vector<Binding>& bindi
   if (recorded_ == kMostRecorded) Flush();
   size_t slot = recorded_ * kSlot;
   std::memcpy(number_bytes_.data() + slot, numbers.data(), bytes);
-  WGPUBindGroup group = Bind(pipeline, bindings, (bytes + 15) / 16 * 16);
-  errors_->Check("wgpuDeviceCreateBindGroup");
+  WGPUBindGroup group = GroupFor(pipeline, bindings, (bytes + 15) / 16 * 16);
   if (pass_ == nullptr) pass_ = api().wgpuCommandEncoderBeginComputePass(Encoder(), nullptr);
   uint32_t offset = static_cast<uint32_t>(slot);
   api().wgpuComputePassEncoderSetPipeline(pass_, pipeline.pipeline);
   api().wgpuComputePassEncoderSetBindGroup(pass_, 0, group, 1, &offset);
   api().wgpuComputePassEncoderDispatchWorkgroups(pass_, groups.x, groups.y, groups.z);
-  api().wgpuBindGroupRelease(group);
   ++recorded_;
 }
 

@@ -63,6 +63,8 @@ class Session {
   ~Session();
 
   bool lost() { return errors_->lost(); }
+  // No two sessions of a process have the same.
+  uint64_t serial() const { return serial_; }
   void CheckNotLost() { errors_->Check("its memory is gone"); }
   // What a driver does when it fails, for tests.
   void Lose();
@@ -87,8 +89,12 @@ class Session {
  private:
   WGPUBuffer CreateBuffer(size_t bytes, WGPUBufferUsage usage);
   Pipeline Build(const KernelInfo& kernel, const std::string& source);
+  // Made once for the same buffers: a step's temporaries come out of a pool.
+  WGPUBindGroup GroupFor(const Pipeline& pipeline, const std::vector<Binding>& bindings,
+                         size_t number_bytes);
   WGPUBindGroup Bind(const Pipeline& pipeline, const std::vector<Binding>& bindings,
                      size_t number_bytes);
+  void DropGroups();
   WGPUCommandEncoder Encoder();
   void EndPass();
   void Flush();
@@ -96,7 +102,14 @@ class Session {
   void Wait();
   void ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t bytes);
 
+  // What a bind group is of: a layout, sizes, buffers.
+  using GroupKey = std::vector<uint64_t>;
+  struct GroupKeyHash {
+    size_t operator()(const GroupKey& key) const;
+  };
+
   const Facts& facts_;
+  const uint64_t serial_;
   DriverThread driver_;  // for the calls that abort when the device is lost
   Errors* errors_;       // never freed: callbacks come when they like
   WGPUDevice device_ = nullptr;
@@ -109,6 +122,8 @@ class Session {
   size_t recorded_ = 0, staged_ = 0;  // kernels; bytes written since the queue was last emptied
   bool working_ = false;              // something was handed over and not waited for
   std::unordered_map<std::string, Pipeline> pipelines_;
+  std::unordered_map<GroupKey, WGPUBindGroup, GroupKeyHash> groups_;
+  GroupKey group_key_;  // memory, to be used again
 };
 
 }  // namespace mlc::webgpu
