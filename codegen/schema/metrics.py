@@ -96,6 +96,9 @@ class EngineMetrics(Model):
     num_preemptions: int | None = field(
         None, "How often a sequence had to give back its pages and begin again.", ge=0
     )
+    device_read_bytes_sum: int | None = field(
+        None, "What came back from the device: tokens, or rows of logits.", unit="bytes", ge=0
+    )
     num_finished_requests: int | None = field(None, "Requests that ended well.", ge=0)
     num_failed_requests: int | None = field(
         None, "Requests that ended with an error or were cancelled.", ge=0

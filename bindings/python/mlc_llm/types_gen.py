@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 50f6bce9e722a5be
+# Schema hash: 0964e50e2a1a2c5b
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -113,7 +113,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "50f6bce9e722a5be"
+SCHEMA_HASH = "0964e50e2a1a2c5b"
 
 
 class _Model(BaseModel):
@@ -1648,6 +1648,9 @@ class EngineMetrics(_Model):
 
     num_preemptions: int | None = None
     """How often a sequence had to give back its pages and begin again. Range: at least 0."""
+
+    device_read_bytes_sum: int | None = None
+    """What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes."""
 
     num_finished_requests: int | None = None
     """Requests that ended well. Range: at least 0."""

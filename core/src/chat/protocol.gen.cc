@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6bce9e722a5be
+// Schema hash: 0964e50e2a1a2c5b
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -1590,6 +1590,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("kv_pages_free", &out.kv_pages_free, wire::Limits().AtLeast(0));
   reader.Optional("num_steps", &out.num_steps, wire::Limits().AtLeast(0));
   reader.Optional("num_preemptions", &out.num_preemptions, wire::Limits().AtLeast(0));
+  reader.Optional("device_read_bytes_sum", &out.device_read_bytes_sum, wire::Limits().AtLeast(0));
   reader.Optional("num_finished_requests", &out.num_finished_requests, wire::Limits().AtLeast(0));
   reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
   reader.Optional("last_finished_request", &out.last_finished_request);
@@ -1618,6 +1619,7 @@ Json EngineMetrics::ToJson() const {
       .Optional("kv_pages_free", kv_pages_free)
       .Optional("num_steps", num_steps)
       .Optional("num_preemptions", num_preemptions)
+      .Optional("device_read_bytes_sum", device_read_bytes_sum)
       .Optional("num_finished_requests", num_finished_requests)
       .Optional("num_failed_requests", num_failed_requests)
       .Optional("last_finished_request", last_finished_request)

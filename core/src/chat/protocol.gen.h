@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6bce9e722a5be
+// Schema hash: 0964e50e2a1a2c5b
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "50f6bce9e722a5be";
+inline constexpr char kSchemaHash[] = "0964e50e2a1a2c5b";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -1361,6 +1361,8 @@ struct EngineMetrics {
   std::optional<int64_t> num_steps;
   // How often a sequence had to give back its pages and begin again. Range: at least 0.
   std::optional<int64_t> num_preemptions;
+  // What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> device_read_bytes_sum;
   // Requests that ended well. Range: at least 0.
   std::optional<int64_t> num_finished_requests;
   // Requests that ended with an error or were cancelled. Range: at least 0.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6bce9e722a5be
+// Schema hash: 0964e50e2a1a2c5b
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -485,6 +485,7 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("kv_pages_free", object.kv_pages_free);
   visit("num_steps", object.num_steps);
   visit("num_preemptions", object.num_preemptions);
+  visit("device_read_bytes_sum", object.device_read_bytes_sum);
   visit("num_finished_requests", object.num_finished_requests);
   visit("num_failed_requests", object.num_failed_requests);
   visit("last_finished_request", object.last_finished_request);

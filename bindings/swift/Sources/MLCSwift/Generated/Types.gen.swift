@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6bce9e722a5be
+// Schema hash: 0964e50e2a1a2c5b
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "50f6bce9e722a5be"
+let schemaHash = "0964e50e2a1a2c5b"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -3613,6 +3613,8 @@ public struct EngineMetrics: WireObject {
     public var num_steps: Int?
     /// How often a sequence had to give back its pages and begin again. Range: at least 0.
     public var num_preemptions: Int?
+    /// What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
+    public var device_read_bytes_sum: Int?
     /// Requests that ended well. Range: at least 0.
     public var num_finished_requests: Int?
     /// Requests that ended with an error or were cancelled. Range: at least 0.
@@ -3645,6 +3647,7 @@ public struct EngineMetrics: WireObject {
         kv_pages_free: Int? = nil,
         num_steps: Int? = nil,
         num_preemptions: Int? = nil,
+        device_read_bytes_sum: Int? = nil,
         num_finished_requests: Int? = nil,
         num_failed_requests: Int? = nil,
         last_finished_request: RequestMetrics? = nil,
@@ -3668,6 +3671,7 @@ public struct EngineMetrics: WireObject {
         self.kv_pages_free = kv_pages_free
         self.num_steps = num_steps
         self.num_preemptions = num_preemptions
+        self.device_read_bytes_sum = device_read_bytes_sum
         self.num_finished_requests = num_finished_requests
         self.num_failed_requests = num_failed_requests
         self.last_finished_request = last_finished_request
@@ -3694,6 +3698,7 @@ public struct EngineMetrics: WireObject {
         self.kv_pages_free = try reader.optional("kv_pages_free")
         self.num_steps = try reader.optional("num_steps")
         self.num_preemptions = try reader.optional("num_preemptions")
+        self.device_read_bytes_sum = try reader.optional("device_read_bytes_sum")
         self.num_finished_requests = try reader.optional("num_finished_requests")
         self.num_failed_requests = try reader.optional("num_failed_requests")
         self.last_finished_request = try reader.optional("last_finished_request")
@@ -3720,6 +3725,7 @@ public struct EngineMetrics: WireObject {
         writer.optional("kv_pages_free", self.kv_pages_free)
         writer.optional("num_steps", self.num_steps)
         writer.optional("num_preemptions", self.num_preemptions)
+        writer.optional("device_read_bytes_sum", self.device_read_bytes_sum)
         writer.optional("num_finished_requests", self.num_finished_requests)
         writer.optional("num_failed_requests", self.num_failed_requests)
         writer.optional("last_finished_request", self.last_finished_request)

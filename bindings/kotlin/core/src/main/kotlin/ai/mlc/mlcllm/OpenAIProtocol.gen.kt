@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 50f6bce9e722a5be
+// Schema hash: 0964e50e2a1a2c5b
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "50f6bce9e722a5be"
+internal const val SCHEMA_HASH = "0964e50e2a1a2c5b"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -2393,6 +2393,11 @@ object OpenAIProtocol {
         val num_steps: Long? = null,
         /** How often a sequence had to give back its pages and begin again. Range: at least 0. */
         val num_preemptions: Long? = null,
+        /**
+         * What came back from the device: tokens, or rows of logits. Range: at least 0. Unit:
+         * bytes.
+         */
+        val device_read_bytes_sum: Long? = null,
         /** Requests that ended well. Range: at least 0. */
         val num_finished_requests: Long? = null,
         /** Requests that ended with an error or were cancelled. Range: at least 0. */
