@@ -20,6 +20,9 @@ os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
 os.environ.setdefault("LP_NUM_THREADS", "1")
 os.environ.setdefault("NODEVICE_SELECT", "1")
 
+# What names the library that is to stand in for a device's own.
+DRIVER_VARIABLES = {"opencl": "MLC_OPENCL_LIBRARY", "vulkan": "MLC_WGPU_LIBRARY"}
+
 PROMPTS = ["Hello", "The quick brown fox jumps over the lazy dog. " * 3, "1 2 3 4 5 6 7 8 9"]
 
 
