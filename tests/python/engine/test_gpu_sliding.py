@@ -1,4 +1,4 @@
-"""A sliding window with attention sinks through the whole engine: OpenCL against the CPU."""
+"""A sliding window with attention sinks through the whole engine, on each kind of GPU."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from mlc_llm.model_source import ResolvedModel, resolve_model
 Libraries = dict[str, Path]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def opencl_is_here() -> None:
-    require("opencl")
+@pytest.fixture(scope="module", params=["opencl", "vulkan"])
+def device(request: pytest.FixtureRequest) -> str:
+    require(request.param)
+    return request.param
 
 
 @pytest.fixture(scope="module", params=[4, 0], ids=["sinks", "no_sinks"])
 def model(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, device: str, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[ResolvedModel, Libraries]:
     """The random two-layer model with a window of 40 tokens; prompts come in chunks of 24."""
     if request.param == 0 and not request.config.getoption("--long"):
@@ -41,12 +42,12 @@ def model(
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
         found = resolve_model(folder / "model", quantization="q4f32_1", progress=lambda _: None)
     libraries = {}
-    for device in ("opencl", "cpu"):
-        libraries[device] = folder / f"{device}.so"
+    for name in (device, "cpu"):
+        libraries[name] = folder / f"{name}.so"
         compile_model(
             read_chat_config(found.folder),
-            output=libraries[device],
-            device=device,
+            output=libraries[name],
+            device=name,
             opt="activation_bits=32",
             overrides="prefill_chunk_size=24",
         )
@@ -61,8 +62,8 @@ def engines(
     found, libraries = model
     config: Any = request.param or None
     engines = {
-        device: MLCEngine(found.folder, model_lib=str(library), device=device, engine_config=config)
-        for device, library in libraries.items()
+        name: MLCEngine(found.folder, model_lib=str(library), device=name, engine_config=config)
+        for name, library in libraries.items()
     }
     yield engines
     for engine in engines.values():
@@ -91,15 +92,17 @@ def turns(engine: MLCEngine) -> list[tuple[str, int]]:
     return answers
 
 
-def test_answers_past_the_window_are_those_of_the_cpu(engines: dict[str, MLCEngine]) -> None:
-    ours, theirs = turns(engines["opencl"]), turns(engines["cpu"])
+def test_answers_past_the_window_are_those_of_the_cpu(
+    device: str, engines: dict[str, MLCEngine]
+) -> None:
+    ours, theirs = turns(engines[device]), turns(engines["cpu"])
     assert ours == theirs
     found = [cached for _, cached in ours]
     assert found[0] == 0 and found[1] > 90 and found[2] > found[1] + 30  # prefixes are reused
 
 
-def test_four_chats_at_once(engines: dict[str, MLCEngine]) -> None:
+def test_four_chats_at_once(device: str, engines: dict[str, MLCEngine]) -> None:
     prompts = [f"Number {i}: " + "one two three four " * (3 * i) for i in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda p: answer(engines["opencl"], p, 50)[0], prompts))
+        together = list(pool.map(lambda p: answer(engines[device], p, 50)[0], prompts))
     assert together == [answer(engines["cpu"], prompt, 50)[0] for prompt in prompts]
