@@ -4,6 +4,7 @@ Mesa's lavapipe behind WebGPU (Vulkan)."""
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -38,6 +39,13 @@ def why_not(backend: str) -> str:
     return f"no device: {listed}"
 
 
+def facts(backend: str) -> dict[str, Any]:
+    """What the device says of itself."""
+    import tvm
+
+    return json.loads(str(tvm.get_global_func(f"mlc.devices.{backend}")()))["devices"][0]
+
+
 def require(backend: str) -> None:
     if reason := why_not(backend):
         pytest.skip(reason)
@@ -53,8 +61,7 @@ def on_device(function: Any, backend: str) -> Any:
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
     target = targets.resolve(backend).target()
     built = tvm.compile(module, target=target, tir_pipeline=lowering.NAME)
-    # Through the plugin's own loader, as a model library is.
-    return _reloaded(built)["main"]
+    return reloaded(built)["main"]
 
 
 def compiled(function: Any, backend: str = "opencl") -> Any:
@@ -84,7 +91,7 @@ def loaded(
     from mlc_llm.compiler import pipeline, targets
 
     machine = relax.VirtualMachine(
-        _reloaded(pipeline.build(module, targets.resolve(backend))), tvm.device(backend, 0)
+        reloaded(pipeline.build(module, targets.resolve(backend))), tvm.device(backend, 0)
     )
 
     def function(name: str) -> Callable[..., Array]:
@@ -98,7 +105,8 @@ def loaded(
     return {name: function(name) for name in names}
 
 
-def _reloaded(built: Any) -> Any:
+def reloaded(built: Any) -> Any:
+    """Through the plugin's own loader, as a model library is."""
     import tempfile
 
     import tvm

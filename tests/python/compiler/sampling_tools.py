@@ -27,6 +27,27 @@ class Task:
     changes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
 
 
+def random_task(rng: np.random.Generator, row: int, columns: int, *, top_k: bool) -> Task:
+    allowed = rng.random(columns) < rng.choice([0.02, 0.5]) if rng.random() < 0.4 else None
+    if allowed is not None:
+        allowed[rng.integers(columns)] = True
+    tokens = rng.choice(columns, int(rng.choice([0, 5, 80])), replace=False)
+    return Task(
+        row=row,
+        temperature=float(rng.choice([0, 0.3, 1.0, 1.7])),
+        top_p=float(rng.choice([1.0, 0.95, 0.5, 0.01])),
+        top_k=int(rng.choice([0, 1, 2, 40, columns])) if top_k else 0,
+        min_p=float(rng.choice([0.0, 0.0, 0.1, 1.0])),
+        uniform=float(np.float32(rng.random())),
+        limit=int(rng.choice([0, columns - 5])),
+        allowed=allowed,
+        changes={
+            int(t): (float(rng.normal()), float(rng.uniform(0.7, 1.5)), float(rng.normal()))
+            for t in tokens
+        },
+    )
+
+
 def _bits(value: float) -> int:
     return int(np.float32(value).view(np.int32))
 

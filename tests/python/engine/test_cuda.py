@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import cuda_bench_emulated
+import cuda_driver
 import cuda_emulated
 import pytest
 
@@ -24,7 +25,6 @@ from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InternalError, NotFoundError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel
 
-EMULATOR = Path(__file__).parents[2] / "fixtures" / "cuda-emulator"
 pytestmark = pytest.mark.skipif(
     not nvrtc.is_installed(), reason='NVRTC is not installed: pip install "mlc-llm[cuda]"'
 )
@@ -56,17 +56,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if platform.system() != "Linux":
         pytest.skip("the emulator stands in for Linux's driver")
     driver = tmp_path_factory.mktemp("driver")
-    headers = f"-I{nvrtc.includes()[0]}"
-    options = ["-O2", "-std=c++17", "-Wall", "-Werror", "-U_FORTIFY_SOURCE", "-fPIC", "-shared"]
-
-    def build(name: str, *arguments: Any) -> None:
-        subprocess.run(["g++", *options, headers, *arguments, "-o", driver / name], check=True)
-
-    names = f"-Wl,--version-script={EMULATOR / 'cudart.map'},-soname=libcudart.so.13"
-    build("libcudart.so.13", EMULATOR / "cuda_emulator.cc", "-ldl", names)
-    # The driver's functions are in there too.
-    build("libcuda.so.1", "-x", "c++", "/dev/null")
-    build("libcublas.so.13", EMULATOR / "cublas_emulator.cc")
+    cuda_driver.build(driver)
     return driver
 
 

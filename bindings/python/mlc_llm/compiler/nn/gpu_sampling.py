@@ -12,6 +12,7 @@ words are named in `kernels/gpu/sampling_rows.py`. A row of logits is of one tas
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
@@ -57,9 +58,9 @@ class Sampler:
     def _search(self, kind: int, cut: Any) -> Any:
         state_type = self._tensor((sampling_cut.STATE_WORDS,), "int32")
         digits = [self._tensor((self.rows.parts, sampling_cut.DIGITS))] * 2
-        state = self._emit(
-            "aim", kind, lambda: sampling_cut.aim(kind), [self.tasks, cut], state_type
-        )
+        name = "aim_top_k" if kind == sampling_cut.TOP_K_KIND else "aim_top_p"
+        make = partial(sampling_cut.aim, kind)
+        state = self._emit(name, kind, make, [self.tasks, cut], state_type)
         found = self._call_cut("first_digit", [self.tasks, state, self.logits], digits)
         for _ in range(sampling_cut.ROUNDS - 1):
             args = [self.tasks, state, *found, self.logits]

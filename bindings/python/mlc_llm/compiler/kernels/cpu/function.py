@@ -18,6 +18,8 @@ from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as T
 
+ARGUMENTS = "mlc.arguments"
+
 
 @dataclass(frozen=True)
 class Arg:
@@ -31,10 +33,12 @@ class Arg:
 def kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
     """`body` gets one buffer for each argument and emits the kernel's statements.
 
-    The attributes say that pointers do not alias and that no schedule is to be applied any more.
+    The attributes say that pointers do not alias, that no schedule is to be applied any more, and
+    what the arguments are called.
     """
     with IRBuilder() as builder, T.prim_func(s_tir=True):
-        T.func_attr({"tirx.noalias": True, "tirx.is_scheduled": True})
+        names = [arg.name for arg in args]
+        T.func_attr({"tirx.noalias": True, "tirx.is_scheduled": True, ARGUMENTS: names})
         sizes = {s: T.int64() for arg in args for s in arg.shape if isinstance(s, str)}
         handles = [T.arg(arg.name, T.handle()) for arg in args]
         buffers = [

@@ -1,0 +1,371 @@
+"""What every kernel of a library computes, in NumPy: a row of the table for each kind of kernel.
+
+A row makes random calls of a kernel and says what is to come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import sampling_numpy as chosen
+from activation_codes import decoded, encoded
+from kernel_tools import stored_weight
+from library_kernels import EPS, Array, Call, Kernel, Rng, Want
+from sampling_tools import packed, random_task
+from test_attention import Cache, expected_row, rotate
+
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, rope_table
+from mlc_llm.compiler.kernels.gpu import sampling_cut as cut_words
+from mlc_llm.compiler.kernels.gpu.sampling_rows import SUM
+from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+
+Calls = Iterator[Call]
+ROWS = (1, 4, 17, 70)  # each way to multiply
+HISTORY = [83, 33]  # tokens of two sequences
+_FLOAT_STATE = (cut_words.WANTED, cut_words.SUM_ABOVE, cut_words.NUM_ABOVE)
+
+
+def int32(values: Any) -> Array:
+    return np.asarray(list(values), np.int32)
+
+
+def weights(kernel: Kernel, rng: Rng, outs: int, ins: int, use: str) -> tuple[dict, Array]:
+    """The stored tensors by name, and what they mean in float64."""
+    plain = rng.standard_normal((outs, ins)).astype(np.float32)
+    stored, exact = stored_weight(kernel.model.scheme, plain, use)
+    return {f"weight{i}": array for i, array in enumerate(stored)}, exact
+
+
+# Between attention
+
+
+def embedding(kernel: Kernel, rng: Rng) -> Calls:
+    (entries, _), hidden = kernel["weight0"].shape, int(kernel["y"].shape[1])
+    stored, table = weights(kernel, rng, int(entries), hidden, "embedding")
+    ids = np.concatenate([rng.integers(0, entries, 20), [0, int(entries) - 1]]).astype(np.int32)
+    arrays = {"ids": ids, **stored, "y": kernel.unwritten("y", len(ids))}
+    yield Call(arrays, [kernel.want("y", table[ids], 1e-6)])
+
+
+def linear(kernel: Kernel, rng: Rng) -> Calls:
+    (_, ins), (_, outs) = kernel["x"].shape, kernel["y"].shape
+    stored, exact = weights(kernel, rng, int(outs), int(ins), "linear")
+    for rows in ROWS:
+        x = kernel.random(rng, "x", rows)
+        arrays, added = _with_extras(kernel, rng, {"x": x, **stored}, rows, int(outs))
+        expected = x.astype(np.float64) @ exact.T + added
+        yield Call(arrays, [kernel.want("y", expected, 2e-6 * int(ins))])
+
+
+def _with_extras(
+    kernel: Kernel, rng: Rng, arrays: dict[str, Array], rows: int, outs: int
+) -> tuple[dict[str, Array], Any]:
+    """The arrays with what is added to the product, that sum, and an unwritten y."""
+    added: Any = 0.0
+    if "bias" in kernel:
+        arrays["bias"] = rng.standard_normal(outs).astype(kernel["bias"].dtype)
+        added = added + arrays["bias"].astype(np.float64)
+    if "residual" in kernel:
+        arrays["residual"] = rng.standard_normal((rows, outs)).astype(np.float32)
+        added = added + arrays["residual"]
+    arrays["y"] = np.full((rows, outs), np.nan, kernel["y"].dtype)
+    return arrays, added
+
+
+def rms_norm(kernel: Kernel, rng: Rng) -> Calls:
+    for rows in ROWS:
+        x, weight = kernel.random(rng, "x", rows), kernel.random(rng, "weight")
+        picked = int32(rng.integers(0, rows, rows)) if "rows" in kernel else int32(range(rows))
+        arrays = {"x": x, **({"rows": picked} if "rows" in kernel else {}), "weight": weight}
+        arrays["y"] = kernel.unwritten("y", rows)
+        yield Call(arrays, [kernel.want("y", _normed(x, weight)[picked], 1e-5)])
+
+
+def _normed(x: Array, weight: Array) -> Array:
+    exact = x.astype(np.float64)
+    return exact / np.sqrt((exact**2).mean(-1, keepdims=True) + EPS) * weight.astype(np.float64)
+
+
+def silu_and_multiply(kernel: Kernel, rng: Rng) -> Calls:
+    for rows in ROWS:
+        x = kernel.random(rng, "x", rows) * np.array(4, kernel["x"].dtype)
+        arrays = {"x": x, "y": kernel.unwritten("y", rows)}
+        yield Call(arrays, [kernel.want("y", _gated(x), 2e-5)])
+
+
+def _gated(x: Array) -> Array:
+    gate, up = np.split(x.astype(np.float64), 2, axis=1)
+    return gate / (1 + np.exp(-gate)) * up
+
+
+# The CPU's codes of activations
+
+
+def _codes(kernel: Kernel) -> Codes:
+    scheme, bits = kernel.model.scheme, kernel.model.spec.activation_bits
+    options = {"bits": bits, "weight_bits": scheme.bits, "zero": scheme.qmax}
+    words = Codes(size=32, **options).arg.shape[1]
+    return Codes(size=32 * int(kernel["codes"].shape[1]) // int(words), **options)
+
+
+def _coded(kernel: Kernel, arrays: dict[str, Array], expected: Array) -> Call:
+    """Half a step of each group's codes may be missing."""
+    codes = _codes(kernel)
+    largest = np.abs(expected).reshape(len(expected), -1, 32).max(-1) / codes.largest
+    step = np.maximum(np.repeat(largest, 32, axis=1), 1e-30)
+    out = np.full((len(expected), kernel["codes"].shape[1]), 77, np.int32)
+    want = Want("codes", expected / step, 0.51, decode=lambda c: decoded(codes, c) / step)
+    return Call({**arrays, "codes": out}, [want])
+
+
+def quantize(kernel: Kernel, rng: Rng) -> Calls:
+    for rows in ROWS:
+        x = kernel.random(rng, "x", rows)
+        yield _coded(kernel, {"x": x}, x.astype(np.float64))
+
+
+def norm_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
+    for rows in ROWS:
+        x, weight = kernel.random(rng, "x", rows), kernel.random(rng, "weight")
+        picked = int32(rng.integers(0, rows, rows))
+        if "picked" not in kernel:
+            yield _coded(kernel, {"x": x, "weight": weight}, _normed(x, weight))
+            continue
+        arrays = {"x": x, "picked": picked, "weight": weight}
+        yield _coded(kernel, arrays, _normed(x, weight)[picked])
+
+
+def silu_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
+    for rows in ROWS:
+        x = kernel.random(rng, "x", rows)
+        yield _coded(kernel, {"x": x}, _gated(x))
+
+
+def linear_integer(kernel: Kernel, rng: Rng) -> Calls:
+    codes = _codes(kernel)
+    for rows in ROWS:
+        outs = 16 * int(rng.integers(1, 6))
+        stored, exact = weights(kernel, rng, outs, codes.size, "linear")
+        x = encoded(codes, rng.standard_normal((rows, codes.size)).astype(np.float32))
+        arrays, added = _with_extras(kernel, rng, {"codes": x, **stored}, rows, outs)
+        expected = decoded(codes, x) @ exact.T + added
+        yield Call(arrays, [kernel.want("y", expected, 2e-6 * codes.size)])
+
+
+# Attention
+
+
+def rope_and_append(kernel: Kernel, rng: Rng) -> Calls:
+    shape = kernel.model.attention(kernel)
+    frequencies = inverse_frequencies(shape.dim, 1e4, RopeScaling(kind="linear", factor=2.0))
+    heads = shape.heads + 2 * shape.kv_heads
+    for rows in (1, 40):
+        qkv = kernel.random(rng, "qkv", rows)
+        positions = int32(rng.integers(0, rng.choice([500, 2_000_000]), rows))
+        slots = int32(rng.permutation(6 * PAGE_SIZE)[:rows])
+        cache = Cache(shape, [4 * PAGE_SIZE])
+        cache.pages[...] = 7.0
+        arrays = {
+            **{"qkv": qkv, "positions": positions, "slots": slots},
+            "table": rope_table(frequencies),
+            "pages": cache.pages.copy(),
+            "q": kernel.unwritten("q", rows),
+        }
+        split = qkv.reshape(rows, heads, shape.dim)
+        rotated = rotate(split.astype(np.float64), positions[:, None] * np.array(frequencies))
+        for i, slot in enumerate(slots):
+            keys, values = cache.views(slot // PAGE_SIZE)
+            keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+            values[:, slot % PAGE_SIZE] = split[i, shape.heads + shape.kv_heads :]
+        expected = cache.pages.astype(np.float64)
+        wants = [kernel.want("q", rotated[:, : shape.heads], 3e-6)]
+        wants += [kernel.want("pages", expected, 3e-6)]
+        yield Call(arrays, wants)
+
+
+def paged_attention(kernel: Kernel, rng: Rng) -> Calls:
+    """Whole histories, chunks behind them, single rows: both kinds of work-group."""
+    shape = kernel.model.attention(kernel)
+    cache = Cache(shape, HISTORY, seed=int(rng.integers(1 << 30)))
+    everything = [(p, s) for s, n in enumerate(HISTORY) for p in range(n)]
+    chunk = [(p, 0) for p in range(70, 83)] + [(p, 1) for p in range(5, 33)]
+    indptr, indices = cache.indices()
+    for rows in (everything, chunk, [(82, 0), (32, 1)], [(16, 0)]):
+        q = kernel.random(rng, "q", len(rows))
+        positions, sequences = (int32(a) for a in zip(*rows, strict=True))
+        arrays = {
+            **{"q": q, "positions": positions, "row_sequence": sequences},
+            **{"page_indptr": indptr, "page_indices": indices, "pages": cache.pages},
+            "y": kernel.unwritten("y", len(rows)),
+        }
+        exact = [expected_row(cache, q[i], *row) for i, row in enumerate(rows)]
+        yield Call(arrays, [kernel.want("y", np.stack(exact), 1e-5)])
+
+
+def copy_pages(kernel: Kernel, rng: Rng) -> Calls:
+    pages, order = kernel.random(rng, "pages", 7), int32(rng.permutation(7))
+    expected = pages.copy()
+    expected[order[3:6]] = pages[order[:3]]
+    arrays = {"source": order[:3], "destination": order[3:6], "pages": pages}
+    yield Call(arrays, [Want("pages", expected)])
+
+
+# Choosing tokens: each kernel gets what NumPy made of a batch up to there
+
+
+class _Choice:
+    """A batch of random tasks, over random logits."""
+
+    def __init__(self, kernel: Kernel, rng: Rng) -> None:
+        self.rows = kernel.model.rows
+        count, columns = 9, self.rows.columns
+        self.logits = (rng.standard_normal((count, columns)) * 4).astype(np.float32)
+        self.logits[2] = -np.inf
+        self.logits[3, columns // 2] = np.nan
+        tasks = [random_task(rng, int(i), columns, top_k=True) for i in rng.permutation(count)]
+        self.tasks, self.extra = packed(tasks, columns)
+        self.adjusted = chosen.adjust(self.tasks, self.extra, self.logits)
+        self.masked, *self.likely = chosen.maxima(self.rows, self.tasks, self.extra, self.adjusted)
+        self.weights, self.sums = chosen.weigh(self.rows, self.tasks, *self.likely, self.masked)
+        self.cuts = [chosen.whole(self.sums)]
+        self.rounds: list[tuple[Array, Array, Array]] = []  # state, sums, counts
+        for kind in (cut_words.TOP_K_KIND, cut_words.TOP_P_KIND):
+            state = chosen.aim(kind, self.tasks, self.cuts[-1])
+            digits = chosen.first_digit(self.rows, self.tasks, state, self.weights)
+            self.rounds.append((state, *digits))
+            for _ in range(cut_words.ROUNDS - 1):
+                found = chosen.next_digit(self.rows, self.tasks, *self.rounds[-1], self.weights)
+                self.rounds.append(found)
+            self.cuts.append(chosen.settle(*self.rounds[-1], self.cuts[-1]))
+
+    def inputs(self, **more: Array) -> dict[str, Array]:
+        """Whatever a kernel may ask for; `more` goes before."""
+        values, places = self.likely
+        return {
+            **{"tasks": self.tasks, "extra": self.extra, "logits": self.weights},
+            **{"values": values, "places": places, **more},
+        }
+
+    def call(self, kernel: Kernel, wants: list[Want], **more: Array) -> Call:
+        known = self.inputs(**more)
+        written = {w.name: np.full(w.value.shape, 77, kernel[w.name].dtype) for w in wants}
+        arrays = {a.name: known.get(a.name, written.get(a.name)) for a in kernel.arguments}
+        return Call({name: np.array(array) for name, array in arrays.items()}, wants)
+
+
+def _of_choices(row: Callable[[Kernel, _Choice], Calls]) -> Callable[[Kernel, Rng], Calls]:
+    def calls(kernel: Kernel, rng: Rng) -> Calls:
+        for _ in range(2):
+            yield from row(kernel, _Choice(kernel, rng))
+
+    return calls
+
+
+def adjust(kernel: Kernel, batch: _Choice) -> Calls:
+    want = Want("logits", _finite(batch.adjusted), 4e-6, decode=_finite)
+    yield batch.call(kernel, [want], logits=batch.logits)
+
+
+def _finite(logits: Array) -> Array:
+    return np.where(np.isfinite(logits), logits, np.where(np.isnan(logits), np.nan, -1e4))
+
+
+def maxima(kernel: Kernel, batch: _Choice) -> Calls:
+    values, places = batch.likely
+    wants = [Want("logits", batch.masked), Want("values", values), Want("places", places)]
+    yield Call(
+        {
+            **{"tasks": batch.tasks, "extra": batch.extra, "logits": batch.adjusted.copy()},
+            **{"values": np.zeros_like(values), "places": np.zeros_like(places)},
+        },
+        wants,
+    )
+
+
+def pick(kernel: Kernel, batch: _Choice) -> Calls:
+    yield batch.call(kernel, [Want("tokens", chosen.pick(*batch.likely))])
+
+
+def weigh(kernel: Kernel, batch: _Choice) -> Calls:
+    wants = [Want("logits", batch.weights, 1e-6), Want("sums", batch.sums, 1e-3)]
+    yield batch.call(kernel, wants, logits=batch.masked)
+
+
+def whole(kernel: Kernel, batch: _Choice) -> Calls:
+    want = Want("cut", batch.cuts[0], 1e-6, float_words=[SUM])
+    yield batch.call(kernel, [want], sums=batch.sums)
+
+
+def aim(kernel: Kernel, batch: _Choice, search: int) -> Calls:
+    """`search` 0 is top_k's, in everything; 1 is top_p's, in what that has left."""
+    state = batch.rounds[search * cut_words.ROUNDS][0]
+    want = Want("state", state, 1e-6, float_words=_FLOAT_STATE)
+    yield batch.call(kernel, [want], cut=batch.cuts[search])
+
+
+def _digits(suffix: str, sums: Array, counts: Array) -> list[Want]:
+    return [Want(f"sums{suffix}", sums, 1e-3), Want(f"counts{suffix}", counts)]
+
+
+def first_digit(kernel: Kernel, batch: _Choice) -> Calls:
+    for search in (0, cut_words.ROUNDS):
+        state, *digits = batch.rounds[search]
+        yield batch.call(kernel, _digits("", *digits), state=state)
+
+
+def next_digit(kernel: Kernel, batch: _Choice) -> Calls:
+    for place, (state, sums, counts) in enumerate(batch.rounds):
+        if place % cut_words.ROUNDS == cut_words.ROUNDS - 1:
+            continue
+        new, *digits = batch.rounds[place + 1]
+        # Sums of the whole row, in another order: within its roundings.
+        wants = [Want("new_state", new, 1e-5, float_words=_FLOAT_STATE)]
+        wants += _digits("_new", *digits)
+        yield batch.call(kernel, wants, state=state, sums=sums, counts=counts)
+
+
+def settle(kernel: Kernel, batch: _Choice) -> Calls:
+    for search in (0, 1):
+        state, sums, counts = batch.rounds[(search + 1) * cut_words.ROUNDS - 1]
+        want = Want("new_cut", batch.cuts[search + 1], 1e-5, float_words=[SUM])
+        inputs = {"state": state, "sums": sums, "counts": counts, "cut": batch.cuts[search]}
+        yield batch.call(kernel, [want], **inputs)
+
+
+def measure(kernel: Kernel, batch: _Choice) -> Calls:
+    for cut in batch.cuts:
+        above, equal = chosen.measure(batch.rows, batch.tasks, cut, batch.weights)
+        wants = [Want("above", above, 1e-3), Want("equal", equal)]
+        yield batch.call(kernel, wants, cut=cut)
+
+
+def draw(kernel: Kernel, batch: _Choice) -> Calls:
+    for cut in batch.cuts:
+        above, equal = chosen.measure(batch.rows, batch.tasks, cut, batch.weights)
+        tokens, margins = chosen.draw(batch.tasks, *batch.likely, cut, batch.weights)
+        clear = margins > 2e-6  # others the sums' rounding decides
+        want = Want(
+            "tokens",
+            np.where(clear, tokens, -2),
+            decode=lambda found, clear=clear: np.where(clear, found, -2),
+        )
+        yield batch.call(kernel, [want], cut=cut, above=above, equal=equal)
+
+
+TABLE: dict[str, Callable[[Kernel, Rng], Calls]] = {
+    **{f.__name__: f for f in (embedding, linear, rms_norm, silu_and_multiply)},
+    **{f.__name__: f for f in (quantize, norm_and_quantize, silu_and_quantize, linear_integer)},
+    **{f.__name__: f for f in (rope_and_append, paged_attention, copy_pages)},
+    **{
+        f.__name__: _of_choices(f)
+        for f in (
+            *(adjust, maxima, pick, weigh, whole),
+            *(first_digit, next_digit, settle, measure, draw),
+        )
+    },
+    "aim_top_k": _of_choices(lambda kernel, batch: aim(kernel, batch, 0)),
+    "aim_top_p": _of_choices(lambda kernel, batch: aim(kernel, batch, 1)),
+}

@@ -1,0 +1,189 @@
+"""Every kernel of a model's library against NumPy, on every backend here: one table.
+
+    python tests/python/compiler/test_library_kernels.py [--seed 1]      # prints it
+
+A library's kernels are taken from its own module: one that `library_kernel_rows.py` has no row for
+fails. A cell is the worst error, of what it may be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+sys.path.append(str(Path(__file__).parents[1] / "engine"))
+
+import cuda_driver  # noqa: E402
+import cuda_emulated  # noqa: E402
+import gpu_tools  # noqa: E402
+import tvm  # noqa: E402
+from library_kernel_rows import TABLE  # noqa: E402
+from library_kernels import Array, Call, Model, family_of  # noqa: E402
+
+from mlc_llm.compiler import lowering, nvrtc, pipeline  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Column:
+    """A backend, and the precision it computes with."""
+
+    backend: str
+    scheme: str = "q4f32_1"
+    activation_bits: int = 8
+
+    @property
+    def name(self) -> str:
+        kind = {"webgpu": "vulkan", "cuda": "cuda, emulated"}.get(self.backend, self.backend)
+        bits = f", {self.activation_bits} bits" if self.backend == "cpu" else ""
+        return f"{kind} {self.scheme}{bits}"
+
+
+COLUMNS = [
+    Column("cpu"),
+    Column("cpu", activation_bits=32),
+    Column("opencl"),
+    Column("webgpu"),
+    Column("webgpu", "q4f16_1"),
+    Column("cuda"),
+    Column("cuda", "q4f16_1"),
+]
+Errors = dict[str, float]  # of each kernel, the worst; above 1 is wrong
+Run = Callable[[str, list[Array]], list[Array]]
+
+
+def why_not(column: Column) -> str:
+    """Empty when its kernels can run here."""
+    if column.backend == "cpu":
+        return ""
+    if column.backend == "cuda":
+        return "" if nvrtc.is_installed() else "CUDA's headers are not installed"
+    if reason := gpu_tools.why_not(column.backend):
+        return reason
+    if "f16" in column.scheme and not gpu_tools.facts(column.backend)["f16"]:
+        return "the device has no 16-bit floats"
+    return ""
+
+
+def errors_here(column: Column, seed: int) -> Errors:
+    model = Model(column.backend, column.scheme, seed, column.activation_bits)
+    run = runner(column.backend, model)
+    found = {}
+    for name, kernel in model.kernels().items():
+        rng = np.random.default_rng(zlib.crc32(f"{name} {seed}".encode()))
+        calls = TABLE[family_of(name)](kernel, rng)
+        found[name] = max(error_of(run, name, call) for call in calls)
+    return found
+
+
+def runner(backend: str, model: Model) -> Run:
+    """All kernels of the model, compiled together; a call gives back every argument."""
+    named = {n: f.with_attr("global_symbol", n) for n, f in model.functions.items()}
+    module, target = tvm.IRModule(named), model.spec.device.target()
+    if backend == "cpu":
+        with pipeline.context():
+            library = tvm.compile(module, target=target)
+    else:
+        library = gpu_tools.reloaded(tvm.compile(module, target=target, tir_pipeline=lowering.NAME))
+    device = tvm.device(backend, 0)
+
+    def run(name: str, arrays: list[Array]) -> list[Array]:
+        tensors = [tvm.runtime.tensor(np.ascontiguousarray(a), device) for a in arrays]
+        library[name](*tensors)
+        return [tensor.numpy() for tensor in tensors]
+
+    return run
+
+
+def error_of(run: Run, name: str, call: Call) -> float:
+    found = dict(zip(call.arrays, run(name, list(call.arrays.values())), strict=True))
+    return max(want.error(found[want.name]) for want in call.wants)
+
+
+def errors_on_cuda(column: Column, seed: int) -> Errors:
+    """In a process of its own, whose CUDA driver is the emulator."""
+    with tempfile.TemporaryDirectory() as folder:
+        cuda_driver.build(Path(folder))
+        child = [*("--child", column.scheme), "--seed", str(seed)]
+        done = subprocess.run(
+            [sys.executable, __file__, *child],
+            env={**os.environ, "LD_LIBRARY_PATH": folder},
+            capture_output=True,
+            text=True,
+            timeout=500,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def errors_of(column: Column, seed: int) -> Errors:
+    return (errors_on_cuda if column.backend == "cuda" else errors_here)(column, seed)
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+def test_every_kernel_is_numpys(column: Column, request: pytest.FixtureRequest) -> None:
+    if reason := why_not(column):
+        pytest.skip(reason)
+    for seed in range(3 if request.config.getoption("--long") else 1):
+        found = errors_of(column, seed)
+        assert {name: error for name, error in found.items() if not error <= 1} == {}
+
+
+def test_the_table_has_a_row_for_every_kernel() -> None:
+    """And no row that no backend needs."""
+    seen = set()
+    for column in COLUMNS[:3]:
+        model = Model(column.backend, column.scheme, 0, column.activation_bits)
+        seen |= {family_of(name) for name in model.functions}
+    assert seen | {"quantize"} == set(TABLE)
+
+
+def table(seed: int) -> str:
+    """Kernels by columns."""
+    columns, rows = {}, dict.fromkeys(TABLE)
+    for column in COLUMNS:
+        if reason := why_not(column):
+            print(f"{column.name}: {reason}", file=sys.stderr)
+            continue
+        found = errors_of(column, seed)
+        columns[column.name] = worst = {}
+        for name, error in found.items():
+            worst[family_of(name)] = max(error, worst.get(family_of(name), 0.0))
+    head = "| kernel | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns)
+    lines = [
+        f"| {row} | "
+        + " | ".join(f"{found[row]:.2f}" if row in found else "" for found in columns.values())
+        + " |"
+        for row in rows
+    ]
+    return "\n".join([head, *lines])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--child", metavar="SCHEME", help="CUDA's column, as JSON")
+    args = parser.parse_args()
+    if args.child:
+        with tempfile.TemporaryDirectory() as scratch:
+            cuda_emulated.register_compiler(str(nvrtc.includes()[0]), Path(scratch))
+            assert not gpu_tools.why_not("cuda"), gpu_tools.why_not("cuda")
+            print(json.dumps(errors_here(Column("cuda", args.child), args.seed)))
+    else:
+        print(table(args.seed))
+
+
+if __name__ == "__main__":
+    main()
