@@ -156,6 +156,25 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
+// "rows": [first, number]: the parameter is shape[0] rows of a tensor that has so many.
+Status ReadPart(const Json& param, ParamSpec* spec) {
+  const Json* rows = param.Find("rows");
+  if (rows == nullptr) return Status();
+  Status bad = InvalidArgument("parameter '" + spec->name +
+                               "': field 'rows' must hold its first row and the tensor's number")
+                   .WithParam("params");
+  bool is_pair = rows->is_array() && rows->as_array().size() == 2;
+  if (!is_pair || !rows->as_array()[0].is_int() || !rows->as_array()[1].is_int()) return bad;
+  int64_t first = rows->as_array()[0].as_int(), number = rows->as_array()[1].as_int();
+  if (first < 0 || spec->shape.empty() || number < spec->shape[0] ||
+      first > number - spec->shape[0]) {
+    return bad;
+  }
+  spec->first_row = first;
+  spec->num_rows = number;
+  return Status();
+}
+
 Status ReadParams(const Json& json, LibraryMetadata* out) {
   const Json* params = json.Find("params");
   if (params == nullptr || !params->is_array()) {
@@ -166,6 +185,7 @@ Status ReadParams(const Json& json, LibraryMetadata* out) {
     MLC_ASSIGN_OR_RETURN(spec.name, GetString(param, "name"));
     MLC_ASSIGN_OR_RETURN(spec.shape, ReadShape(param, "shape"));
     MLC_ASSIGN_OR_RETURN(spec.dtype, ReadDType(param, "dtype"));
+    MLC_RETURN_IF_ERROR(ReadPart(param, &spec));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
     if (!bytes || __builtin_add_overflow(out->info.weight_bytes, *bytes, &out->info.weight_bytes)) {
       return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");

@@ -155,7 +155,16 @@ class Loader {
   std::unordered_map<std::string, Bytes> shards_;
 };
 
-Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
+// The rows that are wanted of it.
+Record PartOf(Record record, const ParamSpec& spec) {
+  int64_t row_bytes = record.bytes / spec.num_rows;
+  record.offset += spec.first_row * row_bytes;
+  record.bytes = spec.shape[0] * row_bytes;
+  record.shape = spec.shape;
+  return record;
+}
+
+Result<Record> Match(const Records& records, const ParamSpec& spec) {
   auto found = records.find(spec.name);
   if (found == records.end()) {
     return InvalidArgument("the weights have no tensor '" + spec.name +
@@ -164,15 +173,17 @@ Result<const Record*> Match(const Records& records, const ParamSpec& spec) {
         .WithParam("model_lib");
   }
   const Record& record = found->second;
-  if (record.shape != spec.shape || record.dtype != spec.dtype) {
+  Shape whole = spec.shape;
+  if (spec.num_rows > 0) whole[0] = spec.num_rows;
+  if (record.shape != whole || record.dtype != spec.dtype) {
     return InvalidArgument("tensor '" + spec.name + "' is " + DTypeName(record.dtype) +
                            ShapeText(record.shape) + " in the weights and " +
-                           DTypeName(spec.dtype) + ShapeText(spec.shape) +
+                           DTypeName(spec.dtype) + ShapeText(whole) +
                            " in the model library: they belong to different models or "
                            "quantizations; compile a library for this one (mlc_llm compile)")
         .WithParam("model_lib");
   }
-  return &record;
+  return spec.num_rows > 0 ? PartOf(record, spec) : record;
 }
 
 }  // namespace
@@ -192,9 +203,13 @@ Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
     if (progress && !progress(static_cast<double>(tensors.size()) / wanted.size())) {
       return Cancelled("loading was cancelled");
     }
-    MLC_ASSIGN_OR_RETURN(const Record* record, Match(records, spec));
-    MLC_ASSIGN_OR_RETURN(Tensor tensor, loader.Load(*record));
-    tensors.push_back(std::move(tensor));
+    MLC_ASSIGN_OR_RETURN(Record record, Match(records, spec));
+    Result<Tensor> tensor = loader.Load(record);
+    if (!tensor.ok() && tensor.status().code() == StatusCode::kResourceExhausted) {
+      return std::move(tensor).status().In("tensor '" + spec.name + "'");
+    }
+    MLC_RETURN_IF_ERROR(tensor.status());
+    tensors.push_back(std::move(tensor).value());
   }
   return tensors;
 }

@@ -15,11 +15,12 @@ namespace mlc {
 // Tells weights apart: a hash of their index, which holds the shards' own hashes.
 Result<std::string> WeightsId(const ByteSource& source);
 
-// What a model library asks for.
+// What a model library asks for: a tensor, or some of its rows where it is too large for a device.
 struct ParamSpec {
   std::string name;
   Shape shape;
   DType dtype;
+  int64_t first_row = 0, num_rows = 0;  // shape[0] rows from there, of so many; 0: all
 };
 
 // Called with 0.0 .. 1.0; false cancels the load (kCancelled).
@@ -28,7 +29,8 @@ using LoadProgress = std::function<bool(double fraction)>;
 // The tensors in the order of `wanted`. On the CPU one that lies aligned in its shard refers to the
 // mapped file; others are copied. Every record is checked: paths stay in the folder, ranges in the
 // shard, sizes fit shapes. Errors: kNotFound for a missing file, kCorrupt for a damaged one,
-// kInvalidArgument for weights that are another model's; each names the file or the tensor.
+// kInvalidArgument for weights that are another model's, kResourceExhausted; each names the file or
+// the tensor.
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,
                                         const LoadProgress& progress);

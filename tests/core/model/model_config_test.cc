@@ -136,6 +136,23 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
 }
 
+TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOfATensor) {
+  const std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "float32", "rows": )";
+  auto parse = [&](const std::string& rows) {
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + rows + "}]").Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata = parse("[5, 7]");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->params[0].first_row, 5);
+  EXPECT_EQ(metadata->params[0].num_rows, 7);
+  for (const char* rows : {"[6, 7]", "[-1, 7]", "[0, 1]", "[0]", "[0, \"7\"]", "3",
+                           "[9223372036854775807, 9223372036854775807]"}) {
+    Status status = parse(rows).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << rows;
+    EXPECT_EQ(status.param(), "params") << rows;
+  }
+}
+
 TEST(ParseLibraryMetadata, EveryFaultNamesItsField) {
   const Fault faults[] = {{"schema_version", "absent"},
                           {"model_type", "absent"},

@@ -139,6 +139,27 @@ def test_levels_choose_what_a_device_may_use():
     assert library_spec(CONFIG, device="cuda", opt="cublas_gemm=1").device.gemm
 
 
+@pytest.mark.parametrize(
+    ("device", "scheme", "opt", "expected"),
+    [
+        ("vulkan", "q4f16_1", "O2", "float16"),
+        ("webgpu", "q0f16", "O2", "float16"),
+        ("cuda", "q4f16_1", "O2", "float32"),
+        ("vulkan", "q4f16_1", "activation_bits=32", "float32"),
+        ("vulkan", "q4f32_1", "O2", "float32"),
+        ("vulkan", "q4bf16_1", "O2", "float32"),
+    ],
+)
+def test_a_gpu_computes_with_the_floats_of_the_scheme(device, scheme, opt, expected):
+    from mlc_llm.compiler import models
+    from mlc_llm.compiler.nn import Builder
+
+    spec = library_spec({**CONFIG, "quantization": scheme}, device=device, opt=opt)
+    weights = models.get("llama").weight_map(spec.config)
+    nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
+    assert (nn.row_dtype, nn.page_dtype) == (expected, expected)
+
+
 # test_kernels_everywhere.py has the kernels of each, test_linked_library.py all of x86-64-v2.
 COMPILED_WHOLE = ("x86-64-v3", "aarch64-dotprod")
 

@@ -9,6 +9,7 @@ fails. A cell is the worst error, of what it may be.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import subprocess
@@ -178,6 +179,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.child:
         with tempfile.TemporaryDirectory() as scratch:
+            ctypes.CDLL("libcudart.so.13", ctypes.RTLD_GLOBAL)  # kernels find the emulator in it
             cuda_emulated.register_compiler(str(nvrtc.includes()[0]), Path(scratch))
             assert not gpu_tools.why_not("cuda"), gpu_tools.why_not("cuda")
             print(json.dumps(errors_here(Column("cuda", args.child), args.seed)))

@@ -74,7 +74,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
         "hidden_states": True,
-        "activation_dtype": "float32",
+        "activation_dtype": nn.row_dtype,
         "activation_bits": spec.activation_bits,
         "kv_cache": {
             "page_size": PAGE_SIZE,
@@ -84,7 +84,12 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
             "dtype": model.page_dtype,
         },
         "params": [
-            {"name": param.name, "shape": list(param.shape), "dtype": param.dtype}
+            {
+                "name": param.name,
+                "shape": list(param.shape),
+                "dtype": param.dtype,
+                **({"rows": [param.first_row, param.num_rows]} if param.rows else {}),
+            }
             for param in nn.params
         ],
         "target": spec.device.describe(),

@@ -25,8 +25,9 @@ class OptimizationFlags:
     """Library calls a GPU build may use in place of compiled kernels; a CPU build has none. Those
     that nothing offers yet are accepted, and told (`notes`).
 
-    `activation_bits` is the CPU's: the precision of activations that meet quantized weights. 8 is
-    what others use; 16 is as good as floats, and half as fast in prompts; 32 is floats.
+    `activation_bits` is the precision of activations that meet quantized weights. On the CPU 8 is
+    what others use; 16 is as good as floats, and half as fast in prompts; 32 is floats. GPUs
+    compute in floats; 32 keeps those with `half_rows` (`targets.py`) from 16-bit ones.
     """
 
     flashinfer: bool = False
@@ -93,7 +94,9 @@ def notes(text: str, device: Device | GPU) -> list[str]:
         without = f"; without effect: {', '.join(idle)}" if idle else ""
         return [f"--opt: {text} on {device.name} uses {' and '.join(used) or 'nothing'}{without}"]
     lines = [f"--opt: {name} changes nothing on {device.name}: {why}" for name, why in idle.items()]
-    if isinstance(device, GPU) and "activation_bits" in parse_assignments(text, what="--opt"):
+    named = "activation_bits" in parse_assignments(text, what="--opt")
+    works = isinstance(device, GPU) and device.half_rows and flags.activation_bits == 32
+    if isinstance(device, GPU) and named and not works:
         lines.append(
             f"--opt: activation_bits changes nothing on {device.name}: it computes in floats"
         )

@@ -117,6 +117,8 @@ class GPU:
     ptx: str = ""  # NVIDIA's oldest architecture that the kernels run on
     gemm: LibraryGemm | None = None  # what many rows may go through: --opt cublas_gemm
     graphs: bool = False  # its plugin can record launches: --opt cudagraph
+    half_rows: bool = False  # schemes named after float16 keep keys, values and rows in it
+    largest_weight: int = 0  # bytes of a weight that a kernel takes whole; 0: of any size
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
@@ -174,6 +176,9 @@ PRESETS: dict[str, Device] = {
     )
 }
 
+# What every WebGPU device binds (maxStorageBufferBindingSize).
+_WEBGPU_BINDING = 128 << 20
+
 # What has run and what is generated: docs/gpu.md.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
@@ -190,8 +195,20 @@ GPUS: dict[str, GPU] = {
             fields=(("device", "mali"), ("max_num_threads", 256)),
             linear=LinearSizes(items=32, tile_side=8),
         ),
-        GPU(name="webgpu", kind="webgpu", fields=(("max_num_threads", 256),)),
-        GPU(name="vulkan", kind="webgpu", fields=(("max_num_threads", 256),)),
+        GPU(
+            name="webgpu",
+            kind="webgpu",
+            fields=(("max_num_threads", 256),),
+            half_rows=True,
+            largest_weight=_WEBGPU_BINDING,
+        ),
+        GPU(
+            name="vulkan",
+            kind="webgpu",
+            fields=(("max_num_threads", 256),),
+            half_rows=True,
+            largest_weight=_WEBGPU_BINDING,
+        ),
         GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
         GPU(
             name="metal:iphone",

@@ -24,6 +24,7 @@ from tvm import relax, tirx
 
 from mlc_llm.compiler.models.family import WeightSource
 from mlc_llm.compiler.nn import gpu_layers, layers
+from mlc_llm.compiler.nn.parts import weight_parts
 from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.targets import GPU, Device
 
@@ -77,17 +78,33 @@ class Builder:
         self._layers = gpu_layers if isinstance(device, GPU) else layers
         self.activation_bits = activation_bits  # 32: floats
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
-        self.params: list[StoredParam] = [p for w in weights for p in w.stored_params(scheme)]
-        self._index = {param.name: i for i, param in enumerate(self.params)}
+        largest = device.largest_weight if isinstance(device, GPU) else 0
+        self._parts = {w.name: weight_parts(w, scheme, largest) for w in weights}
+        self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
+        self._index = {(p.name, p.first_row): i for i, p in enumerate(self.params)}
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
+
+    def _stored_params(self, weight: WeightSource) -> list[StoredParam]:
+        whole, parts = weight.stored_params(self.scheme), self._parts[weight.name]
+        if len(parts) == 1:
+            return list(whole)
+        return [param.part(rows) for rows in parts for param in whole]
+
+    @property
+    def row_dtype(self) -> str:
+        """On GPUs, of what layers give each other; what is added up through the model (the
+        residual), the last hidden states and logits are float32 always."""
+        half = isinstance(self.scheme, Scheme) and self.scheme.model_dtype == "float16"
+        takes_half = isinstance(self.device, GPU) and self.device.half_rows
+        return "float16" if half and takes_half and self.activation_bits != 32 else "float32"
 
     @property
     def page_dtype(self) -> str:
         """Of cached keys and values: no coarser than what the layers around them compute with."""
         if isinstance(self.device, GPU):
-            return "float32"
+            return self.row_dtype
         exact = isinstance(self.scheme, Scheme) and self.scheme.kind == "none"
         coarse = self.activation_bits == 8 and not exact and self.device.vectors.half_floats
         return "float16" if coarse else "float32"
@@ -115,11 +132,15 @@ class Builder:
         return self._uses[weight]
 
     def stored(self, name: str) -> StoredParam:
-        return self.params[self._index[name]]
+        return self.params[self._index[name, 0]]
 
-    def param(self, name: str) -> relax.Expr:
-        """The parameter inside the function being built."""
-        return relax.TupleGetItem(self._packed, self._index[name])
+    def parts_of(self, weight: str) -> list[range]:
+        """The rows of the weight's parts: one range where it is whole."""
+        return self._parts[weight]
+
+    def param(self, name: str, first_row: int = 0) -> relax.Expr:
+        """The parameter inside the function being built; of one in parts, the part from there."""
+        return relax.TupleGetItem(self._packed, self._index[name, first_row])
 
     def constant(self, value: np.ndarray) -> relax.Expr:
         return relax.const(value)

@@ -1,11 +1,14 @@
 """The layers of `layers.py` on GPU kernels: the same names, arguments and parameters.
 
-Activations are float32 tensors (rows, features) in the device's memory; weights come as the scheme
-stores them.
+Activations are tensors (rows, features) in the device's memory, of `Builder.row_dtype`: 16-bit
+floats for schemes of those. Weights come as the scheme stores them; one that is too large for the
+device comes in parts, by rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
@@ -23,36 +26,64 @@ class _Matrix:
     """A weight matrix (out, in) and the parameters that store it."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, self.shape = nn, shape
-        use = nn.use_of(f"{name}.weight")
-        self.packs = packs.packs_of(nn.scheme, f"{name}.weight", shape, use)
+        self.nn, self.shape, self.name = nn, shape, f"{name}.weight"
+        self.use = nn.use_of(self.name)
+        self.parts = nn.parts_of(self.name)
 
-    def params(self) -> list[relax.Expr]:
-        return [self.nn.param(param.name) for param in self.packs.stored]
+    def packs(self, part: range) -> packs.Packs:
+        return packs.packs_of(self.nn.scheme, self.name, (len(part), self.shape[1]), self.use)
+
+    def call(
+        self,
+        name: str,
+        make: Callable[..., tirx.PrimFunc],
+        key: Any,
+        x: Any,
+        extras: list,
+        out: Any,
+    ) -> relax.Var:
+        """Calls `make(packs, shape, part=...)` for each part; all write the same result."""
+        nn, made = self.nn, None
+        for part in self.parts:
+            read = self.packs(part)
+            kernel = nn.kernel(
+                name,
+                (self.shape, part.start, read.by_columns, read.scheme is None, key),
+                partial(make, read, self.shape, part=part),
+            )
+            params = [nn.param(param.name, part.start) for param in read.stored]
+            args = [x, *params, *extras]
+            if made is None:
+                made = nn.call(kernel, args, out)
+            else:
+                made = nn.call_in_place(kernel, [*args, made], [len(args)], [out])
+        return made
 
     def multiply(self, x: relax.Expr, *, bias: Any = None, residual: Any = None) -> relax.Var:
         nn = self.nn
-        options = {"bias": bias.dtype if bias else None, "residual": residual is not None}
-        library = GemmCall.of(nn.device.gemm, self.packs, self.shape)
-        kernel = nn.kernel(
-            "linear",
-            (self.shape, self.packs.by_columns, self.packs.scheme is None, *options.values()),
-            lambda: linear.linear(
-                self.packs, self.shape, nn.device.linear, library=library, **options
-            ),
-        )
+        exact = residual is not None or self.use != "linear"  # logits
+        dtype = "float32" if exact else nn.row_dtype
+        options = {
+            "bias": bias.dtype if bias else None,
+            "residual": residual is not None,
+            "x_dtype": str(x.ty.dtype),
+            "y_dtype": dtype,
+        }
         extras = [nn.param(bias.name)] if bias else []
         extras += [residual] if residual is not None else []
-        args = [x, *self.params(), *extras]
-        y = tensor(num_rows(x), self.shape[0])
+        library = None
+        if len(self.parts) == 1 and nn.row_dtype == "float32":
+            library = GemmCall.of(nn.device.gemm, self.packs(self.parts[0]), self.shape)
+        make = partial(linear.linear, sizes=nn.device.linear, library=library, **options)
+        key, y = tuple(options.values()), tensor(num_rows(x), self.shape[0], dtype=dtype)
         if library is None or not library.scratch:
-            return nn.call(kernel, args, y)
+            return self.call("linear", make, key, x, extras, y)
         sizes = {"n": num_rows(x)}
         scratch = [
             relax.TensorType([sizes.get(e, e) for e in arg.shape], arg.dtype)
             for arg in library.scratch
         ]
-        return nn.first_of(nn.call(kernel, args, [y, *scratch]))
+        return nn.first_of(self.call("linear", make, key, x, extras, [y, *scratch]))
 
 
 class Linear:
@@ -73,19 +104,16 @@ class Embedding:
         self.nn, self.matrix = nn, _Matrix(nn, name, shape)
 
     def __call__(self, ids: relax.Expr) -> relax.Var:
-        matrix = self.matrix
-        kernel = self.nn.kernel(
-            "embedding", matrix.shape, lambda: elementwise.embedding(matrix.packs, matrix.shape)
-        )
-        out = tensor(num_rows(ids), matrix.shape[1])
-        return self.nn.call(kernel, [ids, *matrix.params()], out)
+        out = tensor(num_rows(ids), self.matrix.shape[1])
+        return self.matrix.call("embedding", elementwise.embedding, None, ids, [], out)
 
     def logits(self, x: relax.Expr) -> relax.Var:
         return self.matrix.multiply(x)
 
 
 class RMSNorm:
-    """x / rms(x) * weight; of the rows that are named, if any are."""
+    """x / rms(x) * weight. Of the rows that are named, if any are: those leave the model, in
+    float32."""
 
     def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
         self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
@@ -93,13 +121,17 @@ class RMSNorm:
     def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> relax.Var:
         gather = rows is not None
         dtype = self.nn.stored(self.name).dtype
+        y_dtype = "float32" if gather else self.nn.row_dtype
         kernel = self.nn.kernel(
             "rms_norm",
             (self.size, self.eps, gather),
-            lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
+            lambda: elementwise.rms_norm(
+                self.size, self.eps, dtype, gather=gather, y_dtype=y_dtype
+            ),
         )
         args = [x, *([rows] if gather else []), self.nn.param(self.name)]
-        return self.nn.call(kernel, args, tensor(num_rows(rows if gather else x), self.size))
+        out = tensor(num_rows(rows if gather else x), self.size, dtype=y_dtype)
+        return self.nn.call(kernel, args, out)
 
 
 class GatedSilu:
@@ -109,10 +141,13 @@ class GatedSilu:
         self.nn, self.size = nn, size
 
     def __call__(self, x: relax.Expr) -> relax.Var:
+        dtype = self.nn.row_dtype
         kernel = self.nn.kernel(
-            "silu_and_multiply", self.size, lambda: elementwise.silu_and_multiply(self.size)
+            "silu_and_multiply",
+            self.size,
+            lambda: elementwise.silu_and_multiply(self.size, dtype),
         )
-        return self.nn.call(kernel, [x], tensor(num_rows(x), self.size))
+        return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=dtype))
 
 
 class PagedAttention(layers.PagedAttention):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder
 
 
-def tensor(rows: Any, *rest: int) -> relax.TensorType:
-    return relax.TensorType([rows, *rest], "float32")
+def tensor(rows: Any, *rest: int, dtype: str = "float32") -> relax.TensorType:
+    return relax.TensorType([rows, *rest], dtype)
 
 
 def num_rows(x: relax.Expr) -> Any:
@@ -250,6 +250,7 @@ class PagedAttention:
             sliding_window=sliding_window,
             sinks=sinks,
             page_dtype=nn.page_dtype,
+            row_dtype=nn.row_dtype,
         )
         frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
         self.table = nn.constant(attention.rope_table(frequencies, rope_scaling.magnitude))
@@ -259,12 +260,13 @@ class PagedAttention:
         append = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
         attend = nn.kernel("paged_attention", shape, self.attend)
         pages = nn.block.emit(pages)
-        out = [pages.ty, tensor(num_rows(qkv), shape.heads, shape.dim)]
+        dtype = shape.row_dtype
+        out = [pages.ty, tensor(num_rows(qkv), shape.heads, shape.dim, dtype=dtype)]
         args = [qkv, batch.positions, batch.slots, self.table, pages]
         both = nn.call_in_place(append, args, [4, -1], out)
         where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
         args = [relax.TupleGetItem(both, 1), *where, relax.TupleGetItem(both, 0)]
-        return nn.call(attend, args, tensor(num_rows(qkv), shape.heads * shape.dim))
+        return nn.call(attend, args, tensor(num_rows(qkv), shape.heads * shape.dim, dtype=dtype))
 
     def attend(self) -> tirx.PrimFunc:
         """The kernel that attends, scaled by 1 / sqrt(dim)."""

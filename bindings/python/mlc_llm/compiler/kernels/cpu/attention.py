@@ -44,6 +44,7 @@ class AttentionShape:
     sliding_window: int = -1
     sinks: int = 0
     page_dtype: str = "float32"  # of keys and values in the cache
+    row_dtype: str = "float32"  # of what comes in and goes out; the CPU's are float32
 
     def __post_init__(self) -> None:
         if self.dim % LANES:
@@ -76,25 +77,25 @@ class AttentionShape:
     def append_args(self) -> list[Arg]:
         """Of `rope_and_append`."""
         return [
-            Arg("qkv", ("n", (self.heads + 2 * self.kv_heads) * self.dim)),
+            Arg("qkv", ("n", (self.heads + 2 * self.kv_heads) * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
             Arg("slots", ("n",), "int32"),
             Arg("table", (3 * ROPE_FINE, 2, self.dim // 2)),
             self.pages,
-            Arg("q", ("n", self.heads, self.dim)),
+            Arg("q", ("n", self.heads, self.dim), self.row_dtype),
         ]
 
     @property
     def attend_args(self) -> list[Arg]:
         """Of `paged_attention`."""
         return [
-            Arg("q", ("n", self.heads, self.dim)),
+            Arg("q", ("n", self.heads, self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
             Arg("row_sequence", ("n",), "int32"),
             Arg("page_indptr", ("indptr",), "int32"),
             Arg("page_indices", ("indices",), "int32"),
             self.pages,
-            Arg("y", ("n", self.heads * self.dim)),
+            Arg("y", ("n", self.heads * self.dim), self.row_dtype),
         ]
 
 

@@ -27,11 +27,13 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_fill,
     emit_spread,
+    emit_store,
     emit_value,
     grid,
     registers,
     scalar,
     shared,
+    to_float,
 )
 
 ITEMS = 64  # of a work-group; in `emit_rows` also the keys of a step
@@ -56,21 +58,21 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
 
             def rotate(i) -> None:
                 cos, sin = _emit_rotation(table, position, i)
-                low = emit_value(qkv[row, head * dim + i])
-                high = emit_value(qkv[row, head * dim + half + i])
+                low = emit_value(to_float(qkv[row, head * dim + i], 1))
+                high = emit_value(to_float(qkv[row, head * dim + half + i], 1))
                 pair = (low * cos - high * sin, high * cos + low * sin)
                 for d, value in zip((i, i + half), pair, strict=True):
                     with T.If(head < heads):
                         with T.Then():
-                            T.buffer_store(q, value, [row, T.min(head, heads - 1), d])
+                            emit_store(q, value, [row, T.min(head, heads - 1), d])
                         with T.Else():
                             place = d * PAGE_SIZE + offset
-                            T.buffer_store(pages, value, [page, 0, head - heads, place])
+                            emit_store(pages, value, [page, 0, head - heads, place])
 
             def copy(d) -> None:
-                value = qkv[row, head * dim + d]
+                value = to_float(qkv[row, head * dim + d], 1)
                 place = [page, 1, head - heads - kv_heads, offset * dim + d]
-                T.buffer_store(pages, value, place)
+                emit_store(pages, value, place)
 
             with T.If(head < heads + kv_heads):
                 with T.Then():
@@ -165,7 +167,9 @@ class _Attend:
                 heads * dim,
                 ITEMS,
                 item,
-                lambda i: T.buffer_store(query, self.q[row, head0 + i // dim, i % dim], [i]),
+                lambda i: T.buffer_store(
+                    query, to_float(self.q[row, head0 + i // dim, i % dim], 1), [i]
+                ),
             )
             barrier()
             with T.serial(position // ITEMS + 1) as step:
@@ -182,7 +186,7 @@ class _Attend:
                     d = item + j * ITEMS
                     with T.If(d < dim), T.Then():
                         value = values[h * own + j] / sums[h]
-                        T.buffer_store(self.y, value, [row, (head0 + h) * dim + d])
+                        emit_store(self.y, value, [row, (head0 + h) * dim + d])
 
     def _emit_scores(self, scores, query, allowed, first, place, kv_head, item) -> None:
         heads, dim = self.heads, self.shape.dim
@@ -191,7 +195,8 @@ class _Attend:
         with T.If(allowed), T.Then():
             page = emit_value(self.page_indices[first + place // PAGE_SIZE])
             with T.serial(dim) as d:
-                key = emit_value(self.pages[page, 0, kv_head, d * PAGE_SIZE + place % PAGE_SIZE])
+                slot = d * PAGE_SIZE + place % PAGE_SIZE
+                key = emit_value(to_float(self.pages[page, 0, kv_head, slot], 1))
                 for h in range(heads):
                     T.buffer_store(dots, dots[h] + query[h * dim + d] * key, [h])
         for h in range(heads):
@@ -226,7 +231,7 @@ class _Attend:
                 for j in range(own):
                     d = T.min(item + j * ITEMS, dim - 1)
                     slot = place % PAGE_SIZE * dim
-                    value = emit_value(self.pages[page, 1, kv_head, slot + d])
+                    value = emit_value(to_float(self.pages[page, 1, kv_head, slot + d], 1))
                     for h in range(self.heads):
                         total = values[h * own + j] + weights[h * ITEMS + i] * value
                         T.buffer_store(values, total, [h * own + j])
@@ -293,7 +298,7 @@ class _Tile:
             query = emit_value(i // self.dim)
             row = T.min(self._row(query), self.num_rows - 1)
             value = self.a.q[row, self.head0 + query % self.heads, i % self.dim]
-            T.buffer_store(self.queries, value, [i])
+            T.buffer_store(self.queries, to_float(value, 1), [i])
 
         def clear(i) -> None:
             T.buffer_store(self.maxima, scalar(NEVER), [i])
@@ -324,7 +329,7 @@ class _Tile:
         """Keys, or values; slots behind the last row may hold anything and count as zero."""
 
         def load(i) -> None:
-            value = self.a.pages[page, part, self.kv_head, i]
+            value = to_float(self.a.pages[page, part, self.kv_head, i], 1)
             if filled is not None:
                 value = T.if_then_else(i // self.dim <= filled, value, scalar(0.0))
             T.buffer_store(self.page, value, [i])
@@ -389,7 +394,7 @@ class _Tile:
             with T.If(T.And(i < self.count * self.dim, row < self.num_rows)), T.Then():
                 head = self.head0 + query % self.heads
                 value = self.values[j] / self.sums[query]
-                T.buffer_store(self.a.y, value, [row, head * self.dim + i % self.dim])
+                emit_store(self.a.y, value, [row, head * self.dim + i % self.dim])
 
 
 def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:

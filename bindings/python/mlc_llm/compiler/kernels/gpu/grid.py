@@ -19,7 +19,17 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.vector import NEVER, emit_value, to_float
 
-__all__ = ["NEVER", "barrier", "emit_value", "grid", "registers", "scalar", "shared", "to_float"]
+__all__ = [
+    "NEVER",
+    "barrier",
+    "emit_store",
+    "emit_value",
+    "grid",
+    "registers",
+    "scalar",
+    "shared",
+    "to_float",
+]
 
 _AXES = "xyz"
 
@@ -62,6 +72,13 @@ def barrier() -> None:
 
 def scalar(value: float) -> Any:
     return T.float32(value)
+
+
+def emit_store(buffer: Any, value: Any, indices: Sequence[Any]) -> None:
+    """Rounds a float32 to what the buffer holds; a 16-bit float that it is too large for is
+    infinite, and an error where tokens are chosen."""
+    dtype = str(buffer.dtype)
+    T.buffer_store(buffer, value if dtype == "float32" else T.Cast(dtype, value), list(indices))
 
 
 def emit_fill(buffer: Any, size: int, value: float) -> None:

@@ -19,11 +19,13 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,
     emit_spread,
+    emit_store,
     emit_value,
     grid,
     registers,
     scalar,
     shared,
+    to_float,
 )
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
@@ -38,16 +40,25 @@ def linear(
     bias: str | None = None,
     residual: bool = False,
     library: GemmCall | None = None,
+    x_dtype: str = "float32",
+    y_dtype: str = "float32",
+    part: range | None = None,
 ) -> tirx.PrimFunc:
-    """f(x [n, ins], *stored weights, bias?, residual [n, outs]?, y [n, outs], *library.scratch)."""
+    """f(x [n, ins], *stored weights, bias?, residual f32 [n, outs]?, y [n, outs], *scratch).
+
+    Sums are of float32. With `part` the weights are those rows of W alone, and only their columns
+    of y are written. A library's product is of float32 and of a whole W.
+    """
     outs, ins = shape
+    part = part or range(outs)
     scratch = library.scratch if library else []
 
     def body(x, *buffers) -> None:
         ends = len(buffers) - len(scratch)
         (*rest, y), spare = buffers[:ends], list(buffers[ends:])
         weights, extras = rest[: len(packs.stored)], list(rest[len(packs.stored) :])
-        product = _Product(packs, shape, sizes, x, weights, y)
+        product = _Product(packs, (len(part), ins), sizes, x, weights, y)
+        product.first = part.start
         product.bias = extras.pop(0) if bias else None
         product.residual = extras.pop(0) if residual else None
         few = product.emit_few_by_columns if packs.by_columns else product.emit_few
@@ -69,8 +80,8 @@ def linear(
 
     extras = [Arg("bias", (outs,), bias)] if bias else []
     extras += [Arg("residual", ("n", outs))] if residual else []
-    y = Arg("y", ("n", outs))
-    return kernel([Arg("x", ("n", ins)), *packs.args, *extras, y, *scratch], body)
+    x_arg, y_arg = Arg("x", ("n", ins), x_dtype), Arg("y", ("n", outs), y_dtype)
+    return kernel([x_arg, *packs.args, *extras, y_arg, *scratch], body)
 
 
 def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
@@ -85,6 +96,7 @@ def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]
 class _Product:
     bias: Any = None
     residual: Any = None
+    first = 0  # the column of y that the first row of the weights makes
 
     def __init__(self, packs: Packs, shape, sizes: LinearSizes, x, weights, y) -> None:
         self.packs, self.sizes = packs, sizes
@@ -146,16 +158,18 @@ class _Product:
 
     def _input(self, row, k):
         if self.ins % self.packs.size == 0:
-            return self.x[row, k]
-        return T.if_then_else(k < self.ins, self.x[row, T.min(k, self.ins - 1)], scalar(0.0))
+            return to_float(self.x[row, k], 1)
+        inside = to_float(self.x[row, T.min(k, self.ins - 1)], 1)
+        return T.if_then_else(k < self.ins, inside, scalar(0.0))
 
     def _emit_store(self, row, out, value) -> None:
         with T.If(T.And(row < self.rows, out < self.outs)), T.Then():
+            column = out + self.first if self.first else out
             if self.bias is not None:
-                value = value + T.Cast("float32", self.bias[out])
+                value = value + to_float(self.bias[column], 1)
             if self.residual is not None:
-                value = value + self.residual[row, out]
-            T.buffer_store(self.y, value, [row, out])
+                value = value + self.residual[row, column]
+            emit_store(self.y, value, [row, column])
 
     # Many rows
 
@@ -183,9 +197,9 @@ class _Product:
     def _emit_load_x(self, xs, row0, k0, edge: int, depth: int, item) -> None:
         def load(index) -> None:
             row, k = T.min(row0 + index // depth, self.rows - 1), emit_value(k0 + index % depth)
-            value = self.x[row, k]
+            value = to_float(self.x[row, T.min(k, self.ins - 1) if self.ins % depth else k], 1)
             if self.ins % depth:
-                value = T.if_then_else(k < self.ins, self.x[row, T.min(k, self.ins - 1)], scalar(0))
+                value = T.if_then_else(k < self.ins, value, scalar(0.0))
             T.buffer_store(xs, value, [index])
 
         emit_spread(edge * depth, self.sizes.tile_side**2, item, load)

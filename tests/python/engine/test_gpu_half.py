@@ -1,0 +1,145 @@
+"""16-bit floats through the whole engine: Vulkan against the CPU, which computes with 32 bits.
+
+Keys, values and what layers give each other are float16; sums, the residual and logits float32. Log
+probabilities are within TOLERANCE of the CPU's. Where two tokens are nearer to each other than that
+the greedy ones may part, and what follows is of another text: the comparison ends there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny_models
+from gpu_engines import PROMPTS, answer, opened, require
+
+from mlc_llm import MLCEngine, _core
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+from mlc_llm.model_source import ResolvedModel, resolve_model
+
+TOLERANCE = 0.02
+DEFAULT_TOLERANCE = 0.05  # of the default model's
+STEP = {"logprobs": True, "top_logprobs": 5}
+
+
+@dataclass
+class Pair:
+    """The same model on both."""
+
+    ours: MLCEngine
+    theirs: MLCEngine
+
+    def compare(self, ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> int:
+        """How many tokens were the same, until the answers parted."""
+        steps = zip(
+            ours.choices[0].logprobs.content, theirs.choices[0].logprobs.content, strict=True
+        )
+        for number, (one, other) in enumerate(steps):
+            # By bytes: tokens that are no UTF-8 have one text.
+            likely = {tuple(entry.bytes): entry.logprob for entry in other.top_logprobs}
+            expected = likely[tuple(one.bytes)]
+            assert one.logprob == pytest.approx(expected, abs=tolerance), number
+            if one.bytes != other.bytes:
+                assert expected == pytest.approx(other.logprob, abs=2 * tolerance)
+                return number
+        return len(ours.choices[0].logprobs.content)
+
+
+def has_half() -> bool:
+    listed = {d["name"]: d for d in json.loads(_core.list_devices())}
+    return listed["vulkan:0"]["f16"]
+
+
+def pair_of(model: ResolvedModel, folder: Path, overrides: str | None = None) -> Iterator[Pair]:
+    engines = []
+    for device in ("vulkan", "cpu"):
+        library = folder / f"{device}.so"
+        opt = "O2" if device == "vulkan" else "activation_bits=32"
+        config = read_chat_config(model.folder)
+        compile_model(config, output=library, device=device, opt=opt, overrides=overrides)
+        found = resolve_model(
+            model.folder, device=device, model_lib=library, progress=lambda _: None
+        )
+        engines.append(opened(found, device))
+    yield Pair(*engines)
+    for engine in engines:
+        engine.terminate()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def vulkan_is_here() -> None:
+    require("vulkan")
+    if not has_half():
+        pytest.skip("this device has no 16-bit floats")
+
+
+def scaled_weights() -> dict[str, tiny_models.Array]:
+    """Matrices that keep sizes, as trained ones do: with others attention is a choice of one key,
+    which a rounding may change. The output layer tells tokens apart."""
+    weights = tiny_models.random_weights()
+    for name, weight in weights.items():
+        if weight.ndim == 2 and "embed" not in name:
+            weight *= (4 if "lm_head" in name else 1) * weight.shape[1] ** -0.5
+    return weights
+
+
+@pytest.fixture(scope="module", params=[-1, 40], ids=["whole", "window"])
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    """q4f16_1, prompts of more than 32 tokens in chunks; all is attended to, or 40 tokens and 4."""
+    folder = tmp_path_factory.mktemp("half")
+    window = {"sliding_window": request.param, "attention_sink_size": 4}
+    options = window if request.param > 0 else {}
+    tiny_models.write_hf_folder(folder / "model", scaled_weights(), **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLC_LLM_HOME", str(folder / "home"))
+        model = resolve_model(
+            folder / "model", device="cpu", quantization="q4f16_1", progress=lambda _: None
+        )
+    yield from pair_of(model, folder, overrides="prefill_chunk_size=32")
+
+
+def test_log_probabilities(pair: Pair) -> None:
+    same = 0
+    for prompt in PROMPTS:
+        same += pair.compare(*(answer(e, prompt, **STEP) for e in (pair.ours, pair.theirs)))
+    assert same > 12
+
+
+def test_a_shared_beginning(pair: Pair) -> None:
+    prompt = "Once upon a time there was a model that ran on every device. " * 2
+    found = []
+    for engine in (pair.ours, pair.theirs):
+        answer(engine, prompt, max_tokens=4)
+        found.append(answer(engine, prompt + "The end.", **STEP))
+        assert found[-1].usage.prompt_tokens_details.cached_tokens >= 64
+    pair.compare(*found)
+
+
+def test_four_at_once(pair: Pair) -> None:
+    prompts = [f"{p} {i}" for i, p in enumerate([*PROMPTS, "Four"])]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda p: answer(pair.ours, p, **STEP), prompts))
+    for prompt, ours in zip(prompts, together, strict=True):
+        pair.compare(ours, answer(pair.theirs, prompt, **STEP))
+
+
+def test_an_answer_past_the_window(pair: Pair) -> None:
+    options = {**STEP, "max_tokens": 60}
+    pair.compare(*(answer(e, PROMPTS[1], **options) for e in (pair.ours, pair.theirs)))
+
+
+@pytest.mark.skipif("not config.getoption('--long', default=False)")
+def test_the_default_model(tmp_path: Path) -> None:
+    model = resolve_model(None, device="cpu", quantization="q4f16_1", progress=lambda _: None)
+    for pair in pair_of(model, tmp_path):
+        asked = {**STEP, "max_tokens": 64}
+        prompt = "What is the capital of France?"
+        made = [answer(e, prompt, **asked) for e in (pair.ours, pair.theirs)]
+        assert pair.compare(*made, tolerance=DEFAULT_TOLERANCE) > 16
