@@ -61,6 +61,7 @@ COLUMNS = [
     Column("cuda"),
     Column("cuda", "q4f16_1"),
 ]
+SHORT = (Column("opencl"), Column("webgpu", "q4f16_1"))  # what a run takes without --long
 Errors = dict[str, float]  # of each kernel, the worst; above 1 is wrong
 Run = Callable[[str, list[Array]], list[Array]]
 
@@ -137,7 +138,10 @@ def errors_of(column: Column, seed: int) -> Errors:
 def test_every_kernel_is_numpys(column: Column, request: pytest.FixtureRequest) -> None:
     if reason := why_not(column):
         pytest.skip(reason)
-    for seed in range(3 if request.config.getoption("--long") else 1):
+    long = request.config.getoption("--long")
+    if not long and column not in SHORT:
+        pytest.skip("run with --long")
+    for seed in range(3 if long else 1):
         found = errors_of(column, seed)
         assert {name: error for name, error in found.items() if not error <= 1} == {}
 

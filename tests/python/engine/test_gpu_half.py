@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import PROMPTS, answer, opened, require
+from gpu_engines import PROMPTS, answer, leave_samplers_out, opened, require
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.compiler.compile import compile_model, read_chat_config
@@ -99,10 +99,14 @@ def pair(
     tiny_models.write_hf_folder(folder / "model", scaled_weights(), **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
+        leave_samplers_out(patch)
         model = resolve_model(
             folder / "model", device="cpu", quantization="q4f16_1", progress=lambda _: None
         )
-    yield from pair_of(model, folder, overrides="prefill_chunk_size=32")
+        pairs = pair_of(model, folder, overrides="prefill_chunk_size=32")
+        pair = next(pairs)
+    yield pair
+    next(pairs, None)
 
 
 def test_log_probabilities(pair: Pair) -> None:
