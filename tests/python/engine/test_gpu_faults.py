@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from gpu_engines import DRIVER_VARIABLES, require
 
-from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.model_source import ResolvedModel
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -45,34 +44,29 @@ def driver_sources(device: str) -> list[str | Path]:
 
 
 @pytest.fixture(scope="module")
-def made(
-    tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], tuple[Path, Path]]:
-    """The failing driver of a device and a library for it."""
+def driver_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The failing driver of a device."""
 
     @cache
-    def make(device: str) -> tuple[Path, Path]:
-        folder = tmp_path_factory.mktemp(device)
-        driver, library = folder / "libfaults.so", folder / "tiny.so"
+    def make(device: str) -> Path:
+        driver = tmp_path_factory.mktemp(device) / "libfaults.so"
         command = ["g++", "-std=c++17", "-shared", "-fPIC", "-Wall", "-Werror"]
         command += ["-Wl,--no-as-needed", *map(str, driver_sources(device)), "-ldl"]
         subprocess.run([*command, "-o", str(driver)], check=True)
-        config = read_chat_config(tiny_model.folder)
-        compile_model(config, output=library, device=device, overrides="prefill_chunk_size=32")
-        return driver, library
+        return driver
 
     return make
 
 
 @pytest.fixture
-def run(tiny_model: ResolvedModel, made: Callable[[str], tuple[Path, Path]]) -> Run:
+def run(tiny_on: Callable[[str], ResolvedModel], driver_of: Callable[[str], Path]) -> Run:
     """Runs a scenario. What hangs fails here too."""
 
     def run(device: str, scenario: str, *arguments: object, **environment: str) -> None:
         require(device)
-        driver, library = made(device)
+        driver, model = driver_of(device), tiny_on(device)
         program = Path(__file__).with_name("gpu_faults.py")
-        command = [sys.executable, program, device, scenario, tiny_model.folder, library]
+        command = [sys.executable, program, device, scenario, model.folder, model.model_lib]
         done = subprocess.run(
             list(map(str, [*command, *arguments])),
             env={**os.environ, DRIVER_VARIABLES[device]: str(driver), **environment},
