@@ -11,6 +11,7 @@ import numpy as np
 from kernel_cases import Array, Call, Case, Rng, Rows, close, row_calls, unwritten
 from kernel_tools import frozen
 from test_attention import Cache, expected_row, rotate
+from token_trees import random_tree
 
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
@@ -92,6 +93,34 @@ def copies(name: str, rng: Rng, unit: VectorUnit) -> Case:
     return Case(name, attention.copy_pages(shape), [Call([source, destination, pages], check)])
 
 
+def tree(name: str, draw: Callable[[Rng], AttentionShape], rng: Rng, unit: VectorUnit) -> Case:
+    """The rows of a token tree, each of which sees the history and a path."""
+    shape, count = draw(rng), int(rng.integers(2, 30))
+    drawn = random_tree(rng, shape, int(rng.choice([0, 15, 70, 1020, 2100])), count)
+    drawn.copy()
+    q = (rng.standard_normal((count, shape.heads, shape.dim)) * 2).astype(np.float32)
+    positions, sequences = (Rows(np.array(a, np.int32)) for a in drawn.rows())
+    inputs = [Rows(q), positions, sequences, *drawn.indices(), drawn.pages]
+    check = close(drawn.expected(q), 5e-6)
+    function = paged_attention.paged_attention(
+        shape, shape.dim**-0.5, registers=unit.attention_sums
+    )
+    whole = unwritten(count, shape.heads * shape.dim)
+    return Case(name, function, row_calls(rng, inputs, whole, check))
+
+
+def slots(name: str, rng: Rng, unit: VectorUnit) -> Case:
+    drawn = random_tree(rng, draw_shape(rng), int(rng.integers(0, 60)), int(rng.integers(5, 40)))
+    drawn.pages[np.isnan(drawn.pages)] = 7.0
+    pages = drawn.pages.copy()
+    drawn.copy()
+
+    def check() -> None:
+        assert np.array_equal(pages, drawn.pages)
+
+    return Case(name, attention.copy_slots(drawn.shape), [Call([*drawn.copies(), pages], check)])
+
+
 def _window(rng: Rng, *, sinks: int = 0) -> AttentionShape:
     return draw_shape(rng, sliding_window=int(rng.integers(1, 150)), sinks=sinks)
 
@@ -110,6 +139,9 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
     found["append"] = partial(append, "append", draw_shape)
     found["append_gemma"] = partial(append, "append_gemma", lambda rng: GEMMA)
     found["copy_pages"] = partial(copies, "copy_pages")
+    found["copy_slots"] = partial(slots, "copy_slots")
+    found["attend_tree"] = partial(tree, "attend_tree", draw_shape)
+    found["attend_tree_window"] = partial(tree, "attend_tree_window", _window)
     return found
 
 

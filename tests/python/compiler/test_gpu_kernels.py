@@ -14,6 +14,7 @@ pytest.importorskip("tvm")
 import gpu_tools  # noqa: E402
 from kernel_tools import frozen, stored_weight  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
+from token_trees import random_tree  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.attention import (  # noqa: E402
@@ -211,6 +212,18 @@ def test_copy_pages_copies_whole_pages(compiled: Compiled) -> None:
     source, destination = (frozen(np.array(a, np.int32)) for a in ([0, 3], [4, 1]))
     compiled(attention.copy_pages(shape))(source, destination, pages)
     assert np.array_equal(pages, expected)
+
+
+def test_rows_of_a_token_tree_see_their_paths(shape: AttentionShape, compiled: Compiled) -> None:
+    rng = np.random.default_rng(6)
+    copy = compiled(attention.copy_slots(shape))
+    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    for history, count in ((0, 5), (13, 20), (31, 9)):
+        tree = random_tree(rng, shape, history, count)
+        q = rng.standard_normal((count, shape.heads, shape.dim)).astype(np.float32)
+        copy(*tree.copies(), tree.pages)
+        y = attend(kernel, tree, q, *tree.rows())
+        np.testing.assert_allclose(y, tree.expected(q), rtol=0, atol=4e-6)
 
 
 def test_memory_that_runs_out_is_an_error_that_says_so(backend: str) -> None:

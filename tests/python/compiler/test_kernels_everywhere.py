@@ -33,7 +33,7 @@ ESSENTIAL = {
         *("linear_q0bf16", "linear_q4f16_1", "linear_Q5_K", "columns_q3f16_0", "columns_q4f16_0"),
         *("integer8_q4f16_1", "integer8_q8f32_1", "strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
         *("embedding_q3f16_1", "embedding_Q4_K", "codes8_norm", "codes8_quantize", "rms_norm"),
-        *("silu", "join", "attend_sinks", "attend_gemma", "append", "copy_pages"),
+        *("silu", "join", "attend_sinks", "attend_gemma", "append", "copy_pages", "copy_slots"),
         *("gemma_down", "gemma_norm"),
     ]
 }

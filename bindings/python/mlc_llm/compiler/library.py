@@ -18,13 +18,16 @@ from mlc_llm.compiler.quantization import AnyScheme
 from mlc_llm.compiler.targets import GPU, Device
 
 SCHEMA_VERSION = 1
-# A step that wants logits, and one that wants what the output head is given.
-_PREFILLS = ("batch_prefill", "batch_prefill_to_last_hidden_states")
+# A step that wants logits, one that wants what the output head is given, and one with token trees.
+_HIDDEN = "batch_prefill_to_last_hidden_states"
+_VERIFY = "batch_verify"
+_PREFILLS = ("batch_prefill", _HIDDEN, _VERIFY)
 # What the core runs kernel by kernel on a CPU.
 _PROGRAMS = ("embed", *_PREFILLS, "get_logits")
 # A decode step on a device that can record it; nobody calls it by name.
 _DECODE = "batch_decode_tokens"
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
+_COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,25 +134,29 @@ def _build_decode(nn: Builder, model: Model, spec: LibrarySpec) -> None:
         f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], pages))
 
 
-def _batch_inputs(model: Model, spec: LibrarySpec, wanted: str) -> dict[str, Input]:
+def _batch_inputs(
+    model: Model, spec: LibrarySpec, wanted: str, copies: tuple[str, ...] = ()
+) -> dict[str, Input]:
     """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
     sizes = ("n", "n", "n", "b_plus_1", "p")
     return {
         **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
+        **{k: Input(("c",), "int32") for k in copies},
         wanted: Input(("m",), "int32"),
         "kv_pages": _pages(model, spec),
     }
 
 
 def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec, name: str) -> None:
-    wanted = "logit_rows" if name == "batch_prefill" else "hidden_rows"
+    wanted = "hidden_rows" if name == _HIDDEN else "logit_rows"
+    copies = _COPIES if name == _VERIFY else ()
     inputs = {
         "embeddings": Input(("n", spec.config.hidden_size)),
-        **_batch_inputs(model, spec, wanted),
+        **_batch_inputs(model, spec, wanted, copies),
     }
     bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
     with nn.function(name, inputs, bounds=bounds) as f:
-        batch = Batch(*(f[index] for index in _INDICES))
+        batch = Batch(*(f[index] for index in (*_INDICES, *copies)))
         pages = f.items("kv_pages", spec.config.num_hidden_layers)
         hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], pages)
         f.result = model.logits(hidden_states) if wanted == "logit_rows" else hidden_states

@@ -40,13 +40,19 @@ class Input:
 
 @dataclass(frozen=True)
 class Batch:
-    """Where each row of a batch stands; all are int32 tensors (ARCHITECTURE.md)."""
+    """Where each row of a batch stands; all are int32 tensors (ARCHITECTURE.md).
+
+    Where branches of a token tree may be among the sequences, `copy_source` and
+    `copy_destination` say which slots they take over from rows of the same step.
+    """
 
     positions: relax.Var
     slots: relax.Var
     row_sequence: relax.Var
     page_indptr: relax.Var
     page_indices: relax.Var
+    copy_source: relax.Var | None = None
+    copy_destination: relax.Var | None = None
 
 
 class Function:

@@ -228,7 +228,7 @@ class GatedSilu:
 class PagedAttention:
     """Rotates queries and keys, appends to the cache's pages and attends over them."""
 
-    kernels: Any = attention  # whose `rope_and_append` and `copy_pages` it calls
+    kernels: Any = attention  # whose `rope_and_append`, `copy_slots` and `copy_pages` it calls
 
     def __init__(
         self,
@@ -264,9 +264,18 @@ class PagedAttention:
         out = [pages.ty, tensor(num_rows(qkv), shape.heads, shape.dim, dtype=dtype)]
         args = [qkv, batch.positions, batch.slots, self.table, pages]
         both = nn.call_in_place(append, args, [4, -1], out)
+        q, pages = relax.TupleGetItem(both, 1), relax.TupleGetItem(both, 0)
+        if batch.copy_source is not None:
+            pages = self._copy_slots(batch, nn.block.emit(pages))
         where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
-        args = [relax.TupleGetItem(both, 1), *where, relax.TupleGetItem(both, 0)]
-        return nn.call(attend, args, tensor(num_rows(qkv), shape.heads * shape.dim, dtype=dtype))
+        out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=dtype)
+        return nn.call(attend, [q, *where, pages], out)
+
+    def _copy_slots(self, batch: Batch, pages: relax.Var) -> relax.Var:
+        shape = self.shape
+        kernel = self.nn.kernel("copy_slots", shape, lambda: self.kernels.copy_slots(shape))
+        args = [batch.copy_source, batch.copy_destination, pages]
+        return self.nn.call_in_place(kernel, args, [2], [pages.ty])
 
     def attend(self) -> tirx.PrimFunc:
         """The kernel that attends, scaled by 1 / sqrt(dim)."""

@@ -197,3 +197,32 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
 
     indices = [Arg(name, ("k",), "int32") for name in ("source", "destination")]
     return kernel([*indices, shape.pages], body)
+
+
+def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
+    """f(source i32 [c], destination i32 [c], pages): the key and value at slot destination[i]
+    become those at slot source[i]. No slot may be both.
+
+    So a step verifies a tree of tokens: each branch has pages of its own from where it leaves the
+    others, in which tokens before it of the same step are wanted too. Every row then reads a
+    plain history, by the same steps as in any other batch.
+    """
+    dim = shape.dim
+
+    def body(source, destination, pages) -> None:
+        with T.serial(source.shape[0]) as i, T.sblock("copy"):
+            T.reads()
+            T.writes()
+            old, new = emit_value(source[i]), emit_value(destination[i])
+            from_page, from_offset = (emit_value(e) for e in (old // PAGE_SIZE, old % PAGE_SIZE))
+            page, offset = (emit_value(e) for e in (new // PAGE_SIZE, new % PAGE_SIZE))
+            with T.serial(shape.kv_heads) as head:
+                with T.serial(dim) as d:
+                    key = pages[from_page, 0, head, d * PAGE_SIZE + from_offset]
+                    T.buffer_store(pages, key, [page, 0, head, d * PAGE_SIZE + offset])
+                with T.serial(dim // LANES) as v:
+                    value = pages[from_page, 1, head, at(from_offset * dim + v * LANES)]
+                    T.buffer_store(pages, value, [page, 1, head, at(offset * dim + v * LANES)])
+
+    indices = [Arg(name, ("c",), "int32") for name in ("source", "destination")]
+    return kernel([*indices, shape.pages], body)

@@ -414,3 +414,27 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
 
     indices = [Arg(name, ("k",), "int32") for name in ("source", "destination")]
     return kernel([*indices, shape.pages], body)
+
+
+def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
+    """f(source i32 [c], destination i32 [c], pages): the key and value at slot destination[i]
+    become those at slot source[i]. No slot may be both."""
+    dim = shape.dim
+
+    def body(source, destination, pages) -> None:
+        with grid((2 * shape.kv_heads, source.shape[0]), ITEMS) as ((block, i), item):
+            old, new = emit_value(source[i]), emit_value(destination[i])
+            part, head = block // shape.kv_heads, block % shape.kv_heads
+
+            def place(slot, d):
+                offset = slot % PAGE_SIZE
+                return T.Select(part == 0, d * PAGE_SIZE + offset, offset * dim + d)
+
+            def copy(d) -> None:
+                value = pages[old // PAGE_SIZE, part, head, place(old, d)]
+                T.buffer_store(pages, value, [new // PAGE_SIZE, part, head, place(new, d)])
+
+            emit_spread(dim, ITEMS, item, copy)
+
+    indices = [Arg(name, ("c",), "int32") for name in ("source", "destination")]
+    return kernel([*indices, shape.pages], body)
