@@ -146,7 +146,11 @@ class EngineConfig(Model):
         "without. Absent: true.",
     )
     spec_tree_width: int | None = field(
-        None, "How many drafts branch off a token. Absent: 1.", ge=1
+        None,
+        "Over 1, drafts form a tree that is verified in one step: at most so many at each depth, "
+        "`spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1.",
+        ge=1,
+        le=16,
     )
     tensor_parallel_shards: int | None = field(
         None, "Over how many devices each layer is split. Absent: the model's own.", ge=1

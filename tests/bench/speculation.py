@@ -46,6 +46,8 @@ def ways(draft: str | None) -> dict[str, dict[str, Any]]:
         "lookup adaptive": lookup,
         "lookup 3": {**lookup, "spec_draft_length": 3},
         "lookup 7": {**lookup, "spec_draft_length": 7},
+        "lookup 3, 2 wide": {**lookup, "spec_draft_length": 3, "spec_tree_width": 2},
+        "lookup 3, 4 wide": {**lookup, "spec_draft_length": 3, "spec_tree_width": 4},
     }
     if draft is not None:
         model = resolve_model(None, quantization=draft)
@@ -53,7 +55,9 @@ def ways(draft: str | None) -> dict[str, dict[str, Any]]:
             "speculative_mode": "small_draft",
             "additional_models": [f"{model.folder},{model.model_lib}"],
         }
-        found |= {"draft adaptive": small, "draft 3": {**small, "spec_draft_length": 3}}
+        three = {**small, "spec_draft_length": 3}
+        found |= {"draft adaptive": small, "draft 3": three}
+        found |= {f"draft 3, {w} wide": {**three, "spec_tree_width": w} for w in (2, 4)}
     return found
 
 

@@ -35,6 +35,13 @@ def test_answers_are_those_without_speculation() -> None:
         EngineConfig(speculative_mode="prompt_lookup", spec_draft_length=4),
         {"speculative_mode": "small_draft", "additional_models": [FAKE], "spec_draft_length": 3},
         {"speculative_mode": "small_draft", "additional_models": [(FAKE, "unused")]},
+        EngineConfig(speculative_mode="prompt_lookup", spec_draft_length=4, spec_tree_width=3),
+        {
+            "speculative_mode": "small_draft",
+            "additional_models": [FAKE],
+            "spec_draft_length": 3,
+            "spec_tree_width": 2,
+        },
     ):
         texts, _ = answers(config)
         assert texts == plain
@@ -58,6 +65,8 @@ def test_metrics_have_mlc_llm_s_names() -> None:
         ({"speculative_mode": "small_draft"}, "speculative_mode"),
         ({"additional_models": ["x"]}, "additional_models"),
         ({"spec_draft_length": 3}, "spec_draft_length"),
+        ({"spec_tree_width": 2}, "spec_tree_width"),
+        ({"speculative_mode": "prompt_lookup", "spec_tree_width": 17}, "spec_tree_width"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(config: dict, param: str) -> None:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 0964e50e2a1a2c5b
+# Schema hash: 24d0c7f121ff3cc7
 """What a helper has in common in all languages: its types, its events, its words."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 0964e50e2a1a2c5b
+# Schema hash: 24d0c7f121ff3cc7
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -113,7 +113,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "0964e50e2a1a2c5b"
+SCHEMA_HASH = "24d0c7f121ff3cc7"
 
 
 class _Model(BaseModel):
@@ -958,7 +958,10 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     spec_tree_width: int | None
-    """How many drafts branch off a token. Absent: 1. Range: at least 1."""
+    """Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
+    `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least
+    1 and at most 16.
+    """
 
     tensor_parallel_shards: int | None
     """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""
@@ -1069,7 +1072,10 @@ class EngineConfig(_Config):
     """
 
     spec_tree_width: int | None = None
-    """How many drafts branch off a token. Absent: 1. Range: at least 1."""
+    """Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
+    `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least
+    1 and at most 16.
+    """
 
     tensor_parallel_shards: int | None = None
     """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""

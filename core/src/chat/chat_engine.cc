@@ -179,8 +179,9 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
   int threads = NumThreads(config_);
   options.has_idle_core = threads < NumAvailableCores();
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
-                       MakeDrafter(config_, *bundle.tokenizer, options, std::move(draft)));
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<Drafter> drafter,
+      MakeDrafter(config_, model->info(), *bundle.tokenizer, options, std::move(draft)));
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Engine> engine,
       Engine::Create(std::move(model), bundle.tokenizer, options, std::move(drafter)));

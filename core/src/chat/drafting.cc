@@ -39,11 +39,8 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
   if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
     return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
   }
-  if (config.spec_tree_width.value_or(1) > 1) {
-    return Unsupported(
-               "engine setting 'spec_tree_width' over 1 is not supported: drafts do not "
-               "branch")
-        .WithParam("spec_tree_width");
+  if (config.spec_tree_width.value_or(1) > 1 && mode == SpeculativeMode::kDisable) {
+    return Invalid("spec_tree_width", "spec_tree_width over 1 needs a speculative_mode");
   }
   return Status();
 }
@@ -103,22 +100,29 @@ Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft) {
 ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
                        const ModelInfo* draft) {
   if (ModeOf(config) == SpeculativeMode::kDisable) return model;
-  int64_t length = config.spec_draft_length.value_or(0);
-  model.logit_row_bytes *=
-      1 + std::min<int64_t>(length > 0 ? length : kMaxDrafts, model.prefill_chunk_size);
+  int64_t length = config.spec_draft_length.value_or(0), width = config.spec_tree_width.value_or(1);
+  if (length == 0) length = kMaxDrafts;
+  int64_t drafts = std::max(length, std::min<int64_t>(length * width, kMaxTreeDrafts));
+  model.logit_row_bytes *= 1 + std::min<int64_t>(drafts, model.prefill_chunk_size);
   if (draft == nullptr) return model;
   model.weight_bytes += draft->weight_bytes;
   model.page_bytes += draft->page_bytes * model.page_size / std::max(1, draft->page_size);
   model.row_bytes += draft->row_bytes;
-  model.logit_row_bytes += draft->logit_row_bytes;
+  model.logit_row_bytes += width * draft->logit_row_bytes;
   return model;
 }
 
 Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& config,
-                                             const Tokenizer& tokenizer,
+                                             const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft) {
   MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr));
+  if (options.draft_shape.width > 1 && !target.token_trees) {
+    return Unsupported(
+               "engine setting 'spec_tree_width' over 1 needs a model library that computes token "
+               "trees; compile the model again (mlc_llm compile)")
+        .WithParam("spec_tree_width");
+  }
   std::unique_ptr<Drafter> drafter;
   if (draft != nullptr) {
     MLC_ASSIGN_OR_RETURN(drafter, DraftModel::Create(std::move(draft), tokenizer.vocab_size(),

@@ -26,8 +26,9 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
                        const ModelInfo* draft);
 
 // What drafts in the mode of `config`; null when nothing does. `draft`: the model of small_draft.
+// kUnsupported when drafts are to branch and the `target`'s library cannot compute that.
 Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& config,
-                                             const Tokenizer& tokenizer,
+                                             const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft);
 

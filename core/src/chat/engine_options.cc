@@ -102,8 +102,9 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   if (model.sliding_window_size > 0 && !config.context_window_size) {
     options.context_window_size = 0;  // it slides
   }
-  options.draft_length = static_cast<int>(
+  options.draft_shape.length = static_cast<int>(
       std::min<int64_t>(config.spec_draft_length.value_or(0), model.prefill_chunk_size));
+  options.draft_shape.width = static_cast<int>(config.spec_tree_width.value_or(1));
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
       config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0964e50e2a1a2c5b
+// Schema hash: 24d0c7f121ff3cc7
 #include "chat/protocol.gen.h"
 
 #include <iterator>
@@ -903,7 +903,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("additional_models", &out.additional_models);
   reader.Optional("spec_draft_length", &out.spec_draft_length, wire::Limits().AtLeast(0));
   reader.Optional("jump_forward", &out.jump_forward);
-  reader.Optional("spec_tree_width", &out.spec_tree_width, wire::Limits().AtLeast(1));
+  reader.Optional("spec_tree_width", &out.spec_tree_width, wire::Limits().AtLeast(1).AtMost(16));
   reader.Optional("tensor_parallel_shards", &out.tensor_parallel_shards, wire::Limits().AtLeast(1));
   reader.Optional("pipeline_parallel_stages", &out.pipeline_parallel_stages,
                   wire::Limits().AtLeast(1));

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0964e50e2a1a2c5b
+// Schema hash: 24d0c7f121ff3cc7
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "0964e50e2a1a2c5b";
+inline constexpr char kSchemaHash[] = "24d0c7f121ff3cc7";
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -821,7 +821,9 @@ struct EngineConfig {
   // Whether text that a grammar forces is computed ahead. The answers are the same with and
   // without. Absent: true.
   std::optional<bool> jump_forward;
-  // How many drafts branch off a token. Absent: 1. Range: at least 1.
+  // Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
+  // `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1 and
+  // at most 16.
   std::optional<int64_t> spec_tree_width;
   // Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
   std::optional<int64_t> tensor_parallel_shards;

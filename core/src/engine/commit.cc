@@ -1,29 +1,64 @@
 #include "engine/commit.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 
 #include "runtime/parallel.h"
 
 namespace mlc {
 
+namespace {
+
+// After bias, penalties and the grammar's mask: `logits` themselves, or a copy in `scratch`.
+Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, const float* logits,
+                                    SamplerScratch* scratch) {
+  const SamplingParams& params = sequence->request->request.sampling;
+  if (!params.changes_logits() && !sequence->has_grammar()) return logits;
+  scratch->row.resize(static_cast<size_t>(rows.vocab_size));
+  float* row = scratch->row.data();
+  if (params.changes_logits()) {
+    std::copy_n(logits, rows.vocab_size, row);
+    ApplyBiasAndPenalties(params, sequence->counts(), row, rows.vocab_size);
+    logits = row;
+  }
+  if (sequence->has_grammar()) {
+    MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(logits, rows.vocab_size, row));
+  }
+  return row;
+}
+
+Result<int32_t> ChooseAdjusted(const LogitRows& rows, const Sequence& sequence, const float* logits,
+                               SamplerScratch* scratch) {
+  const SamplingParams& params = sequence.request->request.sampling;
+  return SampleToken(params, logits, rows.vocab_size, sequence.NextUniform(), scratch);
+}
+
+}  // namespace
+
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
                             SamplerScratch* scratch) {
   if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
-  const SamplingParams& params = sequence->request->request.sampling;
-  if (params.changes_logits() || sequence->has_grammar()) {
-    scratch->row.resize(static_cast<size_t>(rows.vocab_size));
-    float* row = scratch->row.data();
-    if (params.changes_logits()) {
-      std::copy_n(logits, rows.vocab_size, row);
-      ApplyBiasAndPenalties(params, sequence->counts(), row, rows.vocab_size);
-      logits = row;
-    }
-    if (sequence->has_grammar()) {
-      MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(logits, rows.vocab_size, row));
-    }
-    logits = row;
+  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, scratch));
+  return ChooseAdjusted(rows, *sequence, logits, scratch);
+}
+
+Result<std::vector<LikelyToken>> ChooseTokens(const LogitRows& rows, Sequence* sequence,
+                                              const float* logits, int count,
+                                              SamplerScratch* scratch) {
+  if (std::optional<int32_t> forced = sequence->ForcedToken()) {
+    return std::vector<LikelyToken>{{*forced, 0.0}};
   }
-  return SampleToken(params, logits, rows.vocab_size, sequence->NextUniform(), scratch);
+  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, scratch));
+  MLC_ASSIGN_OR_RETURN(int32_t token, ChooseAdjusted(rows, *sequence, logits, scratch));
+  if (count <= 1) return std::vector<LikelyToken>{{token, 0.0}};
+  TokenLogprobs logprobs = ComputeLogprobs(logits, rows.vocab_size, token, count, scratch);
+  std::vector<LikelyToken> chosen = {{token, logprobs.chosen}};
+  for (const auto& [other, logprob] : logprobs.top) {
+    bool is_possible = std::isfinite(logprob) && static_cast<int>(chosen.size()) < count;
+    if (other != token && is_possible) chosen.push_back({other, logprob});
+  }
+  return chosen;
 }
 
 namespace {
@@ -49,21 +84,27 @@ void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
                 SamplerScratch* scratch) {
   Sequence* sequence = commit->sequence.get();
   const SamplingParams& params = sequence->request->request.sampling;
-  for (size_t row = 0; row <= commit->drafts.size() && HasToken(*commit, row); ++row) {
-    Result<int32_t> id = TokenOfRow(rows, *commit, row, scratch);
+  for (int row = 0; HasToken(*commit, static_cast<size_t>(row));) {  // 1 + the draft it is behind
+    Result<int32_t> id = TokenOfRow(rows, *commit, static_cast<size_t>(row), scratch);
     commit->status = id.status();
     if (!id.ok()) return;
     GeneratedToken token{*id, std::nullopt};
     if (params.logprobs) {
-      const float* logits = commit->logits + row * static_cast<size_t>(rows.stride);
+      const float* logits = commit->logits + static_cast<ptrdiff_t>(row) * rows.stride;
       token.logprobs = ComputeLogprobs(logits, rows.vocab_size, *id, params.top_logprobs, scratch);
     }
-    bool was_drafted = row < commit->drafts.size() && *id == commit->drafts[row];
+    int draft = commit->drafts.Child(row - 1, *id);
     int num_tokens = sequence->num_tokens();
     sequence->Accept(std::move(token), max_length);
     bool is_kept = sequence->num_tokens() > num_tokens;  // a stop token is not
-    if (was_drafted && is_kept) ++commit->num_accepted;
-    if (!was_drafted || sequence->finished()) return;
+    if (draft != Drafts::kNone && is_kept) {
+      ++commit->num_accepted;
+      commit->last_accepted = draft;
+    }
+    if (draft == Drafts::kNone || sequence->finished()) return;
+    // Masks were filled for the first chain.
+    if (draft != row) sequence->ForgetMasks();
+    row = draft + 1;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/sequence.h"
 
 namespace mlc {
@@ -17,13 +18,14 @@ namespace mlc {
 // One sequence's share of a step's logits, and what came of it.
 struct SequenceCommit {
   std::shared_ptr<Sequence> sequence;
-  std::vector<int32_t> drafts;
+  Drafts drafts;
   const float* logits;  // [1 + drafts.size(), LogitRows::stride]; null: tokens are `chosen`
 
-  int num_accepted = 0;  // leading drafts that were chosen, too
-  Status status = {};    // why no token could be chosen, if so
+  int num_accepted = 0;                // drafts that were chosen, too: a path from the known tokens
+  int last_accepted = Drafts::kKnown;  // where it ends
+  Status status = {};                  // why no token could be chosen, if so
   // Without logits: the token that the device chose after the known ones (-1: it could not), and
-  // after each draft. There may be fewer, as behind a draft that ends the answer.
+  // after each draft, which form a chain. There may be fewer, as behind one that ends the answer.
   std::vector<int32_t> chosen = {};
 };
 
@@ -36,6 +38,16 @@ struct LogitRows {
 // caller's, to be used again. kInternal when none can be chosen.
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
                             SamplerScratch* scratch);
+
+struct LikelyToken {
+  int32_t token;
+  double logprob;  // by the distribution that it is chosen from, at temperature 1
+};
+// The token that ChooseToken gives, then the likeliest others; `count` in all, or fewer where no
+// more are possible.
+Result<std::vector<LikelyToken>> ChooseTokens(const LogitRows& rows, Sequence* sequence,
+                                              const float* logits, int count,
+                                              SamplerScratch* scratch);
 
 // Chooses the tokens of one sequence and accepts them. Touches nothing that another sequence of the
 // step does. `max_length` bounds prompt and answer together.

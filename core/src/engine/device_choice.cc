@@ -7,7 +7,9 @@
 namespace mlc {
 namespace {
 
-size_t NumLogitRows(const StepItem& item) { return item.wants_logits ? 1 + item.drafts.size() : 0; }
+size_t NumLogitRows(const StepItem& item) {
+  return item.wants_logits ? 1 + static_cast<size_t>(item.drafts.size()) : 0;
+}
 
 // The choices that begin where a prompt ends take the same row.
 bool IsShared(const StepItem& item) {
@@ -22,7 +24,7 @@ bool NeedsNoLogits(const StepItem& item) {
 
 bool IsForDevice(const StepItem& item) {
   return item.wants_logits && !item.sequence->request->request.sampling.logprobs &&
-         !IsShared(item) && !item.sequence->ForcedToken();
+         !IsShared(item) && !item.sequence->ForcedToken() && !item.drafts.has_branches();
 }
 
 // Bias and penalties as ApplyBiasAndPenalties knows them, one change a token.
@@ -54,10 +56,10 @@ Status AddTasks(const StepItem& item, int vocab_size, int row, std::vector<Sampl
   Sequence* sequence = item.sequence.get();
   size_t first = tasks->size();
   Status status;
-  for (size_t i = 0; status.ok() && i <= item.drafts.size(); ++i) {
+  for (int i = 0; status.ok() && i <= item.drafts.size(); ++i) {
     if (i > 0) sequence->PushDraft(item.drafts[i - 1]);
     if (sequence->drafts_ended()) break;
-    Result<SampleTask> task = MakeSampleTask(vocab_size, row + static_cast<int>(i), sequence);
+    Result<SampleTask> task = MakeSampleTask(vocab_size, row + i, sequence);
     status = task.status();
     if (task.ok()) tasks->push_back(*std::move(task));
   }

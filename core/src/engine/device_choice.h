@@ -1,8 +1,8 @@
 // Which tokens of a step the model's device chooses, so that their logits stay where they are.
 //
 // The device chooses for sequences that want nothing else of their logits. The host does for those
-// that want logprobs, for prompts whose end several choices begin from, and where the library or
-// the device cannot; rows of both kinds may share a step.
+// that want logprobs, for prompts whose end several choices begin from, for drafts that branch, and
+// where the library or the device cannot; rows of both kinds may share a step.
 #ifndef MLC_ENGINE_DEVICE_CHOICE_H_
 #define MLC_ENGINE_DEVICE_CHOICE_H_
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/branches.h"
 #include "runtime/tensor.h"
 
 namespace mlc {
@@ -65,7 +66,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   if (drafter != nullptr || options.jump_forward) {
     const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
     engine->speculator_ =
-        std::make_unique<Speculator>(std::move(drafter), options.draft_length, jumps);
+        std::make_unique<Speculator>(std::move(drafter), options.draft_shape, jumps);
   }
   return engine;
 }
@@ -277,6 +278,7 @@ void Engine::Step() {
   if (status.ok()) return;
   // What the step left in their pages is not to be found by others.
   for (const StepItem& item : items) {
+    RemoveBranches(item.sequence->id, item.drafts, &cache_);
     End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
   }
 }
@@ -284,7 +286,8 @@ void Engine::Step() {
 Status Engine::Run(std::vector<StepItem>* step_items) {
   Clock::time_point begin = Clock::now(), drafted = begin;
   if (speculator_ != nullptr) {
-    speculator_->AddDrafts({limits_.max_rows, max_length_}, cache_, step_items);
+    speculator_->AddDrafts({limits_.max_rows, info().max_batch_size, max_length_}, cache_,
+                           step_items);
     drafted = Clock::now();
   }
   const std::vector<StepItem>& items = *step_items;
@@ -350,8 +353,9 @@ std::vector<SequenceCommit> Engine::AssignLogits(const std::vector<StepItem>& it
 void Engine::Settle(const std::vector<SequenceCommit>& commits) {
   for (const SequenceCommit& commit : commits) {
     Sequence& sequence = *commit.sequence;
-    cache_.Pop(sequence.id, static_cast<int>(commit.drafts.size()) - commit.num_accepted);
+    KeepBranch(sequence.id, commit.drafts, commit.last_accepted, &cache_);
     sequence.num_computed += commit.num_accepted;
+    cache_.Pop(sequence.id, cache_.Length(sequence.id) - sequence.num_computed);
     sequence.Publish();
   }
   for (const SequenceCommit& commit : commits) {

@@ -35,7 +35,7 @@ struct EngineOptions {
   int prefill_chunk_size = 2048;  // rows of a step
   int context_window_size = 0;    // of one sequence; 0: the model's, or endless where it slides
   int max_queued_requests = 1024;
-  int draft_length = 0;      // drafts of a sequence in a step, where there is a drafter; 0: as pays
+  DraftShape draft_shape;    // of the drafts of a sequence in a step, where there is a drafter
   bool jump_forward = true;  // text that a grammar forces is computed ahead
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;

@@ -19,7 +19,7 @@ void MaskFiller::Begin(const std::vector<StepItem>& items) {
     const Sequence& sequence = *item.sequence;
     if (!item.wants_logits || !sequence.has_grammar() || sequence.ForcedToken()) continue;
     guided.push_back(&item);
-    seconds += sequence.mask_seconds() * static_cast<double>(1 + item.drafts.size());
+    seconds += sequence.mask_seconds() * static_cast<double>(1 + item.drafts.FirstChain());
   }
   if (guided.empty() || seconds < worthwhile_s_) return;
   if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
@@ -48,7 +48,9 @@ void MaskFiller::Loop() {
       waiting_.pop_back();
       at_work_ = true;
       lock.unlock();
-      item.sequence->FillMasksAhead(item.drafts, stop_);
+      const std::vector<int32_t>& drafts = item.drafts.tokens();
+      item.sequence->FillMasksAhead({drafts.begin(), drafts.begin() + item.drafts.FirstChain()},
+                                    stop_);
       lock.lock();
       at_work_ = false;
     }

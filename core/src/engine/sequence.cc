@@ -166,6 +166,13 @@ void Sequence::PopDrafts() {
   drafts_ended_ = false;
 }
 
+void Sequence::SetDrafts(const std::vector<int32_t>& path) {
+  bool is_beginning =
+      drafts_.size() <= path.size() && std::equal(drafts_.begin(), drafts_.end(), path.begin());
+  if (!is_beginning) PopDrafts();
+  for (size_t i = drafts_.size(); i < path.size(); ++i) PushDraft(path[i]);
+}
+
 int Sequence::CountFitting(const std::vector<int32_t>& drafts) {
   int count = static_cast<int>(drafts.size());
   if (!grammar_) return count;

@@ -98,6 +98,8 @@ class Sequence {
   // they are taken back all together. tokens() and the text never see them.
   void PushDraft(int32_t token);
   void PopDrafts();
+  // Pushes those of `path` behind the drafts when they are its beginning; else all, in their stead.
+  void SetDrafts(const std::vector<int32_t>& path);
   // The text that the grammar leaves no choice about, as tokens, at most `most`.
   std::vector<int32_t> ForcedDrafts(const Tokenizer& tokenizer, int most);
   // How many of the first drafts the grammar admits.

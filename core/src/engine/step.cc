@@ -1,5 +1,9 @@
 #include "engine/step.h"
 
+#include <algorithm>
+
+#include "engine/branches.h"
+
 namespace mlc {
 namespace {
 
@@ -7,8 +11,10 @@ RowSpan SpanOf(const StepItem& item) {
   const Sequence& sequence = *item.sequence;
   auto first = sequence.tokens().begin() + sequence.num_computed;
   RowSpan span{sequence.id, {first, first + item.num_rows}};
-  span.tokens.insert(span.tokens.end(), item.drafts.begin(), item.drafts.end());
-  if (item.wants_logits) span.num_logit_rows = 1 + static_cast<int>(item.drafts.size());
+  int num_drafts = item.drafts.FirstChain();
+  const std::vector<int32_t>& drafts = item.drafts.tokens();
+  span.tokens.insert(span.tokens.end(), drafts.begin(), drafts.begin() + num_drafts);
+  if (item.wants_logits) span.num_logit_rows = 1 + num_drafts;
   span.num_hidden_rows = sequence.NumPooledRows(item.num_rows);
   return span;
 }
@@ -41,18 +47,34 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
   for (const StepItem& item : items) {
     MLC_ICHECK(item.drafts.empty() || item.wants_logits);
     MLC_ICHECK(item.sequence->num_computed == cache->Length(item.sequence->id));
+    int first_row = batch.num_rows();
     MLC_RETURN_IF_ERROR(AddRows(SpanOf(item), cache, &batch));
+    MLC_RETURN_IF_ERROR(AddBranches(item, first_row, cache, &batch));
   }
   return batch;
 }
 
 Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
   std::vector<int32_t> source, destination;
+  auto copy = [&]() -> Status {
+    if (source.empty()) return Status();
+    MLC_RETURN_IF_ERROR(model->CopyPages(source, destination));
+    source.clear();
+    destination.clear();
+    return Status();
+  };
+  auto is_in = [](const std::vector<int32_t>& pages, int32_t page) {
+    return std::find(pages.begin(), pages.end(), page) != pages.end();
+  };
   for (const auto& [from, to] : cache->TakePendingCopies()) {
+    // What a device copies side by side may not depend on one another.
+    if (is_in(destination, from) || is_in(source, to) || is_in(destination, to)) {
+      MLC_RETURN_IF_ERROR(copy());
+    }
     source.push_back(from);
     destination.push_back(to);
   }
-  if (!source.empty()) MLC_RETURN_IF_ERROR(model->CopyPages(source, destination));
+  MLC_RETURN_IF_ERROR(copy());
   return model->Forward(batch);
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/scheduler.h"
 #include "kv/kv_cache.h"
 #include "model/model.h"
@@ -11,12 +12,12 @@
 namespace mlc {
 
 // One item of a step with the sequence it is for: rows of tokens that it has, then of drafts, of
-// which the commit may accept the first few.
+// which the commit may accept a path.
 struct StepItem {
   std::shared_ptr<Sequence> sequence;
   int num_rows;
-  bool wants_logits;                 // after the last known row and each draft
-  std::vector<int32_t> drafts = {};  // only with wants_logits
+  bool wants_logits;   // after the last known row and each draft
+  Drafts drafts = {};  // only with wants_logits
 };
 
 // Rows of one sequence: tokens that follow what the cache has of it.
@@ -31,7 +32,8 @@ struct RowSpan {
 // changed) when pages are short.
 Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
 
-// The rows of all items, in order. kResourceExhausted when the plan did not fit the cache.
+// The rows of all items, in order; branches of their drafts are in the cache then (branches.h).
+// kResourceExhausted when the plan did not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 
 // Copies the pages that the batch is about to write and others read too, then computes it.

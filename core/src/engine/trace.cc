@@ -79,7 +79,7 @@ void Trace::Stepped(const std::vector<StepItem>& items, Clock::time_point begin,
                     Clock::time_point end) {
   int64_t rows = 0;
   for (const StepItem& item : items) {
-    int64_t item_rows = item.num_rows + static_cast<int64_t>(item.drafts.size());
+    int64_t item_rows = int64_t{item.num_rows} + item.drafts.size();
     bool is_decode =
         item.num_rows == 1 && item.sequence->num_computed > item.sequence->num_prompt_tokens();
     Add({is_decode ? "decode" : "prefill", begin, end - begin, item.sequence->request->request.id,

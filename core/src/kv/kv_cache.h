@@ -65,6 +65,8 @@ class KVCache {
   Status AddFilled(SequenceId id, uint64_t key, int length, int num_slid);
   // A new sequence with the first `length` tokens of `parent`; they share pages.
   void Fork(SequenceId parent, SequenceId child, int length);
+  // Each gets the pages and the length of the other.
+  void Swap(SequenceId a, SequenceId b) { std::swap(Get(a), Get(b)); }
   void Remove(SequenceId id);
   bool Has(SequenceId id) const { return sequences_.count(id) > 0; }
 

@@ -68,6 +68,9 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   if (!batch.hidden_rows.empty() && info_.hidden_size == 0) return Unsupported("no hidden states");
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
+  bool has_copies = !batch.copy_source.empty();
+  if (has_copies && !info_.token_trees) return Unsupported("no token trees");
+  if (has_copies && !batch.hidden_rows.empty()) return Internal("a token tree and hidden states");
   for (int32_t slot : batch.slots) {
     if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
   }
@@ -103,6 +106,9 @@ Result<Outputs> FakeModel::Forward(const Batch& batch) {
   if (num_forwards_++ == fail_at_) return failure_;
   MLC_RETURN_IF_ERROR(CheckBatch(batch));
   for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = batch.tokens[r];
+  for (size_t i = 0; i < batch.copy_source.size(); ++i) {
+    slots_[batch.copy_destination[i]] = slots_[batch.copy_source[i]];
+  }
   logits_.assign(batch.logit_rows.size() * info_.vocab_size, 0.0f);
   for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
     MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, batch.logit_rows[i]));
@@ -132,6 +138,7 @@ ModelInfo FakeModel::SmallInfo() {
   info.context_window_size = 64;
   info.prefill_chunk_size = 16;
   info.max_batch_size = 4;
+  info.token_trees = true;
   info.hidden_size = 4;
   info.vocab_size = 256;
   info.page_size = 4;
@@ -147,6 +154,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   info.context_window_size = config.context_window_size;
   info.prefill_chunk_size = 2048;
   info.max_batch_size = 128;
+  info.token_trees = true;
   info.hidden_size = 16;
   info.vocab_size = config.vocab_size;
   info.page_size = 16;

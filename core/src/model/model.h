@@ -22,7 +22,8 @@ struct ModelInfo {
   int sliding_window_size = -1;  // tokens that a row looks back, itself included; -1: all
   int attention_sink_size = 0;   // first tokens that stay in reach of a sliding window
   int prefill_chunk_size = 0;    // rows of one step at most
-  int max_batch_size = 0;        // sequences of one step at most
+  int max_batch_size = 0;        // sequences of one step at most, branches of token trees included
+  bool token_trees = false;      // whether a step may have copies of slots (Batch)
   int hidden_size = 0;           // of a hidden state; 0: the model gives none
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
   int page_size = 0;             // tokens in a page
@@ -40,12 +41,18 @@ struct ModelInfo {
 // page_indices[page_indptr[s] .. page_indptr[s + 1]), s = row_sequence[r]. Rows of a sequence are
 // adjacent and ascending. Under a sliding window it attends to the first attention_sink_size and
 // the last sliding_window_size of them; pages in which no row of the batch reads may be -1.
+//
+// Branches of a token tree are sequences too. What a branch shares with another in a page of its
+// own, and this step computes, is copied within each layer before any row attends: slot
+// copy_destination[i] becomes what slot copy_source[i] is, which a row of the batch writes. There
+// are no copies in a step with hidden_rows.
 struct Batch {
   std::vector<int32_t> tokens, positions, slots, row_sequence;  // [n]
   std::vector<int32_t> page_indptr;                             // [b + 1]
   std::vector<int32_t> page_indices;                            // [page_indptr[b]]
   std::vector<int32_t> logit_rows;                              // [m], ascending
   std::vector<int32_t> hidden_rows;                             // [h], ascending
+  std::vector<int32_t> copy_source, copy_destination;           // [c]
   bool keeps_logits = false;  // on the device, for Model::sampler; Outputs has none then
 
   int num_rows() const { return static_cast<int>(tokens.size()); }

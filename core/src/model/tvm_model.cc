@@ -10,8 +10,11 @@ namespace {
 
 constexpr const char* kPrefill = "batch_prefill";
 constexpr const char* kHiddenStates = "batch_prefill_to_last_hidden_states";
+constexpr const char* kVerify = "batch_verify";
 constexpr const char* kLogits = "get_logits";
 constexpr const char* kDecode = "batch_decode_tokens";
+
+bool HasCopies(const Batch& batch) { return !batch.copy_source.empty(); }
 
 // Every sequence has one row and every row wants logits: what batch_decode is compiled for.
 bool IsDecode(const Batch& batch) {
@@ -88,6 +91,7 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
   open.metadata.info.device = device;
+  open.metadata.info.token_trees = open.library->Has(kVerify);
   // A layer's pages are one tensor (AllocatePages).
   int64_t layer_bytes = open.metadata.info.page_bytes / std::max(1, open.metadata.num_layers);
   open.metadata.info.max_pages = LargestTensorBytes(device) / std::max<int64_t>(1, layer_bytes);
@@ -133,6 +137,8 @@ Status TVMModel::LoadPrograms() {
   MLC_ASSIGN_OR_RETURN(prefill_, load(kPrefill));
   MLC_ASSIGN_OR_RETURN(prefill_to_hidden_states_, load(kHiddenStates));
   MLC_ASSIGN_OR_RETURN(head_, load(kLogits));
+  MLC_ASSIGN_OR_RETURN(verify_, load(kVerify));
+  if (!verify_) metadata_.info.token_trees = false;
   if (prefill_ && prefill_to_hidden_states_ && head_) return Status();
   return Corrupt("has no programs of some functions");
 }
@@ -146,7 +152,8 @@ Status TVMModel::AllocatePages(int num_pages) {
     layers_.push_back(std::move(pages));
   }
   pages_ = TensorList(layers_);
-  for (KernelProgram* program : {prefill_.get(), prefill_to_hidden_states_.get(), decode_.get()}) {
+  for (KernelProgram* program :
+       {prefill_.get(), prefill_to_hidden_states_.get(), verify_.get(), decode_.get()}) {
     if (program != nullptr) program->SetPages(layers_);
   }
   return Status();
@@ -209,8 +216,11 @@ Result<Tensor> TVMModel::CallStep(const char* function, const Batch& batch,
   MLC_ASSIGN_OR_RETURN(Tensor tokens, IntTensor(batch.tokens));
   MLC_ASSIGN_OR_RETURN(Tensor embeddings, library_->Call("embed", {tokens, params_}));
   std::vector<Argument> arguments = {embeddings};
-  for (const std::vector<int32_t>* part : {&batch.positions, &batch.slots, &batch.row_sequence,
-                                           &batch.page_indptr, &batch.page_indices, &rows}) {
+  std::vector<const std::vector<int32_t>*> parts = {
+      &batch.positions, &batch.slots, &batch.row_sequence, &batch.page_indptr, &batch.page_indices};
+  if (HasCopies(batch)) parts.insert(parts.end(), {&batch.copy_source, &batch.copy_destination});
+  parts.push_back(&rows);
+  for (const std::vector<int32_t>* part : parts) {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, IntTensor(*part));
     arguments.push_back(std::move(tensor));
   }
@@ -242,14 +252,16 @@ Result<float*> TVMModel::RunStep(KernelProgram* program, const Batch& batch,
                                  const std::vector<int32_t>& rows) {
   ProgramInput tokens = InputOf(batch.tokens);
   MLC_ASSIGN_OR_RETURN(char* embeddings, embed_->Run(&tokens, 1));
-  const ProgramInput inputs[] = {{embeddings, tokens.size},
-                                 InputOf(batch.positions),
-                                 InputOf(batch.slots),
-                                 InputOf(batch.row_sequence),
-                                 InputOf(batch.page_indptr),
-                                 InputOf(batch.page_indices),
-                                 InputOf(rows)};
-  MLC_ASSIGN_OR_RETURN(char* result, program->Run(inputs, std::size(inputs)));
+  ProgramInput inputs[9] = {{embeddings, tokens.size},  InputOf(batch.positions),
+                            InputOf(batch.slots),       InputOf(batch.row_sequence),
+                            InputOf(batch.page_indptr), InputOf(batch.page_indices)};
+  size_t count = 6;
+  if (HasCopies(batch)) {
+    inputs[count++] = InputOf(batch.copy_source);
+    inputs[count++] = InputOf(batch.copy_destination);
+  }
+  inputs[count++] = InputOf(rows);
+  MLC_ASSIGN_OR_RETURN(char* result, program->Run(inputs, count));
   return reinterpret_cast<float*>(result);
 }
 
@@ -282,12 +294,16 @@ Result<float*> TVMModel::LogitsOfHiddenStates(const Batch& batch, const float* h
 }
 
 Result<Tensor> TVMModel::LogitsOnDevice(const Batch& batch) {
+  if (HasCopies(batch)) return CallStep(kVerify, batch, batch.logit_rows, info().vocab_size);
   if (IsDecode(batch)) return DecodeOnDevice(batch);
   return CallStep(kPrefill, batch, batch.logit_rows, info().vocab_size);
 }
 
 Result<float*> TVMModel::LogitsOnHost(const Batch& batch) {
-  if (embed_) return RunStep(prefill_.get(), batch, batch.logit_rows);
+  if (embed_) {
+    KernelProgram* program = HasCopies(batch) ? verify_.get() : prefill_.get();
+    return RunStep(program, batch, batch.logit_rows);
+  }
   MLC_ASSIGN_OR_RETURN(Tensor logits, LogitsOnDevice(batch));
   MLC_ASSIGN_OR_RETURN(logits_, logits.OnHost());
   return static_cast<float*>(logits_.data());
@@ -295,6 +311,9 @@ Result<float*> TVMModel::LogitsOnHost(const Batch& batch) {
 
 Result<Outputs> TVMModel::Forward(const Batch& batch) {
   Outputs outputs;
+  if (HasCopies(batch) && (!info().token_trees || !batch.hidden_rows.empty())) {
+    return Unsupported("the model library computes no token trees in such a step");
+  }
   if (batch.hidden_rows.empty()) {
     if (batch.keeps_logits) {
       MLC_ASSIGN_OR_RETURN(Tensor logits, LogitsOnDevice(batch));

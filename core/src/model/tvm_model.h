@@ -70,6 +70,7 @@ class TVMModel : public Model {
   TensorList pages_;            // the same, as functions take them
   // By function; embed_ is null where the virtual machine runs everything.
   std::unique_ptr<KernelProgram> embed_, prefill_, prefill_to_hidden_states_, head_;
+  std::unique_ptr<KernelProgram> verify_;  // null also where the library has no token trees
   std::unique_ptr<KernelProgram> decode_;  // on a device, where the library has it
   std::vector<int32_t> padded_pages_;      // of the decode step at hand
   Tensor logits_;                          // of the last step, on the host

@@ -66,8 +66,7 @@ TEST(DraftFiles, WhatCannotBeIsRefused) {
       {R"({"additional_models": ["m,l"]})", none, "additional_models", invalid},
       {R"({"speculative_mode": "prompt_lookup"})", draft, "additional_models", invalid},
       {R"({"spec_draft_length": 4})", none, "spec_draft_length", invalid},
-      {R"({"speculative_mode": "prompt_lookup", "spec_tree_width": 2})", none, "spec_tree_width",
-       unsupported},
+      {R"({"spec_tree_width": 2})", none, "spec_tree_width", invalid},
       {R"({"speculative_mode": "small_draft"})", R"({"draft": 3})", "draft", invalid},
       {R"({"speculative_mode": "small_draft"})", R"({"draft": {"model": "m"}})", "draft.model_lib",
        invalid},
@@ -116,17 +115,30 @@ TEST(WithDrafting, CountsTheDraftModelAndItsRows) {
   EXPECT_EQ(both.page_bytes, 1760);
   EXPECT_EQ(both.weight_bytes, 107);
   EXPECT_EQ(both.logit_row_bytes, 10 * (1 + kMaxDrafts) + 3);
+  auto tree = Config(R"({"speculative_mode": "small_draft", "spec_draft_length": 4,
+                         "spec_tree_width": 3})");
+  EXPECT_EQ(WithDrafting(tree, model, &draft).logit_row_bytes, 10 * (1 + 12) + 3 * 3);
 }
 
 TEST(MakeDrafter, FollowsTheMode) {
   EngineOptions options;
   const Tokenizer& tokenizer = *testing::ByteTokenizer();
-  EXPECT_EQ(*MakeDrafter(Config("{}"), tokenizer, options, nullptr), nullptr);
+  ModelInfo target;
+  auto make = [&](const protocol::EngineConfig& config, std::unique_ptr<Model> draft) {
+    return MakeDrafter(config, target, tokenizer, options, std::move(draft));
+  };
+  EXPECT_EQ(*make(Config("{}"), nullptr), nullptr);
   auto lookup = Config(R"({"speculative_mode": "prompt_lookup"})");
-  EXPECT_NE(*MakeDrafter(lookup, tokenizer, options, nullptr), nullptr);
+  EXPECT_NE(*make(lookup, nullptr), nullptr);
   auto draft = Config(R"({"speculative_mode": "small_draft"})");
-  EXPECT_NE(*MakeDrafter(draft, tokenizer, options, SmallModel()), nullptr);
-  EXPECT_FALSE(MakeDrafter(draft, tokenizer, options, nullptr).ok());
+  EXPECT_NE(*make(draft, SmallModel()), nullptr);
+  EXPECT_FALSE(make(draft, nullptr).ok());
+  options.draft_shape.width = 2;
+  Status status = make(lookup, nullptr).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported) << "a library of before";
+  EXPECT_EQ(status.param(), "spec_tree_width");
+  target.token_trees = true;
+  EXPECT_NE(*make(lookup, nullptr), nullptr);
 }
 
 }  // namespace

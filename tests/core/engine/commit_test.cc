@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "runtime/parallel.h"
@@ -71,6 +72,59 @@ TEST(CommitSequence, AcceptsDraftsThatWouldHaveBeenChosen) {
     sequence->Publish();
     ASSERT_EQ(sequence->request->deltas.size(), 1u) << c.name;
     EXPECT_EQ(sequence->request->deltas[0].text, c.text) << c.name;
+  }
+}
+
+TEST(CommitSequence, FollowsATreeDownTheTokensThatAreChosen) {
+  // a (b (c), x (y)), z (b)
+  Drafts tree = Bytes("abc");
+  tree.Add('x', 0);
+  tree.Append('y');
+  tree.Add('z', Drafts::kKnown);
+  tree.Append('b');
+  struct {
+    const char* chosen;  // behind the known tokens and each draft
+    const char* text;
+    int num_accepted, last_accepted;
+  } const cases[] = {{"abcd.!..", "abcd", 3, 2}, {"axb.y!..", "axy!", 3, 4},
+                     {"axb.q!..", "axq", 2, 3},  {"z.....b!", "zb!", 2, 6},
+                     {"z.....q!", "zq", 1, 5},   {"q.......", "q", 0, Drafts::kKnown}};
+  for (const auto& c : cases) {
+    auto sequence = MakeSequence(Greedy());
+    std::vector<float> logits = Saying(Bytes(c.chosen));
+    SamplerScratch scratch;
+    SequenceCommit commit{sequence, tree, logits.data()};
+    CommitSequence(kRows, 100, &commit, &scratch);
+    EXPECT_EQ(sequence->tokens(), Bytes(std::string("Hi") + c.text));
+    EXPECT_EQ(commit.num_accepted, c.num_accepted) << c.text;
+    EXPECT_EQ(commit.last_accepted, c.last_accepted) << c.text;
+  }
+}
+
+TEST(ChooseTokens, AreTheOneThatIsChosenAndTheLikeliestOthers) {
+  auto sequence = MakeSequence(Greedy());
+  std::vector<float> logits(static_cast<size_t>(kRows.stride), -INFINITY);
+  logits['a'] = 1;
+  logits['b'] = 3;
+  logits['c'] = 2;
+  SamplerScratch scratch;
+  auto tokens = [&](int count) {
+    std::string out;
+    auto chosen = ChooseTokens(kRows, sequence.get(), logits.data(), count, &scratch);
+    for (const LikelyToken& token : *chosen) out.push_back(static_cast<char>(token.token));
+    return out;
+  };
+  EXPECT_EQ(tokens(1), "b");
+  EXPECT_EQ(tokens(2), "bc");
+  EXPECT_EQ(tokens(9), "bca") << "no more are possible";
+  Request request;
+  request.sampling.temperature = 1;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    request.sampling.seed = seed;
+    sequence = MakeSequence(request);
+    int32_t chosen = *ChooseToken(kRows, sequence.get(), logits.data(), &scratch);
+    EXPECT_EQ(tokens(3)[0], chosen);
+    EXPECT_EQ(tokens(3).size(), 3u);
   }
 }
 

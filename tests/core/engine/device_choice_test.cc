@@ -123,7 +123,7 @@ std::vector<Request> Requests() {
 void Answer(const std::vector<Request>& requests, std::unique_ptr<Model> model,
             std::unique_ptr<Drafter> drafter, std::vector<Outcome>* outcomes) {
   EngineOptions options = Driver::Options();
-  options.draft_length = 3;
+  options.draft_shape.length = 3;
   auto engine =
       Engine::Create(std::move(model), testing::ByteTokenizer(), options, std::move(drafter));
   ASSERT_TRUE(engine.ok());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -59,6 +60,38 @@ TEST(BuildBatch, APlanThatDoesNotFitIsAnError) {
   auto sequence = MakeSequence(1, "abcdefgh", 0, &cache);
   EXPECT_EQ(BuildBatch({{sequence, 5, false}}, &cache).status().code(),
             StatusCode::kResourceExhausted);
+}
+
+// Notes which pages are copied in one call.
+class CopyingModel : public FakeModel {
+ public:
+  CopyingModel() : FakeModel(SmallInfo(), HashOfHistory(256)) {}
+  Status CopyPages(const std::vector<int32_t>& source,
+                   const std::vector<int32_t>& destination) override {
+    calls.push_back(source);
+    return FakeModel::CopyPages(source, destination);
+  }
+  std::vector<std::vector<int32_t>> calls;
+};
+
+TEST(RunBatch, CopiesThatDependOnOneAnotherComeInTurn) {
+  KVCache cache(8, 4);
+  CopyingModel model;
+  ASSERT_TRUE(model.AllocatePages(8).ok());
+  auto sequence = MakeSequence(1, "abcdef", 2, &cache);
+  cache.Fork(1, 2, 2);
+  ASSERT_TRUE(cache.Append(2, 1).ok());  // a copy,
+  cache.Fork(2, 3, 2);
+  cache.Fork(1, 4, 2);
+  ASSERT_TRUE(cache.Append(3, 1).ok());  // and a copy of it
+  ASSERT_TRUE(cache.Append(4, 1).ok());
+  for (SequenceId id : {2, 3, 4}) cache.Remove(id);
+  Result<Batch> batch = BuildBatch({{sequence, 4, true}}, &cache);
+  ASSERT_TRUE(batch.ok());
+  EXPECT_FALSE(RunBatch(*batch, &cache, &model).ok()) << "a token that was never computed";
+  ASSERT_EQ(model.calls.size(), 2u);
+  EXPECT_EQ(model.calls[0].size(), 1u);
+  EXPECT_EQ(model.calls[1].size(), 2u);
 }
 
 }  // namespace

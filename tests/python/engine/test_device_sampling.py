@@ -130,15 +130,21 @@ def test_only_tokens_come_back(engine: MLCEngine, name: str) -> None:
     assert read >= 100 * TOKEN_BYTES * steps  # whole rows
 
 
+@pytest.mark.parametrize("width", [1, 3])
 def test_drafts_are_verified_on_the_device(
-    tiny_model: ResolvedModel, device: str, library: str
+    tiny_model: ResolvedModel, device: str, library: str, width: int
 ) -> None:
-    """Rows of one sequence, each with the mask and the penalties of the drafts before it."""
+    """Rows of one sequence, each with the mask and the penalties of the drafts before it; where
+    they branch, the host chooses."""
     drafting = MLCEngine(
         tiny_model.folder,
         model_lib=library,
         device=device,
-        engine_config={"speculative_mode": "prompt_lookup", "spec_draft_length": 3},
+        engine_config={
+            "speculative_mode": "prompt_lookup",
+            "spec_draft_length": 3,
+            "spec_tree_width": width,
+        },
     )
     prompt = "one two one two one two one two one two"
     for name in ("greedy", "top_p", "penalties", "guided"):

@@ -22,6 +22,16 @@ DRAFTS: dict[str, dict[str, Any]] = {
     "lookup": {"speculative_mode": "prompt_lookup", "spec_draft_length": 4},
     "lookup-adaptive": {"speculative_mode": "prompt_lookup"},
     "draft": {"speculative_mode": "small_draft", "spec_draft_length": 3},
+    "lookup-tree": {
+        "speculative_mode": "prompt_lookup",
+        "spec_draft_length": 4,
+        "spec_tree_width": 4,
+    },
+    "draft-tree": {
+        "speculative_mode": "small_draft",
+        "spec_draft_length": 3,
+        "spec_tree_width": 2,
+    },
 }
 CHUNKS = (16, 64, 256, 1024)
 # batch, chunk, pool, prefix cache, drafts
@@ -33,6 +43,8 @@ CASES = [
     (4, 64, ROOMY, "radix", "draft"),
     (16, 16, TIGHT, "disable", "lookup"),
     (16, 1024, TIGHT, "radix", "lookup-adaptive"),
+    (1, 64, ROOMY, "radix", "draft-tree"),
+    (16, 64, TIGHT, "radix", "lookup-tree"),
 ]
 ALL_CASES = list(
     itertools.product((1, 4, 16), CHUNKS, (ROOMY, TIGHT), ("disable", "radix"), DRAFTS)
@@ -102,7 +114,7 @@ def test_answers_are_equal(
         "prefix_cache_mode": cache,
         **DRAFTS[drafts],
     }
-    if drafts == "draft":
+    if drafts.startswith("draft"):
         options["additional_models"] = [f"{draft_model.folder},{draft_model.model_lib}"]
     with open_engine(default_model, options) as engine:
         for _ in range(2 if cache == "radix" else 1):  # the second time out of the cache
@@ -112,7 +124,7 @@ def test_answers_are_equal(
         metrics = engine.metrics()
     if pool == TIGHT and batch == 16:
         preemptions.append(metrics["num_preemptions"])
-    if drafts in ("lookup", "draft"):
+    if drafts in ("lookup", "draft", "lookup-tree", "draft-tree"):
         assert metrics["spec_decode"]["accept_count"][1] > 0
 
 

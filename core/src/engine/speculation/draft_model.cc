@@ -105,11 +105,13 @@ std::vector<DraftModel::Run> DraftModel::Begin(const std::vector<DraftTask>& tas
   auto by_age = [](const auto& a, const auto& b) { return a->last_used > b->last_used; };
   std::sort(branches_.begin(), branches_.end(), by_age);
   while (branches_.size() > kMaxBranches) Forget(branches_.size() - 1);
+  int most = std::min(model_->info().max_batch_size, model_->info().prefill_chunk_size);
+  int widest = std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
   std::vector<Run> runs;
-  for (const DraftTask& task : tasks) {
-    bool has_place = static_cast<int>(runs.size()) < model_->info().max_batch_size;
-    bool can_draft = has_place && CanDraft(task);
-    runs.push_back({task, can_draft ? BranchOf(*task.sequence) : nullptr, {}});
+  for (DraftTask task : tasks) {
+    bool can_draft = static_cast<int>(runs.size()) < most && CanDraft(task);
+    task.width = std::min(task.width, widest);
+    runs.push_back({task, can_draft ? BranchOf(*task.sequence) : nullptr});
   }
   return runs;
 }
@@ -122,12 +124,18 @@ int DraftModel::Missing(const Run& run) {
   return run.task.sequence->num_tokens() - static_cast<int>(run.branch->tokens.size());
 }
 
-Status DraftModel::Compute(const Batch& batch, const std::vector<std::pair<Run*, bool>>& runs) {
+bool DraftModel::HasLogits(const Run& run) {
+  return std::any_of(run.leaves.begin(), run.leaves.end(),
+                     [](const Leaf& leaf) { return leaf.logits != nullptr; });
+}
+
+Status DraftModel::Compute(const Batch& batch, const std::vector<Leaf*>& leaves) {
+  if (batch.num_rows() == 0) return Status();
   MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
   const float* logits = outputs.logits;
-  for (const auto& [run, wants_logits] : runs) {
-    run->logits = wants_logits ? logits : nullptr;
-    if (wants_logits) logits += logit_rows_.stride;
+  for (Leaf* leaf : leaves) {
+    leaf->logits = logits;
+    logits += logit_rows_.stride;
   }
   return Status();
 }
@@ -141,7 +149,7 @@ Status DraftModel::CatchUp(std::vector<Run>* runs) {
   std::stable_sort(order.begin(), order.end(),
                    [&](const Run* a, const Run* b) { return Missing(*a) < Missing(*b); });
   Batch batch;
-  std::vector<std::pair<Run*, bool>> computed;
+  std::vector<Leaf*> leaves;
   for (Run* run : order) {
     int num_rows = std::min(Missing(*run), model_->info().prefill_chunk_size - batch.num_rows());
     if (num_rows <= 0 || !MakeRoom(run->branch->id, num_rows)) continue;
@@ -151,41 +159,83 @@ Status DraftModel::CatchUp(std::vector<Run>* runs) {
     RowSpan span{run->branch->id, {first, first + num_rows}, is_complete ? 1 : 0};
     MLC_RETURN_IF_ERROR(AddRows(span, &cache_, &batch));
     run->branch->tokens.insert(run->branch->tokens.end(), first, first + num_rows);
-    computed.emplace_back(run, is_complete);
+    if (!is_complete) continue;
+    run->leaves.push_back({Drafts::kKnown, run->branch->id});
+    leaves.push_back(&run->leaves.back());
   }
-  return computed.empty() ? Status() : Compute(batch, computed);
+  return Compute(batch, leaves);
 }
 
-void DraftModel::Sample(std::vector<Run>* runs) {
-  for (Run& run : *runs) {
-    if (run.logits == nullptr) continue;
-    Result<int32_t> token = ChooseToken(logit_rows_, run.task.sequence, run.logits, &scratch_);
-    run.logits = nullptr;
-    if (!token.ok()) continue;  // not a number, or nothing the grammar allows: no draft
-    run.drafts.push_back(*token);
-    run.task.sequence->PushDraft(*token);
+void DraftModel::Sample(Run* run) {
+  Sequence* sequence = run->task.sequence;
+  std::vector<Leaf> grown;  // whose `draft` is the parent's, still
+  std::vector<int32_t> tokens;
+  std::vector<size_t> order;
+  for (const Leaf& leaf : run->leaves) {
+    if (leaf.logits == nullptr) continue;
+    sequence->SetDrafts(run->drafts.PathTokens(leaf.draft));
+    Result<std::vector<LikelyToken>> chosen =
+        ChooseTokens(logit_rows_, sequence, leaf.logits, run->task.width, &scratch_);
+    if (!chosen.ok()) continue;  // not a number, or nothing the grammar allows: no draft
+    for (const LikelyToken& token : *chosen) {
+      order.push_back(grown.size());
+      grown.push_back({leaf.draft, leaf.id, leaf.score + token.logprob});
+      tokens.push_back(token.token);
+    }
+  }
+  // The first is what the target chooses if it always agrees; the others are the likeliest.
+  auto likelier = [&](size_t a, size_t b) { return grown[a].score > grown[b].score; };
+  if (!order.empty()) std::stable_sort(order.begin() + 1, order.end(), likelier);
+  order.resize(std::min(order.size(), static_cast<size_t>(run->task.width)));
+  run->leaves.clear();
+  for (size_t i : order) {
+    run->drafts.Add(tokens[i], grown[i].draft);
+    run->leaves.push_back({run->drafts.size() - 1, grown[i].id, grown[i].score});
   }
 }
 
-// Whether its last draft is new (the model may have found none) and another may follow.
-bool DraftModel::WantsMore(const Run& run) {
-  if (run.branch == nullptr) return false;
-  size_t known = static_cast<size_t>(run.task.sequence->num_tokens()) + run.drafts.size();
-  return known == run.branch->tokens.size() + 1 && !run.drafts.empty() &&
-         static_cast<int>(run.drafts.size()) < run.task.max_drafts &&
-         !run.task.sequence->drafts_ended();
+// Whether another may follow it.
+bool DraftModel::WantsMore(const Run& run, const Leaf& leaf) {
+  if (run.drafts.depth(leaf.draft) >= run.task.max_drafts) return false;
+  run.task.sequence->SetDrafts(run.drafts.PathTokens(leaf.draft));
+  return !run.task.sequence->drafts_ended();
+}
+
+Result<bool> DraftModel::AddLeaf(Run* run, size_t index, Batch* batch) {
+  Leaf& leaf = run->leaves[index];
+  auto end = run->leaves.begin() + static_cast<std::ptrdiff_t>(index);
+  bool is_shared = std::any_of(run->leaves.begin(), end,
+                               [&](const Leaf& earlier) { return earlier.id == leaf.id; });
+  if (is_shared) {
+    SequenceId fork = -1 - static_cast<SequenceId>(forks_.size());
+    cache_.Fork(leaf.id, fork, cache_.Length(leaf.id));
+    forks_.push_back(fork);
+    leaf.id = fork;
+  }
+  if (!MakeRoom(leaf.id, 1)) return false;
+  int32_t token = run->drafts[leaf.draft];
+  MLC_RETURN_IF_ERROR(AddRows({leaf.id, {token}, 1}, &cache_, batch));
+  if (leaf.id == run->branch->id) run->branch->tokens.push_back(token);
+  return true;
 }
 
 Status DraftModel::Continue(std::vector<Run>* runs) {
   Batch batch;
-  std::vector<std::pair<Run*, bool>> computed;
+  std::vector<Leaf*> leaves;
   for (Run& run : *runs) {
-    if (!WantsMore(run) || !MakeRoom(run.branch->id, 1)) continue;
-    MLC_RETURN_IF_ERROR(AddRows({run.branch->id, {run.drafts.back()}, 1}, &cache_, &batch));
-    run.branch->tokens.push_back(run.drafts.back());
-    computed.emplace_back(&run, true);
+    // From the last on: the first of those that share a sequence of the cache goes on with it.
+    for (size_t i = run.leaves.size(); i-- > 0;) {
+      if (!WantsMore(run, run.leaves[i])) continue;
+      MLC_ASSIGN_OR_RETURN(bool is_added, AddLeaf(&run, i, &batch));
+      if (is_added) leaves.push_back(&run.leaves[i]);
+    }
   }
-  return computed.empty() ? Status() : Compute(batch, computed);
+  return Compute(batch, leaves);
+}
+
+void DraftModel::RemoveForks() {
+  for (SequenceId fork : forks_) cache_.Remove(fork);
+  forks_.clear();
 }
 
 Result<std::vector<Drafts>> DraftModel::Draft(const std::vector<DraftTask>& tasks) {
@@ -197,15 +247,15 @@ Result<std::vector<Drafts>> DraftModel::Draft(const std::vector<DraftTask>& task
   });
   Status status = CatchUp(&runs);
   int num_drafts = 0;
-  auto has_logits = [](const Run& run) { return run.logits != nullptr; };
-  for (; status.ok() && std::any_of(runs.begin(), runs.end(), has_logits); ++num_drafts) {
-    Sample(&runs);
+  for (; status.ok() && std::any_of(runs.begin(), runs.end(), HasLogits); ++num_drafts) {
+    for (Run& run : runs) Sample(&run);
     status = Continue(&runs);
   }
+  RemoveForks();
   std::vector<Drafts> drafts;
   for (Run& run : runs) {
     run.task.sequence->PopDrafts();
-    drafts.push_back(std::move(run.drafts));
+    drafts.push_back(run.drafts.DepthFirst());
   }
   MLC_RETURN_IF_ERROR(status);
   if (is_usual && num_drafts > 0) {

@@ -1,7 +1,8 @@
 // Drafting by a smaller model of the same vocabulary, with keys and values of its own.
 //
 // A draft is sampled as the target will sample: with the same penalties, grammar and, above all,
-// the same random number. So the two agree wherever their distributions do.
+// the same random number. So the two agree wherever their distributions do. A tree holds that chain
+// of drafts and, at each depth, the likeliest other paths.
 //
 // What was computed for a sequence is kept until its room is wanted, longest unused first. A
 // sequence that begins like another, as choices of a request and turns of a chat do, begins with
@@ -45,12 +46,19 @@ class DraftModel : public Drafter {
     std::vector<int32_t> tokens;
     int64_t last_used;
   };
+  // An end at which a tree grows.
+  struct Leaf {
+    int draft;                      // of the run's, or Drafts::kKnown
+    SequenceId id;                  // in the cache: what leads to it, once it has logits itself too
+    double score = 0;               // logarithm of the chance that the model gives the path
+    const float* logits = nullptr;  // behind it; null: not computed
+  };
   // A task on its way.
   struct Run {
     DraftTask task;
     Branch* branch;
-    Drafts drafts;
-    const float* logits = nullptr;  // after the last of its tokens and drafts; null: none wanted
+    Drafts drafts = {};  // one depth after the other
+    std::vector<Leaf> leaves = {};
   };
 
   DraftModel(std::unique_ptr<Model> model, int vocab_size, int num_pages);
@@ -62,22 +70,28 @@ class DraftModel : public Drafter {
   void Forget(size_t branch);
   // Tokens that the target has and the branch has not.
   static int Missing(const Run& run);
-  static bool WantsMore(const Run& run);
+  static bool HasLogits(const Run& run);
+  static bool WantsMore(const Run& run, const Leaf& leaf);
   // Computes tokens that the target has and the branches have not, as many as one batch takes.
   Status CatchUp(std::vector<Run>* runs);
-  // Samples a draft for each run that has logits and wants more.
-  void Sample(std::vector<Run>* runs);
-  // Computes the last drafts of those that want another.
+  // Samples the drafts that follow the leaves with logits; these become the leaves.
+  void Sample(Run* run);
+  // Computes the leaves that others may follow.
   Status Continue(std::vector<Run>* runs);
-  // `runs` in the order of their rows in `batch`; those that want logits get theirs.
-  Status Compute(const Batch& batch, const std::vector<std::pair<Run*, bool>>& runs);
+  // Adds the row of a leaf, which gets a sequence of the cache of its own where it shares one with
+  // an earlier leaf. False when there is no room.
+  Result<bool> AddLeaf(Run* run, size_t leaf, Batch* batch);
+  // `leaves` get the rows of logits, in order.
+  Status Compute(const Batch& batch, const std::vector<Leaf*>& leaves);
+  void RemoveForks();
 
   std::unique_ptr<Model> model_;
   LogitRows logit_rows_;
   KVCache cache_;
   std::vector<std::unique_ptr<Branch>> branches_;
-  int64_t now_ = 0;              // calls of Draft
-  StepTimes seconds_per_token_;  // by tasks
+  std::vector<SequenceId> forks_;  // of branches, in the cache while a tree grows; below zero
+  int64_t now_ = 0;                // calls of Draft
+  StepTimes seconds_per_token_;    // by tasks
   SamplerScratch scratch_;
 };
 

@@ -83,10 +83,11 @@ std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidat
   }
   double tokens = num_rows, best_rate = num_rows / *plain;
   std::vector<int> tried = chosen;
-  for (int rows = num_rows + 1, deepest = 0; !extras.empty(); ++rows) {
+  for (int rows = num_rows, deepest = 0; !extras.empty();) {
     Extra extra = extras.top();
     extras.pop();
     if (extra.gain < kLeastGain) break;
+    rows += candidates[extra.candidate].rows_per_draft;
     tokens += extra.gain;
     tried[extra.candidate] = extra.depth;
     deepest = std::max(deepest, extra.depth);

@@ -43,18 +43,20 @@ struct DraftChances {
 
 struct DraftCandidate {
   DraftChances chances;
-  int max_drafts;
+  int max_drafts;          // one behind the other
+  int rows_per_draft = 1;  // side by side
 };
 
 class DraftPolicy {
  public:
-  // How many drafts each of the sequences of a step should have, one row each otherwise.
+  // How many drafts, one behind the other, each of the sequences of a step should have; one row
+  // each otherwise.
   // `draft_seconds`: for one more draft of all of them; 0 when they are drafted already.
   std::vector<int> Choose(const std::vector<DraftCandidate>& candidates,
                           double draft_seconds) const;
 
   DraftChances Chances(const DraftRecord& record) const;
-  // What became of a sequence's drafts in a step.
+  // What became of a sequence's drafts in a step: how many there were, one behind the other.
   void Record(int num_drafts, int num_accepted, DraftRecord* record);
   // A step that decoded `num_sequences` and yielded `num_tokens` took `seconds`, drafting included.
   // `model_seconds`: without.

@@ -5,24 +5,24 @@
 
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/sequence.h"
 
 namespace mlc {
 
 struct DraftTask {
   Sequence* sequence;
-  int max_drafts;  // at least 1
+  int max_drafts;  // one behind the other, at least 1
+  int width = 1;   // side by side: at most so many of each depth
 };
-
-using Drafts = std::vector<int32_t>;
 
 class Drafter {
  public:
   virtual ~Drafter() = default;
   // Whether drafts take no time beside a step of the target.
   virtual bool is_free() const = 0;
-  // The drafts of each task, 0 to max_drafts tokens. The sequences are as before. An error is the
-  // end of this drafter.
+  // The drafts of each task, 0 to max_drafts deep, depth first. The sequences are as before. An
+  // error is the end of this drafter.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
   // Forgets what it keeps of sequences, where that takes memory.
   virtual void Clear() {}

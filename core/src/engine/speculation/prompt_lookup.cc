@@ -1,12 +1,14 @@
 #include "engine/speculation/prompt_lookup.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mlc {
 namespace {
 
 constexpr int kShortestRun = 2;
-constexpr int kLongestRun = 8;  // a longer one is not looked for: it bounds the time
+constexpr int kLongestRun = 8;      // a longer one is not looked for: it bounds the time
+constexpr size_t kMostPlaces = 64;  // whose continuations are compared
 
 // How many tokens before `end` equal those before the end of `tokens`.
 int RunBefore(const std::vector<int32_t>& tokens, size_t end) {
@@ -16,9 +18,20 @@ int RunBefore(const std::vector<int32_t>& tokens, size_t end) {
   return run;
 }
 
-}  // namespace
+// Adds what followed `end`, at most `most` tokens, as far as it is not in the tree.
+void AddContinuation(const std::vector<int32_t>& tokens, size_t end, int most, Drafts* tree) {
+  // Where the two runs overlap, what follows repeats itself.
+  size_t period = tokens.size() - end;
+  int at = Drafts::kKnown;
+  for (int i = 0; i < most; ++i) {
+    int32_t token = tokens[end + static_cast<size_t>(i) % period];
+    int found = tree->Child(at, token);
+    if (found == Drafts::kNone) tree->Add(token, at);
+    at = found == Drafts::kNone ? tree->size() - 1 : found;
+  }
+}
 
-Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts) {
+Drafts LookUpChain(const std::vector<int32_t>& tokens, int max_drafts) {
   int best_run = kShortestRun - 1;
   size_t best_end = 0;
   for (size_t end = tokens.size(); end-- > 1 && best_run < kLongestRun;) {
@@ -27,20 +40,39 @@ Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts) {
     best_run = run;
     best_end = end;
   }
-  if (best_end == 0) return {};
-  // Where the two runs overlap, what follows repeats itself.
-  size_t period = tokens.size() - best_end;
   Drafts drafts;
-  for (int i = 0; i < max_drafts; ++i) {
-    drafts.push_back(tokens[best_end + static_cast<size_t>(i) % period]);
-  }
+  if (best_end > 0) AddContinuation(tokens, best_end, max_drafts, &drafts);
   return drafts;
+}
+
+Drafts LookUpTree(const std::vector<int32_t>& tokens, int max_drafts, int width) {
+  std::vector<std::pair<int, size_t>> places;  // the run there, and its end
+  for (size_t end = tokens.size(); end-- > 1;) {
+    int run = RunBefore(tokens, end);
+    if (run >= kShortestRun) places.emplace_back(run, end);
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  Drafts tree;
+  int num_leaves = 0;
+  for (size_t i = 0; i < places.size() && i < kMostPlaces && num_leaves < width; ++i) {
+    int before = tree.size();
+    AddContinuation(tokens, places[i].second, max_drafts, &tree);
+    num_leaves += tree.size() > before ? 1 : 0;
+  }
+  return tree.DepthFirst();
+}
+
+}  // namespace
+
+Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int width) {
+  return width > 1 ? LookUpTree(tokens, max_drafts, width) : LookUpChain(tokens, max_drafts);
 }
 
 Result<std::vector<Drafts>> PromptLookup::Draft(const std::vector<DraftTask>& tasks) {
   std::vector<Drafts> drafts;
   for (const DraftTask& task : tasks) {
-    drafts.push_back(LookUpDrafts(task.sequence->tokens(), task.max_drafts));
+    drafts.push_back(LookUpDrafts(task.sequence->tokens(), task.max_drafts, task.width));
   }
   return drafts;
 }

@@ -10,9 +10,10 @@
 namespace mlc {
 
 // The tokens, at most `max_drafts`, that follow the earlier place where the longest run of last
-// tokens stands (of equal ones the latest); none when fewer than two tokens are found again. Takes
-// time linear in `tokens`.
-Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts);
+// tokens stands (of equal ones the latest); none when fewer than two tokens are found again. With a
+// `width` over 1, so many different continuations: those of the best places. Time is linear in
+// `tokens`, but for sorting the places.
+Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int width = 1);
 
 class PromptLookup : public Drafter {
  public:

@@ -12,7 +12,8 @@
 namespace mlc {
 
 struct SpecMetrics {
-  // Index 0 is the token that a step yields anyway, index i the i-th draft.
+  // Index 0 is the token that a step yields anyway, index i the i-th draft; where drafts branch,
+  // one of those at that depth.
   std::vector<int64_t> draft_count, accept_count;
   struct Times {
     int64_t count = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/branches.h"
+
 namespace mlc {
 namespace {
 
@@ -30,11 +32,23 @@ void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times)
   time.seconds += seconds;
 }
 
+// Those that the grammar admits behind one another.
+Drafts FittingDrafts(Drafts drafts, Sequence* sequence) {
+  if (!drafts.has_branches()) {
+    drafts.Truncate(sequence->CountFitting(drafts.tokens()));
+  } else if (sequence->has_grammar()) {
+    drafts.KeepIf([&](int draft) {
+      return sequence->CountFitting(drafts.PathTokens(draft)) == drafts.depth(draft);
+    });
+  }
+  return drafts;
+}
+
 }  // namespace
 
-Speculator::Speculator(std::unique_ptr<Drafter> drafter, int draft_length,
+Speculator::Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
                        const Tokenizer* tokenizer)
-    : drafter_(std::move(drafter)), draft_length_(draft_length), tokenizer_(tokenizer) {}
+    : drafter_(std::move(drafter)), shape_(shape), tokenizer_(tokenizer) {}
 
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
@@ -48,7 +62,7 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
   for (StepItem& item : *items) {
     if (!item.wants_logits || item.sequence->num_generated() == 0) continue;
     const Sequence& sequence = *item.sequence;
-    int drafts = std::min({draft_length_ > 0 ? draft_length_ : kMaxDrafts, rows,
+    int drafts = std::min({shape_.length > 0 ? shape_.length : kMaxDrafts, rows,
                            MostUsefulDrafts(sequence, limits.max_length)});
     int needed = cache.PagesNeeded(sequence.id, item.num_rows);
     auto extra_pages = [&] {
@@ -58,7 +72,7 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
-    requests.push_back({&item, drafts});
+    requests.push_back({&item, drafts, shape_.width});
   }
   return requests;
 }
@@ -67,7 +81,8 @@ void Speculator::ChooseLengths(RecordOf record, double draft_seconds,
                                std::vector<Request>* requests) const {
   std::vector<DraftCandidate> candidates;
   for (const Request& request : *requests) {
-    candidates.push_back({policy_.Chances((*request.item->sequence).*record), request.max_drafts});
+    DraftChances chances = policy_.Chances((*request.item->sequence).*record);
+    candidates.push_back({chances, request.max_drafts, request.width});
   }
   std::vector<int> lengths = policy_.Choose(candidates, draft_seconds);
   for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
@@ -78,7 +93,7 @@ void Speculator::Draft(const std::vector<Request>& requests) {
   std::vector<StepItem*> items;
   for (const Request& request : requests) {
     if (request.max_drafts <= 0) continue;
-    tasks.push_back({request.item->sequence.get(), request.max_drafts});
+    tasks.push_back({request.item->sequence.get(), request.max_drafts, request.width});
     items.push_back(request.item);
   }
   if (tasks.empty()) return;
@@ -93,9 +108,33 @@ void Speculator::Draft(const std::vector<Request>& requests) {
     return;
   }
   for (size_t i = 0; i < items.size(); ++i) {
-    items[i]->drafts = std::move((*drafts)[i]);
-    int fitting = items[i]->sequence->CountFitting(items[i]->drafts);
-    items[i]->drafts.resize(static_cast<size_t>(fitting));
+    items[i]->drafts = FittingDrafts(std::move((*drafts)[i]), items[i]->sequence.get());
+  }
+}
+
+void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
+                               std::vector<StepItem>* items) {
+  int rows = limits.max_rows, pages = cache.num_available_pages();
+  int sequences = limits.max_sequences - static_cast<int>(items->size());
+  for (const StepItem& item : *items) {
+    int item_rows = item.num_rows + item.drafts.FirstChain();
+    rows -= item_rows;
+    pages -= cache.PagesNeeded(item.sequence->id, item_rows);
+    if (item.sequence->is_pooled()) sequences = 0;  // no step has hidden states and branches
+  }
+  for (StepItem& item : *items) {
+    int kept = item.drafts.FirstChain();
+    while (kept < item.drafts.size()) {
+      int end = item.drafts.BranchEnd(kept);
+      sequences -= 1;
+      rows -= end - kept;
+      pages -= PagesOfBranch(item, kept, cache.page_size());
+      if (sequences < 0 || rows < 0 || pages < 0 || end > kMaxTreeDrafts) break;
+      kept = end;
+    }
+    bool is_cut = kept < item.drafts.size();
+    item.drafts.Truncate(kept);
+    if (is_cut) sequences = 0;  // nor of those behind it
   }
 }
 
@@ -107,15 +146,15 @@ void Speculator::Jump(bool is_decode, std::vector<Request>* requests) {
     Sequence& sequence = *request.item->sequence;
     int most = std::min(request.max_drafts, rows);
     if (most > 0) request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
-    int found = static_cast<int>(request.item->drafts.size());
+    int found = request.item->drafts.size();
     rows -= found;
     if (found > 0) forced.push_back({request.item, found});
     if (found == 0) others.push_back(request);
   }
-  bool is_adaptive = draft_length_ == 0;
+  bool is_adaptive = shape_.length == 0;
   if (is_adaptive && is_decode) ChooseLengths(&Sequence::jump_record, 0, &forced);
   for (const Request& request : forced) {
-    request.item->drafts.resize(static_cast<size_t>(request.max_drafts));
+    request.item->drafts.Truncate(request.max_drafts);
     if (request.max_drafts > 0) jumping_.insert(request.item->sequence->id);
   }
   *requests = std::move(others);
@@ -125,7 +164,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
   jumping_.clear();
-  bool is_adaptive = draft_length_ == 0, is_decode = IsDecode(*items);
+  bool is_adaptive = shape_.length == 0, is_decode = IsDecode(*items);
   // Beside chunks of prompts there is no telling what a row costs.
   bool may_draft = drafter_ != nullptr && (!is_adaptive || is_decode);
   if (!may_draft && tokenizer_ == nullptr) return;
@@ -138,14 +177,15 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                   drafter_->seconds_per_draft(static_cast<int>(requests.size())), &requests);
   }
   Draft(requests);
+  LimitBranches(limits, cache, items);
   if (!is_adaptive || !is_free) return;
   for (Request& request : requests) {
-    request.max_drafts = static_cast<int>(request.item->drafts.size());
+    const Drafts& drafts = request.item->drafts;
+    request.max_drafts = drafts.length();
+    request.width = (drafts.size() + drafts.length() - 1) / std::max(1, drafts.length());
   }
   ChooseLengths(&Sequence::draft_record, 0, &requests);
-  for (Request& request : requests) {
-    request.item->drafts.resize(static_cast<size_t>(request.max_drafts));
-  }
+  for (Request& request : requests) request.item->drafts.Prune(request.max_drafts);
 }
 
 void Speculator::Observe(const std::vector<StepItem>& items,
@@ -154,8 +194,8 @@ void Speculator::Observe(const std::vector<StepItem>& items,
   for (const StepItem& item : items) num_rows += item.num_rows;
   bool is_decode = IsDecode(items);
   for (const SequenceCommit& commit : commits) {
-    int drafts = static_cast<int>(commit.drafts.size());
-    num_drafts += drafts;
+    int drafts = commit.drafts.length();
+    num_drafts += commit.drafts.size();
     num_tokens += 1 + commit.num_accepted;
     bool is_jump = jumping_.count(commit.sequence->id) > 0;
     if (is_jump) {

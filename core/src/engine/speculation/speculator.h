@@ -18,19 +18,26 @@
 
 namespace mlc {
 
-constexpr int kMaxDrafts = 15;  // of one sequence in one step
+// Of one sequence in one step: one behind the other, and in all where they branch.
+constexpr int kMaxDrafts = 15, kMaxTreeDrafts = 63;
+
+struct DraftShape {
+  int length = 0;  // one behind the other; 0: as many as pay
+  int width = 1;   // side by side
+};
 
 struct DraftLimits {
-  int max_rows;    // of a step
-  int max_length;  // of a sequence
+  int max_rows;       // of a step
+  int max_sequences;  // of a step, branches included
+  int max_length;     // of a sequence
 };
 
 class Speculator {
  public:
-  // `drafter`: null when there is none. `draft_length`: drafts of a sequence in a step; 0: as many
-  // as pay. With `tokenizer` (else null) text that a grammar forces is drafted first of all: it is
-  // what the model chooses, where it cuts it into tokens as the tokenizer does.
-  Speculator(std::unique_ptr<Drafter> drafter, int draft_length,
+  // `drafter`: null when there is none. With `tokenizer` (else null) text that a grammar forces is
+  // drafted first of all: it is what the model chooses, where it cuts it into tokens as the
+  // tokenizer does.
+  Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
              const Tokenizer* tokenizer = nullptr);
 
   // Adds drafts to the items that want logits, as far as rows and pages reach. A drafter that fails
@@ -50,18 +57,22 @@ class Speculator {
  private:
   struct Request {
     StepItem* item;
-    int max_drafts;
+    int max_drafts;  // one behind the other
+    int width = 1;
   };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
                                     std::vector<StepItem>* items) const;
   using RecordOf = DraftRecord Sequence::*;
   void ChooseLengths(RecordOf record, double draft_seconds, std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
+  // Leaves of the items' branches what rows, sequences and pages reach for.
+  static void LimitBranches(const DraftLimits& limits, const KVCache& cache,
+                            std::vector<StepItem>* items);
   // Drafts forced text and takes those that have some out of `requests`.
   void Jump(bool is_decode, std::vector<Request>* requests);
 
   std::unique_ptr<Drafter> drafter_;  // null once it has failed
-  int draft_length_;
+  DraftShape shape_;
   const Tokenizer* tokenizer_;
   std::unordered_set<SequenceId> jumping_;  // have forced drafts in the step at hand
   DraftPolicy policy_;

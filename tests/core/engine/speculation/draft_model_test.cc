@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/fake_model.h"
@@ -50,9 +51,9 @@ class Text {
     for (int i = 0; i < count; ++i) {
       std::vector<float> logits(kByteVocab, 0.0f);
       script(history, logits.data());
-      out.push_back(*ChooseToken({kByteVocab, kByteVocab}, get(), logits.data(), &scratch));
-      history.push_back(out.back());
-      sequence_->PushDraft(out.back());
+      out.Append(*ChooseToken({kByteVocab, kByteVocab}, get(), logits.data(), &scratch));
+      history.push_back(out[i]);
+      sequence_->PushDraft(out[i]);
     }
     sequence_->PopDrafts();
     return out;
@@ -83,12 +84,76 @@ TEST(DraftModel, DraftsWhatTheModelWouldSayWithTheSameNumbers) {
   EXPECT_EQ(a.get()->tokens(), Bytes("a prompt longer than a chunk"));
 }
 
+// 'a' or 'b' behind 'a', 'p' or 'q' behind 'b', 'z' behind others; the first is likelier.
+void Forking(const std::vector<int32_t>& history, float* logits) {
+  std::fill(logits, logits + kByteVocab, -20.0f);
+  std::string next = history.back() == 'a' ? "ab" : history.back() == 'b' ? "pq" : "z";
+  logits[next[0]] = 1.0f;
+  if (next.size() > 1) logits[next[1]] = 0.5f;
+}
+
+TEST(DraftModel, ATreeHasTheChosenChainAndTheLikeliestOthers) {
+  FakeModel* model;
+  auto draft = MakeDraft(Forking, 256, &model);
+  Request greedy;
+  greedy.sampling.temperature = 0;
+  Text text("a", greedy);
+  Drafts tree = (*draft->Draft({{text.get(), 3, 2}}))[0];
+  EXPECT_EQ(tree[0], 'a');
+  EXPECT_EQ(tree.FirstChain(), 3);
+  EXPECT_EQ(tree.PathTokens(2), Bytes("aaa"));
+  EXPECT_NE(tree.Child(Drafts::kKnown, 'b'), Drafts::kNone);
+  EXPECT_EQ(tree.size(), 6);
+  EXPECT_EQ(model->num_forwards(), 3) << "one for each depth";
+  EXPECT_EQ(tree, tree.DepthFirst());
+  std::vector<int> of_depth(4, 0);
+  for (int i = 0; i < tree.size(); ++i) ++of_depth[static_cast<size_t>(tree.depth(i))];
+  EXPECT_EQ(of_depth, (std::vector<int>{0, 2, 2, 2}));
+}
+
+TEST(DraftModel, TreesOfAnyWidthHoldTheChainAndLeaveNothingBehind) {
+  FakeModel* model;
+  auto draft = MakeDraft(Hash(), 256, &model);
+  Text a("a prompt longer than a chunk", Sampled(1)), b("another", Sampled(2)), c("x");
+  for (int round = 0; round < 5; ++round) {
+    std::vector<DraftTask> tasks = {{a.get(), 5, 4}, {b.get(), 2, 2}, {c.get(), 7, 1}};
+    std::vector<Drafts> drafts = *draft->Draft(tasks);
+    if (round < 3) continue;  // chunks of 16 rows
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      Text* text = i == 0 ? &a : i == 1 ? &b : &c;
+      Drafts chain = text->Continuation(Hash(), tasks[i].max_drafts);
+      EXPECT_EQ(drafts[i].FirstChain(), tasks[i].max_drafts);
+      EXPECT_EQ(drafts[i].PathTokens(tasks[i].max_drafts - 1), chain.tokens());
+      EXPECT_EQ(text->get()->num_drafts(), 0);
+      std::vector<int> of_depth(9, 0);
+      for (int j = 0; j < drafts[i].size(); ++j) {
+        ++of_depth[static_cast<size_t>(drafts[i].depth(j))];
+      }
+      // Three texts share the eight rows of a batch.
+      EXPECT_EQ(*std::max_element(of_depth.begin(), of_depth.end()), std::min(2, tasks[i].width));
+    }
+  }
+  draft->Clear();
+  EXPECT_EQ(draft->num_free_pages(), draft->num_pages());
+}
+
+TEST(DraftModel, ATreeWithoutRoomIsASmallerOne) {
+  auto draft = MakeDraft(Hash(), /*max_total_tokens=*/16);
+  Text text("abcdefghij", Sampled(4));
+  Drafts drafts = (*draft->Draft({{text.get(), 5, 6}}))[0];
+  Drafts chain = text.Continuation(Hash(), 5);
+  ASSERT_FALSE(drafts.empty());
+  EXPECT_EQ(drafts[0], chain[0]);
+  draft->Clear();
+  EXPECT_EQ(draft->num_free_pages(), draft->num_pages());
+}
+
 TEST(DraftModel, ALongPromptDoesNotHoldUpOthers) {
   auto draft = MakeDraft(Hash());
   Text brief("x"), lengthy(std::string(40, 'p'));
   std::vector<Drafts> drafts = *draft->Draft({{lengthy.get(), 2}, {brief.get(), 2}});
   EXPECT_TRUE(drafts[0].empty());
-  EXPECT_EQ(drafts[1].size(), 2u);
+  EXPECT_EQ(drafts[1].size(), 2);
 }
 
 TEST(DraftModel, FollowsWhateverTheTargetAccepts) {
@@ -98,7 +163,7 @@ TEST(DraftModel, FollowsWhateverTheTargetAccepts) {
   for (int round = 0; round < 8; ++round) {
     Drafts drafts = (*draft->Draft({{text.get(), 4}}))[0];
     EXPECT_EQ(drafts, text.Continuation(Hash(), 4)) << round;
-    for (int i = 0; i < round % 5; ++i) text.Accept(drafts[static_cast<size_t>(i)]);
+    for (int i = 0; i < round % 5; ++i) text.Accept(drafts[i]);
     text.Accept('a' + round);
   }
   EXPECT_LE(model->num_forwards(), 8 * 4) << "nothing was computed twice";
@@ -132,7 +197,7 @@ TEST(DraftModel, RoomIsMadeAtTheCostOfTheLongestUnused) {
   std::vector<Drafts> drafts = *draft->Draft(tasks);
   for (size_t i = 0; i < 4; ++i) {
     Drafts expected = texts[i].Continuation(Hash(), 3);
-    expected.resize(drafts[i].size());
+    expected.Truncate(drafts[i].size());
     EXPECT_EQ(drafts[i], expected);
   }
 }
@@ -151,7 +216,7 @@ TEST(DraftModel, EndsWhereTheAnswerEnds) {
   auto draft = MakeDraft(FakeModel::Reply(2, Bytes("abc"), kEnd));
   Text text("Hi");
   Drafts expected = Bytes("abc");
-  expected.push_back(kEnd);
+  expected.Append(kEnd);
   EXPECT_EQ((*draft->Draft({{text.get(), 8}}))[0], expected);
 }
 
@@ -178,7 +243,7 @@ TEST(DraftModel, DraftsNothingWhereItCannot) {
   unknown.Accept(narrow.vocab_size);
   std::vector<Drafts> drafts =
       *draft->Draft({{fits.get(), 5}, {too_long.get(), 1}, {unknown.get(), 1}});
-  EXPECT_EQ(drafts[0].size(), 5u);
+  EXPECT_EQ(drafts[0].size(), 5);
   EXPECT_TRUE(drafts[1].empty());
   EXPECT_TRUE(drafts[2].empty());
   auto broken = MakeDraft([](const auto&, float* logits) { logits[0] = NAN; });

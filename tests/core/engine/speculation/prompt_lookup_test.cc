@@ -33,5 +33,30 @@ TEST(LookUpDrafts, FindsWhatFollowedBefore) {
   }
 }
 
+TEST(LookUpDrafts, ATreeHasTheContinuationsOfTheBestPlaces) {
+  struct {
+    const char* tokens;
+    int max_drafts, width;
+    std::vector<const char*> paths;  // to the leaves
+  } const cases[] = {{"abcX abcY abc", 2, 2, {"Y ", "X "}},
+                     {"abcX abcY abc", 2, 1, {"Y "}},
+                     {"abcXp abcXq abcY abc", 2, 3, {"Y ", "Xq", "Xp"}},
+                     {"abcXp abcXq abcY abc", 2, 2, {"Y ", "Xq"}},
+                     {"abcX abcX abc", 2, 4, {"X "}},  // twice the same
+                     {"abcdefgh", 4, 3, {}},
+                     {"", 4, 3, {}}};
+  for (const auto& c : cases) {
+    Drafts drafts = LookUpDrafts(Bytes(c.tokens), c.max_drafts, c.width);
+    size_t next = 0;
+    for (int draft = 0; draft < drafts.size(); ++draft) {
+      if (drafts.depth(draft) < c.max_drafts) continue;
+      ASSERT_LT(next, c.paths.size()) << c.tokens;
+      EXPECT_EQ(drafts.PathTokens(draft), Bytes(c.paths[next++])) << c.tokens;
+    }
+    EXPECT_EQ(next, c.paths.size()) << c.tokens;
+    EXPECT_EQ(drafts, drafts.DepthFirst());
+  }
+}
+
 }  // namespace
 }  // namespace mlc

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -49,8 +50,16 @@ class RandomDrafter : public Drafter {
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
     std::vector<Drafts> drafts(tasks.size());
     for (size_t i = 0; i < tasks.size(); ++i) {
-      drafts[i].resize(random_() % static_cast<unsigned>(tasks[i].max_drafts + 1));
-      for (int32_t& token : drafts[i]) token = static_cast<int32_t>('a' + random_() % 5);
+      int count = static_cast<int>(random_() % static_cast<unsigned>(tasks[i].max_drafts + 1));
+      if (tasks[i].width > 1) count *= 3;
+      for (int draft = 0; draft < count; ++draft) {
+        int parent = draft - 1;
+        if (tasks[i].width > 1 && draft > 0 && random_() % 3 == 0) {
+          parent = static_cast<int>(random_() % static_cast<unsigned>(draft + 1)) - 1;
+        }
+        while (drafts[i].depth(parent) >= tasks[i].max_drafts) parent = drafts[i].parent(parent);
+        drafts[i].Add(static_cast<int32_t>('a' + random_() % 5), parent);
+      }
     }
     return drafts;
   }
@@ -119,9 +128,9 @@ std::vector<Request> Requests() {
   return requests;
 }
 
-std::map<RequestId, Outcome> Answers(const std::string& drafter, int draft_length,
+std::map<RequestId, Outcome> Answers(const std::string& drafter, DraftShape shape,
                                      EngineOptions options, Metrics* metrics = nullptr) {
-  options.draft_length = draft_length;
+  options.draft_shape = shape;
   Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
   for (const Request& request : Requests()) EXPECT_TRUE(driver.Add(request).ok());
   driver.Run();
@@ -153,13 +162,15 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
   tight.max_sequences = 6;
   tight.max_total_tokens = 96;
   tight.prefill_chunk_size = 13;
-  std::map<RequestId, Outcome> expected = Answers("none", 0, wide);
+  const DraftShape shapes[] = {{0}, {1}, {4}, {40}, {0, 2}, {1, 3}, {4, 2}, {4, 4}, {40, 3}};
+  std::map<RequestId, Outcome> expected = Answers("none", {}, wide);
   for (const EngineOptions& options : {wide, tight}) {
-    for (int length : {0, 1, 4, 40}) {
+    for (const DraftShape& shape : shapes) {
       Metrics metrics;
-      ExpectSame(Answers(GetParam(), length, options, &metrics), expected);
-      EXPECT_TRUE(length == 0 || !metrics.speculation.draft_count.empty());
-      ASSERT_FALSE(HasFailure()) << GetParam() << ", " << length << " drafts";
+      ExpectSame(Answers(GetParam(), shape, options, &metrics), expected);
+      EXPECT_TRUE(shape.length == 0 || !metrics.speculation.draft_count.empty());
+      ASSERT_FALSE(HasFailure()) << GetParam() << ", " << shape.length << " drafts, " << shape.width
+                                 << " wide";
     }
   }
 }
@@ -178,9 +189,9 @@ Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   return request;
 }
 
-int StepsFor(const std::string& drafter, int draft_length, double temperature) {
+int StepsFor(const std::string& drafter, DraftShape shape, double temperature) {
   EngineOptions options = Driver::Options();
-  options.draft_length = draft_length;
+  options.draft_shape = shape;
   Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
   Request request = Ask(1, "abcde", 50);
   request.sampling.temperature = temperature;
@@ -190,16 +201,110 @@ int StepsFor(const std::string& drafter, int draft_length, double temperature) {
 }
 
 TEST(Speculator, GoodDraftsSaveSteps) {
-  EXPECT_EQ(StepsFor("none", 0, 0), 50);
-  EXPECT_LE(StepsFor("same model", 4, 0), 11);
-  EXPECT_LE(StepsFor("lookup", 4, 0), 14);
-  EXPECT_LE(StepsFor("same model", 4, 1.5), 11) << "both sample with the same numbers";
-  EXPECT_LE(StepsFor("other model", 4, 0), 26);
+  EXPECT_EQ(StepsFor("none", {}, 0), 50);
+  EXPECT_LE(StepsFor("same model", {4}, 0), 11);
+  EXPECT_LE(StepsFor("lookup", {4}, 0), 14);
+  EXPECT_LE(StepsFor("same model", {4}, 1.5), 11) << "both sample with the same numbers";
+  EXPECT_LE(StepsFor("other model", {4}, 0), 26);
+}
+
+// Its likeliest token is wrong every third time, its second one then right.
+FakeModel::Script SecondBest(int period) {
+  return [period](const std::vector<int32_t>& history, float* logits) {
+    Circle(period)(history, logits);
+    auto right = std::max_element(logits, logits + kByteVocab) - logits;
+    std::fill(logits, logits + kByteVocab, -5.0f);
+    logits[right] = 5;
+    if (history.size() % 3 == 0) logits['z'] = 5.2f;
+  };
+}
+
+TEST(Speculator, ATreeSavesStepsWhereASecondGuessIsRight) {
+  auto steps = [](DraftShape shape, double temperature) {
+    EngineOptions options = Driver::Options();
+    options.draft_shape = shape;
+    Driver driver(
+        MakeEngine(Circle(kPeriod), options, nullptr, MakeDraftModel(SecondBest(kPeriod))));
+    Request request = Ask(1, "abcde", 50);
+    request.sampling.temperature = temperature;
+    EXPECT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    Metrics metrics = driver.engine().metrics();
+    EXPECT_EQ(metrics.speculation.draft_count.size(), 5u) << "one for each depth";
+    EXPECT_EQ(metrics.decode_tokens, 49);
+    int64_t accepted = 0;
+    for (size_t i = 1; i < 5; ++i) accepted += metrics.speculation.accept_count[i];
+    EXPECT_EQ(accepted + metrics.num_steps, 50) << "each step yields a token beside the drafts";
+    EXPECT_TRUE(driver.AllPagesFree());
+    return static_cast<int>(metrics.num_steps);
+  };
+  int chain = steps({4, 1}, 0), tree = steps({4, 2}, 0);
+  EXPECT_GT(chain, 16);
+  EXPECT_LE(tree, 12);
+  EXPECT_LE(steps({4, 4}, 1.0), steps({4, 1}, 1.0));
+}
+
+TEST(Speculator, RefusedBranchesAreFoundByNobody) {
+  EngineOptions options = Driver::Options();
+  options.draft_shape = {4, 3};
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("random")));
+  Request first = Ask(1, "abcdeabcdeabcde", 30);
+  ASSERT_TRUE(driver.Add(first).ok());
+  driver.Run();
+  std::vector<int32_t> tokens = driver.Take(1).choices[0].tokens;
+  // The whole chat is found, and going on with it says what a fresh engine says.
+  Request second = Ask(2, "", 10);
+  second.prompt_tokens = first.prompt_tokens;
+  second.prompt_tokens.insert(second.prompt_tokens.end(), tokens.begin(), tokens.end());
+  ASSERT_TRUE(driver.Add(second).ok());
+  driver.Run();
+  EXPECT_GE(driver.Take(2).usage.cached_tokens, 15 + 30 - 2);
+  Driver fresh(MakeEngine(Circle(kPeriod), Driver::Options(), nullptr, nullptr));
+  ASSERT_TRUE(fresh.Add(second).ok());
+  fresh.Run();
+  EXPECT_EQ(driver.Take(2).choices, fresh.Take(2).choices);
+  EXPECT_TRUE(driver.AllPagesFree());
+}
+
+TEST(Speculator, CancelledAndFailedStepsLeaveNoBranches) {
+  for (int fail_at = 0; fail_at < 6; ++fail_at) {
+    FakeModel* model;
+    EngineOptions options = Driver::Options();
+    options.draft_shape = {4, 3};
+    Driver driver(MakeEngine(Circle(kPeriod), options, &model, MakeDrafter("random")));
+    ASSERT_TRUE(driver.Add(Ask(1, "abcde", 50)).ok());
+    ASSERT_TRUE(driver.Add(Ask(2, "bcdea", 50)).ok());
+    for (int step = 0; step < fail_at; ++step) driver.Step();
+    driver.engine().Abort(2, Cancelled("enough"));
+    model->FailForward(0, Internal("device lost"));
+    driver.Run();
+    EXPECT_EQ(driver.Take(1).status.message(), "device lost");
+    EXPECT_EQ(driver.Take(2).status.code(), StatusCode::kCancelled);
+    EXPECT_TRUE(driver.AllPagesFree()) << fail_at;
+  }
+}
+
+TEST(Speculator, BranchesYieldToEmbeddings) {
+  EngineOptions options = Driver::Options();
+  options.draft_shape = {4, 3};
+  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("random")));
+  ASSERT_TRUE(driver.Add(Ask(1, "abcde", 40)).ok());
+  for (RequestId id = 2; id < 12; ++id) {
+    driver.Step();
+    Request request = Ask(id, "abcdeabcde", 0);
+    request.pooling = Pooling::kMean;
+    ASSERT_TRUE(driver.Add(request).ok());
+  }
+  driver.Run();
+  for (RequestId id = 1; id < 12; ++id) {
+    EXPECT_TRUE(driver.Take(id).status.ok()) << driver.Take(id).status.message();
+  }
+  EXPECT_TRUE(driver.AllPagesFree());
 }
 
 TEST(Speculator, AFailedDrafterDraftsNoMoreAndFailsNobody) {
   EngineOptions options = Driver::Options();
-  options.draft_length = 4;
+  options.draft_shape.length = 4;
   Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("failing")));
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 50)).ok());
   driver.Run();
@@ -236,7 +341,7 @@ TEST(Speculator, TheDrafterForgetsWithThePrefixCache) {
 
 TEST(Speculator, MetricsCountDraftsAndTokens) {
   EngineOptions options = Driver::Options();
-  options.draft_length = 4;
+  options.draft_shape.length = 4;
   Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("same model")));
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 51)).ok());
   driver.Run();
@@ -262,7 +367,7 @@ TEST(Speculator, SampledTokensFollowTheTargetsDistribution) {
   constexpr int kRuns = 4000;
   std::vector<std::vector<int>> counts(6, std::vector<int>(weights.size(), 0));
   EngineOptions options = Driver::Options();
-  options.draft_length = 3;
+  options.draft_shape.length = 3;
   Driver driver(MakeEngine(script, options, nullptr, MakeDraftModel(draft_script)));
   for (int run = 0; run < kRuns; ++run) {
     Request request = Ask(static_cast<RequestId>(run + 1), "x", 6);

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0964e50e2a1a2c5b
+// Schema hash: 24d0c7f121ff3cc7
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "0964e50e2a1a2c5b"
+let schemaHash = "24d0c7f121ff3cc7"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2077,7 +2077,9 @@ public struct EngineConfig: WireObject {
     /// Whether text that a grammar forces is computed ahead. The answers are the same with and
     /// without. Absent: true.
     public var jump_forward: Bool?
-    /// How many drafts branch off a token. Absent: 1. Range: at least 1.
+    /// Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
+    /// `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1
+    /// and at most 16.
     public var spec_tree_width: Int?
     /// Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
     public var tensor_parallel_shards: Int?

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0964e50e2a1a2c5b
+// Schema hash: 24d0c7f121ff3cc7
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -16,7 +16,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "0964e50e2a1a2c5b"
+internal const val SCHEMA_HASH = "24d0c7f121ff3cc7"
 
 /**
  * The protocol's types, under OpenAI's names for fields. Each has a short name in the package too.
@@ -1760,7 +1760,11 @@ object OpenAIProtocol {
          * and without. Absent: true.
          */
         val jump_forward: Boolean? = null,
-        /** How many drafts branch off a token. Absent: 1. Range: at least 1. */
+        /**
+         * Over 1, drafts form a tree that is verified in one step: at most so many at each
+         * depth, `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1.
+         * Range: at least 1 and at most 16.
+         */
         val spec_tree_width: Long? = null,
         /**
          * Over how many devices each layer is split. Absent: the model's own. Range: at least

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0964e50e2a1a2c5b
+// Schema hash: 24d0c7f121ff3cc7
 package ai.mlc.mlcllm
 
 /** How many calls a loop makes unless it is told; then the model must answer without. */
