@@ -46,7 +46,7 @@ Answers AnswerAll(bool jump_forward, int max_total_tokens, double masks_ahead_fr
   options.max_total_tokens = max_total_tokens;
   options.jump_forward = jump_forward;
   options.masks_ahead_from_s = masks_ahead_from_s;
-  options.draft_length = 8;  // a fake model's steps take no time that could be measured
+  options.draft_shape.length = 8;  // a fake model's steps take no time that could be measured
   Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
   for (RequestId id = 1; id <= 12; ++id) {
     Request request = Ask(id, "prompt " + std::to_string(id), 70);

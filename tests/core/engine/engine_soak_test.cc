@@ -177,7 +177,7 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneUnderASlidingWindow) {
 // of each answer, and often wrong behind.
 void SoakWithDrafts(const ModelInfo& info) {
   EngineOptions options = Tight();
-  options.draft_length = 3;
+  options.draft_shape.length = 3;
   auto draft = DraftModel::Create(
       std::make_unique<FakeModel>(TestInfo(), FakeModel::HashOfHistory(kByteVocab)), kByteVocab,
       options.max_total_tokens);
