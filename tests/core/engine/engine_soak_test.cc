@@ -175,9 +175,9 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneUnderASlidingWindow) {
 
 // By the model itself, without the window that the target may have: right about the first tokens
 // of each answer, and often wrong behind.
-void SoakWithDrafts(const ModelInfo& info) {
+void SoakWithDrafts(const ModelInfo& info, DraftShape shape = {3, 1}) {
   EngineOptions options = Tight();
-  options.draft_shape.length = 3;
+  options.draft_shape = shape;
   auto draft = DraftModel::Create(
       std::make_unique<FakeModel>(TestInfo(), FakeModel::HashOfHistory(kByteVocab)), kByteVocab,
       options.max_total_tokens);
@@ -199,6 +199,11 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithDraftsUnderASlidingWindow) {
   info.sliding_window_size = 14;
   info.attention_sink_size = 3;
   SoakWithDrafts(info);
+  SoakWithDrafts(info, {4, 3});
+}
+
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithTokenTrees) {
+  SoakWithDrafts(TestInfo(), {4, 3});
 }
 
 TEST(EngineSoak, TheSmallestPoolStillServesEveryone) {
