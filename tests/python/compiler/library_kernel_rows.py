@@ -213,6 +213,26 @@ def copy_pages(kernel: Kernel, rng: Rng) -> Calls:
     yield Call(arrays, [Want("pages", expected)])
 
 
+def copy_slots(kernel: Kernel, rng: Rng) -> Calls:
+    shape, pages = kernel.model.attention(kernel), kernel.random(rng, "pages", 5)
+    order = int32(rng.permutation(5 * PAGE_SIZE))
+    keys, values = (
+        np.empty((5, shape.kv_heads, PAGE_SIZE, shape.dim), pages.dtype) for _ in range(2)
+    )
+    for count in (1, 23):
+        source, destination = order[:count], order[count : 2 * count]
+        flat = pages.reshape(5, 2, shape.kv_heads, -1)
+        keys[...] = flat[:, 0].reshape(5, -1, shape.dim, PAGE_SIZE).swapaxes(2, 3)
+        values[...] = flat[:, 1].reshape(5, -1, PAGE_SIZE, shape.dim)
+        for side in (keys, values):
+            copied = side[source // PAGE_SIZE, :, source % PAGE_SIZE]
+            side[destination // PAGE_SIZE, :, destination % PAGE_SIZE] = copied
+        sides = [keys.swapaxes(2, 3).reshape(flat[:, 0].shape), values.reshape(flat[:, 1].shape)]
+        expected = np.stack(sides, axis=1).reshape(pages.shape)
+        arrays = {"source": source, "destination": destination, "pages": pages.copy()}
+        yield Call(arrays, [Want("pages", expected)])
+
+
 # Choosing tokens: each kernel gets what NumPy made of a batch up to there
 
 
@@ -358,7 +378,7 @@ def draw(kernel: Kernel, batch: _Choice) -> Calls:
 TABLE: dict[str, Callable[[Kernel, Rng], Calls]] = {
     **{f.__name__: f for f in (embedding, linear, rms_norm, silu_and_multiply)},
     **{f.__name__: f for f in (quantize, norm_and_quantize, silu_and_quantize, linear_integer)},
-    **{f.__name__: f for f in (rope_and_append, paged_attention, copy_pages)},
+    **{f.__name__: f for f in (rope_and_append, paged_attention, copy_pages, copy_slots)},
     **{
         f.__name__: _of_choices(f)
         for f in (
