@@ -16,26 +16,25 @@ LaunchRecords::LaunchRecords(Device device) : device_index_(device.index) {
 bool LaunchRecords::Replay(const std::vector<int64_t>& sizes, int64_t memory,
                            const std::function<void()>& launch) {
   if (record_ == nullptr) return false;
-  if (memory_ != memory || records_.size() >= kMostRecords) records_.clear();
+  if (memory_ != memory || replays_.size() >= kMostRecords) replays_.clear();
   memory_ = memory;
-  auto [entry, is_first] = records_.try_emplace(sizes);
+  auto [entry, is_first] = replays_.try_emplace(sizes, nullptr);
   if (is_first) return false;
-  Record& record = entry->second;
-  if (!record.is_recorded) {
+  tvm::ffi::Function& replay = entry->second;
+  if (replay == nullptr) {
     Status status = CatchTvm("recording", [&] {
       auto act = tvm::ffi::Function::FromTyped([&launch] { launch(); });
-      record.replay = record_(device_index_, act).cast<tvm::ffi::Function>();
+      replay = record_(device_index_, act).cast<tvm::ffi::Function>();
     });
     if (!status.ok()) {
       std::fprintf(stderr, "mlc_llm: steps are launched kernel by kernel: %s\n",
                    status.message().c_str());
       record_ = tvm::ffi::Function(nullptr);
-      records_.clear();
+      replays_.clear();
       return false;
     }
-    record.is_recorded = true;
   }
-  record.replay();
+  replay();
   ++num_replays_;
   return true;
 }

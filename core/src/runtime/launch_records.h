@@ -29,21 +29,17 @@ class LaunchRecords {
   bool Replay(const std::vector<int64_t>& sizes, int64_t memory,
               const std::function<void()>& launch);
   // Forgets everything: what launches refer to has changed.
-  void Clear() { records_.clear(); }
+  void Clear() { replays_.clear(); }
 
   int64_t num_replays() const { return num_replays_; }
 
  private:
-  struct Record {
-    bool is_recorded = false;
-    tvm::ffi::Function replay;
-  };
   static constexpr size_t kMostRecords = 64;
 
   int device_index_ = 0;
-  tvm::ffi::Function record_;  // null: launches cannot be recorded
-  int64_t memory_ = 0;         // that the records refer to
-  std::map<std::vector<int64_t>, Record> records_;
+  tvm::ffi::Function record_;                                   // null: launches cannot be recorded
+  int64_t memory_ = 0;                                          // that the records refer to
+  std::map<std::vector<int64_t>, tvm::ffi::Function> replays_;  // null: run once, not recorded
   int64_t num_replays_ = 0;
 };
 
