@@ -195,19 +195,15 @@ GPUS: dict[str, GPU] = {
             fields=(("device", "mali"), ("max_num_threads", 256)),
             linear=LinearSizes(items=32, tile_side=8),
         ),
-        GPU(
-            name="webgpu",
-            kind="webgpu",
-            fields=(("max_num_threads", 256),),
-            half_rows=True,
-            largest_weight=_WEBGPU_BINDING,
-        ),
-        GPU(
-            name="vulkan",
-            kind="webgpu",
-            fields=(("max_num_threads", 256),),
-            half_rows=True,
-            largest_weight=_WEBGPU_BINDING,
+        *(
+            GPU(
+                name=name,
+                kind="webgpu",
+                fields=(("max_num_threads", 256),),
+                half_rows=True,
+                largest_weight=_WEBGPU_BINDING,
+            )
+            for name in ("webgpu", "vulkan")
         ),
         GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
         GPU(
