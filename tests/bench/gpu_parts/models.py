@@ -49,6 +49,18 @@ MODELS: dict[str, dict[str, Any]] = {
     },
 }
 
+# For tests of the benchmark: large enough for every kernel.
+SMALL: dict[str, Any] = {
+    **MODELS["135M"],
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": 300,
+}
+
 
 def chat_config(model: str, quantization: str) -> dict[str, Any]:
     return {"model_type": "llama", "quantization": quantization, "model_config": MODELS[model]}

@@ -17,17 +17,6 @@ from gpu_parts import engine, models, report  # noqa: E402
 from gpu_parts.kernels import Argument, Call, Step  # noqa: E402
 from gpu_tools import BACKENDS, require  # noqa: E402
 
-SMALL = {
-    **models.MODELS["135M"],
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "vocab_size": 300,
-}
-
 
 def test_what_a_step_reads_and_computes() -> None:
     step = Step(batch=4, rows=1, history=20)
@@ -63,7 +52,7 @@ def test_the_engine_runs_a_model_of_random_weights(
 ) -> None:
     if not request.config.getoption("--long"):
         pytest.skip("takes 15 s: --long")
-    monkeypatch.setitem(models.MODELS, "small", {**SMALL, "vocab_size": 49152})
+    monkeypatch.setitem(models.MODELS, "small", {**models.SMALL, "vocab_size": 49152})
     options = {"models": tmp_path, "opt": "O2"}
     steps = engine.decode_step_seconds("cpu:0", "small", "q4f32_1", [1, 2], 16, **options)
     assert set(steps) == {1, 2} and min(steps.values()) > 0
@@ -99,7 +88,7 @@ def test_it_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     require(backend)
-    monkeypatch.setitem(models.MODELS, "small", SMALL)
+    monkeypatch.setitem(models.MODELS, "small", models.SMALL)
     output = tmp_path / "gpu.json"
     options = ["--device", backend, "--models", "small", "--batch", "4", "--prefill", "16"]
     options += ["--engine", "", "--seconds", "0.002", "--quantization", "q4f32_1"]

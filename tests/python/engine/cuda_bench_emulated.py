@@ -20,23 +20,12 @@ from gpu_parts import device, engine, models, report
 
 from mlc_llm.compiler import targets
 
-SMALL = {
-    **models.MODELS["135M"],
-    "hidden_size": 64,
-    "intermediate_size": 96,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "vocab_size": 300,
-}
-
 
 def main() -> None:
     folder, library, includes, scratch = sys.argv[1:]
     register_compiler(includes, Path(scratch))
     targets.GPUS["cuda"] = replace(targets.GPUS["cuda"], ptx="")  # the emulator takes C++
-    models.MODELS["small"] = SMALL
+    models.MODELS["small"] = models.SMALL
     device._GROUPS, device._COPY_BYTES = 16, 1 << 20
 
     def steps(
