@@ -123,7 +123,9 @@ def test_embeddings_are_the_references_hidden_states(prepared, reference, record
     prompts = [case["prompt"] for case in recorded["cases"]]
     config = {"embedding_pooling": pooling, "prefill_chunk_size": 16}
     with MLCEngine(folder, model_lib=library, engine_config=config) as engine:
-        beside = engine.completions.create(prompt="The sea", max_tokens=30, stream=True)
+        beside = engine.completions.create(
+            prompt="The sea", max_tokens=30, stream=True, debug_config={"ignore_eos": True}
+        )
         answer = engine.embeddings.create(input=prompts, dimensions=400)
         assert sum(1 for _ in beside) > 10
     for prompt, found in zip(prompts, answer.data, strict=True):
