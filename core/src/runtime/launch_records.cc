@@ -1,5 +1,6 @@
 #include "runtime/launch_records.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -13,14 +14,29 @@ LaunchRecords::LaunchRecords(Device device) : device_index_(device.index) {
   if (record) record_ = *record;
 }
 
+std::pair<LaunchRecords::Entry*, bool> LaunchRecords::Find(const std::vector<int64_t>& sizes) {
+  auto found = entries_.find(sizes);
+  bool is_first = found == entries_.end();
+  if (is_first) {
+    if (entries_.size() >= kMostRecords) {
+      entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](auto& a, auto& b) {
+        return a.second.last_run < b.second.last_run;
+      }));
+    }
+    found = entries_.try_emplace(sizes).first;
+  }
+  found->second.last_run = ++num_runs_;
+  return {&found->second, is_first};
+}
+
 bool LaunchRecords::Replay(const std::vector<int64_t>& sizes, int64_t memory,
                            const std::function<void()>& launch) {
   if (record_ == nullptr) return false;
-  if (memory_ != memory || replays_.size() >= kMostRecords) replays_.clear();
+  if (memory_ != memory) Clear();
   memory_ = memory;
-  auto [entry, is_first] = replays_.try_emplace(sizes, nullptr);
+  auto [entry, is_first] = Find(sizes);
   if (is_first) return false;
-  tvm::ffi::Function& replay = entry->second;
+  tvm::ffi::Function& replay = entry->replay;
   if (replay == nullptr) {
     Status status = CatchTvm("recording", [&] {
       auto act = tvm::ffi::Function::FromTyped([&launch] { launch(); });
@@ -30,7 +46,7 @@ bool LaunchRecords::Replay(const std::vector<int64_t>& sizes, int64_t memory,
       std::fprintf(stderr, "mlc_llm: steps are launched kernel by kernel: %s\n",
                    status.message().c_str());
       record_ = tvm::ffi::Function(nullptr);
-      replays_.clear();
+      Clear();
       return false;
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "runtime/device.h"
@@ -29,18 +30,25 @@ class LaunchRecords {
   bool Replay(const std::vector<int64_t>& sizes, int64_t memory,
               const std::function<void()>& launch);
   // Forgets everything: what launches refer to has changed.
-  void Clear() { replays_.clear(); }
+  void Clear() { entries_.clear(); }
 
   int64_t num_replays() const { return num_replays_; }
 
  private:
+  // Records take memory of the driver's; beyond so many, the one that was used longest ago goes.
   static constexpr size_t kMostRecords = 64;
+  struct Entry {
+    tvm::ffi::Function replay;  // null: run once, not recorded
+    int64_t last_run = 0;
+  };
+  // The entry of these sizes, and whether it was made just now.
+  std::pair<Entry*, bool> Find(const std::vector<int64_t>& sizes);
 
   int device_index_ = 0;
-  tvm::ffi::Function record_;                                   // null: launches cannot be recorded
-  int64_t memory_ = 0;                                          // that the records refer to
-  std::map<std::vector<int64_t>, tvm::ffi::Function> replays_;  // null: run once, not recorded
-  int64_t num_replays_ = 0;
+  tvm::ffi::Function record_;  // null: launches cannot be recorded
+  int64_t memory_ = 0;         // that the records refer to
+  std::map<std::vector<int64_t>, Entry> entries_;
+  int64_t num_runs_ = 0, num_replays_ = 0;
 };
 
 }  // namespace mlc

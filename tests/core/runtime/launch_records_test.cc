@@ -66,6 +66,18 @@ TEST_F(LaunchRecordsTest, TheyDoNotGrowWithoutEnd) {
   EXPECT_FALSE(Replay(&records, {1}));
 }
 
+TEST_F(LaunchRecordsTest, WhatIsUsedStaysWhileOthersComeAndGo) {
+  LaunchRecords records(kDevice);
+  Replay(&records, {1});
+  for (int64_t size = 2; size < 200; ++size) {
+    EXPECT_FALSE(Replay(&records, {size}));
+    EXPECT_TRUE(Replay(&records, {1})) << size;
+  }
+  EXPECT_EQ(counts_.recorded, 1);
+  EXPECT_TRUE(Replay(&records, {150}));
+  EXPECT_FALSE(Replay(&records, {2}));  // was not used for the longest time
+}
+
 TEST_F(LaunchRecordsTest, WhatCannotBeRecordedIsLeftToTheCaller) {
   LaunchRecords records(kDevice);
   Replay(&records, {4});
