@@ -107,7 +107,9 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   if (draft == nullptr) return model;
   model.weight_bytes += draft->weight_bytes;
   model.page_bytes += draft->page_bytes * model.page_size / std::max(1, draft->page_size);
+  model.step_bytes += draft->step_bytes;
   model.row_bytes += draft->row_bytes;
+  model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
   return model;
 }

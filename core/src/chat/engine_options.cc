@@ -83,8 +83,8 @@ Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model
 }  // namespace
 
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
-  return model.row_bytes * options.prefill_chunk_size +
-         model.logit_row_bytes * options.max_sequences;
+  return model.step_bytes + model.row_bytes * options.prefill_chunk_size +
+         (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
 }
 
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,

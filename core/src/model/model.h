@@ -30,9 +30,11 @@ struct ModelInfo {
   int64_t page_bytes = 0;        // one page, keys and values, all layers
   int64_t max_pages = 0;         // what the device takes in one piece; 0: as many as fit
   int64_t weight_bytes = 0;
-  Device device;                // where weights and pages lie
-  int64_t row_bytes = 0;        // temporaries of a step, for each row
-  int64_t logit_row_bytes = 0;  // and for each row that wants logits
+  Device device;                 // where weights and pages lie
+  int64_t step_bytes = 0;        // temporaries of a step, whatever its rows,
+  int64_t row_bytes = 0;         // for each row,
+  int64_t logit_row_bytes = 0;   // and for each row that wants logits
+  int64_t decode_row_bytes = 0;  // what recorded decode steps keep, for each sequence
 };
 
 // The rows of one step. Row r is token tokens[r] at position positions[r] of sequence

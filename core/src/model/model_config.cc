@@ -203,17 +203,36 @@ void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {
   }
 }
 
-// "memory_usage": {"batch_prefill": {"n": bytes a row, "m": bytes a row of logits}}.
-Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
-  const Json* usage = json.Find("memory_usage");
-  const Json* step = usage == nullptr ? nullptr : usage->Find("batch_prefill");
-  if (step == nullptr) return Status();
-  for (auto [key, bytes] : {std::pair("n", &info->row_bytes), {"m", &info->logit_row_bytes}}) {
+// Bytes of a function's temporaries: whatever its sizes, a row, a row of logits.
+struct StepMemory {
+  int64_t fixed = 0, row = 0, logit_row = 0;
+};
+
+Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) {
+  StepMemory memory;
+  const Json* step = usage.Find(function);
+  if (step == nullptr) return memory;
+  for (auto [key, bytes] :
+       {std::pair("fixed", &memory.fixed), {"n", &memory.row}, {"m", &memory.logit_row}}) {
     MLC_ASSIGN_OR_RETURN(*bytes, GetIntOr(*step, key, 0));
     if (*bytes < 0 || *bytes > kMaxRowBytes) {
       return InvalidArgument("field 'memory_usage' is out of bounds").WithParam("memory_usage");
     }
   }
+  return memory;
+}
+
+// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ...}, "batch_decode_tokens": the
+// same, of what is kept}.
+Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
+  const Json* usage = json.Find("memory_usage");
+  if (usage == nullptr) return Status();
+  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, "batch_prefill"));
+  MLC_ASSIGN_OR_RETURN(StepMemory kept, ReadStepMemory(*usage, "batch_decode_tokens"));
+  info->step_bytes = step.fixed + kept.fixed;
+  info->row_bytes = step.row;
+  info->logit_row_bytes = step.logit_row;
+  info->decode_row_bytes = kept.row + kept.logit_row;
   return Status();
 }
 

@@ -46,14 +46,16 @@ class Rows {
   DLTensor tensor_;  // without strides: compact
 };
 
-// Memory that grows with a step and shrinks after a far larger one.
+// Memory that grows with a step and, on the host, shrinks after a far larger one: on a device it is
+// counted when the model is loaded, and records of launches refer to it.
 class Arena {
  public:
   explicit Arena(Device device) : device_(device) {}
 
   // At least `bytes`, with any content.
   Result<char*> Reserve(int64_t bytes) {
-    bool wasteful = capacity_ > kKeptBytes && bytes < capacity_ / 2;
+    bool on_host = device_.type == Device{}.type;
+    bool wasteful = on_host && capacity_ > kKeptBytes && bytes < capacity_ / 2;
     if (bytes > capacity_ || wasteful || !memory_.defined()) {
       memory_ = Tensor();
       capacity_ = 0;

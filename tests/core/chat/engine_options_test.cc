@@ -79,11 +79,13 @@ TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
 TEST(ResolveEngineOptions, WeightsAndTemporariesComeFirst) {
   ModelInfo model = SomeModel();
   model.weight_bytes = 60000;
+  model.step_bytes = 7000;
   model.row_bytes = 10;         // 512 rows
   model.logit_row_bytes = 100;  // 4 sequences
+  model.decode_row_bytes = 20;
   protocol::EngineConfig config;
   config.gpu_memory_utilization = 1.0;
-  int64_t taken = 60000 + 5120 + 400;
+  int64_t taken = 60000 + 7000 + 5120 + 400 + 80;
   EXPECT_EQ(ResolveEngineOptions(config, model, taken + 3000)->max_total_tokens, 48);
   EXPECT_FALSE(ResolveEngineOptions(config, model, taken + 1999).ok());
 }

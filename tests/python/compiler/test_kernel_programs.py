@@ -135,5 +135,10 @@ def test_what_a_library_call_needs_besides_is_there_once() -> None:
     shapes = [t["shape"] for t in program["temporaries"] if isinstance(t["shape"][0], int)]
     assert len(shapes) > 1 and fixed == [max(4 * np.prod(shape) for shape in shapes)]
     assert memory.peak_bytes(decode)[memory.FIXED] == fixed[0]
+    bytes_ = programs.buffer_bytes(program)
+    assert bytes_[memory.FIXED] == fixed[0]
+    for size, least in memory.peak_bytes(decode).items():
+        inputs = sum(4 for i in program["inputs"] if i["shape"] == [size])
+        assert least - inputs <= bytes_.get(size, 0) < 2 * least, size
     assert program["calls"][-1][0].startswith("linear")
     assert program["calls"][-1][-2] == program["result"]  # the scratch is behind it

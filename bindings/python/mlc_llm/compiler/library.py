@@ -13,7 +13,7 @@ from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
 from mlc_llm.compiler.nn import gpu_sampling
 from mlc_llm.compiler.nn.builder import Batch, Builder, Input
-from mlc_llm.compiler.programs import program_of
+from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import AnyScheme
 from mlc_llm.compiler.targets import GPU, Device
 
@@ -28,6 +28,8 @@ _PROGRAMS = ("embed", *_PREFILLS, "get_logits")
 _DECODE = "batch_decode_tokens"
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 _COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may be
+_MEASURED = ("embed", "batch_prefill")
+_AXES = ("rows", "columns")  # of a tensor, along which parameters are parts of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +56,12 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     _build_copy(nn, model, spec)
     if isinstance(spec.device, GPU):
         gpu_sampling.build(nn, spec.config.vocab_size)
-    nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
-    if not isinstance(spec.device, GPU):
+        if spec.device.graphs:
+            _build_decode(nn, model, spec)
+            _build_programs(nn, (_DECODE,))
+    else:
         _build_programs(nn, _PROGRAMS)
-    elif spec.device.graphs:
-        _build_decode(nn, model, spec)
-        _build_programs(nn, (_DECODE,))
+    nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
     return nn.finish()
 
 
@@ -99,12 +101,17 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
         **({"sampling": gpu_sampling.describe()} if isinstance(spec.device, GPU) else {}),
-        "memory_usage": {
-            gvar.name_hint: peak_bytes(function)
-            for gvar, function in nn.block.get().functions.items()
-            if gvar.name_hint in ("embed", "batch_prefill")
-        },
+        "memory_usage": _memory_usage(nn),
     }
+
+
+def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
+    """What a step takes, bytes by run-time size; and what a recorded one keeps."""
+    functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
+    found = {name: peak_bytes(functions[name]) for name in _MEASURED if name in functions}
+    if _DECODE in functions:
+        found[_DECODE] = buffer_bytes(program_of(functions[_DECODE], []))
+    return found
 
 
 def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from mlc_llm.compiler import memory
 from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by
 
 Program = dict[str, Any]
@@ -28,6 +29,15 @@ _TUPLES = {"params": WEIGHT, "kv_pages": PAGES}
 def program_of(function: relax.Function, constants: list[tvm.runtime.Tensor]) -> Program:
     """Of a function that does nothing but call kernels, once in line. New constants are added."""
     return _Writer(function, constants).write()
+
+
+def buffer_bytes(program: Program) -> dict[str, int]:
+    """What its buffers take together, as `memory.peak_bytes` tells a function's peak."""
+    found: dict[str, int] = {}
+    for size, width in program["buffers"]:
+        name = memory.FIXED if size == FIXED else size
+        found[name] = found.get(name, 0) + width
+    return found
 
 
 @dataclass
