@@ -156,22 +156,26 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
-// "rows": [first, number]: the parameter is shape[0] rows of a tensor that has so many.
+// "rows": [first, number]: the parameter is shape[0] rows of a tensor that has so many; "columns":
+// the same of shape[1].
 Status ReadPart(const Json& param, ParamSpec* spec) {
-  const Json* rows = param.Find("rows");
-  if (rows == nullptr) return Status();
-  Status bad = InvalidArgument("parameter '" + spec->name +
-                               "': field 'rows' must hold its first row and the tensor's number")
-                   .WithParam("params");
-  bool is_pair = rows->is_array() && rows->as_array().size() == 2;
-  if (!is_pair || !rows->as_array()[0].is_int() || !rows->as_array()[1].is_int()) return bad;
-  int64_t first = rows->as_array()[0].as_int(), number = rows->as_array()[1].as_int();
-  if (first < 0 || spec->shape.empty() || number < spec->shape[0] ||
-      first > number - spec->shape[0]) {
-    return bad;
+  for (auto [key, axis] : {std::pair("rows", 0), {"columns", 1}}) {
+    const Json* part = param.Find(key);
+    if (part == nullptr) continue;
+    Status bad =
+        InvalidArgument("parameter '" + spec->name + "': field '" + key +
+                        "' must hold where it begins in the tensor and the tensor's number")
+            .WithParam("params");
+    bool is_pair = part->is_array() && part->as_array().size() == 2;
+    if (!is_pair || !part->as_array()[0].is_int() || !part->as_array()[1].is_int()) return bad;
+    int64_t first = part->as_array()[0].as_int(), extent = part->as_array()[1].as_int();
+    if (spec->extent > 0 || spec->shape.size() <= static_cast<size_t>(axis)) return bad;
+    int64_t own = spec->shape[static_cast<size_t>(axis)];
+    if (first < 0 || extent < own || first > extent - own) return bad;
+    spec->first = first;
+    spec->extent = extent;
+    spec->axis = axis;
   }
-  spec->first_row = first;
-  spec->num_rows = number;
   return Status();
 }
 

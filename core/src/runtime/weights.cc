@@ -105,11 +105,25 @@ Result<Records> ReadIndex(const ByteSource& source) {
   return records;
 }
 
+// Columns of a matrix as it is stored, row after row.
+std::vector<uint8_t> ColumnsOf(const Record& record, const ParamSpec& spec, const uint8_t* data) {
+  int64_t row_bytes = record.bytes / record.shape[0], column_bytes = row_bytes / spec.extent;
+  int64_t begin = spec.first * column_bytes, width = spec.shape[1] * column_bytes;
+  std::vector<uint8_t> columns;
+  columns.reserve(static_cast<size_t>(record.shape[0] * width));
+  for (int64_t row = 0; row < record.shape[0]; ++row) {
+    const uint8_t* from = data + row * row_bytes + begin;
+    columns.insert(columns.end(), from, from + width);
+  }
+  return columns;
+}
+
 class Loader {
  public:
   Loader(const ByteSource& source, Device device) : source_(source), device_(device) {}
 
-  Result<Tensor> Load(const Record& record) {
+  // `spec` is what is wanted of the tensor that `record` describes.
+  Result<Tensor> Load(const Record& record, const ParamSpec& spec) {
     MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
     if (record.offset > shard->size || record.bytes > shard->size - record.offset) {
       return Corrupt(source_.Describe(record.shard) + ": is " + std::to_string(shard->size) +
@@ -118,16 +132,33 @@ class Loader {
                      " on: it was cut off; convert or download the weights again");
     }
     const uint8_t* data = shard->data + record.offset;
+    if (spec.extent == 0) return Place(record, data, shard->owner);
+    Record part = record;
+    part.shape = spec.shape;
+    if (spec.axis == 0) {
+      int64_t row_bytes = record.bytes / spec.extent;
+      part.bytes = spec.shape[0] * row_bytes;
+      return Place(part, data + spec.first * row_bytes, shard->owner);
+    }
+    std::vector<uint8_t> columns = ColumnsOf(record, spec, data);
+    part.bytes = static_cast<int64_t>(columns.size());
+    return Place(part, columns.data(), /*owner=*/nullptr);
+  }
+
+ private:
+  // The tensor of `data`, which is copied where it has no owner.
+  Result<Tensor> Place(const Record& record, const uint8_t* data,
+                       const std::shared_ptr<void>& owner) {
     if (record.stored_as_bf16) return Widen(record, data);
-    if (device_.type == Device{}.type && reinterpret_cast<uintptr_t>(data) % kAlignment == 0) {
-      return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, shard->owner);
+    bool aligned = reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+    if (device_.type == Device{}.type && aligned && owner != nullptr) {
+      return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, owner);
     }
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
     MLC_RETURN_IF_ERROR(tensor.Write(0, data, record.bytes));
     return tensor;
   }
 
- private:
   Result<const Bytes*> Shard(const std::string& name) {
     auto found = shards_.find(name);
     if (found == shards_.end()) {
@@ -155,15 +186,7 @@ class Loader {
   std::unordered_map<std::string, Bytes> shards_;
 };
 
-// The rows that are wanted of it.
-Record PartOf(Record record, const ParamSpec& spec) {
-  int64_t row_bytes = record.bytes / spec.num_rows;
-  record.offset += spec.first_row * row_bytes;
-  record.bytes = spec.shape[0] * row_bytes;
-  record.shape = spec.shape;
-  return record;
-}
-
+// The tensor that the whole or a part is wanted of.
 Result<Record> Match(const Records& records, const ParamSpec& spec) {
   auto found = records.find(spec.name);
   if (found == records.end()) {
@@ -174,7 +197,7 @@ Result<Record> Match(const Records& records, const ParamSpec& spec) {
   }
   const Record& record = found->second;
   Shape whole = spec.shape;
-  if (spec.num_rows > 0) whole[0] = spec.num_rows;
+  if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
   if (record.shape != whole || record.dtype != spec.dtype) {
     return InvalidArgument("tensor '" + spec.name + "' is " + DTypeName(record.dtype) +
                            ShapeText(record.shape) + " in the weights and " +
@@ -183,7 +206,7 @@ Result<Record> Match(const Records& records, const ParamSpec& spec) {
                            "quantizations; compile a library for this one (mlc_llm compile)")
         .WithParam("model_lib");
   }
-  return spec.num_rows > 0 ? PartOf(record, spec) : record;
+  return record;
 }
 
 }  // namespace
@@ -204,7 +227,7 @@ Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
       return Cancelled("loading was cancelled");
     }
     MLC_ASSIGN_OR_RETURN(Record record, Match(records, spec));
-    Result<Tensor> tensor = loader.Load(record);
+    Result<Tensor> tensor = loader.Load(record, spec);
     if (!tensor.ok() && tensor.status().code() == StatusCode::kResourceExhausted) {
       return std::move(tensor).status().In("tensor '" + spec.name + "'");
     }

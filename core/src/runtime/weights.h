@@ -15,12 +15,14 @@ namespace mlc {
 // Tells weights apart: a hash of their index, which holds the shards' own hashes.
 Result<std::string> WeightsId(const ByteSource& source);
 
-// What a model library asks for: a tensor, or some of its rows where it is too large for a device.
+// What a model library asks for: a tensor, or some of its rows (axis 0) or columns (axis 1) where
+// it is too large for a device.
 struct ParamSpec {
   std::string name;
   Shape shape;
   DType dtype;
-  int64_t first_row = 0, num_rows = 0;  // shape[0] rows from there, of so many; 0: all
+  int64_t first = 0, extent = 0;  // shape[axis] of them from there, of so many; 0: the whole tensor
+  int axis = 0;
 };
 
 // Called with 0.0 .. 1.0; false cancels the load (kCancelled).

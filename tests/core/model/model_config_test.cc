@@ -136,20 +136,44 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
 }
 
-TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOfATensor) {
-  const std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "float32", "rows": )";
-  auto parse = [&](const std::string& rows) {
-    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + rows + "}]").Dump(), "l");
+TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOrColumnsOfATensor) {
+  const std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "float32", )";
+  auto parse = [&](const std::string& part) {
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + part + "}]").Dump(), "l");
   };
-  Result<LibraryMetadata> metadata = parse("[5, 7]");
+  for (auto [part, axis] : {std::pair(R"("rows": [5, 8])", 0), {R"("columns": [5, 8])", 1}}) {
+    Result<LibraryMetadata> metadata = parse(part);
+    ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+    EXPECT_EQ(metadata->params[0].first, 5);
+    EXPECT_EQ(metadata->params[0].extent, 8);
+    EXPECT_EQ(metadata->params[0].axis, axis);
+  }
+  for (const char* part :
+       {R"("rows": [7, 8])", R"("rows": [-1, 7])", R"("rows": [0, 1])", R"("rows": [0])",
+        R"("rows": [0, "7"])", R"("rows": 3)", R"("columns": [6, 8])", R"("columns": [0, 2])",
+        R"("rows": [9223372036854775807, 9223372036854775807])",
+        R"("rows": [0, 8], "columns": [0, 8])"}) {
+    Status status = parse(part).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << part;
+    EXPECT_EQ(status.param(), "params") << part;
+  }
+}
+
+TEST(ParseLibraryMetadata, TemporariesOfStepsAndWhatRecordedOnesKeep) {
+  auto parse = [](const char* usage) {
+    return ParseLibraryMetadata(With(GoodMetadata(), "memory_usage", usage).Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata = parse(
+      R"({"batch_prefill": {"fixed": 1, "n": 20, "m": 300},
+          "batch_decode_tokens": {"fixed": 4, "n": 5000, "m": 60000}})");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
-  EXPECT_EQ(metadata->params[0].first_row, 5);
-  EXPECT_EQ(metadata->params[0].num_rows, 7);
-  for (const char* rows : {"[6, 7]", "[-1, 7]", "[0, 1]", "[0]", "[0, \"7\"]", "3",
-                           "[9223372036854775807, 9223372036854775807]"}) {
-    Status status = parse(rows).status();
-    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << rows;
-    EXPECT_EQ(status.param(), "params") << rows;
+  EXPECT_EQ(metadata->info.step_bytes, 5);
+  EXPECT_EQ(metadata->info.row_bytes, 20);
+  EXPECT_EQ(metadata->info.logit_row_bytes, 300);
+  EXPECT_EQ(metadata->info.decode_row_bytes, 65000);
+  for (const char* usage :
+       {R"({"batch_prefill": {"fixed": -1}})", R"({"batch_decode_tokens": {"m": 1e15}})"}) {
+    EXPECT_EQ(parse(usage).status().code(), StatusCode::kCorrupt) << usage;
   }
 }
 

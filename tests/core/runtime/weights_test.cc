@@ -140,6 +140,25 @@ TEST(LoadWeights, SomeRowsOfATensor) {
   EXPECT_NE(status.message().find("tensor 'a'"), std::string::npos) << status.message();
 }
 
+TEST(LoadWeights, SomeColumnsOfATensor) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<uint16_t>({1, 2, 3, 4, 5, 6, 0x3f80, 0xc000}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("a", "float16", "raw", {2, 3}, 0, 12),
+                                      Record("w", "float32", "f32-to-bf16", {1, 2}, 12, 4)})}));
+  Result<std::vector<Tensor>> loaded = Load(folder, {{"a", {2, 1}, DType::kFloat16, 0, 3, 1},
+                                                     {"a", {2, 2}, DType::kFloat16, 1, 3, 1},
+                                                     {"w", {1, 1}, DType::kFloat32, 1, 2, 1}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[0]), (std::vector<uint16_t>{1, 4}));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[1]), (std::vector<uint16_t>{2, 3, 5, 6}));
+  EXPECT_EQ((*loaded)[1].shape(), (Shape{2, 2}));
+  EXPECT_EQ(ValuesOf<float>((*loaded)[2]), (std::vector<float>{-2}));
+  Status status = StatusOf(Load(folder, {{"a", {2, 2}, DType::kFloat16, 1, 4, 1}}));
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("tensor 'a'"), std::string::npos) << status.message();
+}
+
 // The format speaks of float32 alone; MLC-LLM writes it on every record.
 TEST(LoadWeights, OtherDtypesAreRawWhateverTheFormat) {
   TempFolder folder;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mlc_llm import MLCEngine
+from mlc_llm import MLCEngine, _core
 from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import NotFoundError
 from mlc_llm.model_source import ResolvedModel, resolve_model
@@ -31,6 +32,13 @@ def require(device: str) -> None:
         choose_device(device)
     except NotFoundError as error:
         pytest.skip(str(error))
+
+
+def require_half(device: str) -> None:
+    """16-bit floats in its kernels."""
+    listed = {d["name"]: d for d in json.loads(_core.list_devices())}
+    if not listed[f"{device}:0"]["f16"]:
+        pytest.skip("this device has no 16-bit floats")
 
 
 def compiled(

@@ -7,7 +7,6 @@ the greedy ones may part, and what follows is of another text: the comparison en
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import PROMPTS, answer, leave_samplers_out, opened, require
+from gpu_engines import PROMPTS, answer, leave_samplers_out, opened, require, require_half
 
-from mlc_llm import MLCEngine, _core
+from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
@@ -50,11 +49,6 @@ class Pair:
         return len(ours.choices[0].logprobs.content)
 
 
-def has_half() -> bool:
-    listed = {d["name"]: d for d in json.loads(_core.list_devices())}
-    return listed["vulkan:0"]["f16"]
-
-
 def pair_of(model: ResolvedModel, folder: Path, overrides: str | None = None) -> Iterator[Pair]:
     engines = []
     for device in ("vulkan", "cpu"):
@@ -74,8 +68,7 @@ def pair_of(model: ResolvedModel, folder: Path, overrides: str | None = None) ->
 @pytest.fixture(scope="module", autouse=True)
 def vulkan_is_here() -> None:
     require("vulkan")
-    if not has_half():
-        pytest.skip("this device has no 16-bit floats")
+    require_half("vulkan")
 
 
 def scaled_weights() -> dict[str, tiny_models.Array]:

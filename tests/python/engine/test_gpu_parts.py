@@ -1,31 +1,45 @@
-"""Weights that are too large for a device's kernels come in parts, by rows."""
+"""Weights that are too large for a device's kernels come in parts, by outputs: rows of what is
+stored, or columns where a scheme stores matrices (in, out)."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gpu_engines import PROMPTS, compiled, leave_samplers_out, opened, require, text
+from gpu_engines import PROMPTS, compiled, leave_samplers_out, opened, require, require_half, text
 
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.compile import library_spec, read_chat_config
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.model_source import ResolvedModel, resolve_model
 
 LARGEST = 2000  # bytes; the small model's matrices have up to 12,800
 
 
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize(
+    ("device", "quantization"),
+    [("opencl", "q4f32_1"), ("vulkan", "q4f32_1"), ("vulkan", "q4f16_0")],
+)
 def test_answers_are_those_of_the_cpu(
-    device: str, tiny_model: ResolvedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    device: str,
+    quantization: str,
+    tiny_hf_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     require(device)
+    if "f16" in quantization:
+        require_half(device)
     leave_samplers_out(monkeypatch)
     small = replace(targets.GPUS[device], largest_weight=LARGEST)
     monkeypatch.setitem(targets.GPUS, device, small)
+    model = resolve_model(
+        tiny_hf_folder, device="cpu", quantization=quantization, progress=lambda _: None
+    )
     engines = [
-        opened(compiled(tiny_model, tmp_path / f"{name}.so", device=name), name)
+        opened(compiled(model, tmp_path / f"{name}.so", device=name), name)
         for name in (device, "cpu")
     ]
     for prompt in PROMPTS:
@@ -34,8 +48,9 @@ def test_answers_are_those_of_the_cpu(
         engine.terminate()
 
 
+@pytest.mark.parametrize(("quantization", "axis"), [("q4f32_1", "rows"), ("q4f16_0", "columns")])
 def test_no_parameter_is_larger_than_the_device_takes(
-    tiny_model: ResolvedModel, monkeypatch: pytest.MonkeyPatch
+    quantization: str, axis: str, tiny_model: ResolvedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlc_llm.compiler import models
     from mlc_llm.compiler.library import metadata
@@ -47,20 +62,21 @@ def test_no_parameter_is_larger_than_the_device_takes(
         monkeypatch.setitem(
             targets.GPUS, "vulkan", replace(targets.GPUS["vulkan"], largest_weight=largest)
         )
-        spec = library_spec(config, device="vulkan")
+        spec = library_spec(config, quantization=quantization, device="vulkan")
         family = models.get(spec.model_type)
         nn = Builder(spec.scheme, spec.device, family.weight_map(spec.config))
         return json.loads(json.dumps(metadata(spec, family.build(spec.config, nn), nn)))["params"]
 
-    def rows(found: list[dict]) -> dict[str, int]:
+    def elements(found: list[dict]) -> dict[str, int]:
         sums: dict[str, int] = {}
         for param in found:
-            sums[param["name"]] = sums.get(param["name"], 0) + param["shape"][0]
+            sums[param["name"]] = sums.get(param["name"], 0) + math.prod(param["shape"])
         return sums
 
     whole, cut = params(0), params(LARGEST)
-    assert rows(whole) == rows(cut) and len(cut) > len(whole)
-    assert all("rows" not in param for param in whole)
+    assert elements(whole) == elements(cut) and len(cut) > len(whole)
+    assert all("rows" not in param and "columns" not in param for param in whole)
+    assert any(axis in param for param in cut if "lm_head" in param["name"])
+    assert all("rows" in param for param in cut if "embed_tokens" in param["name"])
     for param in cut:
-        words = param["shape"][0] * (param["shape"][1] if len(param["shape"]) > 1 else 1)
-        assert 4 * words <= LARGEST
+        assert 4 * math.prod(param["shape"]) <= LARGEST

@@ -8,7 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gpu_engines import LOADING, PROMPTS, answer, compiled, opened, require, run_child, text
+from gpu_engines import (
+    LOADING,
+    PROMPTS,
+    answer,
+    compiled,
+    opened,
+    require,
+    require_half,
+    run_child,
+    text,
+)
 
 from mlc_llm import _core
 from mlc_llm.model_source import ResolvedModel, resolve_model
@@ -26,8 +36,7 @@ def model(tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
 
 def test_16_bit_scales(tiny_hf_folder: Path, tmp_path: Path) -> None:
     """Scales in 16-bit floats, which the kernels widen; all else of 32 bits: within 0.001."""
-    if not next(d for d in json.loads(_core.list_devices()) if d["name"] == "vulkan:0")["f16"]:
-        pytest.skip("this device has no 16-bit floats")
+    require_half("vulkan")
     options = {"quantization": "q4f16_1", "device": "vulkan", "progress": lambda _: None}
     model = resolve_model(tiny_hf_folder, **options)
     found = []

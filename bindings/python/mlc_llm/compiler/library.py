@@ -93,7 +93,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
                 "name": param.name,
                 "shape": list(param.shape),
                 "dtype": param.dtype,
-                **({"rows": [param.first_row, param.num_rows]} if param.rows else {}),
+                **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
             }
             for param in nn.params
         ],

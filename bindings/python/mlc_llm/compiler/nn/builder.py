@@ -24,7 +24,7 @@ from tvm import relax, tirx
 
 from mlc_llm.compiler.models.family import WeightSource
 from mlc_llm.compiler.nn import gpu_layers, layers
-from mlc_llm.compiler.nn.parts import weight_parts
+from mlc_llm.compiler.nn.parts import axis_of, weight_parts
 from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.targets import GPU, Device
 
@@ -87,7 +87,7 @@ class Builder:
         largest = device.largest_weight if isinstance(device, GPU) else 0
         self._parts = {w.name: weight_parts(w, scheme, largest) for w in weights}
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
-        self._index = {(p.name, p.first_row): i for i, p in enumerate(self.params)}
+        self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
@@ -96,7 +96,8 @@ class Builder:
         whole, parts = weight.stored_params(self.scheme), self._parts[weight.name]
         if len(parts) == 1:
             return list(whole)
-        return [param.part(rows) for rows in parts for param in whole]
+        axis = axis_of(weight, self.scheme)
+        return [param.part(span, axis) for span in parts for param in whole]
 
     @property
     def row_dtype(self) -> str:
@@ -141,12 +142,12 @@ class Builder:
         return self.params[self._index[name, 0]]
 
     def parts_of(self, weight: str) -> list[range]:
-        """The rows of the weight's parts: one range where it is whole."""
+        """The outputs of the weight's parts: one range where it is whole."""
         return self._parts[weight]
 
-    def param(self, name: str, first_row: int = 0) -> relax.Expr:
+    def param(self, name: str, first: int = 0) -> relax.Expr:
         """The parameter inside the function being built; of one in parts, the part from there."""
-        return relax.TupleGetItem(self._packed, self._index[name, first_row])
+        return relax.TupleGetItem(self._packed, self._index[name, first])
 
     def constant(self, value: np.ndarray) -> relax.Expr:
         return relax.const(value)

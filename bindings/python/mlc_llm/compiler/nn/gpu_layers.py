@@ -2,7 +2,7 @@
 
 Activations are tensors (rows, features) in the device's memory, of `Builder.row_dtype`: 16-bit
 floats for schemes of those. Weights come as the scheme stores them; one that is too large for the
-device comes in parts, by rows.
+device comes in parts, by outputs.
 """
 
 from __future__ import annotations

@@ -11,17 +11,20 @@ WeightUse = Literal["linear", "embedding", "lm_head"]
 
 @dataclass(frozen=True)
 class StoredParam:
-    """One tensor as it lies in the weight files; or, with `rows`, those of its rows."""
+    """One tensor as it lies in the weight files; or, with `span`, some of its rows or columns."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
-    rows: range | None = None  # of a tensor that has `num_rows`
-    num_rows: int = 0
+    span: range | None = None  # along `axis`, where the tensor has `extent`
+    axis: int = 0
+    extent: int = 0
 
-    def part(self, rows: range) -> StoredParam:
-        return replace(self, shape=(len(rows), *self.shape[1:]), rows=rows, num_rows=self.shape[0])
+    def part(self, span: range, axis: int = 0) -> StoredParam:
+        """Those rows (axis 0) or columns (1)."""
+        shape = (*self.shape[:axis], len(span), *self.shape[axis + 1 :])
+        return replace(self, shape=shape, span=span, axis=axis, extent=self.shape[axis])
 
     @property
-    def first_row(self) -> int:
-        return self.rows.start if self.rows else 0
+    def first(self) -> int:
+        return self.span.start if self.span else 0

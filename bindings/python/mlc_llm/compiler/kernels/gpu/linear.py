@@ -46,8 +46,8 @@ def linear(
 ) -> tirx.PrimFunc:
     """f(x [n, ins], *stored weights, bias?, residual f32 [n, outs]?, y [n, outs], *scratch).
 
-    Sums are of float32. With `part` the weights are those rows of W alone, and only their columns
-    of y are written. A library's product is of float32 and of a whole W.
+    Sums are of float32. With `part` the weights are those of these outputs alone, and only their
+    columns of y are written. A library's product is of float32 and of a whole W.
     """
     outs, ins = shape
     part = part or range(outs)
