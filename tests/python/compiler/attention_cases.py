@@ -40,9 +40,7 @@ def attend(name: str, draw: Callable[[Rng], AttentionShape], rng: Rng, unit: Vec
     positions, sequences = (Rows(np.array(a, np.int32)) for a in zip(*rows, strict=True))
     inputs = [Rows(q), positions, sequences, *cache.indices(), cache.pages]
     check = close(expected, 4e-6)
-    function = paged_attention.paged_attention(
-        shape, shape.dim**-0.5, registers=unit.attention_sums
-    )
+    function = paged_attention.paged_attention(shape, shape.dim**-0.5, **unit.attention_sizes)
     return Case(name, function, row_calls(rng, inputs, unwritten(*expected.shape), check))
 
 
@@ -102,9 +100,7 @@ def tree(name: str, draw: Callable[[Rng], AttentionShape], rng: Rng, unit: Vecto
     positions, sequences = (Rows(np.array(a, np.int32)) for a in drawn.rows())
     inputs = [Rows(q), positions, sequences, *drawn.indices(), drawn.pages]
     check = close(drawn.expected(q), 5e-6)
-    function = paged_attention.paged_attention(
-        shape, shape.dim**-0.5, registers=unit.attention_sums
-    )
+    function = paged_attention.paged_attention(shape, shape.dim**-0.5, **unit.attention_sizes)
     whole = unwritten(count, shape.heads * shape.dim)
     return Case(name, function, row_calls(rng, inputs, whole, check))
 

@@ -24,8 +24,9 @@ class VectorUnit:
     `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
     of (rows of x, vectors of outputs), `integer_tile` the rows of x against 16 outputs in whole
     numbers (`linear_integer.py` in `kernels/cpu`), `attention_sums` the vectors of 16 sums that
-    attention keeps (`paged_attention.py`). `dot` is a name of `integer.py`. `half_floats`: float16
-    is read and made by instructions.
+    attention keeps for one row, `attention_heads` the query heads of several rows that have one
+    each (`paged_attention.py`). `dot` is a name of `integer.py`. `half_floats`: float16 is read and
+    made by instructions.
     """
 
     dot_tile: tuple[int, int]
@@ -33,11 +34,22 @@ class VectorUnit:
     dot: str
     integer_tile: int = 4
     attention_sums: int = 4
+    attention_heads: int = 6
     half_floats: bool = True
+
+    @property
+    def attention_sizes(self) -> dict[str, int]:
+        """The keywords of `paged_attention`."""
+        return {"registers": self.attention_sums, "heads": self.attention_heads}
 
 
 AVX512 = VectorUnit(
-    dot_tile=(4, 4), column_tile=(4, 2), dot="avx512bw", integer_tile=8, attention_sums=12
+    dot_tile=(4, 4),
+    column_tile=(4, 2),
+    dot="avx512bw",
+    integer_tile=8,
+    attention_sums=12,
+    attention_heads=12,
 )
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
@@ -45,8 +57,13 @@ AVX_VNNI = replace(AVX2, dot="avxvnni")
 NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="neon")
 NEON_DOT = replace(NEON, dot="neondot")
 NEON_I8MM = replace(NEON, dot="neoni8mm")
-SSE = VectorUnit(
-    dot_tile=(2, 1), column_tile=(2, 1), dot="ssse3", integer_tile=8, half_floats=False
+SSE = VectorUnit(  # all heads at a time: making floats of float16 costs it more than registers do
+    dot_tile=(2, 1),
+    column_tile=(2, 1),
+    dot="ssse3",
+    integer_tile=8,
+    attention_heads=1 << 20,
+    half_floats=False,
 )
 
 

@@ -279,9 +279,8 @@ class PagedAttention:
 
     def attend(self) -> tirx.PrimFunc:
         """The kernel that attends, scaled by 1 / sqrt(dim)."""
-        return paged_attention.paged_attention(
-            self.shape, self.shape.dim**-0.5, registers=self.nn.device.vectors.attention_sums
-        )
+        sizes = self.nn.device.vectors.attention_sizes
+        return paged_attention.paged_attention(self.shape, self.shape.dim**-0.5, **sizes)
 
     def copy_pages(self, source: relax.Expr, destination: relax.Expr, pages: relax.Expr):
         """Copies whole pages; the result is the tensor of pages itself."""

@@ -38,16 +38,43 @@ def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weigh
     return emit_value(lower + T.shift_left(upper, splat(T.int32(4))))
 
 
+def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:
+    """How to keep sums in registers that do not hold a group's weights, and add one quad after the
+    other to them. None for the other units, and for weights too wide for it."""
+    instruction = _INSTRUCTIONS[unit]
+    if not instruction.crowded or (instruction.narrow and weight_bits > 4):
+        return None
+    return instruction.steps
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`add(sums, weights, codes)` takes one quad, `total(sums)` makes int32 of sums of at most
+    MAX_QUADS; all of `width` lanes of 32 bits, which sums of `dtype` take."""
+
+    width: int
+    dtype: str
+    add: Callable[[Any, Any, Any], Any]
+    total: Callable[[Any], Any]
+
+    @property
+    def lanes(self) -> int:
+        """Numbers of `dtype` in a vector."""
+        return 32 * self.width // int(self.dtype.removeprefix("int"))
+
+
 @dataclass(frozen=True)
 class _Instruction:
     """`emit(total, weights, codes)` of `width` lanes. A narrow one takes no weights above 4 bits:
     products are summed in 16 bits by the `pmaddubsw` family and plain NEON, and `sdot` takes signed
-    bytes.
+    bytes. A crowded one has 16 registers of half a strip's width.
     """
 
     width: int
     emit: Callable[[Any, list, list], Any]
     narrow: bool = False
+    crowded: bool = False
+    steps: Steps | None = None
 
 
 def _emit_by_parts(instruction: _Instruction, total, weights: Sequence, codes: list):
@@ -75,26 +102,37 @@ def _as_bytes(weights, codes, width: int, *, signed: bool = False):
 def _vnni(width: int) -> _Instruction:
     name = f"llvm.x86.avx512.vpdpbusd.{width * 32}"
 
+    def add(sums, weights, codes):
+        return _intrinsic(name, f"int32x{width}", sums, *_as_bytes(weights, codes, width))
+
     def emit(total, weights: list, codes: list):
         for pair in zip(weights, codes, strict=True):
-            total = _intrinsic(name, f"int32x{width}", total, *_as_bytes(*pair, width))
+            total = add(total, *pair)
         return emit_value(total)
 
-    return _Instruction(width, emit)
+    steps = Steps(width, "int32", add, lambda sums: sums)
+    return _Instruction(width, emit, crowded=width < LANES, steps=steps)
 
 
-def _pairs(width: int, bytes_name: str, words_name: str) -> _Instruction:
+def _pairs(width: int, bytes_name: str, words_name: str, *, crowded: bool = False) -> _Instruction:
     """Bytes to sums of two in 16 bits; of all quads; those to sums of four in 32."""
+
+    def products(weights, codes):
+        return _intrinsic(bytes_name, f"int16x{2 * width}", *_as_bytes(weights, codes, width))
+
+    def in_words(pairs):
+        ones = T.Broadcast(T.int16(1), 2 * width)
+        return _intrinsic(words_name, f"int32x{width}", pairs, ones)
 
     def emit(total, weights: list, codes: list):
         pairs = None
         for pair in zip(weights, codes, strict=True):
-            products = _intrinsic(bytes_name, f"int16x{2 * width}", *_as_bytes(*pair, width))
-            pairs = emit_value(products if pairs is None else pairs + products)
-        ones = T.Broadcast(T.int16(1), 2 * width)
-        return emit_value(total + _intrinsic(words_name, f"int32x{width}", pairs, ones))
+            found = products(*pair)
+            pairs = emit_value(found if pairs is None else pairs + found)
+        return emit_value(total + in_words(pairs))
 
-    return _Instruction(width, emit, narrow=True)
+    steps = Steps(width, "int16", lambda sums, *pair: sums + products(*pair), in_words)
+    return _Instruction(width, emit, narrow=True, crowded=crowded, steps=steps)
 
 
 def _neon_dots(name: str, *, narrow: bool) -> _Instruction:
@@ -152,7 +190,7 @@ _INSTRUCTIONS: dict[str, _Instruction] = {
     "avx512vnni": _vnni(16),
     "avx512bw": _pairs(16, "llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512"),
     "avxvnni": _vnni(8),
-    "avx2": _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"),
+    "avx2": _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", crowded=True),
     "ssse3": _pairs(4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"),
     "neoni8mm": _neon_dots("llvm.aarch64.neon.usdot.v4i32.v16i8", narrow=False),
     "neondot": _neon_dots("llvm.aarch64.neon.sdot.v4i32.v16i8", narrow=True),

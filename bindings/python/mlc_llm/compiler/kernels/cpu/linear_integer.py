@@ -20,7 +20,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.activations import GROUP, QUADS, Codes
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_dots
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.turn import turned
 from mlc_llm.compiler.kernels.cpu.vector import (
@@ -160,6 +161,23 @@ class _Strip:
 
     def emit_many(self, rows, tile: int, store: Callable) -> None:
         """Any number of rows: the strip is turned once."""
+        quads, scales = self._emit_kept()
+        steps = steps_of(self.unit, self.codes.weight_bits) if self.codes.parts == 1 else None
+
+        def tiles(row, count: int) -> None:
+            sums = emit_floats(count)
+            emit_zero(sums, count)
+            if steps is not None and count > 1:
+                self._emit_by_quads(steps, quads, scales, row, count, sums)
+            else:
+                self._emit_by_groups(quads, scales, row, count, sums)
+            for m in range(count):
+                store(row + m, emit_value(sums[at(m * LANES)]))
+
+        emit_tiles(rows, (tile, 1), tiles)
+
+    def _emit_kept(self) -> tuple[Any, Any]:
+        """The whole strip's quads and scales, in the order in which tiles read them."""
         quads = T.sblock_alloc_buffer((self.codes.groups * QUADS * LANES,), "uint32")
         scales = T.sblock_alloc_buffer((self.codes.groups * LANES,), "float32")
 
@@ -168,22 +186,33 @@ class _Strip:
             for i, vector in enumerate(vectors):
                 T.buffer_store(quads, vector, [at((index * QUADS + i) * LANES)])
 
-        def tiles(row, count: int) -> None:
-            sums = emit_floats(count)
-            emit_zero(sums, count)
-            with T.serial(self.codes.groups) as group:
-                kept = [quads[at((group * QUADS + i) * LANES)] for i in range(QUADS)]
-                kept = [emit_value(vector) for vector in kept]
-                scale = emit_value(scales[at(group * LANES)])
-                for m in range(count):
-                    place = at(m * LANES)
-                    total = self._emit_sum(kept, scale, row + m, group, sums[place])
-                    T.buffer_store(sums, total, [place])
-            for m in range(count):
-                store(row + m, emit_value(sums[at(m * LANES)]))
-
         self._emit_blocks(keep)
-        emit_tiles(rows, (tile, 1), tiles)
+        return quads, scales
+
+    def _emit_by_groups(self, quads, scales, row, rows: int, sums) -> None:
+        with T.serial(self.codes.groups) as group:
+            kept = [quads[at((group * QUADS + i) * LANES)] for i in range(QUADS)]
+            kept = [emit_value(vector) for vector in kept]
+            scale = emit_value(scales[at(group * LANES)])
+            for m in range(rows):
+                place = at(m * LANES)
+                total = self._emit_sum(kept, scale, row + m, group, sums[place])
+                T.buffer_store(sums, total, [place])
+
+    def _emit_by_quads(self, steps: Steps, quads, scales, row, rows: int, sums) -> None:
+        def pair(group, turn) -> list[tuple[Any, Any]]:
+            places = [turn * 2, turn * 2 + 1]
+            return [(i, emit_value(quads[at((group * QUADS + i) * LANES)])) for i in places]
+
+        def finish(group, whole) -> None:
+            scale = emit_value(scales[at(group * LANES)])
+            for m in range(rows):
+                place = at(m * LANES)
+                found = whole(m, self.x[row + m, self.codes.place_of_offset(group)])
+                total = self._emit_scaled(found, scale, row + m, group, sums[place])
+                T.buffer_store(sums, total, [place])
+
+        emit_tile(self.codes, steps, self.x, row, rows, pair, finish)
 
     def _emit_sum(self, quads: list, scale, row, group, total):
         """total + the group's products with a row of x."""
@@ -197,7 +226,10 @@ class _Strip:
         whole = parts[-1]
         if codes.parts == 2:
             whole = emit_value(whole + T.shift_left(parts[0], splat(T.int32(8))))
-        factor = scale * splat(codes.scale(self.x, row, group))
+        return self._emit_scaled(whole, scale, row, group, total)
+
+    def _emit_scaled(self, whole, scale, row, group, total):
+        factor = scale * splat(self.codes.scale(self.x, row, group))
         return emit_value(fma(to_float(whole), factor, total))
 
     def _emit_blocks(self, body: Callable[[Any, list, Any], None]) -> None:

@@ -18,7 +18,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_dots
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.linear_integer import emit_tiles
 from mlc_llm.compiler.kernels.cpu.strips import Strips
@@ -117,36 +118,68 @@ class _Strip:
         """Rows [row, row + rows) of x, whose sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
-        with T.serial(self.codes.groups) as group:
-            weights = self._emit_group(group)
-            self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
-            for m in range(rows):
-                place = at(m * LANES)
-                total = self._emit_sum(weights, row + m, group, sums[place])
-                T.buffer_store(sums, total, [place])
+        steps = self._steps() if rows > 1 else None
+        if steps is not None:
+            self._emit_by_quads(steps, row, rows, sums)
+        else:
+            self._emit_by_groups(row, rows, sums)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
 
-    def _emit_group(self, group) -> _Weights:
-        read, where = self.weights, (self.buffers, self.index, group)
-        return _Weights(
-            read.emit_quads(*where), read.emit_scales(*where), read.emit_minimum(*where)
-        )
+    def _steps(self) -> Steps | None:
+        codes, kind = self.codes, self.weights.kind
+        if codes.parts > 1 or codes.halves or kind.bits != 4:
+            return None
+        return steps_of(self.unit, kind.bits)
 
-    def _emit_sum(self, weights: _Weights, row, group, total):
-        """total + the group's products with a row of x."""
-        each = len(weights.quads) // len(weights.scales)
-        factor = emit_value(self.codes.scale(self.x, row, group))
-        for i, scale in enumerate(weights.scales):
+    def _emit_by_groups(self, row, rows: int, sums) -> None:
+        with T.serial(self.codes.groups) as group:
+            quads = self.weights.emit_quads(self.buffers, self.index, group)
+            scales, minimum = self._emit_scales(group)
+            each = len(quads) // len(scales)
+            self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
+            for m in range(rows):
+
+                def products(i: int, start, m: int = m):
+                    picked = range(i * each, (i + 1) * each)
+                    return self._emit_products(quads, picked, row + m, group, start)
+
+                self._emit_added(sums, m, row + m, group, scales, minimum, products)
+
+    def _emit_by_quads(self, steps: Steps, row, rows: int, sums) -> None:
+        def quads(group, turn) -> list[tuple[Any, Any]]:
+            self.weights.emit_prefetch_word(self.buffers, self.index, group, turn, AHEAD_LINES)
+            return self.weights.emit_quads_of_word(self.buffers, self.index, group, turn)
+
+        def finish(group, whole) -> None:
+            scales, minimum = self._emit_scales(group)
+            for m in range(rows):
+
+                def products(_, start, m: int = m):
+                    return whole(m, start)
+
+                self._emit_added(sums, m, row + m, group, scales, minimum, products)
+
+        emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
+
+    def _emit_scales(self, group) -> tuple[list[Any], Any]:
+        where = (self.buffers, self.index, group)
+        return self.weights.emit_scales(*where), self.weights.emit_minimum(*where)
+
+    def _emit_added(
+        self, sums, m: int, row, group, scales: list, minimum, products: Callable[[int, Any], Any]
+    ) -> None:
+        """Adds a group's products with a row of x to its sums. `products(i, start)`: start + those
+        under the i-th scale."""
+        total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
+        for i, scale in enumerate(scales):
             offset = self.x[row, self.codes.place_of_offset(group, i)]
-            start = T.int32(0) if weights.minimum is not None else offset
-            picked = range(i * each, (i + 1) * each)
-            products = self._emit_products(weights.quads, picked, row, group, start)
-            total = emit_value(fma(to_float(products), scale * splat(factor), total))
-        if weights.minimum is not None:
+            found = products(i, T.int32(0) if minimum is not None else offset)
+            total = emit_value(fma(to_float(found), scale * splat(factor), total))
+        if minimum is not None:
             added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group)])
-            total = emit_value(fma(weights.minimum, splat(added), total))
-        return total
+            total = emit_value(fma(minimum, splat(added), total))
+        T.buffer_store(sums, total, [at(m * LANES)])
 
     def _emit_products(self, quads: list, picked: range, row, group, start):
         """start + the exact sum of the picked quads' products."""
@@ -160,12 +193,3 @@ class _Strip:
         if self.codes.parts == 1:
             return parts[0]
         return emit_value(parts[1] + T.shift_left(parts[0], splat(T.int32(8))))
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """A group of a strip, lane by output."""
-
-    quads: list
-    scales: list
-    minimum: Any

@@ -31,14 +31,17 @@ SPLIT_TASKS = 64  # parts that are walked at a time when a history is split over
 SPLIT_PAIRS = 24  # of rows and key heads, up to which it is
 
 
-def paged_attention(shape: AttentionShape, scale: float, *, registers: int = 12) -> tirx.PrimFunc:
+def paged_attention(
+    shape: AttentionShape, scale: float, *, registers: int = 12, heads: int = 12
+) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y).
 
-    `registers` is how many vectors of 16 floats the sums of inner loops may take.
+    `registers` is how many vectors of 16 floats the sums of inner loops may take; `heads` is the
+    query heads, of all rows, that have sums at a time.
     """
 
     def body(*arguments) -> None:
-        call = Call(shape, scale, registers, *arguments)
+        call = Call(shape, scale, registers, heads, *arguments)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
         with T.If(_emit_is_split(call, rows)):
             with T.Then(), T.sblock("split"):

@@ -42,6 +42,7 @@ class Call:
     shape: AttentionShape
     scale: float
     registers: int
+    heads: int  # query heads, of all rows, whose sums are kept at a time
     q: Any
     positions: Any
     row_sequence: Any
@@ -130,7 +131,8 @@ class State:
         self.shape, self.q, self.pages, self.indices = (
             call.shape, call.q, call.pages, call.page_indices
         )  # fmt: skip
-        self.head, self.scale, self.registers = head, call.scale, call.registers
+        self.head, self.scale = head, call.scale
+        self.registers, self.heads_each = call.registers, call.heads
         heads = slots * call.shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
         self.decays = T.sblock_alloc_buffer((heads,), "float32")
@@ -170,6 +172,12 @@ class State:
     def _heads(self, rows: Whole) -> list[tuple[Any, int]]:
         return [(m, g) for m in rows.rows for g in range(self.shape.group)]
 
+    def _parts(self, heads: list[Any]) -> list[list[Any]]:
+        """`heads_each` of them at a time, or somewhat fewer so that parts are of about a size."""
+        count = -(-len(heads) // self.heads_each)
+        each = -(-len(heads) // count)
+        return [heads[i : i + each] for i in range(0, len(heads), each)]
+
     def _emit_scores(self, rows: Whole, block) -> None:
         """q . k, in base-2 logarithms, as many pages at a time as registers allow."""
         heads = self._heads(rows)
@@ -179,11 +187,11 @@ class State:
             indices = [emit_value(block * BLOCK_PAGES + base + i) for i in range(pages)]
             some = rows.reached(indices[0])
             if some is None or self.shape.sliding_window >= 0:
-                self._emit_part(rows, heads, base, indices)
+                self._emit_pages(rows, heads, base, indices)
             else:
                 with T.If(some):
                     with T.Then():
-                        self._emit_part(rows, heads, base, indices)
+                        self._emit_pages(rows, heads, base, indices)
                     with T.Else():
                         self._emit_never(heads, base, pages)
 
@@ -195,9 +203,13 @@ class State:
     def _weight(self, m, g: int, page):
         return at((m * self.shape.group + g) * BLOCK + page * PAGE_SIZE)
 
-    def _emit_part(self, rows: Whole, heads: list, base, indices: list) -> None:
-        group, each = self.shape.group, len(indices)
+    def _emit_pages(self, rows: Whole, heads: list, base, indices: list) -> None:
         numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
+        for some in self._parts(heads):
+            self._emit_part(rows, some, base, indices, numbers)
+
+    def _emit_part(self, rows: Whole, heads: list, base, indices: list, numbers: list) -> None:
+        group, each = self.shape.group, len(indices)
         sums = emit_floats(len(heads) * each)
         emit_zero(sums, len(heads) * each)
         with T.serial(self.shape.dim // 4) as quarter:
@@ -236,13 +248,15 @@ class State:
         T.buffer_store(self.decays, exp2(old - new, 1), [h])
 
     def _emit_values(self, rows: Whole, block) -> None:
-        """values = values * decay + weights . v, a few vectors of all heads at a time."""
+        """values = values * decay + weights . v, a few vectors at a time."""
         heads, vectors = self._heads(rows), self.shape.dim // LANES
         fitting = [n for n in range(1, vectors + 1)
                    if vectors % n == 0 and n * len(heads) <= self.registers]  # fmt: skip
         step = max(fitting, default=1)
         with T.serial(vectors // step) as part:
-            self._emit_vectors(rows, heads, block, emit_value(part * step * LANES), step)
+            base = emit_value(part * step * LANES)
+            for some in self._parts(heads):
+                self._emit_vectors(rows, some, block, base, step)
 
     def _emit_vectors(self, rows: Whole, heads: list, block, base, step: int) -> None:
         """Elements [base, base + 16 step) of the values."""

@@ -85,11 +85,23 @@ class Strips:
         shifted = [T.shift_right(word, splat(T.uint32(4))) for word in words]
         return [*even, *(emit_value(T.bitwise_and(word, mask)) for word in shifted)]
 
+    def emit_quads_of_word(self, buffers, strip, group, word) -> list[tuple[Any, Any]]:
+        """Of codes of 4 bits: the two quads in one of a group's words, with their places."""
+        each = self.kind.words_per_group
+        vector = emit_value(buffers[0][strip, group * each + word, at(0)])
+        mask = splat(T.uint32(0x0F0F0F0F))
+        low = emit_value(T.bitwise_and(vector, mask))
+        high = T.bitwise_and(T.shift_right(vector, splat(T.uint32(4))), mask)
+        return [(word, low), (word + each, emit_value(high))]
+
+    def emit_prefetch_word(self, buffers, strip, group, word, lines: int) -> None:
+        """Asks for the codes that lie that many cache lines behind those of one of its words."""
+        emit_prefetch(buffers[0], strip, group * self.kind.words_per_group + word + lines, 0)
+
     def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
         """Asks for the codes that lie that many cache lines behind those of a group."""
-        each = self.kind.words_per_group
-        for i in range(each):
-            emit_prefetch(buffers[0], strip, group * each + i + lines, 0)
+        for word in range(self.kind.words_per_group):
+            self.emit_prefetch_word(buffers, strip, group, word, lines)
 
     def emit_scales(self, buffers, strip, group) -> list[Any]:
         """One vector of scales, or one for each half of the group."""
