@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from cpu_parts import measure, models, peer, text
 from cpu_parts.agreement import Comparison, Scores
 
 EXACT = "q0f32"
+KEPT = peer.ROOT / "build" / "quality"
 
 
 def quality(schemes: Sequence[str], *, tokens: int, with_peer: bool) -> dict[str, Any]:
@@ -57,12 +59,25 @@ def _peer_files(schemes: Sequence[str]) -> dict[str, measure.Contender]:
 
 
 def _scores(contender: measure.Contender, windows: list[list[int]]) -> Scores:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        measure.running([contender], 2) as processes,
-    ):
-        inputs, output = Path(folder) / "windows.json", Path(folder) / "quality.npz"
-        inputs.write_text(repr(windows), encoding="ascii")
-        processes[contender.name].ask("quality", windows=str(inputs), output=str(output))
-        with np.load(output) as result:
-            return Scores(result["losses"], result["best"])
+    """Kept in build/quality, since a run takes an hour: one that was cut off goes on."""
+    text = repr(windows)
+    kept = KEPT / f"{_name(contender, text)}.npz"
+    if not kept.is_file():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with (
+            tempfile.TemporaryDirectory(dir=KEPT) as folder,
+            measure.running([contender], 2) as processes,
+        ):
+            inputs, output = Path(folder) / "windows.json", Path(folder) / "quality.npz"
+            inputs.write_text(text, encoding="ascii")
+            processes[contender.name].ask("quality", windows=str(inputs), output=str(output))
+            output.rename(kept)
+    with np.load(kept) as result:
+        return Scores(result["losses"], result["best"])
+
+
+def _name(contender: measure.Contender, text: str) -> str:
+    """Of what the scores follow from: the files, whose names tell their content, and the text."""
+    files = [value for key, value in sorted(contender.options.items()) if key != "threads"]
+    version = peer.version() if contender.backend == "peer" else ""
+    return hashlib.sha256("\n".join([*files, version, text]).encode()).hexdigest()[:24]
