@@ -58,14 +58,26 @@ def problem(case: Case) -> str | None:
 
 @pytest.mark.parametrize("name", list(MACHINES))
 def test_kernels_equal_numpy(name, request, tmp_path):
-    machine, long = MACHINES[name], request.config.getoption("--long")
+    machine = MACHINES[name]
     if reason := machine.missing():
         pytest.skip(reason)
-    share = list(CASES)[list(MACHINES).index(name) :: SHARE]
-    some = ESSENTIAL.get(name, [*share, *ALSO.get(name, [])])
-    cases = [drawn(case, machine) for case in (CASES if long else dict.fromkeys(some))]
-    run(machine, cases, tmp_path)
-    assert [text for case in cases if (text := problem(case))] == []
+    found = []
+    for number, part in enumerate(parts(name, long=request.config.getoption("--long"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        cases = [drawn(case, machine) for case in part]
+        run(machine, cases, folder)
+        found += [text for case in cases if (text := problem(case))]
+    assert found == []
+
+
+def parts(name: str, long: bool) -> list[list[str]]:
+    """Names of cases, what one library and one process take together."""
+    shares = [list(CASES)[first::SHARE] for first in range(SHARE)]
+    if long:
+        return shares
+    own = shares[list(MACHINES).index(name)]
+    return [list(dict.fromkeys(ESSENTIAL.get(name, [*own, *ALSO.get(name, [])])))]
 
 
 def test_a_table_of_262144_entries(request):
