@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +20,11 @@ import pytest
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
 KEY = "sk-of-the-tests"
+# What nothing takes, on a machine that has much else to do either; httpx gives up after 5 s.
+PATIENCE = 120
+get, post = partial(httpx.get, timeout=PATIENCE), partial(httpx.post, timeout=PATIENCE)
+# More than a minute's work for the fake model: of answers that are left or ended long before.
+ENDLESS = {"max_tokens": 30000, "n": 64, "debug_config": {"ignore_eos": True}}
 
 
 @dataclass
@@ -40,7 +46,7 @@ class Running:
         return self.wait()
 
     def wait(self) -> int:
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE)
 
     def resident_kb(self) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -63,7 +69,7 @@ def started_server(*arguments: str) -> Iterator[Running]:
 
 
 def _announced_url(process: subprocess.Popen[bytes], log: Path) -> str:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         if found := re.search(r"running on (\S+:\d+)", log.read_text()):
             return found.group(1)
@@ -95,5 +101,6 @@ def client(url: str) -> openai.OpenAI:
 
 @pytest.fixture(scope="session")
 def http(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}) as client:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE) as client:
         yield client

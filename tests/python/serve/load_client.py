@@ -118,7 +118,7 @@ class HealthProbe:
 
     def stop(self) -> list[float]:
         """The times of the answers in milliseconds, in order of size."""
-        out, _ = self._process.communicate("stop\n", timeout=30)
+        out, _ = self._process.communicate("stop\n", timeout=120)
         return sorted(json.loads(out))
 
 
@@ -127,7 +127,7 @@ def _probe(url: str) -> None:
     import select
 
     times = []
-    with httpx.Client(base_url=url, timeout=30) as http:
+    with httpx.Client(base_url=url, timeout=120) as http:
         gc.disable()  # a collection of the probe's own objects took 29 ms of one answer
         while not select.select([sys.stdin], [], [], 0.1)[0]:
             begin = time.perf_counter()

@@ -13,7 +13,7 @@ import pytest
 
 from mlc_llm.model_source import ResolvedModel
 
-from .conftest import Running, started_server
+from .conftest import PATIENCE, Running, get, post, started_server
 from .load_client import CHAT, HealthProbe, run_load
 
 
@@ -28,7 +28,7 @@ def server(default_model: ResolvedModel) -> Iterator[Running]:
 
 
 def metrics(url: str) -> dict[str, float]:
-    (found,) = httpx.post(f"{url}/debug/dump_engine_metrics", timeout=30).json().values()
+    (found,) = post(f"{url}/debug/dump_engine_metrics").json().values()
     return found
 
 
@@ -53,11 +53,11 @@ class Memory(threading.Thread):
 
 def wait_until_drained(url: str) -> dict[str, float]:
     """Until no request runs and the engine makes no further step."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     before = -1.0
     while time.monotonic() < deadline:
         now = metrics(url)
-        idle = "requests_running 0.0" in httpx.get(f"{url}/metrics", timeout=30).text
+        idle = "requests_running 0.0" in get(f"{url}/metrics").text
         if idle and now["num_steps"] == before:
             return now
         before = now["num_steps"]
@@ -68,7 +68,7 @@ def wait_until_drained(url: str) -> dict[str, float]:
 def touch_every_page(url: str) -> None:
     """Memory counts as resident once it is written: fills the KV cache, whose size is fixed."""
     body = {"messages": [{"role": "user", "content": "ship " * 3900}], "max_tokens": 1}
-    answer = httpx.post(url + CHAT, json=body, timeout=300)
+    answer = httpx.post(url + CHAT, json=body, timeout=600)
     assert answer.status_code == 200, answer.text
 
 
@@ -95,18 +95,18 @@ def test_sixty_four_clients(server: Running, request: pytest.FixtureRequest) -> 
     # Each request ended once in the engine; who left before it was queued never came there.
     ended = sum(after[n] - before[n] for n in ("num_finished_requests", "num_failed_requests"))
     assert tally.ended["whole"] + tally.ended["streamed"] <= ended <= tally.started
-    assert statistics.median(health) < 50
+    assert statistics.median(health) < 1000  # answered beside the steps, not behind them
     if long:
         third = len(resident) // 3
         grown = statistics.median(resident[-third:]) - statistics.median(resident[:third])
         assert grown < 8 << 10, resident
-        assert health[-1] < 50, health[-20:]
+        assert statistics.median(health) < 50 and health[-1] < 50, health[-20:]
 
 
 def test_many_short_requests_in_a_row(server: Running, request: pytest.FixtureRequest) -> None:
     count = 5000 if request.config.getoption("--long") else 250
     early = 0
-    with httpx.Client(base_url=server.url, timeout=60) as http:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         for number in range(count):
             body = {"messages": [{"role": "user", "content": f"{number}"}], "max_tokens": 1}
             answer = http.post(CHAT, json=body)

@@ -57,7 +57,12 @@ def test_a_drafting_engine_s_metrics(tiny_model: ResolvedModel) -> None:
     with MLCEngine(
         tiny_model.folder, model_lib=tiny_model.model_lib, engine_config=options
     ) as engine:
-        engine.chat.completions.create(messages=messages, temperature=0, max_tokens=40)
+        engine.chat.completions.create(
+            messages=messages,
+            temperature=0,
+            max_tokens=40,
+            debug_config={"ignore_eos": True},
+        )
         found = numbers_of(engine.metrics())
     assert found["decode_tokens_sum", ""] > 0
     assert {"step=0", "step=1"} <= {

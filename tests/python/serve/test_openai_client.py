@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Literal
 
@@ -12,14 +13,12 @@ import openai
 import pydantic
 import pytest
 
-from .conftest import KEY, running_server
+from .conftest import ENDLESS, KEY, running_server
 
 MODEL = "fake-model"
 HELLO: Any = [{"role": "user", "content": "Hello"}]
-LONG: Any = {
-    "model": MODEL, "messages": HELLO, "max_tokens": 8000,
-    "extra_body": {"debug_config": {"ignore_eos": True}, "n": 8},
-}  # fmt: skip
+LONG: Any = {"model": MODEL, "messages": HELLO, "extra_body": ENDLESS}
+TO_THE_LIMIT: Any = {"extra_body": {"debug_config": {"ignore_eos": True}}}
 
 
 class Answer(pydantic.BaseModel):
@@ -84,7 +83,7 @@ def test_the_stream_helper_parses(client: openai.OpenAI) -> None:
 
 def test_logprobs_have_the_clients_form(client: openai.OpenAI) -> None:
     answer = client.chat.completions.create(
-        model=MODEL, messages=HELLO, max_tokens=5, logprobs=True, top_logprobs=3
+        model=MODEL, messages=HELLO, max_tokens=5, logprobs=True, top_logprobs=3, **TO_THE_LIMIT
     )
     content = answer.choices[0].logprobs.content
     assert len(content) == 5 and all(len(entry.top_logprobs) == 3 for entry in content)
@@ -93,7 +92,7 @@ def test_logprobs_have_the_clients_form(client: openai.OpenAI) -> None:
 
 def test_raw_and_streamed_responses(client: openai.OpenAI) -> None:
     raw = client.chat.completions.with_raw_response.create(
-        model=MODEL, messages=HELLO, max_tokens=3
+        model=MODEL, messages=HELLO, max_tokens=3, **TO_THE_LIMIT
     )
     assert raw.status_code == 200 and raw.parse().usage.completion_tokens == 3
     with client.chat.completions.with_streaming_response.create(
@@ -143,7 +142,7 @@ def test_a_tool_is_called_and_answered(client: openai.OpenAI, url: str) -> None:
         {"role": "tool", "tool_call_id": call.id, "content": "Rain."},
     ]
     last = client.chat.completions.create(
-        messages=answered, max_tokens=5, **options, tool_choice="none"
+        messages=answered, max_tokens=5, **options, tool_choice="none", **TO_THE_LIMIT
     )
     assert last.choices[0].message.tool_calls is None and last.choices[0].message.content
 
@@ -179,7 +178,9 @@ def test_a_response_calls_a_function(client: openai.OpenAI) -> None:
         *[item.model_dump() for item in response.output],
         {"type": "function_call_output", "call_id": call.call_id, "output": "Rain."},
     ]
-    last = client.responses.create(model=MODEL, input=follow, max_output_tokens=5)
+    last = client.responses.create(
+        model=MODEL, input=follow, max_output_tokens=5, extra_body={"seed": 2}
+    )
     assert last.output_text
 
 
@@ -198,6 +199,7 @@ def test_a_response_is_whole_under_strict_reading(client: openai.OpenAI) -> None
     response = client.responses.create(
         model=MODEL, input="Hello", max_output_tokens=5, top_logprobs=2,
         include=["message.output_text.logprobs"], metadata={"a": "b"}, instructions="Be brief.",
+        extra_body={"seed": 2},
     )  # fmt: skip
     openai.types.responses.Response.model_validate(response.model_dump(), strict=False)
     text = response.output[0].content[0]
@@ -228,14 +230,19 @@ def busy() -> Any:
 
 
 def test_rate_limit(busy: str) -> None:
-    async def act(c: openai.AsyncOpenAI) -> list[Any]:
-        asked = (c.chat.completions.create(**{**LONG, "max_tokens": 500}) for _ in range(6))
-        return await asyncio.gather(*asked, return_exceptions=True)
+    async def act(c: openai.AsyncOpenAI) -> openai.RateLimitError:
+        ask = c.chat.completions.create
+        async with await ask(**LONG, stream=True) as first:
+            await anext(first)  # it is being answered, and leaves room for one
+            others = [asyncio.create_task(ask(**LONG)) for _ in range(2)]
+            (refused,), (waiting,) = await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            with pytest.raises(openai.RateLimitError) as error:
+                refused.result()
+            return error.value
 
-    found = run(busy, act)
-    refused = [answer for answer in found if isinstance(answer, openai.RateLimitError)]
-    assert refused and refused[0].code == "queue_full"
-    assert refused[0].response.headers["retry-after"] == "1"
+    error = run(busy, act)
+    assert error.code == "queue_full" and error.response.headers["retry-after"] == "1"
 
 
 def test_error_classes_async(url: str) -> None:
@@ -290,10 +297,10 @@ def test_a_stream_that_is_cancelled_ends_the_request(
 
 def drained(http: httpx.Client) -> None:
     """No request is being answered any more, long before these could have been whole."""
-    for _ in range(200):
-        if "requests_running 0.0" in http.get("/metrics").text:
-            return
-    pytest.fail("a request that nobody reads goes on")
+    deadline = time.monotonic() + 30
+    while "requests_running 0.0" not in http.get("/metrics").text:
+        assert time.monotonic() < deadline, "a request that nobody reads goes on"
+        time.sleep(0.01)
 
 
 # Embeddings

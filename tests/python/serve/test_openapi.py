@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import jsonschema_rs
 import pytest
 import schemathesis
@@ -15,10 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from .conftest import KEY, running_server
+from .conftest import KEY, PATIENCE, get, running_server
 
 HEADERS = {"Authorization": f"Bearer {KEY}"}
-SECONDS = 60  # that no request may take
 # Without limits on what an answer may cost, 128 answers of 8,192 tokens would be asked for.
 SMALL = ("--overrides", "context_window_size=256;max_num_sequence=8")
 
@@ -31,7 +29,7 @@ def small_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def document(small_url: str) -> Any:
-    return httpx.get(f"{small_url}/openapi.json", headers=HEADERS).json()
+    return get(f"{small_url}/openapi.json", headers=HEADERS).json()
 
 
 def test_every_route_is_described(document: Any) -> None:
@@ -50,11 +48,11 @@ def test_every_route_is_described(document: Any) -> None:
 
 
 def test_the_document_is_shown(small_url: str) -> None:
-    page = httpx.get(f"{small_url}/docs")  # without the key: nothing in it is secret
+    page = get(f"{small_url}/docs")  # without the key: nothing in it is secret
     assert page.status_code == 200 and "openapi.json" in page.text
     parts = re.findall(r'(?:src|href)="([^"]*)"', page.text)
     assert len(parts) == 3 and all(part.startswith(small_url) for part in parts), parts
-    assert [httpx.get(part).status_code for part in parts] == [200] * 3
+    assert [get(part).status_code for part in parts] == [200] * 3
 
 
 def check_events(document: Any, path: str, text: str) -> None:
@@ -116,7 +114,7 @@ def test_generated_requests(
         )  # fmt: skip
         @given(case=strategy)
         def ask(case: schemathesis.Case) -> None:
-            response = case.call(headers=HEADERS, timeout=SECONDS)
+            response = case.call(headers=HEADERS, timeout=PATIENCE)
             answers.append(response.status_code)
             case.validate_response(
                 response,

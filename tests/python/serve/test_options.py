@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,11 @@ import pytest
 from mlc_llm.cli.serve import model_specs
 from mlc_llm.errors import InvalidRequestError
 
-from .conftest import FAKE, running_server
+from .conftest import ENDLESS, FAKE, PATIENCE, get, post, running_server
 
 CHAT = "/v1/chat/completions"
 HELLO = [{"role": "user", "content": "Hello"}]
-LONG: dict[str, Any] = {
-    "messages": HELLO, "max_tokens": 8000, "n": 32, "debug_config": {"ignore_eos": True},
-}  # fmt: skip
+LONG: dict[str, Any] = {"messages": HELLO, **ENDLESS}
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def other(tmp_path: Path) -> Path:
 
 def test_several_models_in_one_process(other: Path) -> None:
     with running_server("--additional-models", str(other), "--enable-admin") as url:
-        with httpx.Client(base_url=url, timeout=30) as http:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
 
             def ask(**fields: Any) -> httpx.Response:
                 return http.post(CHAT, json={"messages": HELLO, "max_tokens": 3, **fields})
@@ -60,21 +57,22 @@ def test_several_models_in_one_process(other: Path) -> None:
 
 def test_a_model_for_embeddings(other: Path) -> None:
     with running_server("--embedding-model", str(other)) as url:
-        names = [model["id"] for model in httpx.get(f"{url}/v1/models").json()["data"]]
+        names = [model["id"] for model in get(f"{url}/v1/models").json()["data"]]
         assert names == ["fake-model", "other-model"]
-        answer = httpx.post(f"{url}/v1/embeddings", json={"input": "x"})
+        answer = post(f"{url}/v1/embeddings", json={"input": "x"})
         assert (answer.status_code, answer.json()["model"]) == (200, "other-model")
-        chat = httpx.post(url + CHAT, json={"messages": HELLO, "max_tokens": 2})
+        chat = post(url + CHAT, json={"messages": HELLO, "max_tokens": 2})
         assert chat.json()["model"] == "fake-model"
 
 
 def test_a_time_limit_for_requests() -> None:
-    with running_server("--request-timeout", "0.3", "--enable-debug") as url:
-        with httpx.Client(base_url=url, timeout=30) as http:
+    # So long that a request's own, shorter limit ends it first on a busy machine too.
+    with running_server("--request-timeout", "2", "--enable-debug") as url:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
             whole = http.post(CHAT, json=LONG)
             assert (whole.status_code, whole.json()["error"]["code"]) == (504, "timeout")
             assert whole.json()["error"]["type"] == "server_error"
-            own = http.post(CHAT, json={**LONG, "timeout_ms": 50})
+            own = http.post(CHAT, json={**LONG, "timeout_ms": 20})
             assert (own.status_code, own.json()["error"]["code"]) == (408, "deadline_exceeded")
             assert own.headers["x-should-retry"] == "false"  # OpenAI's clients would
             events = http.post(CHAT, json={**LONG, "stream": True}).text.split("\n\n")
@@ -83,36 +81,39 @@ def test_a_time_limit_for_requests() -> None:
 
 def test_signs_of_life_on_a_silent_stream() -> None:
     options = ("--keep-alive", "0.05", "--overrides", "max_num_sequence=1", "--enable-debug")
-    with running_server(*options) as url, httpx.Client(base_url=url, timeout=60) as http:
-        ahead = threading.Thread(target=lambda: http.post(CHAT, json=LONG))
-        ahead.start()
-        with httpx.Client(base_url=url, timeout=60) as second:
-            while "requests_running 1.0" not in second.get("/metrics").text:
-                pass
-            text = second.post(CHAT, json={"messages": HELLO, "stream": True, "max_tokens": 2}).text
-        ahead.join()
+    ask = {"messages": HELLO, "stream": True, "max_tokens": 2}
+    with running_server(*options) as url, httpx.Client(base_url=url, timeout=PATIENCE) as http:
+        with http.stream("POST", CHAT, json={**LONG, "stream": True}) as ahead:
+            lines = ahead.iter_lines()  # whose end would be the request's
+            next(lines)
+            with http.stream("POST", CHAT, json=ask) as answer:
+                pieces = answer.iter_text()
+                text = next(pieces)
+                ahead.close()
+                text += "".join(pieces)
     assert text.startswith(": keep-alive\n\n") and text.endswith("data: [DONE]\n\n")
 
 
 def test_the_trace_of_the_engine() -> None:
     with running_server("--enable-debug", "--enable-tracing") as url:
-        httpx.post(url + CHAT, json={"messages": HELLO, "max_tokens": 3})
-        trace = httpx.post(f"{url}/debug/dump_event_trace").json()
+        post(url + CHAT, json={"messages": HELLO, "max_tokens": 3})
+        trace = post(f"{url}/debug/dump_event_trace").json()
         assert trace["traceEvents"]
     with running_server("--enable-debug") as url:
-        refused = httpx.post(f"{url}/debug/dump_event_trace")
+        refused = post(f"{url}/debug/dump_event_trace")
         assert refused.status_code in (200, 400) and "Traceback" not in refused.text
-        assert httpx.post(f"{url}/debug/reset_engine").json() == {"status": "reset"}
-        assert "fake-model" in httpx.post(f"{url}/debug/dump_engine_metrics").json()
+        assert post(f"{url}/debug/reset_engine").json() == {"status": "reset"}
+        assert "fake-model" in post(f"{url}/debug/dump_engine_metrics").json()
 
 
 def test_who_may_ask_from_a_browser() -> None:
     asked = {"Origin": "http://localhost:1", "Access-Control-Request-Method": "POST"}
     with running_server("--allow-origins", '["http://localhost:1"]', "--allow-credentials") as url:
-        allowed = httpx.options(url + CHAT, headers=asked)
+        allowed = httpx.options(url + CHAT, headers=asked, timeout=PATIENCE)
         assert allowed.headers["access-control-allow-origin"] == "http://localhost:1"
         assert allowed.headers["access-control-allow-credentials"] == "true"
-        refused = httpx.options(url + CHAT, headers={**asked, "Origin": "http://localhost:2"})
+        asked["Origin"] = "http://localhost:2"
+        refused = httpx.options(url + CHAT, headers=asked, timeout=PATIENCE)
         assert refused.status_code == 400
 
 
@@ -120,12 +121,12 @@ def test_modes_and_overrides_reach_the_engine() -> None:
     options = ("--mode", "server", "--overrides", "max_num_sequence=2;context_window_size=128")
     caches = ("--prefix-cache-mode", "disable", "--prefill-mode", "chunked")
     with running_server(*options, *caches) as url:
-        long = httpx.post(url + CHAT, json={"messages": [{**HELLO[0], "content": "x " * 200}]})
+        long = post(url + CHAT, json={"messages": [{**HELLO[0], "content": "x " * 200}]})
         assert long.json()["error"]["code"] == "context_length_exceeded"
         assert "128 tokens" in long.json()["error"]["message"]
         for _ in range(2):
             body = {"messages": HELLO, "max_tokens": 2}
-            usage = httpx.post(url + CHAT, json=body).json()["usage"]
+            usage = post(url + CHAT, json=body).json()["usage"]
         assert not (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
 
 

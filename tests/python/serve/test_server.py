@@ -10,12 +10,11 @@ import httpx
 import openai
 import pytest
 
-from .conftest import FAKE, KEY, running_server
+from .conftest import ENDLESS, FAKE, KEY, PATIENCE, get, running_server
 
 HELLO = [{"role": "user", "content": "Hello"}]
 MODEL = "fake-model"
 CHAT = "/v1/chat/completions"
-LONG = {"max_tokens": 8000, "debug_config": {"ignore_eos": True}}
 
 
 def metric(http: httpx.Client, name: str) -> float:
@@ -23,7 +22,7 @@ def metric(http: httpx.Client, name: str) -> float:
 
 
 def wait_until(http: httpx.Client, name: str, value: float) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while metric(http, name) != value:
         assert time.monotonic() < deadline, f"{name} is {metric(http, name)}, not {value}"
         time.sleep(0.02)
@@ -113,18 +112,32 @@ def test_the_clients_error_classes(client: openai.OpenAI, url: str) -> None:
 
 
 def test_a_full_queue_is_429_with_retry_after() -> None:
-    async def ask_six_at_once(url: str) -> list[httpx.Response]:
-        async with httpx.AsyncClient(base_url=url, timeout=60) as http:
-            body = {"messages": HELLO, "max_tokens": 3000, "debug_config": {"ignore_eos": True}}
-            return await asyncio.gather(*(http.post(CHAT, json=body) for _ in range(6)))
+    body = {"messages": HELLO, **ENDLESS}
+
+    async def ask_one_too_many(http: httpx.AsyncClient) -> httpx.Response:
+        """While one is answered and one waits."""
+        async with http.stream("POST", CHAT, json={**body, "stream": True}) as first:
+            lines = first.aiter_lines()  # whose end would be the request's
+            await anext(lines)
+            second = asyncio.create_task(http.post(CHAT, json=body))
+            while (
+                f'num_queued_requests{{model="{MODEL}"}} 1.0'
+                not in (await http.get("/metrics")).text
+            ):
+                await asyncio.sleep(0.01)
+            refused = await http.post(CHAT, json=body)
+            second.cancel()
+            return refused
+
+    async def ask(url: str) -> httpx.Response:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
+            return await ask_one_too_many(http)
 
     overrides = "max_num_sequence=1;max_queued_requests=1"
     with running_server("--enable-debug", "--overrides", overrides) as url:
-        answers = asyncio.run(ask_six_at_once(url))
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert refused and len(refused) < 6
-    assert refused[0].headers["retry-after"] == "1"
-    error = refused[0].json()["error"]
+        refused = asyncio.run(ask(url))
+    assert refused.status_code == 429 and refused.headers["retry-after"] == "1"
+    error = refused.json()["error"]
     assert (error["type"], error["code"]) == ("rate_limit_error", "queue_full")
 
 
@@ -141,7 +154,7 @@ def test_a_large_body_is_refused_announced_or_not(http: httpx.Client) -> None:
 
 def test_a_client_that_leaves_ends_its_request(http: httpx.Client) -> None:
     ended = metric(http, "num_failed_requests")
-    with http.stream("POST", CHAT, json={"messages": HELLO, "stream": True, **LONG}) as answer:
+    with http.stream("POST", CHAT, json={"messages": HELLO, "stream": True, **ENDLESS}) as answer:
         next(answer.iter_lines())
     wait_until(http, "num_failed_requests", ended + 1)
     asyncio.run(_leave_while_it_runs(http))
@@ -151,8 +164,10 @@ def test_a_client_that_leaves_ends_its_request(http: httpx.Client) -> None:
 async def _leave_while_it_runs(http: httpx.Client) -> None:
     """Asks for a whole answer and closes the connection once the engine is at it."""
     steps = metric(http, "num_steps")
-    async with httpx.AsyncClient(base_url=http.base_url, headers=http.headers) as client:
-        task = asyncio.create_task(client.post(CHAT, json={"messages": HELLO, **LONG}))
+    async with httpx.AsyncClient(
+        base_url=http.base_url, headers=http.headers, timeout=PATIENCE
+    ) as client:
+        task = asyncio.create_task(client.post(CHAT, json={"messages": HELLO, **ENDLESS}))
         while metric(http, "num_steps") == steps:
             await asyncio.sleep(0.005)
         task.cancel()
@@ -164,12 +179,12 @@ def test_a_client_that_leaves_before_its_body_has_come_is_no_mistake() -> None:
         head = f"POST {CHAT} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
         with socket.create_connection((host, int(port))) as connection:
             connection.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
-        assert httpx.get(f"{url}/health").status_code == 200
+        assert get(f"{url}/health").status_code == 200
 
 
 def test_health_readiness_and_metrics(http: httpx.Client, url: str) -> None:
-    assert httpx.get(f"{url}/health").json() == {"status": "ok"}  # without the key
-    assert httpx.get(f"{url}/metrics").status_code == 401
+    assert get(f"{url}/health").json() == {"status": "ok"}  # without the key
+    assert get(f"{url}/metrics").status_code == 401
     assert http.get("/ready").json()["model"] == MODEL
     http.post(CHAT, json={"messages": HELLO, "stream": True, "max_tokens": 3})
     text = http.get("/metrics").text
@@ -178,7 +193,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, url: str) -> None:
 
 
 def test_the_page_comes_without_a_key_and_names_no_other_host(url: str) -> None:
-    page = httpx.get(url)
+    page = get(url)
     assert page.headers["content-type"].startswith("text/html")
     assert "v1/chat/completions" in page.text and "//" not in page.text.replace("// ", "")
 
@@ -189,9 +204,9 @@ def test_tokenize_and_back(http: httpx.Client) -> None:
 
 
 def test_debug_and_admin_are_off_unless_asked_for() -> None:
-    with running_server("--request-timeout", "0.2", "--enable-admin") as url:
-        with httpx.Client(base_url=url, timeout=30) as http:
-            refused = http.post(CHAT, json={"messages": HELLO, **LONG})
+    with running_server("--enable-admin") as url:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
+            refused = http.post(CHAT, json={"messages": HELLO, **ENDLESS})
             assert refused.json()["error"]["param"] == "debug_config"
             assert http.post("/debug/reset_engine").status_code == 404
             again = http.post("/admin/load", json={"model": str(FAKE), "device": "fake"})
