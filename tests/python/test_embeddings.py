@@ -85,7 +85,8 @@ def test_the_async_engine_embeds_and_continues() -> None:
 def test_completions_of_several_prompts(fake: MLCEngine) -> None:
     answer = fake.completions.create(prompt=["ba", "de"], max_tokens=5, seed=1, echo=True)
     assert [c.text[:2] for c in answer.choices] == ["ba", "de"]
-    with fake.completions.create(prompt="ba", stream=True, max_tokens=4000) as stream:
+    options: dict[str, Any] = {"max_tokens": 4000, "seed": 1, "debug_config": {"ignore_eos": True}}
+    with fake.completions.create(prompt="ba", stream=True, **options) as stream:
         assert next(stream).choices[0].text
 
 
@@ -101,7 +102,10 @@ def test_a_vector_depends_on_its_text_alone(default_model: ResolvedModel, poolin
             default_model.folder, model_lib=default_model.model_lib, engine_config=config
         ) as engine:
             found.append(vectors(engine, TEXTS))
-            beside = engine.completions.create(prompt=TEXTS[1], max_tokens=24, stream=True)
+            beside = engine.completions.create(
+                prompt=TEXTS[1], temperature=0, max_tokens=24, stream=True,
+                debug_config={"ignore_eos": True},
+            )  # fmt: skip
             next(beside)
             found.append([vectors(engine, text)[0] for text in reversed(TEXTS)][::-1])
             assert sum(1 for _ in beside) > 5

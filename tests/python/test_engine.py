@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -37,7 +37,7 @@ def stream_text(stream: object) -> str:
 
 def wait_for_free_pages(engine: MLCEngine) -> None:
     """All pages are back shortly after the last request ended."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         metrics = engine.metrics()
         if metrics["kv_pages_free"] == metrics["kv_pages_total"]:
@@ -125,7 +125,10 @@ def test_n_choices_stop_and_logprobs(engine: MLCEngine) -> None:
 def test_a_json_schema_is_followed(engine: MLCEngine) -> None:
     schema = {
         "type": "object",
-        "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer"}},
+        "properties": {
+            "name": {"type": "string", "maxLength": 12},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150},
+        },
         "required": ["name", "age"],
         "additionalProperties": False,
     }
@@ -138,11 +141,12 @@ def test_a_json_schema_is_followed(engine: MLCEngine) -> None:
 
 
 def test_closing_a_stream_frees_its_pages(engine: MLCEngine) -> None:
-    with engine.chat.completions.create(messages=SEA, stream=True, max_tokens=500) as stream:
+    endless = {"messages": SEA, "debug_config": {"ignore_eos": True}}
+    with engine.chat.completions.create(**endless, stream=True) as stream:
         next(stream)
     assert list(stream) == []
     wait_for_free_pages(engine)
-    dropped = engine.chat.completions.create(messages=SEA, stream=True, max_tokens=500)
+    dropped = engine.chat.completions.create(**endless, stream=True)
     next(dropped)
     del dropped
     wait_for_free_pages(engine)
@@ -202,6 +206,18 @@ def test_a_prompt_longer_than_the_context_has_openais_code(engine: MLCEngine) ->
     assert caught.value.code == "context_length_exceeded"
 
 
+async def wait_for(engine: AsyncMLCEngine, holds: Callable[[dict[str, int]], bool]) -> None:
+    """Until it holds of the numbers of free pages and of all."""
+    deadline = time.monotonic() + 60
+    while True:
+        metrics = await engine.metrics()
+        pages = {"free": metrics["kv_pages_free"], "total": metrics["kv_pages_total"]}
+        if holds(pages):
+            return
+        assert time.monotonic() < deadline, pages
+        await asyncio.sleep(0.01)
+
+
 def test_async_streams_run_together(default_model: ResolvedModel) -> None:
     async def main() -> list[str]:
         async with AsyncMLCEngine(
@@ -217,19 +233,16 @@ def test_async_streams_run_together(default_model: ResolvedModel) -> None:
                 )
 
             texts = await asyncio.gather(*(ask(i) for i in range(3)))
-            task = asyncio.create_task(
-                engine.chat.completions.create(messages=SEA, max_tokens=2000)
+            await wait_for(engine, lambda pages: pages["free"] == pages["total"])
+            endless = engine.chat.completions.create(
+                messages=SEA, debug_config={"ignore_eos": True}
             )
-            await asyncio.sleep(0.2)
+            task = asyncio.create_task(endless)
+            await wait_for(engine, lambda pages: pages["free"] < pages["total"])
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            for _ in range(400):
-                metrics = await engine.metrics()
-                if metrics["kv_pages_free"] == metrics["kv_pages_total"]:
-                    break
-                await asyncio.sleep(0.02)
-            assert metrics["kv_pages_free"] == metrics["kv_pages_total"]
+            await wait_for(engine, lambda pages: pages["free"] == pages["total"])
             return texts
 
     texts = asyncio.run(main())

@@ -74,7 +74,7 @@ ENDS = {
             for thread in threads: thread.start()
             time.sleep(0.02)
             engine.terminate()
-            for thread in threads: thread.join(20)
+            for thread in threads: thread.join(100)
             assert len(errors) == 4, errors
     """,
     "a forked child": """
@@ -100,7 +100,7 @@ def test_it_ends_quietly(name: str, tiny_model: ResolvedModel) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "the end\n", "")
 

@@ -128,10 +128,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_program(name: str) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     try:
         text = _core.render_jinja(HOSTILE[name])
         assert len(text) <= 64 << 20
     except _core.CoreError as error:
         assert error.args[1].startswith("chat template, line ")
-    assert time.monotonic() - begin < 20
+    assert time.process_time() - begin < 20

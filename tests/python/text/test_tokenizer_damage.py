@@ -122,13 +122,13 @@ def test_hostile_patterns_end_in_time(pattern: str) -> None:
     split = {"type": "Split", "behavior": "Isolated", "invert": False}
     state["pre_tokenizer"] = {**split, "pattern": {"Regex": pattern}}
     tokenizer = Tokenizer(json.dumps(state))
-    start = time.monotonic()
+    start = time.process_time()
     for text in ("a" * 5000 + "c", " " * 20000 + "c"):
         try:
             tokenizer.encode(text)
         except CoreError as error:
             assert error.args[0] == 5  # resources exhausted
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("name", ["gpt2", "o200k", "llama2", "unigram", "bert", "flags"])
@@ -136,7 +136,7 @@ def test_hostile_patterns_end_in_time(pattern: str) -> None:
 def test_a_megabyte_of_one_thing_takes_seconds(name: str, unit: str) -> None:
     tokenizer = Tokenizer(tokenizer_zoo.get(name).to_str())
     text = unit * (1_000_000 // len(unit.encode()))
-    start = time.monotonic()
+    start = time.process_time()
     ids = tokenizer.encode(text)
     tokenizer.decode(ids)
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
