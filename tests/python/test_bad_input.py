@@ -203,7 +203,7 @@ def test_a_failed_load_leaves_nothing_and_the_next_works(copy: Copy) -> None:
         for _ in range(3):
             with pytest.raises(NotFoundError):
                 MLCEngine(copy.folder, model_lib="nowhere.so", device="cpu")
-        assert threading.active_count() == before
+        assert threading.active_count() <= before  # others may end meanwhile
         with pytest.raises(InvalidRequestError) as caught:
             engine.chat.completions.create(
                 messages=[{"role": "user", "content": "a" * 2000}], max_tokens=2
@@ -271,7 +271,7 @@ def test_no_space_on_the_disk(tiny_hf_folder: Path, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         preexec_fn=limit,
-        timeout=100,
+        timeout=300,
     )
     one_error(result, (str(tmp_path),))
     assert not list(tmp_path.rglob("mlc-chat-config.json"))

@@ -28,7 +28,7 @@ FILES = (
     "tokenizer_config.json",
     "model.so",
 )
-SECONDS_PER_CASE = 60
+SECONDS_PER_CASE = 120
 HOSTILE = (b"-1", b"0", b"1e400", b"0.5", b"2147483648", b"9223372036854775807", b'""', b"null")
 WORKER = """
 import json, sys

@@ -282,10 +282,10 @@ def test_cached_results_are_found_without_heavy_imports(hf_folder):
     folder = resolve_folder(hf_folder, progress=Lines())
     code = f"""
 import sys, time
-begin = time.perf_counter()
+begin = time.process_time()
 from mlc_llm.model_source import resolve_folder
 folder = resolve_folder({str(hf_folder)!r})
-print(time.perf_counter() - begin)
+print(time.process_time() - begin)
 print(folder)
 print([name for name in ("tvm", "numpy", "gguf", "huggingface_hub") if name in sys.modules])
 """
@@ -294,7 +294,7 @@ print([name for name in ("tvm", "numpy", "gguf", "huggingface_hub") if name in s
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert output[1:] == [str(folder), "[]"]
-    assert float(output[0]) < 1.0  # 0.05 s on an idle machine
+    assert float(output[0]) < 1.0  # 0.05 s; of the processor, whatever else it does
 
 
 def test_two_processes_convert_once(hf_folder):
@@ -303,7 +303,7 @@ def test_two_processes_convert_once(hf_folder):
     command = [sys.executable, "-c", code]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     children = [subprocess.Popen(command, env=environment, **options) for _ in range(3)]
-    answers = [child.communicate(timeout=120) for child in children]
+    answers = [child.communicate(timeout=300) for child in children]
     assert len({answer for answer, _ in answers}) == 1
     assert sum("Converting" in log for _, log in answers) == 1
 

@@ -95,7 +95,7 @@ static void cancel_command(const Options* options) {
   answer_wait_chunks(&answer, 3);
   if (mlc_engine_abort(engine, answer.id) != NULL) exit(1);
   answer_wait(&answer);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     read_pages(engine, &pages_free, &pages_total);
     if (pages_free == pages_total) break;
     nanosleep(&(struct timespec){0, 10000000}, NULL);

@@ -215,7 +215,7 @@ suspend fun cancel(model: Model, options: Options): JsonObject {
     return model.use { engine ->
         var chunks = 0
         engine.chat.completions.stream(request).take(3).collect { chunks++ }
-        val end = System.nanoTime() + 10_000_000_000
+        val end = System.nanoTime() + 60_000_000_000
         var metrics = engine.metrics()
         while (metrics.kv_pages_free != metrics.kv_pages_total && System.nanoTime() < end) {
             delay(2)

@@ -109,7 +109,7 @@ def cancel(options: argparse.Namespace) -> dict[str, Any]:
                 chunks += 1
                 if chunks == 3:
                     break
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         metrics = engine.metrics()
         while metrics["kv_pages_free"] != metrics["kv_pages_total"]:
             if time.monotonic() > deadline:

@@ -95,6 +95,14 @@ def ask(engine: MLCEngine, request: dict[str, Any], abort_after: int | None = No
     return answer
 
 
+def wait_for_requests(engine: MLCEngine, count: int) -> None:
+    """Until so many wait in an engine that is paused."""
+    deadline = time.monotonic() + 60
+    while engine.metrics()["num_queued_requests"] < count:
+        assert time.monotonic() < deadline, engine.metrics()
+        time.sleep(0.005)
+
+
 def ask_at_once(
     engine: MLCEngine,
     requests: Sequence[dict[str, Any]],
@@ -115,7 +123,7 @@ def ask_at_once(
     handle.pause()
     for thread in threads:
         thread.start()
-    time.sleep(0.2)
+    wait_for_requests(engine, min(at_once, len(requests)))
     handle.resume()
     for thread in threads:
         thread.join()

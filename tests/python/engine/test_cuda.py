@@ -74,7 +74,7 @@ def run(
             env={**os.environ, "LD_LIBRARY_PATH": str(driver), **environment},
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=500,
         )
         assert done.returncode == 0, done.stderr
         return {**json.loads(done.stdout.splitlines()[-1]), "stderr": done.stderr.splitlines()}

@@ -70,7 +70,7 @@ def found(tiny_model: ResolvedModel, runtime: Path) -> Any:
     compile_model(read_chat_config(tiny_model.folder), output=libraries[1], device="metal")
     command = [sys.executable, "-c", PROGRAM, str(tiny_model.folder), *map(str, libraries)]
     environment = {**os.environ, "LD_LIBRARY_PATH": str(runtime)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -102,11 +102,12 @@ func whole(_ engine: MLCEngine, _ request: ChatCompletionRequest) async throws -
         if chunks == 3 { break }
     }
     var metrics = try await engine.metrics()
-    for _ in 0..<500 where metrics.kv_pages_free != metrics.kv_pages_total {
+    for _ in 0..<3000 where metrics.kv_pages_free != metrics.kv_pages_total {
         try await Task.sleep(for: .milliseconds(20))
         metrics = try await engine.metrics()
     }
-    let after = try await engine.chat.completions.complete(messages: prompt, max_tokens: 8)
+    let after = try await engine.chat.completions.complete(
+        messages: prompt, max_tokens: 8, seed: 1)
     return [
         "chunks_before_cancel": .int(chunks),
         "pages_total": metrics.kv_pages_total?.jsonValue ?? nil,

@@ -33,7 +33,7 @@ import Testing
     #expect(try await engine.metrics().num_finished_requests == 1)
     try await engine.reset().get()
     // The engine's thread does it between two steps.
-    for _ in 0..<1000 where try await engine.metrics().num_finished_requests != 0 {
+    for _ in 0..<6000 where try await engine.metrics().num_finished_requests != 0 {
         try await Task.sleep(for: .milliseconds(10))
     }
     #expect(try await engine.metrics().num_finished_requests == 0)
@@ -104,13 +104,19 @@ func theDefaultModelAnswersAndFillsInATypeOfTheProgram() async throws {
 @Test(.enabled(if: realModel != nil, "needs MLC_TEST_MODEL and MLC_TEST_MODEL_LIB"))
 func cancellingTheTaskEndsALoad() async throws {
     let engine = MLCEngine()
+    let (began, begin) = AsyncStream.makeStream(of: Void.self)
+    let isCancelled = DispatchSemaphore(value: 0)
     let load = Task {
+        defer { begin.finish() }
         try await engine.load(model: realModel!, modelLib: realLibrary) { _, _ in
-            Thread.sleep(forTimeInterval: 0.2)
+            begin.yield()
+            isCancelled.wait()
+            isCancelled.signal()
         }
     }
-    try await Task.sleep(for: .milliseconds(50))
+    for await _ in began { break }
     load.cancel()
+    isCancelled.signal()
     await #expect(throws: CancellationError.self) { try await load.value }
     try await engine.load(model: fakeModel, device: "fake")
 }

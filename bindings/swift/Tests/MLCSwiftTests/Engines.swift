@@ -23,9 +23,9 @@ func user(_ text: String) -> [ChatCompletionMessage] {
 let endless = DebugConfig(ignore_eos: true)
 
 extension MLCEngine {
-    /// Waits, 10 s at most, until no request holds a page and `cancelled` of them have ended early.
+    /// Waits, 60 s at most, until no request holds a page and `cancelled` of them have ended early.
     func becomesIdle(cancelled: Int = 0) async throws -> Bool {
-        for _ in 0..<1000 {
+        for _ in 0..<6000 {
             let metrics = try await self.metrics()
             let isFree = metrics.kv_pages_free == metrics.kv_pages_total
             if isFree, metrics.num_failed_requests == cancelled { return true }

@@ -154,7 +154,7 @@ private func results(_ run: ToolRun) -> [String] {
 
 @Test func aCancelledTaskEndsTheLoop() async throws {
     let slow = Tool(name: "slow", parameters: ["type": "object"]) { _ in
-        try await Task.sleep(for: .seconds(60))
+        try await Task.sleep(for: .seconds(3600))
         return ""
     }
     let task = Task { try await run([slow], [says(nil, ("slow", "{}"))]).0.content }
@@ -204,14 +204,14 @@ private func results(_ run: ToolRun) -> [String] {
     let ended = Locked(false)
     let slow = Tool(name: "slow", parameters: ["type": "object"]) { _ in
         defer { ended.with { $0 = true } }
-        try await Task.sleep(for: .seconds(60))
+        try await Task.sleep(for: .seconds(3600))
         return ""
     }
     let script = Script([says(nil, ("noon", ""), ("slow", ""))])
     for try await event in events([slow, noon], script) {
         if case .result = event { break }
     }
-    for _ in 0..<1000 where !ended.with({ $0 }) {
+    for _ in 0..<6000 where !ended.with({ $0 }) {
         try await Task.sleep(for: .milliseconds(10))
     }
     #expect(ended.with { $0 })

@@ -19,7 +19,7 @@ import org.junit.Test;
 public class JavaTest {
   private static MLCEngine engine() throws Exception {
     MLCEngine engine = new MLCEngine();
-    engine.loadAsync(FakeModel.folder, null, "fake").get(10, TimeUnit.SECONDS);
+    engine.loadAsync(FakeModel.folder, null, "fake").get(120, TimeUnit.SECONDS);
     return engine;
   }
 
@@ -37,9 +37,9 @@ public class JavaTest {
       ChatCompletionRequest request = request("Hello").build();
       engine.chat().completions()
           .streamAsync(request, chunk -> text.append(chunk.getChoices().get(0).getDelta().getContent()))
-          .get(10, TimeUnit.SECONDS);
+          .get(120, TimeUnit.SECONDS);
       ChatCompletion whole =
-          engine.chat().completions().completeAsync(request).get(10, TimeUnit.SECONDS);
+          engine.chat().completions().completeAsync(request).get(120, TimeUnit.SECONDS);
       assertEquals(whole.getChoices().get(0).getMessage().getContent(),
           text.toString().replace("null", ""));
       assertEquals("length", whole.getChoices().get(0).getFinish_reason());
@@ -64,9 +64,9 @@ public class JavaTest {
       CountDownLatch begun = new CountDownLatch(1);
       CompletableFuture<Void> stream = engine.chat().completions()
           .streamAsync(request("Hello").max_tokens(4000L).build(), chunk -> begun.countDown());
-      assertTrue(begun.await(10, TimeUnit.SECONDS));
+      assertTrue(begun.await(120, TimeUnit.SECONDS));
       stream.cancel(true);
-      long end = System.nanoTime() + 10_000_000_000L;
+      long end = System.nanoTime() + 120_000_000_000L;
       while (!engine.metrics().getKv_pages_free().equals(engine.metrics().getKv_pages_total())) {
         assertTrue(System.nanoTime() < end);
         Thread.sleep(1);

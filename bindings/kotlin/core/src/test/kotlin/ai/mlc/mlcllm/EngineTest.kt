@@ -46,7 +46,7 @@ class EngineTest {
     fun close() = engine.close()
 
     private inline fun <reified T : Throwable> failsWith(crossinline act: suspend () -> Unit): T =
-        assertThrows(T::class.java) { runBlocking { withTimeout(20_000) { act() } } }
+        assertThrows(T::class.java) { runBlocking { withTimeout(PATIENCE) { act() } } }
 
     private suspend fun text(request: ChatCompletionRequest): String =
         completions.stream(request).fold("") { text, chunk -> text + chunk.text }
@@ -78,7 +78,7 @@ class EngineTest {
 
     @Test
     fun `leaving a flow gives the pages back`() = runBlocking {
-        assertEquals(3, completions.stream(request("leave", 4000)).take(3).toList().size)
+        assertEquals(3, completions.stream(request("leave", ENDLESS)).take(3).toList().size)
         engine.awaitFreePages()
         assertTrue(text(request("after", 4)).isNotEmpty())
     }
@@ -87,7 +87,7 @@ class EngineTest {
     fun `cancelling a coroutine gives the pages back`() = runBlocking {
         val hasBegun = CompletableDeferred<Unit>()
         val job = launch(Dispatchers.Default) {
-            completions.stream(request("cancel", 4000)).collect { hasBegun.complete(Unit) }
+            completions.stream(request("cancel", ENDLESS)).collect { hasBegun.complete(Unit) }
         }
         hasBegun.await()
         job.cancelAndJoin()
@@ -96,8 +96,8 @@ class EngineTest {
 
     @Test
     fun `cancelling a whole answer gives the pages back`() = runBlocking {
-        val job = launch(Dispatchers.Default) { completions.complete(request("cancel", 4000)) }
-        withTimeout(10_000) { while (engine.metrics().run { kv_pages_free == kv_pages_total }) Thread.yield() }
+        val job = launch(Dispatchers.Default) { completions.complete(request("cancel", ENDLESS)) }
+        withTimeout(PATIENCE) { while (engine.metrics().run { kv_pages_free == kv_pages_total }) Thread.yield() }
         job.cancelAndJoin()
         engine.awaitFreePages()
     }
@@ -106,7 +106,7 @@ class EngineTest {
     fun `a channel ends with the coroutine that asked for it`() = runBlocking {
         val channel = CompletableDeferred<ReceiveChannel<ChatCompletionChunk>>()
         val job = launch(Dispatchers.Default) {
-            channel.complete(completions.create(request("tied", 4000)))
+            channel.complete(completions.create(request("tied", ENDLESS)))
             CompletableDeferred<Unit>().await()
         }
         channel.await().receive()
@@ -125,7 +125,7 @@ class EngineTest {
 
     @Test
     fun `cancelling a channel gives the pages back`() = runBlocking {
-        val channel = completions.create(request("drop", 4000))
+        val channel = completions.create(request("drop", ENDLESS))
         channel.receive()
         channel.cancel()
         engine.awaitFreePages()
@@ -177,7 +177,7 @@ class EngineTest {
 
     @Test
     fun `unloading fails what runs and the engine loads again`() = runBlocking {
-        val channel = completions.create(request("unload", 4000))
+        val channel = completions.create(request("unload", ENDLESS))
         channel.receive()
         withContext(Dispatchers.IO) { engine.unload() }
         val error = failsWith<UnavailableException> { for (chunk in channel) chunk.text }
@@ -189,7 +189,7 @@ class EngineTest {
 
     @Test
     fun `resetting ends what runs and keeps the model`() = runBlocking {
-        val channel = completions.create(request("reset", 4000))
+        val channel = completions.create(request("reset", ENDLESS))
         channel.receive()
         engine.reset()
         failsWith<RequestCancelledException> { for (chunk in channel) chunk.text }
@@ -198,7 +198,7 @@ class EngineTest {
 
     @Test
     fun `closing fails what runs and what comes later`() = runBlocking {
-        val channel = completions.create(request("close", 4000))
+        val channel = completions.create(request("close", ENDLESS))
         channel.receive()
         withContext(Dispatchers.IO) { engine.close() }
         failsWith<UnavailableException> { for (chunk in channel) chunk.text }
@@ -213,7 +213,7 @@ class EngineTest {
         // Without a dispatcher the collector runs on the engine's own thread.
         val error = runCatching {
             withContext(Dispatchers.Unconfined) {
-                completions.stream(request("inside", 4000)).collect { engine.close() }
+                completions.stream(request("inside", ENDLESS)).collect { engine.close() }
             }
         }.exceptionOrNull()
         assertTrue("$error", error is UnavailableException)
@@ -223,7 +223,7 @@ class EngineTest {
     fun `closing within a load's progress does not hang`() = runBlocking {
         // What is closed at the load's last word has been loaded.
         runCatching {
-            withTimeout(10_000) {
+            withTimeout(PATIENCE) {
                 engine.load(FakeModel.folder, device = FakeModel.DEVICE) { _, _ -> engine.close() }
             }
         }.exceptionOrNull()?.let { assertTrue("$it", it is MLCException) }
@@ -238,7 +238,7 @@ class EngineTest {
             launch(Dispatchers.Default) {
                 val own = FakeModel.engine()
                 val reader = launch {
-                    outcomes += runCatching { own.chat.completions.stream(request("life $i", 4000)).collect() }
+                    outcomes += runCatching { own.chat.completions.stream(request("life $i", ENDLESS)).collect() }
                         .exceptionOrNull() ?: "whole"
                 }
                 own.metrics()
@@ -331,7 +331,7 @@ class EngineTest {
     fun `an exception of a collector ends its request alone`() = runBlocking {
         val seen = AtomicInteger()
         failsWith<IllegalStateException> {
-            completions.stream(request("throw", 4000)).collect { if (seen.incrementAndGet() == 2) error("mine") }
+            completions.stream(request("throw", ENDLESS)).collect { if (seen.incrementAndGet() == 2) error("mine") }
         }
         engine.awaitFreePages()
         assertEquals("length", completions.stream(request("x", 2)).toList().last().choices[0].finish_reason)

@@ -23,6 +23,12 @@ object FakeModel {
     }
 }
 
+/** Milliseconds that nothing takes, on a machine that has much else to do either. */
+const val PATIENCE = 120_000L
+
+/** More tokens than are made before an answer is left or ended. */
+const val ENDLESS = 100_000L
+
 fun user(prompt: String) = ChatCompletionMessage(ChatCompletionRole.user, prompt)
 
 /** A request for exactly so many tokens. */
@@ -36,6 +42,6 @@ fun request(prompt: String, tokens: Long, seed: Long = 1) = ChatCompletionReques
 val ChatCompletionChunk.text: String get() = choices.firstOrNull()?.delta?.content.orEmpty()
 
 /** Waits until all pages are back, and fails when they do not come. */
-suspend fun MLCEngine.awaitFreePages() = withTimeout(10_000) {
+suspend fun MLCEngine.awaitFreePages() = withTimeout(PATIENCE) {
     while (metrics().run { kv_pages_free != kv_pages_total }) delay(1)
 }

@@ -81,7 +81,7 @@ class ToolTest {
         val first = Tool("first") { _: Unit -> met.await().toString() }
         val second = Tool("second") { _: Unit -> met.complete(Unit) }
         val answers = arrayOf(says(null, "first" to "", "second" to ""), says("Done."))
-        val seen = withTimeout(10_000) { events(listOf(first, second), *answers).toList() }
+        val seen = withTimeout(PATIENCE) { events(listOf(first, second), *answers).toList() }
         assertEquals(listOf("kotlin.Unit", "true"), results(seen))
     }
 
@@ -94,12 +94,12 @@ class ToolTest {
             }
         }
         began.await()
-        withTimeout(10_000) { job.cancelAndJoin() }
+        withTimeout(PATIENCE) { job.cancelAndJoin() }
     }
 
     @Test
     fun `leaving the flow ends the calls and the request`() = runBlocking {
-        val seen = withTimeout(10_000) {
+        val seen = withTimeout(PATIENCE) {
             events(listOf(hang, noon), says(null, "noon" to "", "hang" to "")).first { it is ToolRunEvent.Result }
         }
         assertEquals("at 12", (seen as ToolRunEvent.Result).result.content)
