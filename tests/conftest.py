@@ -1,9 +1,63 @@
-"""Options and fixtures for the Python tests."""
+"""Options of the Python tests, and how two processes share them out (pytest-xdist)."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
+
+# What takes minutes: begun last, it would leave a process alone. The files of an entry stay in one
+# process, as the tests of every file do: they share what they build or compile.
+LONGEST = (
+    ("tests/bindings/",),
+    ("tests/python/compiler/test_attention.py", "tests/python/compiler/test_token_trees.py"),
+    ("tests/python/compiler/test_library.py", "tests/python/compiler/test_kernel_programs.py"),
+    ("tests/python/compiler/test_linear_integer.py",),
+    ("tests/python/compiler/test_linear_strips.py",),
+    ("tests/python/compiler/test_gpu_sampling.py",),
+    ("tests/python/engine/test_equal_outputs.py",),
+    ("tests/python/engine/test_linked_library.py",),
+    ("tests/python/compiler/test_kernels_everywhere.py",),
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the full counts of soak tests")
+
+
+def entry_of(nodeid: str) -> int:
+    """Where a test is in LONGEST, or behind its end."""
+    found = (i for i, files in enumerate(LONGEST) if nodeid.startswith(files))
+    return next(found, len(LONGEST))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: entry_of(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Callable[..., None]) -> Any:
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        """Hands out files, in their order."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            entry = entry_of(nodeid)
+            return LONGEST[entry][0] if entry < len(LONGEST) else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this run, the same in all its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "shared"
+    shared.mkdir(exist_ok=True)
+    return shared

@@ -26,12 +26,10 @@ def tiny_hf_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(
-    tiny_hf_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ResolvedModel]:
+def tiny_model(tiny_hf_folder: Path, shared_folder: Path) -> Iterator[ResolvedModel]:
     """The same, converted to q4f32_1 and compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MLC_LLM_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("MLC_LLM_HOME", str(shared_folder / "home"))
         yield resolve_model(tiny_hf_folder, quantization="q4f32_1", progress=lambda _: None)
 
 

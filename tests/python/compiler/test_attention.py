@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,12 @@ class Cache:
         return frozen(indptr), frozen(np.concatenate(self.tables).astype(np.int32))
 
 
+@cache
+def attention_kernel(shape: AttentionShape):
+    """Takes long to compile, and test_token_trees.py wants some of them too."""
+    return compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
+
+
 def attend(kernel, cache, q, positions, sequences):
     y = np.zeros((len(q), q.shape[1] * q.shape[2]), np.float32)
     where = [frozen(np.asarray(a, np.int32)) for a in (positions, sequences)]
@@ -82,7 +90,7 @@ def test_every_row_attends_to_its_own_history_and_nothing_else(shape):
     rng = np.random.default_rng(1)
     rows = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
     q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
-    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = attention_kernel(shape)
     positions, sequences = zip(*rows, strict=True)
     y = attend(kernel, cache, q, positions, sequences)
     for i, (position, sequence) in enumerate(rows):
@@ -109,7 +117,7 @@ def test_a_long_history_in_parts(shape):
     rows = [(p, 0) for p in [*range(1000, 1008), *range(1020, 1030), *range(2280, 2300)]]
     rows += [(p, 1) for p in range(1080, 1100)]
     q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
-    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = attention_kernel(shape)
     positions, sequences = zip(*rows, strict=True)
     y = attend(kernel, cache, q, positions, sequences)
     for i in range(0, len(rows), 3):

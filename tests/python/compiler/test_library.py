@@ -17,7 +17,7 @@ from tiny_llama import VARIANTS, chat_config, random_weights, tiny  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
+from mlc_llm.compiler.compile import library_spec  # noqa: E402
 
 IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
 OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
@@ -110,7 +110,7 @@ def digest(library: str) -> str:
 
 def test_bits_do_not_depend_on_the_number_of_threads(tmp_path):
     library = tmp_path / "tiny.so"
-    compile_model(chat_config("q4f32_1"), output=library)
+    tiny("q4f32_1").module.export_library(str(library))
     folder = Path(__file__).parent
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r})\n"

@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("tvm")
 
 from kernel_tools import compiled  # noqa: E402
-from test_attention import SHAPES, attend  # noqa: E402
+from test_attention import SHAPES, attend, attention_kernel  # noqa: E402
 from token_trees import TokenTree, random_tree  # noqa: E402
 
-from mlc_llm.compiler.kernels.cpu import attention, paged_attention  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.attention import AttentionShape  # noqa: E402
 
 TREE_SHAPES = [SHAPES[0], SHAPES[3], SHAPES[5]]  # groups of three, 16-bit pages, window and sinks
@@ -28,7 +28,7 @@ def attended(tree: TokenTree, q, copy, kernel):
 def test_every_row_sees_its_path_with_the_bits_of_a_chain(shape: AttentionShape) -> None:
     rng = np.random.default_rng(7)
     copy = compiled(attention.copy_slots(shape))
-    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = attention_kernel(shape)
     num_copies = 0
     for history, count in SIZES:
         tree = random_tree(rng, shape, history, count)

@@ -42,15 +42,15 @@ def require_half(device: str) -> None:
 
 
 def compiled(
-    model: ResolvedModel, library: Path, *, device: str, overrides: str | None = None
+    folder: Path, library: Path, *, device: str, overrides: str | None = None
 ) -> ResolvedModel:
-    """The model with a library that computes in floats, as GPUs do."""
+    """The model of a folder with a library that computes in floats, as GPUs do."""
     from mlc_llm.compiler.compile import compile_model, read_chat_config
 
-    config = read_chat_config(model.folder)
+    config = read_chat_config(folder)
     options = {"opt": "activation_bits=32", "overrides": overrides}
     compile_model(config, output=library, device=device, **options)
-    return resolve_model(model.folder, device=device, model_lib=library, progress=lambda _: None)
+    return resolve_model(folder, device=device, model_lib=library, progress=lambda _: None)
 
 
 def leave_samplers_out(patch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_drivers_leave_the_process_its_signal_handlers(device: str, model: Resol
 def test_the_default_model_gives_the_same_64_tokens(
     device: str, default_model: ResolvedModel, tmp_path: Path
 ) -> None:
-    cpu = compiled(default_model, tmp_path / "cpu.so", device="cpu")
+    cpu = compiled(default_model.folder, tmp_path / "cpu.so", device="cpu")
     gpu = resolve_model(None, device=device, quantization="q4f32_1", progress=lambda _: None)
     texts = []
     for model, name in ((cpu, "cpu"), (gpu, device)):

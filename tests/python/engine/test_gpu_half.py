@@ -19,7 +19,7 @@ from gpu_engines import PROMPTS, answer, leave_samplers_out, opened, require, re
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import resolve_folder, resolve_model
 
 TOLERANCE = 0.02
 DEFAULT_TOLERANCE = 0.05  # of the default model's
@@ -49,16 +49,14 @@ class Pair:
         return len(ours.choices[0].logprobs.content)
 
 
-def pair_of(model: ResolvedModel, folder: Path, overrides: str | None = None) -> Iterator[Pair]:
+def pair_of(model: Path, folder: Path, overrides: str | None = None) -> Iterator[Pair]:
     engines = []
     for device in ("vulkan", "cpu"):
         library = folder / f"{device}.so"
         opt = "O2" if device == "vulkan" else "activation_bits=32"
-        config = read_chat_config(model.folder)
+        config = read_chat_config(model)
         compile_model(config, output=library, device=device, opt=opt, overrides=overrides)
-        found = resolve_model(
-            model.folder, device=device, model_lib=library, progress=lambda _: None
-        )
+        found = resolve_model(model, device=device, model_lib=library, progress=lambda _: None)
         engines.append(opened(found, device))
     yield Pair(*engines)
     for engine in engines:
@@ -93,9 +91,7 @@ def pair(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
         leave_samplers_out(patch)
-        model = resolve_model(
-            folder / "model", device="cpu", quantization="q4f16_1", progress=lambda _: None
-        )
+        model = resolve_folder(folder / "model", quantization="q4f16_1", progress=lambda _: None)
         pairs = pair_of(model, folder, overrides="prefill_chunk_size=32")
         pair = next(pairs)
     yield pair
@@ -134,7 +130,7 @@ def test_an_answer_past_the_window(pair: Pair) -> None:
 
 @pytest.mark.skipif("not config.getoption('--long', default=False)")
 def test_the_default_model(tmp_path: Path) -> None:
-    model = resolve_model(None, device="cpu", quantization="q4f16_1", progress=lambda _: None)
+    model = resolve_folder(None, quantization="q4f16_1", progress=lambda _: None)
     for pair in pair_of(model, tmp_path):
         asked = {**STEP, "max_tokens": 64}
         prompt = "What is the capital of France?"

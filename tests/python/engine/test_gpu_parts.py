@@ -13,7 +13,7 @@ from gpu_engines import PROMPTS, compiled, leave_samplers_out, opened, require, 
 
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.compile import library_spec, read_chat_config
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import ResolvedModel, resolve_folder
 
 LARGEST = 2000  # bytes; the small model's matrices have up to 12,800
 
@@ -35,11 +35,9 @@ def test_answers_are_those_of_the_cpu(
     leave_samplers_out(monkeypatch)
     small = replace(targets.GPUS[device], largest_weight=LARGEST)
     monkeypatch.setitem(targets.GPUS, device, small)
-    model = resolve_model(
-        tiny_hf_folder, device="cpu", quantization=quantization, progress=lambda _: None
-    )
+    folder = resolve_folder(tiny_hf_folder, quantization=quantization, progress=lambda _: None)
     engines = [
-        opened(compiled(model, tmp_path / f"{name}.so", device=name), name)
+        opened(compiled(folder, tmp_path / f"{name}.so", device=name), name)
         for name in (device, "cpu")
     ]
     for prompt in PROMPTS:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import require
+from gpu_engines import leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import resolve_folder
 
 Libraries = dict[str, Path]
 
@@ -27,7 +27,7 @@ def device(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module", params=[4, 0], ids=["sinks", "no_sinks"])
 def model(
     request: pytest.FixtureRequest, device: str, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[ResolvedModel, Libraries]:
+) -> tuple[Path, Libraries]:
     """The random two-layer model with a window of 40 tokens; prompts come in chunks of 24."""
     if request.param == 0 and not request.config.getoption("--long"):
         pytest.skip("compiles two more libraries; run with --long")
@@ -40,29 +40,30 @@ def model(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
-        found = resolve_model(folder / "model", quantization="q4f32_1", progress=lambda _: None)
-    libraries = {}
-    for name in (device, "cpu"):
-        libraries[name] = folder / f"{name}.so"
-        compile_model(
-            read_chat_config(found.folder),
-            output=libraries[name],
-            device=name,
-            opt="activation_bits=32",
-            overrides="prefill_chunk_size=24",
-        )
+        leave_samplers_out(patch)
+        found = resolve_folder(folder / "model", quantization="q4f32_1", progress=lambda _: None)
+        libraries = {}
+        for name in (device, "cpu"):
+            libraries[name] = folder / f"{name}.so"
+            compile_model(
+                read_chat_config(found),
+                output=libraries[name],
+                device=name,
+                opt="activation_bits=32",
+                overrides="prefill_chunk_size=24",
+            )
     return found, libraries
 
 
 @pytest.fixture(params=[{}, {"max_total_seq_length": 256}], ids=["ample", "scarce"])
 def engines(
-    request: pytest.FixtureRequest, model: tuple[ResolvedModel, Libraries]
+    request: pytest.FixtureRequest, model: tuple[Path, Libraries]
 ) -> Iterator[dict[str, MLCEngine]]:
     """One for each device; with scarce pages, slid ones are given up and requests preempted."""
     found, libraries = model
     config: Any = request.param or None
     engines = {
-        name: MLCEngine(found.folder, model_lib=str(library), device=name, engine_config=config)
+        name: MLCEngine(found, model_lib=str(library), device=name, engine_config=config)
         for name, library in libraries.items()
     }
     yield engines

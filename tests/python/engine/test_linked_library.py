@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
+from gpu_engines import leave_samplers_out
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.compiler.compile import compile_model, read_chat_config
@@ -74,8 +75,9 @@ def test_an_archive_for_a_phone(
 
 
 def test_the_prefix_is_made_of_model_and_quantization(
-    tiny_model: ResolvedModel, tmp_path: Path
+    tiny_model: ResolvedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    leave_samplers_out(monkeypatch)
     output = tmp_path / "model.tar"
     compile_model(read_chat_config(tiny_model.folder), output=output, device="opencl")
     with tarfile.open(output) as tar:
@@ -119,8 +121,11 @@ def test_a_library_that_is_linked_into_a_program(tiny_model: ResolvedModel, tmp_
     assert missing["param"] == "model_lib" and "'no_'" in missing["message"]
 
 
-def test_two_libraries_in_a_program(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+def test_two_libraries_in_a_program(
+    tiny_model: ResolvedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For OpenCL, one after the other in one process."""
+    leave_samplers_out(monkeypatch)
     try:
         choose_device("opencl")
     except NotFoundError as error:

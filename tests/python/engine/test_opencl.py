@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gpu_engines import LOADING, require, run_child
+from gpu_engines import LOADING, leave_samplers_out, require, run_child
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.errors import UnsupportedError
@@ -24,11 +24,14 @@ def model(tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
     return tiny_on("opencl")
 
 
-def test_a_device_without_16_bit_floats_says_so(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+def test_a_device_without_16_bit_floats_says_so(
+    tiny_model: ResolvedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from mlc_llm.compiler.compile import compile_model, read_chat_config
 
     if next(d for d in json.loads(_core.list_devices()) if d["name"] == "opencl:0")["f16"]:
         pytest.skip("this device has them")
+    leave_samplers_out(monkeypatch)
     library = tmp_path / "half.so"
     config = read_chat_config(tiny_model.folder)
     compile_model(config, output=library, device="opencl", quantization="q4f16_1")
