@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
 
 
 @pytest.fixture(params=programs.languages())
-def program(request: pytest.FixtureRequest) -> programs.Program:
+def program(
+    request: pytest.FixtureRequest, record_property: Callable[[str, str], None]
+) -> programs.Program:
     reason = programs.why_not(request.param)
     if reason:
-        programs.RESULTS.setdefault(request.param, f"not built here: {reason}")
+        record_property(programs.VECTORS + request.param, f"not built here: {reason}")
         pytest.skip(reason)
     return programs.Program(request.param)
 
@@ -36,7 +39,10 @@ def real(default_model: ResolvedModel) -> tuple[str, ...]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if programs.RESULTS:
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    noted = [note for report in reports for note in getattr(report, "user_properties", ())]
+    results = {name: text for name, text in noted if name.startswith(programs.VECTORS)}
+    if results:
         terminalreporter.section("conformance vectors")
-        for language, result in sorted(programs.RESULTS.items()):
-            terminalreporter.write_line(f"{language:8} {result}")
+        for name, text in sorted(results.items()):
+            terminalreporter.write_line(f"{name.removeprefix(programs.VECTORS):8} {text}")

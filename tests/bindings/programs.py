@@ -17,7 +17,7 @@ LIBRARY = ROOT / "build" / "dev" / "core" / "libmlc_llm.so"
 FAKE_MODEL = ROOT / "tests" / "fixtures" / "fake-model"
 FAKE = ("--model", str(FAKE_MODEL), "--device", "fake")
 CANNOT_BUILD = 77
-RESULTS: dict[str, str] = {}  # of the vectors, by language
+VECTORS = "conformance vectors: "  # a property of tests, with the language: the results
 
 
 class ProgramError(Exception):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from programs import FAKE, HERE, RESULTS, Program, languages
+from programs import FAKE, HERE, VECTORS, Program, languages
 
 QUESTION = ("--prompt", "What is the capital of France?")
 # Every other program must say what this one says: it has nothing of a binding in it.
@@ -20,10 +21,10 @@ def reference(*arguments: str) -> dict[str, object]:
     return Program(REFERENCE).call(*arguments)
 
 
-def test_conformance_vectors(program: Program) -> None:
+def test_conformance_vectors(program: Program, record_property: Callable[[str, str], None]) -> None:
     result = program.call("vectors", HERE / "vectors", *FAKE)
     passed, failed = result["passed"], result["failed"]
-    RESULTS[program.language] = f"{passed:5} passed {failed:5} failed"
+    record_property(VECTORS + program.language, f"{passed:5} passed {failed:5} failed")
     for failure in result["failures"][:20]:
         print(f"{failure['name']}: {failure['why']}")
     assert failed == 0 and passed == number_of_cases()
