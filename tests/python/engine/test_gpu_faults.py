@@ -89,6 +89,7 @@ def run(tiny_on: Callable[[str], ResolvedModel], driver_of: Callable[[str], Path
         ("vulkan", "wgpuQueueSubmit", [1, 2, 3, 30]),  # in the model, in the choice, in turn
         ("vulkan", "wgpuQueueWriteBuffer", [2, 40]),
         ("vulkan", "wgpuBufferMapAsync", [2]),
+        ("vulkan", "wgpuBufferGetConstMappedRange", [2]),
     ],
 )
 def test_a_driver_that_is_lost_while_answering(

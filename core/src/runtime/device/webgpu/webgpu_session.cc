@@ -200,9 +200,12 @@ void Session::Submit(size_t count, const WGPUCommandBuffer* commands) {
   errors_->Check("wgpuQueueSubmit");
 }
 
-void Session::Wait() {
+void Session::Wait(const std::function<void()>& then) {
   if (!working_) return;
-  bool survived = driver_.Run([&] { api().wgpuDevicePoll(device_, true, nullptr); });
+  bool survived = driver_.Run([&] {
+    api().wgpuDevicePoll(device_, true, nullptr);
+    if (then) then();
+  });
   if (!survived) errors_->ReportLost("the driver failed");
   working_ = false;
   staged_ = 0;
@@ -254,12 +257,16 @@ void Session::ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t byte
   };
   api().wgpuBufferMapAsync(landing_, WGPUMapMode_Read, 0, bytes, callback);
   working_ = true;
-  Wait();
-  if (status != WGPUMapAsyncStatus_Success) {
-    TVM_FFI_THROW(RuntimeError) << "the device's memory could not be read";
-  }
-  std::memcpy(out, api().wgpuBufferGetConstMappedRange(landing_, 0, bytes), bytes);
-  api().wgpuBufferUnmap(landing_);
+  bool was_read = false;
+  // What is mapped may go with the device before it is looked at, which ends wgpu-native too.
+  Wait([&] {
+    if (status != WGPUMapAsyncStatus_Success) return;
+    const void* mapped = api().wgpuBufferGetConstMappedRange(landing_, 0, bytes);
+    if (mapped != nullptr) std::memcpy(out, mapped, bytes);
+    api().wgpuBufferUnmap(landing_);
+    was_read = mapped != nullptr;
+  });
+  if (!was_read) TVM_FFI_THROW(RuntimeError) << "the device's memory could not be read";
 }
 
 void Session::Copy(WGPUBuffer from, size_t from_offset, WGPUBuffer to, size_t to_offset,

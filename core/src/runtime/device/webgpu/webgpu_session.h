@@ -8,6 +8,7 @@
 #define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -99,7 +100,8 @@ class Session {
   void EndPass();
   void Flush();
   void Submit(size_t count, const WGPUCommandBuffer* commands);
-  void Wait();
+  // Then calls `then`, where the driver may fail.
+  void Wait(const std::function<void()>& then = nullptr);
   void ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t bytes);
 
   // What a bind group is of: a layout, sizes, buffers.
