@@ -1,4 +1,4 @@
-"""Engines on the devices that stand in for GPUs here: PoCL for OpenCL, lavapipe for Vulkan."""
+"""Engines on GPUs and on what stands in for them: PoCL for OpenCL, lavapipe for Vulkan."""
 
 from __future__ import annotations
 
@@ -24,14 +24,21 @@ os.environ.setdefault("NODEVICE_SELECT", "1")
 # What names the library that is to stand in for a device's own.
 DRIVER_VARIABLES = {"opencl": "MLC_OPENCL_LIBRARY", "vulkan": "MLC_WGPU_LIBRARY"}
 
+# What the whole engine is tested on, where there is one; a test of each skips where there is none.
+DEVICES = ["opencl", "vulkan", "cuda", "metal"]
+
 PROMPTS = ["Hello", "The quick brown fox jumps over the lazy dog. " * 3, "1 2 3 4 5 6 7 8 9"]
 
 
 def require(device: str) -> None:
+    from mlc_llm.compiler import nvrtc
+
     try:
         choose_device(device)
     except NotFoundError as error:
         pytest.skip(str(error))
+    if device == "cuda" and not nvrtc.is_installed():
+        pytest.skip('NVRTC is not installed: pip install "mlc-llm[cuda]"')
 
 
 def require_half(device: str) -> None:

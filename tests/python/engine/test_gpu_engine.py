@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from gpu_engines import (
+    DEVICES,
     KEEPING_HANDLERS,
     PROMPTS,
     answer,
@@ -24,7 +25,7 @@ from mlc_llm.errors import InvalidRequestError, NotFoundError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 
-@pytest.fixture(scope="module", params=["opencl", "vulkan"])
+@pytest.fixture(scope="module", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> str:
     require(request.param)
     return request.param

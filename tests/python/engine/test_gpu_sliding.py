@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import leave_samplers_out, require
+from gpu_engines import DEVICES, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
@@ -18,7 +18,7 @@ from mlc_llm.model_source import resolve_folder
 Libraries = dict[str, Path]
 
 
-@pytest.fixture(scope="module", params=["opencl", "vulkan"])
+@pytest.fixture(scope="module", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> str:
     require(request.param)
     return request.param
