@@ -115,8 +115,9 @@ def speeds(
             read.append(bandwidth.read_bandwidth(threads))
             for case in sorted(cases, key=lambda c: c.neighbours):
                 with busy_neighbours(case.neighbours):
-                    for name, process in processes.items():
-                        raw[case].setdefault(name, []).append(case.tokens_per_s(process))
+                    for name in _turned(list(processes), number):
+                        speed = case.tokens_per_s(processes[name])
+                        raw[case].setdefault(name, []).append(speed)
         kv_bytes = {name: process.kv_bytes_per_token for name, process in processes.items()}
     behind = SHORT + STEPS // 2
     limits = {
@@ -127,10 +128,16 @@ def speeds(
         "read_bandwidth": statistics.median(read),
         "decode_limit": limits,
         "cases": {
-            case.name: {name: _summary(values) for name, values in by_name.items()}
+            case.name: {name: _summary(by_name[name]) for name in processes}
             for case, by_name in raw.items()
         },
     }
+
+
+def _turned(names: list[str], number: int) -> list[str]:
+    """Each round another program comes first: who follows whom must not matter."""
+    first = number % len(names)
+    return names[first:] + names[:first]
 
 
 def _summary(values: list[float]) -> dict[str, Any]:
