@@ -6,6 +6,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from cpu_parts.process import Process, busy_neighbours
 
 STEPS = 24  # of decode, in one timing
 LONG = 2048
+SETTLE_S = 0.1  # before each timing: threads of the program before spin for a while
 SHORT = 16  # what stands for an empty history of a decode
 
 
@@ -116,6 +118,7 @@ def speeds(
             for case in sorted(cases, key=lambda c: c.neighbours):
                 with busy_neighbours(case.neighbours):
                     for name in _turned(list(processes), number):
+                        time.sleep(SETTLE_S)
                         speed = case.tokens_per_s(processes[name])
                         raw[case].setdefault(name, []).append(speed)
         kv_bytes = {name: process.kv_bytes_per_token for name, process in processes.items()}
@@ -135,9 +138,10 @@ def speeds(
 
 
 def _turned(names: list[str], number: int) -> list[str]:
-    """Each round another program comes first: who follows whom must not matter."""
-    first = number % len(names)
-    return names[first:] + names[:first]
+    """Each round another order: who follows whom must not matter."""
+    first = number // 2 % len(names)
+    order = names[first:] + names[:first]
+    return order[::-1] if number % 2 else order
 
 
 def _summary(values: list[float]) -> dict[str, Any]:
