@@ -66,7 +66,9 @@ def main() -> None:
     if library:
         print(f"matrix rate {limits['matrix_per_s'] / 1e9:.0f} GFLOP/s, by {library.name}")
     for model in args.models:
-        result["models"][model] = _measure(device, model, quantization, limits, library, args)
+        result["models"][model] = _measure(
+            device, model, quantization, limits, launch, library, args
+        )
     for model in args.engine:
         steps = engine.decode_step_seconds(
             device.name,
@@ -74,6 +76,7 @@ def main() -> None:
             quantization,
             args.batch,
             args.history,
+            tokens=args.tokens,
             models=args.json.parent,
             opt=args.opt,
         )
@@ -101,6 +104,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quantization", help="default: q4f16_1, or q4f32_1 without 16-bit floats")
     parser.add_argument("--batch", type=numbers, default=[1, 4, 16, 64])
     parser.add_argument("--history", type=int, default=512, help="tokens before a decode step")
+    parser.add_argument(
+        "--tokens", type=int, default=32, help="of the engine's answers, past the batch's number"
+    )
     parser.add_argument("--prefill", type=int, default=512, help="tokens of a prompt; 0: none")
     parser.add_argument("--seconds", type=float, default=0.3, help="for each kernel")
     parser.add_argument("--json", type=Path, default=OUTPUT)
@@ -122,6 +128,7 @@ def _measure(
     model: str,
     quantization: str,
     limits: report.Limits,
+    launch: float,
     library: LibraryGemm | None,
     args: Any,
 ) -> dict[str, Any]:
@@ -135,7 +142,7 @@ def _measure(
     for name, (calls, step) in cases.items():
         rows = kernels.times(calls, step, args.seconds, library)
         print("\n" + report.table(f"{model}, {name}", rows, limits), flush=True)
-        found[name] = {"kernels": rows, **report.total(rows, limits)}
+        found[name] = {"kernels": rows, **report.total(rows, limits, launch)}
     return found
 
 

@@ -20,6 +20,7 @@ def decode_step_seconds(
     batches: list[int],
     history: int,
     *,
+    tokens: int = 32,
     models: Path,
     opt: str,
 ) -> dict[int, float]:
@@ -27,11 +28,11 @@ def decode_step_seconds(
     random model is kept."""
     folder = None if model == DEFAULT else random_model(model, quantization, models)
     found = resolve_model(folder, device=device, quantization=quantization, opt=opt, progress=print)
-    return step_seconds(found.folder, found.model_lib, device, batches, history)
+    return step_seconds(found.folder, found.model_lib, device, batches, history, tokens)
 
 
 def step_seconds(
-    folder: Path, library: Path, device: str, batches: list[int], history: int
+    folder: Path, library: Path, device: str, batches: list[int], history: int, tokens: int = 32
 ) -> dict[int, float]:
     settings = {"max_num_sequence": max(batches)}
     found = {}
@@ -40,7 +41,7 @@ def step_seconds(
     ) as engine:
         for batch in batches:
             engine.reset()
-            _answer_together(engine, batch, history)
+            _answer_together(engine, batch, history, tokens)
             times = engine.metrics()["decode_time_by_batch_size"]
             if (seconds := times.get(f"mean{{batch_size={batch}}}")) is not None:
                 found[batch] = seconds
@@ -59,10 +60,10 @@ def shares(steps: dict[int, float], kernels: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer_together(engine: MLCEngine, batch: int, history: int) -> None:
+def _answer_together(engine: MLCEngine, batch: int, history: int, tokens: int) -> None:
     """Answers so long that the last prompt is read before the first one ends."""
     with ThreadPoolExecutor(batch) as pool:
-        list(pool.map(lambda i: _answer(engine, i, history, 32 + batch), range(batch)))
+        list(pool.map(lambda i: _answer(engine, i, history, tokens + batch), range(batch)))
 
 
 def _answer(engine: MLCEngine, number: int, history: int, tokens: int) -> None:

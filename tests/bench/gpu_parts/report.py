@@ -11,12 +11,14 @@ COPY_GOAL = 0.6  # of the copy bandwidth, for a decode step of one sequence
 CPU_GOAL = 0.03  # of a decode step, what is not kernels, at a batch of 64
 
 
-def total(rows: list[dict[str, Any]], limits: Limits) -> dict[str, Any]:
-    """A step: the sum of its kernels."""
+def total(rows: list[dict[str, Any]], limits: Limits, launch_s: float = 0.0) -> dict[str, Any]:
+    """A step: the sum of its kernels. `launch_s` is the host's time for one: with it comes the
+    host's share, in which a device waits where it has nothing else to do."""
     timed = [row for row in rows if row["seconds"] is not None]
     seconds = sum(row["count"] * row["seconds"] for row in timed)
     moved = sum(row["count"] * row["bytes"] for row in timed)
     operations = sum(row["count"] * row["operations"] for row in timed)
+    launches = sum(row["count"] for row in timed)
     return {
         "seconds": seconds,
         "bytes": moved,
@@ -28,6 +30,8 @@ def total(rows: list[dict[str, Any]], limits: Limits) -> dict[str, Any]:
             if "matrix_per_s" in limits
             else {}
         ),
+        "launches": launches,
+        "host_share": launches * launch_s / seconds,
         "complete": len(timed) == len(rows),
     }
 
@@ -90,6 +94,8 @@ def _judged(name: str, step: dict[str, Any], engine: dict[str, Any], limits: Lim
     else:
         goal = f" (goal {COPY_GOAL:.0%})" if size == "1" else ""
         parts.append(f"{step['copy_share']:.0%} of copy bandwidth{goal}")
+        goal = f" (goal below {CPU_GOAL:.0%})" if size == "64" else ""
+        parts.append(f"{step['launches']} launches, {step['host_share']:.1%} of it the CPU's{goal}")
     if (whole := engine.get(size)) is not None and kind == "decode":
         goal = f" (goal below {CPU_GOAL:.0%})" if size == "64" else ""
         parts.append(

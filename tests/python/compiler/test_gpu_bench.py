@@ -63,7 +63,8 @@ def test_the_engine_runs_a_model_of_random_weights(
 def test_a_summary_has_a_line_a_case() -> None:
     limits = {"copy_bytes_per_s": 100.0, "multiply_per_s": 100.0, "matrix_per_s": 1000.0}
     row = {"kernel": "k", "count": 2, "seconds": 0.5, "bytes": 40, "operations": 50}
-    step = report.total([row], limits)
+    step = report.total([row], limits, 0.02)
+    assert (step["launches"], step["host_share"]) == (2, pytest.approx(0.04))
     assert (step["copy_share"], step["matrix_share"]) == (pytest.approx(0.8), pytest.approx(0.1))
     steps = {name: step for name in ("decode of 1", "decode of 64", "prefill of 512")}
     outside = engine.shares({1: 2.0, 64: 1.25}, steps)
@@ -75,6 +76,9 @@ def test_a_summary_has_a_line_a_case() -> None:
         "engine": {"8B": outside},
     }
     _, one, many, prompt = report.summary(result).splitlines()
+    assert "2 launches, 4.0% of it the CPU's; engine" in one
+    assert "2 launches, 4.0% of it the CPU's (goal below 3%)" in many
+    assert "launches" not in prompt
     assert "1000.00 ms in kernels, 1 tokens/s" in one and "80% of copy bandwidth (goal 60%)" in one
     assert "engine 1250.00 ms, 51 tokens/s; 20.0% outside kernels (goal below 3%)" in many
     assert "512 tokens/s; 10% of the matrix rate; 100% of multiply-adds" in prompt
@@ -100,6 +104,8 @@ def test_it_runs(
     assert set(result["models"]["small"]) == {"decode of 4", "prefill of 16"}
     step = result["models"]["small"]["decode of 4"]
     assert step["complete"] and step["copy_share"] > 0 and step["multiply_share"] > 0
+    assert step["launches"] > 5 and step["host_share"] > 0
+    assert "launches, " in printed and "of it the CPU's" in printed
     counts = {row["kernel"]: row["count"] for row in step["kernels"]}
     assert counts["paged_attention"] == counts["rope_and_append"] == 1
     assert counts["linear 64 -> 300"] == 1 and "linear 64 -> 300" in printed
