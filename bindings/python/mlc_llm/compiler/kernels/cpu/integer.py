@@ -30,12 +30,19 @@ def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weigh
     codes = [emit_value(code) for code in codes]
     if weight_bits <= 4 or not instruction.narrow:
         return _emit_by_parts(instruction, total, weights, codes)
-    mask, four, zero = splat(T.uint32(0x0F0F0F0F)), splat(T.uint32(4)), splat(T.int32(0))
-    low = [emit_value(T.bitwise_and(w, mask)) for w in weights]
-    high = [emit_value(T.bitwise_and(T.shift_right(w, four), mask)) for w in weights]
-    upper = _emit_by_parts(instruction, zero, high, codes)
+    low, high = [emit_low(w) for w in weights], [emit_high(w) for w in weights]
+    upper = _emit_by_parts(instruction, splat(T.int32(0)), high, codes)
     lower = _emit_by_parts(instruction, total, low, codes)
     return emit_value(lower + T.shift_left(upper, splat(T.int32(4))))
+
+
+def emit_low(words):
+    """Of each byte of the words the lower 4 bits."""
+    return emit_value(T.bitwise_and(words, splat(T.uint32(0x0F0F0F0F))))
+
+
+def emit_high(words):
+    return emit_low(T.shift_right(words, splat(T.uint32(4))))
 
 
 def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:

@@ -20,7 +20,14 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.activations import GROUP, QUADS, Codes
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer import (
+    DotUnit,
+    Steps,
+    emit_dots,
+    emit_high,
+    emit_low,
+    steps_of,
+)
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.turn import turned
@@ -267,10 +274,8 @@ class _Strip:
         """The 8 quads of a group of a block, lane by output, in the order of `Codes.places`."""
         if self.codes.weight_bits == 8:
             return words[QUADS * group : QUADS * (group + 1)]
-        mask, four = splat(T.uint32(0x0F0F0F0F)), splat(T.uint32(4))
         words = words[4 * group : 4 * group + 4]
-        even = [emit_value(T.bitwise_and(w, mask)) for w in words]
-        return [*even, *(emit_value(T.bitwise_and(T.shift_right(w, four), mask)) for w in words)]
+        return [*(emit_low(word) for word in words), *(emit_high(word) for word in words)]
 
     def _emit_scales(self, group) -> list:
         """For each group of a block the 16 outputs' scales."""

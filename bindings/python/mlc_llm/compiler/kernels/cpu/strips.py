@@ -11,6 +11,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.cpu.integer import emit_high, emit_low
 from mlc_llm.compiler.kernels.cpu.vector import (
     LANES,
     at,
@@ -80,19 +81,13 @@ class Strips:
         words = [emit_value(buffers[0][strip, group * each + i, at(0)]) for i in range(each)]
         if self.kind.bits == 8:
             return words
-        mask = splat(T.uint32(0x0F0F0F0F))
-        even = [emit_value(T.bitwise_and(word, mask)) for word in words]
-        shifted = [T.shift_right(word, splat(T.uint32(4))) for word in words]
-        return [*even, *(emit_value(T.bitwise_and(word, mask)) for word in shifted)]
+        return [*(emit_low(word) for word in words), *(emit_high(word) for word in words)]
 
     def emit_quads_of_word(self, buffers, strip, group, word) -> list[tuple[Any, Any]]:
         """Of codes of 4 bits: the two quads in one of a group's words, with their places."""
         each = self.kind.words_per_group
         vector = emit_value(buffers[0][strip, group * each + word, at(0)])
-        mask = splat(T.uint32(0x0F0F0F0F))
-        low = emit_value(T.bitwise_and(vector, mask))
-        high = T.bitwise_and(T.shift_right(vector, splat(T.uint32(4))), mask)
-        return [(word, low), (word + each, emit_value(high))]
+        return [(word, emit_low(vector)), (word + each, emit_high(vector))]
 
     def emit_prefetch_word(self, buffers, strip, group, word, lines: int) -> None:
         """Asks for the codes that lie that many cache lines behind those of one of its words."""
