@@ -1,10 +1,13 @@
 # Device backends: one shared library for each folder of core/src/runtime/device, which libmlc_llm
 # opens when that device is asked for. A backend whose headers are not here is left out.
 
-# mlc_device_plugin(NAME): libmlc_llm_NAME out of src/runtime/device/NAME/*.cc.
+# mlc_device_plugin(NAME [SYSTEM...]): libmlc_llm_NAME out of src/runtime/device/NAME/*.cc. The
+# systems are those on which it is of use; none: all.
 function(mlc_device_plugin name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/device/${name}/*.cc)
   add_library(mlc_llm_${name} MODULE ${sources})
+  set_property(GLOBAL APPEND PROPERTY MLC_DEVICE_PLUGINS mlc_llm_${name})
+  mlc_unity(mlc_llm_${name} 10)
   target_compile_options(mlc_llm_${name} PRIVATE -Wall -Wextra)
   target_include_directories(mlc_llm_${name} SYSTEM PRIVATE
     ${MLC_TVM_FFI_DIR}/include ${MLC_TVM_DIR}/include)
@@ -12,7 +15,9 @@ function(mlc_device_plugin name)
   set_target_properties(mlc_llm_${name} PROPERTIES
     BUILD_RPATH "${MLC_TVM_DIR}/lib;${MLC_TVM_FFI_DIR}/lib"
     INSTALL_RPATH "$ORIGIN;$ORIGIN/../tvm/lib;$ORIGIN/../tvm_ffi/lib")
-  if(MLC_BUILD_PYTHON)
+  # A wheel has the plugins of its own system; an editable one has all, for the tests.
+  if(MLC_BUILD_PYTHON AND (NOT ARGN OR CMAKE_SYSTEM_NAME IN_LIST ARGN
+                           OR SKBUILD_STATE STREQUAL "editable"))
     install(TARGETS mlc_llm_${name} LIBRARY DESTINATION mlc_llm)
   endif()
 endfunction()
@@ -46,7 +51,7 @@ endif()
 
 # What TVM's own runtime drives. Metal's plugin says elsewhere than on Apple's systems why there is
 # none.
-mlc_device_plugin(metal)
+mlc_device_plugin(metal Darwin iOS)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   mlc_device_plugin(cuda)
   # Where PyPI's nvidia-cuda-runtime and nvidia-cublas put libcudart and libcublas.

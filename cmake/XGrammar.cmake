@@ -35,8 +35,32 @@ endif()
 # Its own CMakeLists switches its Python bindings on; its sources need nothing but these includes.
 file(GLOB_RECURSE xgrammar_sources ${xgrammar_dir}/cpp/*.cc)
 list(FILTER xgrammar_sources EXCLUDE REGEX "/(nanobind|pybind|web|tvm_ffi)/")
-add_library(xgrammar STATIC ${xgrammar_sources})
+# Its parser counts the rows that it advances and stops when it may advance no more: nothing else
+# interrupts a compilation (core/src/grammar/grammar.cc).
+set(xgrammar_parser ${xgrammar_dir}/cpp/earley_parser.cc)
+set(xgrammar_counting ${CMAKE_BINARY_DIR}/xgrammar/earley_parser_counting.cc)
+file(READ ${xgrammar_parser} text)
+string(REPLACE "\nbool EarleyParser::Advance("
+  "\nthread_local int64_t rows_left = INT64_MAX;\n\nbool EarleyParser::Advance(" text "${text}")
+string(REPLACE "  // Scan all the scanable states.\n"
+  "  rows_left -= 1 + static_cast<int64_t>(latest_states.size());\n  if (rows_left < 0) throw std::runtime_error(\"too many rows\");\n" text "${text}")
+if(NOT text MATCHES "rows_left -= 1" OR NOT text MATCHES "thread_local int64_t rows_left")
+  message(FATAL_ERROR "xgrammar's parser has changed: see cmake/XGrammar.cmake")
+endif()
+file(GENERATE OUTPUT ${xgrammar_counting} CONTENT "#include <cstdint>\n#include <stdexcept>\n${text}")
+list(REMOVE_ITEM xgrammar_sources ${xgrammar_parser})
+add_library(xgrammar STATIC ${xgrammar_sources} ${xgrammar_counting})
 set_target_properties(xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 17)
+foreach(source ${xgrammar_sources})  # three units, about as long to compile
+  set(unit match)
+  if(source MATCHES "/grammar(_functor|_compiler|_parser|_builder|_printer)?\\.cc$")
+    set(unit grammar)
+  elseif(source MATCHES "/(json_schema|lark|regex)_converter\\.cc$|/structural_tag\\.cc$")
+    set(unit convert)
+  endif()
+  set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+endforeach()
+set_target_properties(xgrammar PROPERTIES UNITY_BUILD ${MLC_UNITY} UNITY_BUILD_MODE GROUP)
 target_compile_options(xgrammar PRIVATE -w)
 if(NOT MLC_SANITIZE)  # whose reports want lines, and whose builds less optimizing
   target_compile_options(xgrammar PRIVATE -O2 -g0)

@@ -227,14 +227,27 @@ class Helper:
 
 
 @dataclass(frozen=True)
+class Compatible:
+    """A declaration of MLC-LLM's, and the name of the one that it stands for."""
+
+    declaration: Declaration
+    stands_for: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Protocol:
-    """Declarations, each after those it uses; `server` has those that the HTTP server adds."""
+    """Declarations, each after those it uses; `server` has those that the HTTP server adds.
+
+    `compatible`: MLC-LLM's types, whose names may be those of `declarations`.
+    """
 
     declarations: tuple[Declaration, ...]
     routes: tuple[Route, ...]
     calls: tuple[Call, ...] = ()
     server: tuple[Declaration, ...] = ()
     helpers: tuple[Helper, ...] = ()
+    compatible: tuple[Compatible, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -244,7 +257,7 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        del protocol["server"], protocol["helpers"]
+        del protocol["server"], protocol["helpers"], protocol["compatible"]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -9,7 +9,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -24,6 +24,7 @@ from codegen.schema.base import (
     AnyObject,
     Case,
     ClosedEnum,
+    CompatibleModel,
     HelperModel,
     Model,
     OneOf,
@@ -51,7 +52,9 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         ir.Call(call.name, call.request.__name__, call.response.__name__) for call in roots.calls
     )
     helpers = tuple(_helper(lowering, helper) for helper in roots.helpers)
-    return ir.Protocol(declarations, routes, calls, server, helpers)
+    return ir.Protocol(
+        declarations, routes, calls, server, helpers, tuple(_compatible(roots.compatible))
+    )
 
 
 def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
@@ -75,6 +78,14 @@ def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
             for t in helper.texts
         ),
     )
+
+
+def _compatible(models: Iterable[CompatibleModel]) -> Iterator[ir.Compatible]:
+    """MLC-LLM's types, in a scope of their own."""
+    scope = _Lowering()
+    for item in models:
+        name = scope.declare(item.model, item.model.__name__).name
+        yield ir.Compatible(scope.declarations[name], item.stands_for.__name__, item.others)
 
 
 def _route(route: RouteModel) -> ir.Route:

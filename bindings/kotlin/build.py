@@ -4,6 +4,7 @@
     bindings/kotlin/build.py core      the classes and the native library
     bindings/kotlin/build.py test      the tests too, and runs them
     bindings/kotlin/build.py jar       build/kotlin/mlc_llm.jar
+    bindings/kotlin/build.py classpath what a program needs on its class path, that jar first
     bindings/kotlin/build.py run ...   the program of tests/bindings
 
 Everything goes to build/kotlin, and is made again only when what it is made of has changed. The
@@ -336,6 +337,10 @@ def main(arguments: Sequence[str]) -> int:
         elif command == "jar":
             with exclusive():
                 print(jar())
+        elif command == "classpath":
+            with exclusive():
+                native_library()
+                print(class_path([jar(), *libraries()]))
         elif command == "test":
             return test(rest)
         elif command == "run":

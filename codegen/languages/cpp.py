@@ -1,4 +1,4 @@
-"""C++17: plain structs with Parse and ToJson over the helpers of core/src/chat/wire.h."""
+"""C++17: plain structs with Parse and ToJson over the helpers of core/src/chat/protocol/wire.h."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     common.check_distinct("C++ types", [*TAKEN_TYPES, *(view.name for view in views)])
     stamp = common.stamp(protocol)
     files = {
-        f"core/src/chat/protocol.gen.{suffix}": common.render(
+        f"core/src/chat/protocol/protocol.gen.{suffix}": common.render(
             f"cpp/protocol.{suffix}.j2", stamp=stamp, declarations=views
         )
         for suffix in ("h", "cc")

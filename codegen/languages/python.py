@@ -21,10 +21,12 @@ MODEL_MEMBERS = KEYWORDS | frozenset(
 )
 # What the generated modules import or define themselves.
 TAKEN_TYPES = (
-    "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "Literal", "Mapping", "Required",
-    "Sequence", "TypeAlias", "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator",
-    "Protocol", "Self", "Stream", "TracebackType", "TypeVar", "Unpack",
+    "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "ItemsView", "KeysView",
+    "Literal", "Mapping", "Required", "Sequence", "TypeAlias", "ValuesView",
+    "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
+    "TracebackType", "TypeVar", "Unpack",
 )  # fmt: skip
+MEASUREMENTS = ("CompletionUsageExtra",)  # which can be read as a `dict`
 FOLDER = "bindings/python/mlc_llm"
 WIDTH = 100
 
@@ -223,6 +225,8 @@ class _Python:
         members = tuple(self._attribute(field, struct.closed) for field in struct.fields)
         common.check_distinct(struct.names.name, [member.name for member in members])
         base = "_Config" if struct.closed else "_Model"
+        if struct.names.name in MEASUREMENTS:
+            base = "_Measurements"
         nulls = tuple(
             _quote(m.name) for m, f in zip(members, struct.fields, strict=True) if f.always
         )

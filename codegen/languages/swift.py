@@ -68,6 +68,15 @@ class PropertyView:
 
 
 @dataclass(frozen=True)
+class AliasView:
+    """Another name of a type."""
+
+    name: str
+    type: str
+    doc: str
+
+
+@dataclass(frozen=True)
 class StructView:
     """`texts`: a second initializer, which takes texts where there is a union with one; or none.
 
@@ -169,6 +178,9 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/Types.gen.swift": common.render(
             "swift/types.swift.j2", stamp=stamp, declarations=views
         ),
+        f"{FOLDER}/Compatibility.gen.swift": common.render(
+            "swift/compatibility.swift.j2", stamp=stamp, aliases=language.aliases()
+        ),
         f"{FOLDER}/Completions.gen.swift": common.render(
             "swift/completions.swift.j2", stamp=stamp, routes=routes, calls=calls
         ),
@@ -230,6 +242,19 @@ class _Swift:
             request=self._name(self.declarations[call.request]),
             response=self._name(self.declarations[call.response]),
         )
+
+    def aliases(self) -> list[AliasView]:
+        """MLC-LLM's names of types that have another name here."""
+        chunks = {route.chunk for route in self.protocol.routes}
+        views: list[AliasView] = []
+        for item in self.protocol.compatible:
+            name = item.declaration.names.name
+            type_ = self._name(self.declarations[item.stands_for])
+            if item.stands_for in chunks:
+                type_ = f"StreamElement<{type_}>"
+            if name != type_:
+                views.append(AliasView(name, type_, _doc(item.declaration.description)))
+        return views
 
     def _name(self, declaration: ir.Declaration) -> str:
         return declaration.names.in_language("swift")

@@ -20,6 +20,7 @@ from codegen.schema.kv_state import (
     KVSaveResponse,
 )
 from codegen.schema.metrics import EngineMetrics
+from codegen.schema.mlc_llm import MLC_LLM
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
 from codegen.schema.plan import Plan
 from codegen.schema.response_events import ResponseStreamEvent
@@ -103,4 +104,5 @@ PROTOCOL = ProtocolRoots(
         ServerUnloaded,
     ),
     helpers=(TOOLS,),
+    compatible=MLC_LLM,
 )

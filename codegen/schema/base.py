@@ -157,11 +157,24 @@ class HelperModel:
 
 
 @dataclass(frozen=True)
+class CompatibleModel:
+    """A type as MLC-LLM has it, and the one of the protocol that it stands for.
+
+    `others`: further names of it.
+    """
+
+    model: type[Model] | type[OneOf] | type[ClosedEnum]
+    stands_for: type[Model] | type[OneOf] | type[ClosedEnum]
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ProtocolRoots:
     """What the engine reads and what it writes; a type may be in both.
 
     `server_requests` and `server_responses` are what the HTTP server adds to that: its document
-    describes them, and no other language has them. `helpers` are only in the languages of clients.
+    describes them, and no other language has them. `helpers` and `compatible` are only in the
+    languages of clients.
     """
 
     requests: tuple[type[Model], ...]
@@ -171,3 +184,4 @@ class ProtocolRoots:
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
     helpers: tuple[HelperModel, ...] = ()
+    compatible: tuple[CompatibleModel, ...] = ()

@@ -196,7 +196,8 @@ class ChatCompletionRequest(Model):
     usage_extra: bool | None = field(
         None,
         "Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: "
-        "false. An extension of this engine.",
+        "it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this "
+        "engine.",
     )
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."

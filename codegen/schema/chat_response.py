@@ -6,6 +6,8 @@ from typing import Literal
 
 from codegen.schema.base import Model, OpenEnum, field
 from codegen.schema.messages import ChatCompletionRole
+from codegen.schema.metrics import RequestMetrics
+from codegen.schema.response_format import SchemaWarning
 from codegen.schema.tools import ChatCompletionMessageToolCall, ChoiceDeltaToolCall
 
 
@@ -102,6 +104,10 @@ class CompletionTokensDetails(Model):
     )
 
 
+class CompletionUsageExtra(RequestMetrics):
+    """Measurements of a request, under MLC-LLM's names."""
+
+
 class CompletionUsage(Model):
     """What a request cost."""
 
@@ -116,8 +122,8 @@ class CompletionUsage(Model):
     completion_tokens_details: CompletionTokensDetails | None = field(
         None, "What the answer's tokens were."
     )
-    extra: dict[str, float] | None = field(
-        None, "Measurements of this request, under the names that `RequestMetrics` has."
+    extra: CompletionUsageExtra | None = field(
+        None, "Measurements of this request, when they were asked for."
     )
 
 
@@ -130,6 +136,9 @@ class ChatCompletion(Model):
     model: str = field(..., "The model that answered.")
     choices: list[ChatCompletionChoice] = field(..., "The `n` answers.")
     usage: CompletionUsage | None = field(None, "What the request cost.")
+    warnings: list[SchemaWarning] | None = field(
+        None, "What schemas of the request say and the answer was not held to."
+    )
     system_fingerprint: str | None = field(
         None, "Names the configuration that answered; equal ones answer a seed equally."
     )
@@ -141,7 +150,11 @@ class ChatCompletionChunkDelta(Model):
     names = {"python": "ChoiceDelta"}
 
     role: ChatCompletionRole | None = field(None, "Who speaks, in an answer's first chunk.")
-    content: str | None = field(None, "The next piece of the text; whole characters only.")
+    content: str | None = field(
+        None,
+        "The next piece of the text; whole characters only. Never absent in an answer's last "
+        "chunk, where it may be empty, unless the engine's `openai_last_chunk` is set.",
+    )
     reasoning_content: str | None = field(None, "The next piece of what the model thinks.")
     refusal: str | None = field(None, "The next piece of a refusal.")
     tool_calls: list[ChoiceDeltaToolCall] | None = field(None, "The next pieces of tool calls.")
@@ -153,7 +166,7 @@ class ChatCompletionChunkChoice(Model):
     names = {"python": "ChunkChoice"}
 
     index: int = field(..., "Which of the `n` answers this belongs to, from 0.", ge=0)
-    delta: ChatCompletionChunkDelta = field(..., "What is added; empty in the last chunk.")
+    delta: ChatCompletionChunkDelta = field(..., "What is added.")
     logprobs: ChoiceLogprobs | None = field(
         None, "The log probabilities of the tokens that are added.", always=True
     )
@@ -179,6 +192,9 @@ class ChatCompletionChunk(Model):
     )
     usage: CompletionUsage | None = field(
         None, "What the request cost, in the last chunk, when `include_usage` asks for it."
+    )
+    warnings: list[SchemaWarning] | None = field(
+        None, "What schemas of the request say and the answer is not held to; in the first chunk."
     )
     system_fingerprint: str | None = field(
         None, "Names the configuration that answers; equal ones answer a seed equally."

@@ -9,7 +9,7 @@ from pydantic import Field
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
-from codegen.schema.response_format import ResponseFormat
+from codegen.schema.response_format import ResponseFormat, SchemaWarning
 from codegen.schema.tokenization import TokenId
 
 
@@ -140,6 +140,11 @@ class Completion(Model):
     )
     usage: CompletionUsage | None = field(
         None, "What the request cost; in a stream in the last chunk, when it is asked for."
+    )
+    warnings: list[SchemaWarning] | None = field(
+        None,
+        "What the schema of the request says and the answer is not held to; in the first chunk of "
+        "a stream.",
     )
     system_fingerprint: str | None = field(
         None, "Names the configuration that answered; equal ones answer a seed equally."

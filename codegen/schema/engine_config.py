@@ -115,6 +115,16 @@ class EngineConfig(Model):
         "Which hidden states make the vectors of the route `embeddings`. Absent: what the model's "
         "mlc-chat-config.json says under the same name, else `mean`.",
     )
+    openai_last_chunk: bool | None = field(
+        None,
+        "Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has. "
+        "Absent: false; its `content` is then an empty text, as MLC-LLM's is.",
+    )
+    refuse_unknown_fields: bool | None = field(
+        None,
+        "Whether a request with a member that no field has is refused, with its path; for programs "
+        "that write their JSON by hand, as in C. Absent: false; such members are ignored.",
+    )
     max_history_size: int | None = field(
         None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
     )

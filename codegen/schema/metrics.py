@@ -6,7 +6,7 @@ from codegen.schema.base import AnyObject, Model, field
 
 
 class RequestMetrics(Model):
-    """Measurements of one request; `usage.extra` has the same names."""
+    """Measurements of one request; `usage.extra` has the same."""
 
     prompt_tokens: int | None = field(None, "The length of the prompt.", unit="tokens", ge=0)
     completion_tokens: int | None = field(None, "The length of the answers.", unit="tokens", ge=0)
@@ -91,6 +91,15 @@ class EngineMetrics(Model):
     kv_pages_total: int | None = field(None, "The pages of the KV cache.", unit="pages", ge=0)
     kv_pages_free: int | None = field(
         None, "The pages that no sequence holds now.", unit="pages", ge=0
+    )
+    num_running_sequences: int | None = field(
+        None, "The sequences that are generated at the moment.", ge=0
+    )
+    num_waiting_sequences: int | None = field(
+        None, "The sequences that wait for their turn or for pages.", ge=0
+    )
+    num_queued_requests: int | None = field(
+        None, "The requests that no step has taken in yet.", ge=0
     )
     num_steps: int | None = field(None, "How often the model ran.", ge=0)
     num_preemptions: int | None = field(

@@ -32,7 +32,9 @@ class ModelLoadRequest(Model):
         ..., "The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."
     )
     model_lib: str | None = field(
-        None, "The compiled library. Absent: none, which only the device `fake` can do with."
+        None,
+        "The compiled library: a file, or the name of one that is linked into the program. Absent: "
+        "the one in the folder `lib` of the model's folder.",
     )
     device: str = field(
         "auto", "Where the model runs, such as `cpu:0`; `auto` takes the first device there is."

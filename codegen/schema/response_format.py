@@ -39,8 +39,18 @@ class JSONSchema(Model):
     description: str | None = field(None, "What the answer is for; the model may read it.")
     schema_: AnyObject | None = field(None, "The JSON Schema.", wire_name="schema")
     strict: bool | None = field(
-        None, "Whether the answer is held to the schema exactly while it is generated."
+        None,
+        "Whether a schema is refused that the answer cannot be held to in full. Otherwise what "
+        "cannot be enforced is left out, and `warnings` say so.",
     )
+
+
+class SchemaWarning(Model):
+    """What a schema says and the answer was not held to."""
+
+    param: str = field(..., "The field of the request that holds the schema.")
+    path: str = field(..., "The JSON pointer of the keyword in the schema.")
+    message: str = field(..., "Why it is left out.")
 
 
 class ResponseFormatJSONSchema(Model):

@@ -15,6 +15,7 @@ from codegen.schema.response_format import (
     ResponseFormatRegex,
     ResponseFormatStructuralTag,
     ResponseFormatText,
+    SchemaWarning,
 )
 from codegen.schema.tools import ToolChoiceMode
 
@@ -388,3 +389,6 @@ class Response(Model):
     truncation: ResponseTruncation = field(..., "What happens to a conversation that is too long.")
     usage: ResponseUsage | None = field(None, "What it cost.", always=True)
     user: str | None = field(None, "The label of the end user.", always=True)
+    warnings: list[SchemaWarning] | None = field(
+        None, "What schemas of the request say and the answer was not held to."
+    )

@@ -68,7 +68,9 @@ MLC_LLM_API void mlc_string_free(char* text);
 
 typedef struct MLCEngine MLCEngine;
 
-/* `config_json`: an EngineConfig (codegen/schema), "{}" for the defaults. */
+/* `config_json`: an EngineConfig (codegen/schema), "{}" for the defaults. In it an unknown member
+   is an error. In a request it is ignored, unless the config has "refuse_unknown_fields": true,
+   with which a program finds its misspelt fields: the error's param is their path. */
 MLC_LLM_API MLCStatus* mlc_engine_create(const char* config_json, MLCEngine** out);
 
 /* Called with 0.0 .. 1.0 and what is being done, on the thread that called mlc_engine_load.
@@ -112,7 +114,8 @@ typedef enum {
  * exactly one RESULT, DONE or ERROR, whatever happens. `json` lives until the callback returns. */
 typedef void (*mlc_event_callback)(void* user, int32_t kind, const char* json, size_t json_size);
 
-/* Bytes beside the JSON: images, audio. Copied before mlc_engine_submit returns. */
+/* Bytes beside the JSON: a picture's file, to which an `image_url` of a message refers as
+ * "buffer:0", "buffer:1", ... Copied before mlc_engine_submit returns. */
 typedef struct {
   const void* data;
   size_t size;
@@ -129,6 +132,13 @@ MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, c
 
 /* Ends the request with an error of code "request_cancelled"; unknown or ended ids are ignored. */
 MLC_LLM_API MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id);
+
+/* Takes a request out of the running ones, or lets it go on where it was. For callers whose reader
+ * is behind: a paused request makes no events but those that are on their way, others may take its
+ * pages, and its answer is the same. Its `timeout_ms` and aborts still end it. Unknown or ended ids
+ * are ignored. May be called from within a callback. */
+MLC_LLM_API MLCStatus* mlc_engine_pause_request(MLCEngine* engine, uint64_t request_id);
+MLC_LLM_API MLCStatus* mlc_engine_resume_request(MLCEngine* engine, uint64_t request_id);
 
 /* Aborts every request and clears metrics and caches; the model stays loaded. */
 MLC_LLM_API MLCStatus* mlc_engine_reset(MLCEngine* engine);

@@ -61,7 +61,7 @@ class Replica:
         lines = []
         for line in self._process.stderr:
             lines.append(line)
-            if found := re.search(r"running on (\S+:\d+)", line):
+            if found := re.search(r"ready on (\S+:\d+)", line):
                 return found.group(1)
         raise RuntimeError("mlc_llm serve did not start:\n" + "".join(lines[-20:]))
 

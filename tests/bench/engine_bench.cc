@@ -69,6 +69,7 @@ class TimedModel : public Model {
   }
 
   const ModelInfo& info() const override { return info_; }
+  int64_t AvailableBytes() const override { return int64_t{1} << 40; }
   Status AllocatePages(int) override { return Status(); }
   Status CopyPages(const std::vector<int32_t>&, const std::vector<int32_t>&) override {
     return Status();
@@ -77,6 +78,9 @@ class TimedModel : public Model {
   Status ReadPages(const std::vector<int32_t>&, char*) const override { return Status(); }
   Status WritePages(const std::vector<int32_t>&, const char*) override { return Status(); }
   Status ClearSlots(int, char*) const override { return Status(); }
+  Status AllocateStates(int) override { return Status(); }
+  Status ReadState(int32_t, char*) const override { return Status(); }
+  Status WriteState(int32_t, const char*) override { return Status(); }
 
   // The rows begin elsewhere each time, so that answers differ from step to step.
   DeviceSampler* sampler() override { return nullptr; }
@@ -127,7 +131,7 @@ Request MakeRequest(const Case& of, RequestId id) {
   Request request;
   request.id = id;
   for (int i = 0; i < kPromptTokens; ++i) {
-    request.prompt_tokens.push_back(static_cast<int32_t>((id * 31 + i) % 256));
+    request.prompt.Append({static_cast<int32_t>((id * 31 + i) % 256)});
   }
   request.sampling.seed = id;
   request.sampling.temperature = of.sampling == "greedy" ? 0.0 : 0.7;

@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--devices", help="some of them, by name")
     args = parser.parse_args()
     wanted = args.devices.split(",") if args.devices else [device for device, _ in LIBRARIES]
-    config = read_chat_config(resolve_model(None, device="cpu", progress=print).folder)
+    config = read_chat_config(resolve_model(None, quantization="q4f32_1", progress=print).folder)
     print("| device | quantization | library | kernels | seconds |\n|---|---|---|---|---|")
     for device, quantization in LIBRARIES:
         if device in wanted:

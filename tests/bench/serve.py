@@ -32,7 +32,7 @@ def server(*options: str) -> Iterator[str]:
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if found := re.search(r"running on (\S+:\d+)", line):
+            if found := re.search(r"ready on (\S+:\d+)", line):
                 break
         else:
             raise SystemExit("the server did not start")

@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=96)
     parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
-    model = resolve_model(None)
+    model = resolve_model(None, quantization="q4f32_1")
     engines = {
         name: MLCEngine(
             model.folder, model_lib=model.model_lib, mode="interactive", engine_config=config

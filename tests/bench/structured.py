@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    model = resolve_model(None)
+    model = resolve_model(None, quantization="q4f32_1")
     found: dict[str, dict[str, float]] = {}
     with start(model, jump_forward=False) as engine:  # which has a line of its own
         for batch, times in ((1, 4), (16, 1)):  # as many tokens of one as fit the time of the other

@@ -28,7 +28,7 @@ def program(
 
 @pytest.fixture(scope="session")
 def default_model() -> ResolvedModel:
-    return resolve_model(None, progress=lambda _: None)
+    return resolve_model(None, quantization="q4f32_1", progress=lambda _: None)
 
 
 @pytest.fixture(scope="session")

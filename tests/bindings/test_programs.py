@@ -64,8 +64,12 @@ def test_a_tool_call_streamed_and_whole(program: Program, real: tuple[str, ...])
         "max_tokens": 100,
     }
     result = program.call("tools", "--request", json.dumps(request), *real)
-    assert result == Program("python").call("tools", "--request", json.dumps(request), *real)
-    assert result["same"] and result["finish_reason"] == "tool_calls" and result["pieces"] > 1
+    reference = Program("python").call("tools", "--request", json.dumps(request), *real)
+    # Forced text is drafted, as far as the measured time of steps says that it pays: how many
+    # pieces the arguments come in is not the same in each run.
+    assert result.pop("pieces") > 1 and reference.pop("pieces") > 1
+    assert result == reference
+    assert result["same"] and result["finish_reason"] == "tool_calls"
     (call,) = result["calls"]
     arguments = json.loads(call["arguments"])
     assert call["name"] == "switch_light" and set(arguments) == {"room", "on"}

@@ -115,7 +115,9 @@ def test_what_is_generated_from_the_small_schema_compiles(swift: str, tmp_path: 
         (tmp_path / f"Small{name}.swift").write_text(text, encoding="utf-8")
     (tmp_path / "Stub.swift").write_text(
         "extension Piece: FailableChunk {\n"
-        "    public static func failed(_ request: Request, after last: Self?) -> Self { last! }\n"
+        "    public static func failed(_ request: Request, after last: Self?, with error: MLCError)"
+        " -> Self { last! }\n"
+        "    public func withContent() -> Self { self }\n"
         "}\n"
     )
     files = [*sorted((SOURCES / "MLCSwift").rglob("*.swift")), *sorted(tmp_path.glob("*.swift"))]

@@ -10,6 +10,7 @@ from codegen.schema.base import (
     CallModel,
     Case,
     ClosedEnum,
+    CompatibleModel,
     EventModel,
     HelperModel,
     Model,
@@ -78,6 +79,12 @@ class Anything(OneOf):
     )
 
 
+class Sayings(OneOf):
+    """A union of a text and a list of what may be texts."""
+
+    root: Annotated[str, Case("one")] | Annotated[list[Anything], Case("many")]
+
+
 class Options(Model):
     """A closed object with another name in Python."""
 
@@ -122,6 +129,7 @@ class Request(Model):
     )
     options: Options | None = field(None, "A nested object.")
     keywords: Keywords | None = field(None, "Names that languages reserve.")
+    sayings: Sayings | None = field(None, "A text or several.")
 
 
 class Reply(Model):
@@ -148,6 +156,7 @@ class Term(Model):
 
     text: str = field(..., "A required text.")
     size: int | None = field(None, "An optional number.")
+    sayings: Sayings | None = field(None, "A text or several.")
 
 
 class Answer(Model):
@@ -213,6 +222,49 @@ HELPER = HelperModel(
     ),
 )
 
+
+class Tone(ClosedEnum):
+    """An enum of other programs."""
+
+    LOW = "low", "A word."
+
+
+class Content(OneOf):
+    """A union that is a class there."""
+
+    root: Annotated[str, Case("text")] | Annotated[list[dict[str, str]], Case("parts")]
+
+
+class CompletionUsageExtra(Model):
+    """A type with functions of its own."""
+
+    speed: float | None = field(None, "A number.")
+
+
+class OtherReply(Model):
+    """A type with two further names."""
+
+    tone: Tone = field(..., "An enum.")
+    size: int = field(1, "A default number.")
+    content: Content | None = field(None, "A union.")
+
+
+class OtherRequest(Model):
+    """A request of another shape."""
+
+    words: list[str] = field(..., "A list.")
+    replies: list[OtherReply] | None = field(None, "A list of another type.")
+
+
+OtherRequest.__name__ = Request.__name__
+COMPATIBLE = (
+    CompatibleModel(Tone, Colour),
+    CompatibleModel(Content, Anything),
+    CompatibleModel(CompletionUsageExtra, Piece),
+    CompatibleModel(OtherReply, Reply, ("Second", "Third")),
+    CompatibleModel(OtherRequest, Request),
+)
+
 PROTOCOL = ProtocolRoots(
     requests=(Request, Question, Term, Options),
     responses=(Reply, Piece, Answer, Options),
@@ -231,4 +283,5 @@ PROTOCOL = ProtocolRoots(
     server_requests=(Errand,),
     server_responses=(Outcome,),
     helpers=(HELPER,),
+    compatible=COMPATIBLE,
 )

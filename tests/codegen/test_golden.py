@@ -85,15 +85,16 @@ def test_generated_cpp_compiles_without_a_warning(files: dict[str, str], tmp_pat
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("no C++ compiler")
-    (tmp_path / "chat").mkdir()
+    room = tmp_path / "chat" / "protocol"
+    room.mkdir(parents=True)
     for path, text in files.items():
         if path.endswith((".h", ".cc")):
-            (tmp_path / "chat" / Path(path).name).write_text(text, encoding="utf-8")
+            (room / Path(path).name).write_text(text, encoding="utf-8")
     flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
     includes = [f"-I{tmp_path}", f"-I{ROOT / 'core' / 'src'}"]
     users = tmp_path / "access.cc"
-    users.write_text('#include "chat/access.gen.h"\n', encoding="utf-8")
-    for source in (tmp_path / "chat" / "protocol.gen.cc", users):
+    users.write_text('#include "chat/protocol/access.gen.h"\n', encoding="utf-8")
+    for source in (room / "protocol.gen.cc", users):
         done = subprocess.run([compiler, *flags, *includes, source], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 

@@ -24,7 +24,6 @@ BOUNDLESS = {
     "CompletionLogprobs.text_offset": "written by the engine",
     "TopLogprob.bytes": "written by the engine",
     "ChatCompletionTokenLogprob.bytes": "written by the engine",
-    "CompletionUsage.extra": "a measurement of any kind",
     "SpecDecodeMetrics.draft_count": "written by the engine",
     "SpecDecodeMetrics.accept_count": "written by the engine",
 }

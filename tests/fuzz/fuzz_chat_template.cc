@@ -1,7 +1,7 @@
 // A chat template out of nowhere over a conversation out of nowhere. Input: the template, byte 0,
 // JSON {"messages": [...], "tools": [...], ...}, whose other members are the template's variables.
 #include "base/json.h"
-#include "chat/chat_template.h"
+#include "chat/request/chat_template.h"
 #include "fuzz.h"
 
 namespace mlc {

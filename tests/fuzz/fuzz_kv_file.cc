@@ -56,7 +56,7 @@ void Ask(Engine* engine, const KVFileHead& head) {
   Request request;
   request.id = next_id++;
   request.adapter = head.adapter;
-  request.prompt_tokens = head.tokens;
+  request.prompt = head.tokens;
   request.max_tokens = 3;
   if (!engine->Check(request).ok() || !engine->Add(std::move(request)).ok()) return;
   int steps = 0;

@@ -2,10 +2,14 @@
 //
 // Reads lines {"kind": "schema" | "regex" | "ebnf" | "tag", "source": TEXT, "samples": 30,
 // "seed": 1, "max_bytes": 2000} and answers each with {"texts": [...], "unfinished": 0, "seconds":
-// 0.01} or {"error": TEXT}. Texts are walked byte by byte through the matcher's mask. With the name
+// 0.01} or {"error": TEXT}. A line with "admits": [TEXT, ...] is answered with {"admitted": [true,
+// ...], "warnings": [...]}: which of them the grammar admits; "strict": false leaves out of schemas
+// what cannot be enforced. Texts are walked byte by byte through the matcher's mask. With the name
 // of a tokenizer.json, grammars are compiled for its vocabulary, to be timed; then a line may have
 // "text", which the grammar admits, and is answered with the CPU time of the mask before each of
-// its tokens and of accepting them: {"seconds": 0.01, "mask_us": [...], "accept_us": 0.5}.
+// its tokens and of accepting them: {"seconds": 0.01, "mask_us": [...], "accept_us": 0.5}. A line
+// with "only_reads": true is answered with the CPU time of reading the source: {"read_s": 0.01,
+// "warnings": [...]}, or "error" beside the time.
 #include <time.h>
 
 #include <algorithm>
@@ -15,11 +19,12 @@
 #include <random>
 #include <string>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "grammar/grammar.h"
-#include "grammar/schema_keywords.h"
+#include "grammar/schema/keywords.h"
+#include "grammar/text/formats.h"
+#include "platform/file.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -37,14 +42,16 @@ Result<Grammar> Compile(const Json& task) {
   static GrammarCompiler compiler(*tokenizer, tokenizer->vocab_size(), {End()});
   MLC_ASSIGN_OR_RETURN(std::string kind, GetString(task, "kind"));
   MLC_ASSIGN_OR_RETURN(std::string source, GetString(task, "source"));
-  if (kind == "schema") return compiler.CompileJsonSchema(source);
+  MLC_ASSIGN_OR_RETURN(bool is_strict, GetBoolOr(task, "strict", true));
+  Strictness strictness = is_strict ? Strictness::kStrict : Strictness::kLenient;
+  if (kind == "schema") return compiler.CompileJsonSchema(source, strictness);
   if (kind == "regex") return compiler.CompileRegex(source);
   if (kind == "ebnf") return compiler.CompileEbnf(source);
-  return compiler.CompileStructuralTag(source);
+  return compiler.CompileStructuralTag(source, strictness);
 }
 
 Json Keywords() {
-  constexpr const char* kVerdicts[] = {"enforced", "annotation", "refused"};
+  constexpr const char* kVerdicts[] = {"enforced", "annotation"};
   Json keywords = Json::MakeArray(), formats = Json::MakeArray();
   for (const SchemaKeyword& keyword : SchemaKeywords()) {
     keywords.Append(Json()
@@ -111,6 +118,23 @@ double CpuMicroseconds() {
   return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
 }
 
+// Whether the whole text can be written byte by byte, and may end there.
+bool Admits(const Grammar& grammar, const std::string& text) {
+  GrammarMatcher matcher(grammar);
+  for (char c : text) {
+    if (!matcher.Accept(static_cast<unsigned char>(c))) return false;
+  }
+  return matcher.Accept(End());
+}
+
+Json WarningsOf(const Grammar& grammar) {
+  Json warnings = Json::MakeArray();
+  for (const SchemaWarning& warning : grammar.warnings()) {
+    warnings.Append(Json().Set("path", warning.path).Set("message", warning.message));
+  }
+  return warnings;
+}
+
 // Each mask is filled several times, the fastest counts.
 Result<Json> TimeMasks(const Grammar& grammar, const std::string& text) {
   constexpr int kRepeats = 5;
@@ -136,14 +160,31 @@ Result<Json> TimeMasks(const Grammar& grammar, const std::string& text) {
       .Set("accept_us", accept_us / static_cast<double>(std::max<size_t>(1, tokens.size())));
 }
 
+Json TimeReading(const Json& task) {
+  double begin = CpuMicroseconds();
+  Result<Grammar> grammar = Compile(task);
+  Json answer = Json().Set("read_s", 1e-6 * (CpuMicroseconds() - begin));
+  if (!grammar.ok()) return std::move(answer.Set("error", grammar.status().message()));
+  return std::move(answer.Set("warnings", WarningsOf(*grammar)));
+}
+
 Result<Json> Answer(const std::string& line) {
   MLC_ASSIGN_OR_RETURN(Json task, Json::Parse(line));
   MLC_ASSIGN_OR_RETURN(std::string kind, GetString(task, "kind"));
   if (kind == "keywords") return Keywords();
+  if (task.Find("only_reads") != nullptr) return TimeReading(task);
   auto begin = std::chrono::steady_clock::now();
   MLC_ASSIGN_OR_RETURN(Grammar grammar, Compile(task));
   MLC_RETURN_IF_ERROR(grammar.Prepare());
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  if (const Json* wanted = task.Find("admits")) {
+    Json admitted = Json::MakeArray();
+    for (const Json& text : wanted->as_array()) admitted.Append(Admits(grammar, text.as_string()));
+    return Json()
+        .Set("admitted", std::move(admitted))
+        .Set("warnings", WarningsOf(grammar))
+        .Set("seconds", seconds.count());
+  }
   if (task.Find("text") != nullptr) {
     MLC_ASSIGN_OR_RETURN(std::string text, GetString(task, "text"));
     MLC_ASSIGN_OR_RETURN(Json times, TimeMasks(grammar, text));

@@ -36,7 +36,7 @@ def tiny_model(tiny_hf_folder: Path, shared_folder: Path) -> Iterator[ResolvedMo
 @pytest.fixture(scope="session")
 def default_model() -> ResolvedModel:
     """The embedded default model in q4f32_1, kept under MLC_LLM_HOME between runs."""
-    return resolve_model(None, progress=lambda _: None)
+    return resolve_model(None, quantization="q4f32_1", progress=lambda _: None)
 
 
 @pytest.fixture

@@ -268,6 +268,7 @@ def test_no_space_on_the_disk(tiny_hf_folder: Path, tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-m", "mlc_llm", *chat],
         env=_environment(tmp_path),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         preexec_fn=limit,

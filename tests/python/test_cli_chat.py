@@ -14,7 +14,7 @@ import pytest
 from mlc_llm.model_source import ResolvedModel
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-COMMANDS = ("/help", "/exit", "/stats", "/metrics", "/reset", "/set")
+COMMANDS = ("/help", "/exit", "/stats", "/metrics", "/reset", "/set", "/system", "/save", "/load")
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_the_second_turn_sees_the_first(mlc_llm: Run, default_model: ResolvedMod
     """Until /reset."""
     lines = ("What is the capital of France?", "Name that city again.")
     piped = "\n".join((*lines, "/reset", lines[1])) + "\n"
-    result = mlc_llm(*default_chat(default_model, max_tokens=24), stdin=piped)
+    result = mlc_llm(*default_chat(default_model, max_tokens=24), "--lines", stdin=piped)
     assert result.returncode == 0, result.stderr
     first, _, rest = result.stdout.partition("\n")
     again, _, forgotten = rest.partition("The chat is reset.\n")
@@ -66,7 +66,8 @@ def test_the_second_turn_sees_the_first(mlc_llm: Run, default_model: ResolvedMod
 
 
 def test_devices_are_said_as_mlc_llm_says_them(mlc_llm: Run, default_model: ResolvedModel) -> None:
-    result = mlc_llm(*default_chat(default_model, max_tokens=1), "--prompt", "Hi", "--device=auto")
+    chosen = ("--prompt", "Hi", "--device=auto", "-v")
+    result = mlc_llm(*default_chat(default_model, max_tokens=1), *chosen)
     assert result.returncode == 0, result.stderr
     lines = result.stderr.splitlines()
     assert lines[0] in ("Not found device: cuda:0", "Found device: cuda:0")
@@ -75,29 +76,42 @@ def test_devices_are_said_as_mlc_llm_says_them(mlc_llm: Run, default_model: Reso
 
 
 def test_a_prompt_is_answered_on_standard_output_alone(chat: Run) -> None:
-    first, second = (chat("--prompt", "hi") for _ in range(2))
-    assert first.returncode == 0
-    lines = first.stderr.splitlines()
+    """Details come with -v, and on standard error."""
+    first, second, third = (chat("--prompt", "hi", *more) for more in ((), ("-v",), ("-q",)))
+    assert first.returncode == 0 and third.stderr == ""
+    assert not [line for line in first.stderr.splitlines() if not line.endswith(" ...")]
+    lines = [line for line in second.stderr.splitlines() if not line.endswith(" ...")]
     assert lines[:2] == ["Found device: cpu:0", "Using device: cpu:0"]
     assert lines[2].startswith('The actual engine mode is "interactive".')
     assert lines[3].startswith("Estimated total memory usage:") and len(lines) == 4
     assert first.stdout.endswith("\n") and first.stdout.strip()
-    assert second.stdout == first.stdout
+    assert first.stdout == second.stdout == third.stdout
 
 
 def test_piped_lines_are_turns_of_one_chat(chat: Run) -> None:
     alone = chat("--prompt", "x").stdout
-    twice = chat(stdin="x\r\n\n   \nx\n/reset\nx").stdout
+    twice = chat("--lines", stdin="x\r\n\n   \nx\n/reset\nx").stdout
     assert twice.startswith(alone) and twice.endswith("The chat is reset.\n" + alone)
     between = twice[len(alone) : -len("The chat is reset.\n" + alone)]
     assert between.strip() and between != alone  # it answers "x" behind another turn
 
 
+def test_piped_text_is_one_turn(chat: Run) -> None:
+    """As it is, or behind the prompt."""
+    text = "/stats\nis no command\n"
+    whole = chat(stdin=text)
+    assert whole.returncode == 0 and whole.stdout == chat("--prompt", text.rstrip()).stdout
+    behind = chat("--prompt", "Sum up:", stdin="first\nsecond\n").stdout
+    assert behind == chat("--prompt", "Sum up:\n\nfirst\nsecond").stdout
+    assert behind != chat("--prompt", "Sum up:").stdout
+
+
 def test_the_commands(chat: Run) -> None:
     result = chat(
+        "--lines",
         stdin="/stats\n/help\nhi\n/stats\n/metrics\n"
         "/set temperature=0;seed=23;max_tokens=3;stop=a,b\n/nonsense\n/set stop=\nhi\n"
-        "/reset\n/exit\nhi\n"
+        "/reset\n/exit\nhi\n",
     )
     assert result.returncode == 0, result.stderr
     out = result.stdout
@@ -178,9 +192,12 @@ def test_help_and_version(mlc_llm: Run) -> None:
 
 def test_a_turn_that_fails_ends_a_pipe(chat: Run) -> None:
     piped = f"hi\n{'a' * 99}\nhi\n"
-    result = fails_with(chat("--overrides", "context_window_size=64", stdin=piped), "64 tokens")
+    small = ("--overrides", "context_window_size=64", "--lines")
+    result = fails_with(chat(*small, stdin=piped), "64 tokens", "/reset", "when_full=drop")
     assert result.stdout.strip()  # the first turn was answered
-    fails_with(chat(stdin="/set temperature=hot\nhi\n"), "'temperature' must be a number")
+    hot = chat("--lines", stdin="/set temperature=hot\nhi\n")
+    fails_with(hot, "'temperature' must be a number")
+    fails_with(chat("--lines", stdin="/set temperature=9\nhi\n"), "'temperature'", "<= 2")
 
 
 def test_a_pipe_may_be_empty_or_not_text(chat: Run, tiny_model: ResolvedModel) -> None:
@@ -210,7 +227,10 @@ def in_shell(line: str, model: ResolvedModel) -> subprocess.CompletedProcess[str
 
 
 def test_closed_and_full_outputs(tiny_model: ResolvedModel) -> None:
-    early = in_shell('yes hi | "$@" | head -n 1; exit ${PIPESTATUS[1]}', tiny_model)
+    fails_with(in_shell('yes hi | "$@"', tiny_model), "longer than 16 MB", "--lines")
+    early = in_shell(
+        'yes hi | "$@" --lines --set when_full=drop | head -n 1; exit ${PIPESTATUS[1]}', tiny_model
+    )
     assert early.returncode == 0 and "rror" not in early.stderr
     closed = in_shell('"$@" --prompt hi >&-', tiny_model)
     assert closed.returncode == 0 and "rror" not in closed.stderr
@@ -222,7 +242,8 @@ def test_closed_and_full_outputs(tiny_model: ResolvedModel) -> None:
 def test_ctrl_c_ends_a_script(default_model: ResolvedModel) -> None:
     command = [sys.executable, "-m", "mlc_llm", *default_chat(default_model, max_tokens=2000)]
     command += ["--prompt", "Describe the history of Rome in detail."]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    pipes = {name: subprocess.PIPE for name in ("stdout", "stderr")}
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, **pipes) as child:
         assert child.stdout is not None
         child.stdout.read(20)
         child.send_signal(signal.SIGINT)

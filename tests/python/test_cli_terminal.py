@@ -100,7 +100,7 @@ def terminal(default_model: ResolvedModel) -> Iterator[Terminal]:
     command += ["--model-lib", str(default_model.model_lib), "--device", "cpu"]
     command += ["--set", "temperature=0;max_tokens=24", "--overrides", "context_window_size=1024"]
     opened = Terminal(command)
-    opened.wait_for(r"/exit")
+    assert "device" not in opened.wait_for(r"/exit ends the chat")
     opened.wait_for(">>>")
     yield opened
     opened.close()
@@ -110,6 +110,15 @@ def test_a_conversation(terminal: Terminal) -> None:
     terminal.ask("What is the capital of France?", "Paris")
     terminal.ask("word " * 1100, "Error: .*maximum context length")
     terminal.ask("/set temperature=hot", "Error: 'temperature' must be a number")
+    terminal.ask("/set temperature=9", "Error: .*'temperature'.* <= 2")
+    terminal.press("/set temp\t")
+    terminal.wait_for("erature=")
+    terminal.press("0;max_t\t")
+    terminal.wait_for("okens=")
+    terminal.ask("9", "Settings: temperature=0.0;max_tokens=9")
+    terminal.press("/sy\t")
+    terminal.wait_for("stem")
+    terminal.ask(" Be brief.", "System message: Be brief.")
     terminal.ask("/nonsense", "Unknown command /nonsense")
     terminal.ask("/stats", r"prefill: [\d.]+ tok/s, decode: [\d.]+ tok/s")
     terminal.press(CTRL_D)

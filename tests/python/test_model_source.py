@@ -77,9 +77,9 @@ def test_an_ordinary_folder_is_converted_once(hf_folder):
     first = resolve_folder(hf_folder, progress=lines)
     assert first.name.endswith("-MLC") and "q4f32_1" in first.name
     assert json.loads((first / "mlc-chat-config.json").read_text())["quantization"] == "q4f32_1"
-    times = [path.stat().st_mtime_ns for path in sorted(first.iterdir())]
+    times = [path.stat().st_mtime_ns for path in sorted(first.glob("[!.]*"))]
     assert resolve_folder(str(hf_folder), progress=lines) == first
-    assert [path.stat().st_mtime_ns for path in sorted(first.iterdir())] == times
+    assert [path.stat().st_mtime_ns for path in sorted(first.glob("[!.]*"))] == times
     assert "Converting" in lines[0] and "Using converted weights" in lines[-1]
     other = resolve_folder(hf_folder, quantization="q0f32", progress=lines)
     assert other != first
@@ -88,23 +88,68 @@ def test_an_ordinary_folder_is_converted_once(hf_folder):
 def test_a_gguf_file_is_converted_again_when_it_changes(tmp_path):
     path = tiny_models.write_gguf(tmp_path / "m.gguf", tiny_models.random_weights())
     first = resolve_folder(path, progress=Lines())
-    tiny_models.write_gguf(path, tiny_models.random_weights(seed=1))
     os.utime(path, ns=(1, 1))
+    assert resolve_folder(path, progress=Lines()) == first  # its content counts, not its time
+    tiny_models.write_gguf(path, tiny_models.random_weights(seed=1))
     second = resolve_folder(path, progress=Lines())
-    assert first != second and second.name.startswith("m-q4f32_1-")
+    assert first != second and second.name.startswith("m-auto-")
 
 
-def test_auto_keeps_the_types_of_a_gguf_file(tmp_path, hf_folder):
+def test_a_moved_home_keeps_its_cache(tmp_path, monkeypatch, hf_folder, compiler):
+    """Folders, files and libraries are found by their content, wherever they lie."""
+    (tmp_path / "home").mkdir()
+    file = tiny_models.write_gguf(tmp_path / "home" / "m.gguf", tiny_models.random_weights())
+    first = [resolve_model(hf_folder, progress=Lines()), resolve_model(file, progress=Lines())]
+    runs = len(compiler.runs)
+    (tmp_path / "home").rename(tmp_path / "moved")
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "moved"))
+    readonly = Policies(jit="READONLY")
+    copied = shutil.copytree(hf_folder, tmp_path / "copy" / hf_folder.name)
+    for path, before in zip((copied, tmp_path / "moved" / "m.gguf"), first, strict=True):
+        found = resolve_model(path, policies=readonly, progress=Lines())
+        assert found.folder.name == before.folder.name
+        assert found.model_lib.name == before.model_lib.name
+    assert len(compiler.runs) == runs
+
+
+def test_a_gguf_file_keeps_its_own_types(tmp_path, hf_folder):
     weights = tiny_models.random_weights()
     path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, kind=GGMLQuantizationType.Q4_1)
-    folder = resolve_folder(path, quantization="auto", progress=Lines())
+    folder = resolve_folder(path, progress=Lines())
+    assert folder == resolve_folder(path, quantization="auto", progress=Lines())
     config = json.loads((folder / "mlc-chat-config.json").read_text())
     assert config["quantization"] == "gguf_q4_1"
+    again = resolve_folder(path, quantization="q4f32_1", progress=Lines())  # on demand alone
+    assert json.loads((again / "mlc-chat-config.json").read_text())["quantization"] == "q4f32_1"
+    gpu = resolve_folder(path, device="cuda", progress=Lines())  # no kernels for these types there
+    assert json.loads((gpu / "mlc-chat-config.json").read_text())["quantization"] == "q4f16_1"
     assert resolve_folder(folder, quantization="auto", progress=Lines()) == folder
     with pytest.raises(InvalidRequestError, match="gguf_q4_1"):
         resolve_folder(folder, quantization="q4f32_1", progress=Lines())
     plain = resolve_folder(hf_folder, quantization="auto", progress=Lines())
     assert plain == resolve_folder(hf_folder, progress=Lines())
+
+
+def test_a_file_whose_types_have_no_kernels_is_quantized_and_that_is_said(
+    tmp_path, monkeypatch, capsys
+):
+    """Unless its own types were asked for."""
+    from mlc_llm.compiler import jit
+    from mlc_llm.compiler.convert import gguf_weights
+
+    kind = GGMLQuantizationType.Q5_0
+    path = tiny_models.write_gguf(tmp_path / "m.gguf", tiny_models.random_weights(), kind=kind)
+    known = {name: one for name, one in gguf_weights.TYPES.items() if name != "Q5_0"}
+    monkeypatch.setattr(gguf_weights, "TYPES", known)
+    job = {"source": str(path), "output": str(tmp_path / "out"), "quantization": "auto"}
+    job |= {"extra": {"top_k": 7}, "fallback": "q4f32_1"}
+    jit._convert(job)
+    config = json.loads((tmp_path / "out" / "mlc-chat-config.json").read_text())
+    assert config["quantization"] == "q4f32_1" and config["top_k"] == 7
+    notes = [json.loads(line).get("note", "") for line in capsys.readouterr().out.splitlines()]
+    assert any("Q5_0" in note and "Converting to q4f32_1" in note for note in notes)
+    with pytest.raises(UnsupportedError, match="Q5_0"):
+        jit._convert(job | {"fallback": None})
 
 
 def test_the_types_of_single_tensors_make_another_library():
@@ -179,22 +224,24 @@ def trailer(length):
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """Stands in for `mlc_llm compile`: writes the body it is told to, and counts its runs."""
+    """Stands in for the child that compiles: writes the body it is told to, and counts its runs."""
 
     class Compiler:
-        runs: list[list[str]] = []
+        runs: list[dict] = []
         body = b"library" + trailer(7)
 
-        def __call__(self, arguments, log):
-            self.runs.append(arguments)
-            log("compiling ...")
-            if self.body:
-                Path(arguments[arguments.index("--output") + 1]).write_bytes(self.body)
-            return "first line\nError: nothing works\n"
+        def __call__(self, job, title, steps):
+            if job["kind"] == "convert":
+                return real(job, title, steps)
+            self.runs.append(job)
+            if not self.body:
+                raise InternalError("nothing works", code="compile_failed")
+            Path(job["output"]).write_bytes(self.body)
 
+    real = jit_cache.run_job
     made = Compiler()
     made.runs = []
-    monkeypatch.setattr(jit_cache, "_run_module", made)
+    monkeypatch.setattr(jit_cache, "run_job", made)
     return made
 
 
@@ -206,7 +253,7 @@ def test_a_library_is_compiled_once(prepared, compiler):
     assert first.model_lib.read_bytes() == compiler.body
     assert first.quantization == "q4f32_1" and first.name == "tiny-MLC"
     assert lines[-1] == f"Using cached model lib: {first.model_lib}"
-    assert compiler.runs[0][:3] == ["mlc_llm", "compile", str(prepared)]
+    assert compiler.runs[0]["folder"] == str(prepared) and compiler.runs[0]["opt"] == "O2"
 
 
 def test_what_matters_makes_another_library(prepared, compiler):
@@ -223,7 +270,7 @@ def test_what_matters_makes_another_library(prepared, compiler):
     path.write_text(json.dumps(config | {"context_window_size": 100}))
     others.append(resolve_model(prepared, progress=Lines()).model_lib)
     assert len({base, *others}) == 5
-    assert "prefill_chunk_size=7" in compiler.runs[3]
+    assert compiler.runs[3]["overrides"] == "prefill_chunk_size=7"
 
 
 def test_a_damaged_library_is_compiled_again(prepared, compiler):
@@ -237,10 +284,9 @@ def test_a_damaged_library_is_compiled_again(prepared, compiler):
 
 def test_a_failed_compilation_says_why_and_leaves_nothing(prepared, compiler, tmp_path):
     compiler.body = b""
-    with pytest.raises(InternalError, match="failed: nothing works"):
+    with pytest.raises(InternalError, match="nothing works"):
         resolve_model(prepared, progress=Lines())
-    left = [path.name for path in (tmp_path / "home" / "model_lib").iterdir()]
-    assert [name for name in left if not name.endswith(".lock")] == []
+    assert list((tmp_path / "home" / "model_lib").iterdir()) == []
 
 
 def test_jit_policies(prepared, compiler):
@@ -270,9 +316,26 @@ def test_a_given_library_is_used(prepared, compiler, tmp_path):
         resolve_model(prepared, model_lib=tmp_path / "gone.so", progress=Lines())
 
 
-def test_default_quantization_follows_the_device():
-    found = [model_source.default_quantization(d) for d in ("cpu", "auto", "cuda:0", "vulkan")]
-    assert found == ["q4f32_1", "q4f32_1", "q4f16_1", "q4f16_1"]
+def test_default_quantization_follows_the_device(monkeypatch):
+    """Devices without 16-bit floats get a scheme without them, alone and among others."""
+    devices = [
+        {"name": "opencl:0", "found": True, "f16": True},
+        {"name": "opencl:1", "found": True, "f16": False},
+        {"name": "vulkan:0", "found": True, "f16": False},
+    ]
+    monkeypatch.setattr(model_source, "_devices", lambda: devices)
+    wanted = {
+        "cpu": "q4f32_1",
+        "auto": "q4f32_1",
+        "cuda:0": "q4f16_1",
+        "metal": "q4f16_1",
+        "opencl": "q4f16_1",
+        "opencl:0": "q4f16_1",
+        "opencl:1": "q4f32_1",
+        "vulkan": "q4f32_1",
+        "webgpu": "q4f16_1",  # none is here: whoever loads it says so
+    }
+    assert {name: model_source.default_quantization(name) for name in wanted} == wanted
 
 
 # --- The second run: fast, and without the toolchain ---
@@ -298,7 +361,9 @@ print([name for name in ("tvm", "numpy", "gguf", "huggingface_hub") if name in s
 
 
 def test_two_processes_convert_once(hf_folder):
-    code = f"from mlc_llm.model_source import *; print(resolve_folder({str(hf_folder)!r}))"
+    code = "import sys; from mlc_llm.model_source import *\n"
+    code += "log = lambda line: print(line, file=sys.stderr)\n"
+    code += f"print(resolve_folder({str(hf_folder)!r}, progress=log))"
     environment = {**os.environ, "PYTHONPATH": PACKAGE_PARENT}
     command = [sys.executable, "-c", code]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

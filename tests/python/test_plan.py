@@ -74,7 +74,7 @@ def test_doctor_plans_every_mode(mlc_llm) -> None:
 
 
 def test_doctor_looks_for_devices_and_model_once(mlc_llm, default_model) -> None:
-    result = mlc_llm("doctor", default_model.folder, "--model-lib", default_model.model_lib)
+    result = mlc_llm("doctor", default_model.folder, "--model-lib", default_model.model_lib, "-v")
     assert result.stdout.count("It fits.") == 3
     log = result.stderr.splitlines()
     assert "Using device: cpu:0" in log

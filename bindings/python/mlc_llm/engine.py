@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from mlc_llm import _core
 from mlc_llm.chat_helpers import HelpedChatCompletions
+from mlc_llm.compatibility import as_mlc_llm
 from mlc_llm.completions_gen import Completions, Embeddings
 from mlc_llm.core_engine import CoreEngine, EngineBase, raise_if_error
 from mlc_llm.types_gen import (
@@ -32,11 +33,17 @@ class ChunkStream(Generic[_Chunk]):
     """Chunks in order. Closing it, leaving its `with` block or dropping it ends the request."""
 
     def __init__(
-        self, core: CoreEngine, route: str, chunk: type[_Chunk], request: Mapping[str, Any]
+        self,
+        core: CoreEngine,
+        route: str,
+        chunk: type[_Chunk],
+        request: Mapping[str, Any],
+        name: str | None = None,
     ) -> None:
         self._core = core
         self._chunk = chunk
-        self._id, self._events = core.stream(route, request)
+        self._name = name
+        self._id, self._events = core.stream(route, request, name)
         self._open = True
 
     def __iter__(self) -> ChunkStream[_Chunk]:
@@ -47,15 +54,19 @@ class ChunkStream(Generic[_Chunk]):
             raise StopIteration
         kind, text = self._events.next()
         if kind != _CHUNK:
-            self._open = False
+            self._end()
             raise_if_error(kind, text)
             raise StopIteration
-        return self._chunk.model_validate_json(text)
+        return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 
     def close(self) -> None:
         if self._open:
-            self._open = False
+            self._end()
             self._core.abort(self._id)
+
+    def _end(self) -> None:
+        self._open = False
+        self._core.forget(self._name, self._id)
 
     def __enter__(self) -> ChunkStream[_Chunk]:
         return self
@@ -79,11 +90,13 @@ class _ChatCompletions(HelpedChatCompletions):
         self._core = core
 
     def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | ChunkStream[ChatCompletionChunk]:
+        route = "chat.completions"
         if stream:
-            return ChunkStream(self._core, "chat.completions", ChatCompletionChunk, request)
-        return ChatCompletion.model_validate_json(self._core.call("chat.completions", request))
+            return ChunkStream(self._core, route, ChatCompletionChunk, request, request_id)
+        answer = self._core.call(route, request, request_id)
+        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
 
 
 class _Completions(Completions):
@@ -91,11 +104,12 @@ class _Completions(Completions):
         self._core = core
 
     def _create(
-        self, request: dict[str, Any], stream: bool
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> Completion | ChunkStream[Completion]:
         if stream:
-            return ChunkStream(self._core, "completions", Completion, request)
-        return Completion.model_validate_json(self._core.call("completions", request))
+            return ChunkStream(self._core, "completions", Completion, request, request_id)
+        answer = self._core.call("completions", request, request_id)
+        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
 
 
 class _Embeddings(Embeddings):
@@ -120,7 +134,8 @@ class MLCEngine(EngineBase):
     `model`: `HF://org/repo`, a folder, a `.gguf` file, or None for the embedded default model.
     `model_lib`: a compiled library; None finds or compiles one. `device`: "auto", "cpu", "cuda:0".
     `mode`: "local" (a few requests), "interactive" (one) or "server" (many). `quantization`: for a
-    model that is not prepared yet. `engine_config`: MLC-LLM's `--overrides` as a mapping.
+    model that is not prepared yet. `engine_config`: MLC-LLM's `--overrides` as a mapping, or its
+    `mlc_llm.serve.EngineConfig`.
     Close it with `terminate()` or use it as a context manager.
     """
 
@@ -145,6 +160,10 @@ class MLCEngine(EngineBase):
     def reset(self) -> None:
         """Ends every request and clears the metrics; the model stays loaded."""
         self._core.reset()
+
+    def abort(self, request_id: str) -> None:
+        """Ends the request that `create(..., request_id=...)` named; who reads it gets an error."""
+        self._core.abort_named(request_id)
 
     def save_kv(
         self,

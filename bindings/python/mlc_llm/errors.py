@@ -88,6 +88,12 @@ class DeadlineExceededError(MLCError):
     code = "deadline_exceeded"
 
 
+class UnfinishedAnswerError(MLCError):
+    """A typed answer ended before it was a whole value: give it more tokens."""
+
+    code = "unfinished_answer"
+
+
 class RateLimitError(ResourceError):
     """The queue is full; try again later."""
 
@@ -123,6 +129,7 @@ _BY_CODE: dict[str, type[MLCError]] = {
     "kv_cache_exhausted": ResourceError,
     "model_unloaded": UnavailableError,
     "model_not_loaded": UnavailableError,
+    "unfinished_answer": UnfinishedAnswerError,
 }
 _BY_TYPE: dict[str, type[MLCError]] = {
     "invalid_request_error": InvalidRequestError,

@@ -15,8 +15,7 @@ import json
 import os
 import re
 import shutil
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,13 +25,14 @@ from mlc_llm.errors import (
     DownloadError,
     InvalidRequestError,
     NotFoundError,
-    ResourceError,
     UnsupportedError,
 )
-from mlc_llm.jit_cache import home_errors_named, locked
+from mlc_llm.jit_cache import Making, home_errors_named
+from mlc_llm.scratch import check_space, locked
+from mlc_llm.steps import Steps
 
 PREFIX = "HF://"
-_MARK = ".mlc-downloaded.json"
+MARK = ".mlc-downloaded.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TOKENIZER = [
     *("tokenizer*", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json"),
@@ -42,12 +42,10 @@ _PREPARED_FILES = [
     *("mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json", "params_shard_*.bin"),
     *_TOKENIZER,
 ]
-_ORDINARY_FILES = [
+ORDINARY_FILES = [
     *("config.json", "generation_config.json", *_TOKENIZER),
     *("model.safetensors", "model.safetensors.index.json", "model-*.safetensors"),
 ]
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -78,17 +76,18 @@ class HubModel:
         return weights_home / "hf" / owner / (repo + suffix)
 
 
-def download(model: HubModel, weights_home: Path, *, policy: str, log: Log) -> Path:
+def download(model: HubModel, weights_home: Path, making: Making) -> Path:
     """The folder of a downloaded repository; downloads it if the policy allows."""
     folder = model.folder(weights_home)
+    policy = making.policies.download
     if policy == "OFF":
         raise DownloadError(
             f"cannot download {model}: MLC_DOWNLOAD_CACHE_POLICY=OFF",
             param="model",
             code="download_forbidden",
         )
-    if policy != "REDO" and (folder / _MARK).is_file():
-        log(f"Weights already downloaded: {folder}")
+    if policy != "REDO" and (folder / MARK).is_file():
+        making.steps.detail(f"Weights already downloaded: {folder}")
         return folder
     if policy == "READONLY":
         raise DownloadError(
@@ -97,36 +96,50 @@ def download(model: HubModel, weights_home: Path, *, policy: str, log: Log) -> P
             param="model",
             code="download_forbidden",
         )
-    _fetch_locked(model, folder, redo=policy == "REDO", log=log)
+    making.check()
+    _fetch_locked(model, folder, redo=policy == "REDO", steps=making.steps)
     return folder
 
 
 def commit_of(folder: Path) -> str | None:
     """The commit of a downloaded folder; None for a folder that was not downloaded here."""
     try:
-        commit = json.loads((folder / _MARK).read_text())["commit"]
+        commit = json.loads((folder / MARK).read_text())["commit"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return commit if isinstance(commit, str) else None
 
 
-def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, log: Log) -> None:
-    with home_errors_named(folder), locked(folder):
+def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, steps: Steps) -> None:
+    with home_errors_named(folder), locked(folder, steps, str(model)):
         if redo:
             shutil.rmtree(folder, ignore_errors=True)
-        if not (folder / _MARK).is_file():  # else another process was faster
-            _fetch(model, folder, log)
+        if not (folder / MARK).is_file():  # else another process was faster
+            _fetch(model, folder, steps)
 
 
-def _fetch(model: HubModel, folder: Path, log: Log) -> None:
+def _fetch(model: HubModel, folder: Path, steps: Steps) -> None:
     with _errors_named(model):
         commit, files = _list_files(model)
-        _check_space(folder.parent, sum(file.size or 0 for file in files))
-        log(f"Downloading {model} to {folder}")
-        for file in files:
-            if not _is_right(folder / file.name, file):
-                _transfer(model, commit, file, folder / file.name)
-    (folder / _MARK).write_text(json.dumps({"repo": model.repo, "commit": commit}))
+        total = sum(file.size or 0 for file in files)
+        check_space(folder.parent, total - _arrived(folder, files), param="model")
+        steps.detail(f"Downloading {model} to {folder}")
+        title = f"Downloading {model} ({total / 1e6:,.0f} MB)"
+        with steps.step(title, lambda: _arrived(folder, files) / max(1, total)):
+            for file in files:
+                if not _is_right(folder / file.name, file):
+                    _transfer(model, commit, file, folder / file.name)
+    (folder / MARK).write_text(json.dumps({"repo": model.repo, "commit": commit}))
+
+
+def _arrived(folder: Path, files: Sequence[_RemoteFile]) -> int:
+    """The bytes of these files that are here, whole or in part."""
+    found = 0
+    for file in files:
+        for path in (folder / file.name, folder / f"{file.name}.partial"):
+            with contextlib.suppress(OSError):
+                found += path.stat().st_size
+    return found
 
 
 @dataclass(frozen=True)
@@ -145,7 +158,7 @@ def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
     info = api.model_info(model.repo, revision=model.revision, files_metadata=True)
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
     prepared = "mlc-chat-config.json" in siblings
-    patterns = _PREPARED_FILES if prepared else _ORDINARY_FILES
+    patterns = _PREPARED_FILES if prepared else ORDINARY_FILES
     wanted = [name for name in siblings if any(fnmatch.fnmatch(name, p) for p in patterns)]
     if not prepared and not any(name.endswith(".safetensors") for name in wanted):
         raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")
@@ -183,8 +196,7 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
         disable_progress_bars,
     )
 
-    if not sys.stderr.isatty():
-        disable_progress_bars("huggingface_hub.http_get")
+    disable_progress_bars("huggingface_hub.http_get")  # ours shows all files
     endpoint = os.environ.get("HF_ENDPOINT")
     url = hf_hub_url(model.repo, file.name, revision=commit, endpoint=endpoint)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -233,17 +245,6 @@ def _hash(path: Path, size: int, file: _RemoteFile) -> str:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _check_space(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise ResourceError(
-            f"{folder}: {needed:,} bytes are to be downloaded and {free:,} are free; make room or "
-            "set MLC_LLM_HOME to another place",
-            param="model",
-            code="disk_full",
-        )
 
 
 @contextlib.contextmanager

@@ -1,47 +1,40 @@
 """The cache of what is made just in time: converted weights and compiled model libraries.
 
-Everything lies under MLC_LLM_HOME and is found again by a key made of all that matters. Making is
-left to child processes, so that this side never loads the toolchain; a file lock keeps two
-processes from making the same thing, and results appear by a rename.
+Everything lies under MLC_LLM_HOME and is found again by a key made of all that matters, by content:
+a home that was moved keeps what it has. Making is left to child processes, so that this side never
+loads the toolchain; a file lock keeps two processes from making the same thing, and results appear
+by a rename.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mlc_llm import errors
-from mlc_llm.errors import (
-    InternalError,
-    InvalidRequestError,
-    MLCError,
-    NotFoundError,
-    ResourceError,
-)
-
-Log = Callable[[str], None]
+from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError
+from mlc_llm.jit_child import run_job
+from mlc_llm.scratch import locked, remove_leftovers, scratch_folder
+from mlc_llm.steps import Steps
 
 # Part of the key of converted weights. Raise it when the converter's output changes: other edits of
 # the toolchain must not make every model anew.
-CONVERTED_FORMAT = 2
+CONVERTED_FORMAT = 3
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see ARCHITECTURE.md
 _TRAILER_MAGIC = b"MLCLIB01"
-_ERROR = "Error: "  # how the command line begins its message
+LAST_USE = ".last-use"  # in a folder of weights: its time is that of the last use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,48 +66,76 @@ def home() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "mlc_llm"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """How things are made: what is allowed, who is told, and what is looked at before any work."""
+
+    policies: Policies
+    steps: Steps = field(default_factory=Steps)
+    check: Callable[[], object] = lambda: None
+
+
+def clean_home() -> None:
+    """Removes what killed processes left behind."""
+    weights = home() / "model_weights"
+    for folder in (home() / "model_lib", weights / "converted", weights / "embedded"):
+        remove_leftovers(folder)
+
+
 def converted_folder(
-    source: Path,
-    *,
-    name: str,
-    identity: Any,
-    quantization: str,
-    sampling: Mapping[str, float],
-    policy: str,
-    log: Log,
-) -> Path:
-    """The `-MLC` folder of a model in another format. `sampling`: defaults that its config gets."""
-    key = _digest([identity, quantization, sampling, CONVERTED_FORMAT])
+    source: Path, *, name: str, origin: str, identity: Any, quantization: str, fallback: str | None,
+    extra: Mapping[str, Any], making: Making,
+) -> Path:  # fmt: skip
+    """The `-MLC` folder of a model in another format.
+
+    `fallback`: the quantization of a file whose own types have no kernels. `extra`: fields that the
+    folder's config gets. `origin`: the model as the user named it.
+    """
+    key = _digest([identity, quantization, extra, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
-    with _made(folder, policy, _is_whole_folder, what=f"converted weights of {source}") as missing:
+    steps = making.steps
+    what = f"the converted weights of {name}"
+    with _made(folder, making, _is_whole_folder, what=what) as missing:
         if missing:
-            log(f"Converting {source} to {quantization}: {folder}")
-            _run_job(
-                {
-                    "source": str(source),
-                    "output": str(folder),
-                    "quantization": quantization,
-                    "sampling": sampling,
-                }
-            )
+            steps.detail(f"Converting {source} to {quantization}: {folder}")
+            job: dict[str, Any] = {"kind": "convert", "source": str(source), "output": str(folder)}
+            job |= {"quantization": quantization, "fallback": fallback, "extra": dict(extra)}
+            run_job(job, f"Converting {name} to {types_said(quantization)}", steps)
         else:
-            log(f"Using converted weights: {folder}")
+            steps.detail(f"Using converted weights: {folder}")
+    mark_used(folder / LAST_USE, {"model": origin})
     return folder
 
 
+def types_said(quantization: str) -> str:
+    """A quantization, for people."""
+    return "its own types" if quantization == "auto" else quantization
+
+
 def model_library(
-    folder: Path, config: Mapping[str, Any], *, device: str, options: LibraryOptions,
-    policy: str, log: Log,
+    folder: Path, config: Mapping[str, Any], *, name: str, device: str, options: LibraryOptions,
+    making: Making,
 ) -> Path:  # fmt: skip
-    """The compiled model library for an `-MLC` folder."""
+    """The compiled model library for an `-MLC` folder; `name` is the model's, for messages."""
     key = _digest([_library_config(config), device, options.key(), _toolchain(), _host()])
     library = home() / "model_lib" / f"{key}.so"
-    with _made(library, policy, _is_whole_library, what=f"model library of {folder}") as missing:
+    what = f"the model library of {name}"
+    with _made(library, making, _is_whole_library, what=what) as missing:
         if missing:
-            _compile(folder, library, device=device, options=options, log=log)
+            _compile(folder, library, name=name, device=device, options=options, making=making)
         else:
-            log(f"Using cached model lib: {library}")
+            making.steps.detail(f"Using cached model lib: {library}")
+    mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
     return library
+
+
+def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
+    """Notes the time of a use beside what is used; `said` is written when the mark is new."""
+    with contextlib.suppress(OSError):
+        if mark.exists():
+            os.utime(mark)
+        else:
+            mark.write_text(json.dumps(said or {}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,16 +148,17 @@ class LibraryOptions:
     def key(self) -> list[Any]:
         return [self.opt, sorted((self.overrides or {}).items())]
 
-    def arguments(self) -> list[str]:
-        text = ";".join(f"{name}={value}" for name, value in sorted((self.overrides or {}).items()))
-        return ["--opt", self.opt, *(["--overrides", text] if text else [])]
+    def overrides_text(self) -> str:
+        """As `mlc_llm compile --overrides` takes them."""
+        return ";".join(f"{name}={value}" for name, value in sorted((self.overrides or {}).items()))
 
 
 @contextlib.contextmanager
 def _made(
-    path: Path, policy: str, is_whole: Callable[[Path], bool], *, what: str
+    path: Path, making: Making, is_whole: Callable[[Path], bool], *, what: str
 ) -> Generator[bool]:
     """Yields whether `path` has to be made, holding its lock if so."""
+    policy = making.policies.jit
     if policy == "OFF":
         raise NotFoundError(
             f"{what}: MLC_JIT_POLICY=OFF forbids conversion and compilation; give a prepared -MLC "
@@ -151,21 +173,12 @@ def _made(
             f"{what}: not in the cache ({path}), and MLC_JIT_POLICY=READONLY forbids making it",
             param="model_lib",
         )
-    with home_errors_named(path), locked(path):
+    making.check()
+    with home_errors_named(path), locked(path, making.steps, what):
         missing = policy == "REDO" or not is_whole(path)
         if missing and path.is_dir():
             shutil.rmtree(path)
         yield missing
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Generator[None]:
-    """Holds the lock of a cache entry."""
-    from filelock import FileLock
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        yield
 
 
 @contextlib.contextmanager
@@ -174,9 +187,15 @@ def home_errors_named(path: Path) -> Generator[None]:
     try:
         yield
     except (OSError, NotImplementedError) as error:
+        full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+        advice = "make room, or set MLC_LLM_HOME to another place"
+        if not full:
+            advice = "set MLC_LLM_HOME to a folder that can be written"
+        reason = getattr(error, "strerror", None) or error
         raise ResourceError(
-            f"{path}: {error}; set MLC_LLM_HOME to a folder that can be written",
+            f"{path}: {reason}; {advice}",
             param="MLC_LLM_HOME",
+            code="disk_full" if full else "home_not_writable",
         ) from None
 
 
@@ -208,6 +227,7 @@ def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "model_type",
         "quantization",
         "weight_types",
+        "activation_bits",
         "model_config",
         "vocab_size",
         "context_window_size",
@@ -225,16 +245,26 @@ def _digest(parts: Any) -> str:
 def _toolchain() -> list[Any]:
     """What identifies the compiler: our sources and TVM's version."""
     folder = Path(__file__).parent / "compiler"
-    stats = [(str(path.relative_to(folder)), path.stat()) for path in folder.rglob("*.py")]
-    sources = sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in stats)
-    return [sources, _version("apache-tvm"), _version("apache-tvm-ffi")]
+    sources = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder).as_posix()
+        if not name.startswith("convert/"):  # it makes weights, no libraries
+            sources.update(f"{name} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return [
+        sources.hexdigest(),
+        _version("tvm", "apache_tvm"),
+        _version("tvm_ffi", "apache_tvm_ffi"),
+    ]
 
 
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
+def _version(package: str, distribution: str) -> str | None:
+    """Of an installed package, off its folder's name: `importlib.metadata` takes long to load."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         return None
+    site = Path(spec.origin).parent.parent
+    found = next(site.glob(f"{distribution}-*.dist-info"), None)
+    return found.name if found else str(os.stat(spec.origin).st_mtime_ns)
 
 
 @cache
@@ -248,81 +278,13 @@ def _host() -> list[str]:
 
 
 def _compile(
-    folder: Path, library: Path, *, device: str, options: LibraryOptions, log: Log
+    folder: Path, library: Path, *, name: str, device: str, options: LibraryOptions, making: Making
 ) -> None:
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=library.parent) as work:
-        output = Path(work) / "lib.so"
-        command = ["mlc_llm", "compile", str(folder), "--device", device, *options.arguments()]
-        log(f"Compiling: {' '.join(command)}")
-        tail = _run_module([*command, "--output", str(output)], log)
-        if not output.is_file():
-            lines = tail.strip().splitlines() or ["no message"]
-            raise InternalError(
-                f"compiling {folder} failed: {lines[-1].removeprefix(_ERROR)}",
-                param="model_lib",
-                code="compile_failed",
-            )
+    with scratch_folder(library) as work:
+        output = work / "lib.so"
+        making.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
+        job = {"kind": "compile", "folder": str(folder), "output": str(output), "device": device}
+        job |= {"opt": options.opt, "overrides": options.overrides_text()}
+        run_job(job, f"Compiling {name} for {device}", making.steps)
         output.replace(library)
-    log(f"Using compiled model lib: {library}")
-
-
-def _run_module(arguments: list[str], log: Log) -> str:
-    """Runs `python -m ...`, hands its standard error on line by line and returns the end of it."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        env=_child_environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
-    tail = ""
-    assert child.stderr is not None
-    with _killed_on_error(child):
-        for line in child.stderr:
-            if not line.startswith(_ERROR):  # that one is raised
-                log(line.rstrip("\n"))
-            tail = (tail + line)[-4096:]
-        child.wait()
-    return tail
-
-
-def _run_job(job: dict[str, Any]) -> None:
-    """Runs a conversion in a child; its progress bar goes to our terminal, its error is ours."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "mlc_llm.compiler.jit", json.dumps(job)],
-        env=_child_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with _killed_on_error(child):
-        answer, _ = child.communicate()
-    if child.returncode != 0:
-        raise _error_of(answer, child.returncode)
-
-
-def _error_of(answer: str, returncode: int) -> MLCError:
-    """The child's typed error, or one that says how it ended."""
-    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-        fields = json.loads(answer.strip().splitlines()[-1])
-        kind: type[MLCError] = getattr(errors, fields["class"])
-        return kind(fields["message"], param=fields["param"], code=fields["code"])
-    return InternalError(f"the conversion ended with status {returncode}", param="model")
-
-
-@contextlib.contextmanager
-def _killed_on_error(child: subprocess.Popen[str]) -> Generator[None]:
-    """Takes the child along when this side is interrupted."""
-    try:
-        yield
-    except BaseException:
-        child.kill()
-        child.wait()
-        raise
-
-
-def _child_environment() -> dict[str, str]:
-    """Ours, with this very package found first."""
-    package_parent = str(Path(__file__).parent.parent)
-    paths = [package_parent, os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    making.steps.detail(f"Using compiled model lib: {library}")

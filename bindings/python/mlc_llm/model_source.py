@@ -4,32 +4,49 @@
     resolved.folder, resolved.model_lib
 
 A model argument is `HF://org/repo[:revision]` (a prepared `-MLC` repository or an ordinary one), a
-local folder of either kind, a `.gguf` file, or None: the embedded default model. What is missing is
-made just in time and kept under MLC_LLM_HOME. Nothing here imports the toolchain.
+local folder of either kind, a `.gguf` file, or None or "default": the embedded default model. What
+is missing is made just in time and kept under MLC_LLM_HOME. Nothing here imports the toolchain.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from mlc_llm import embedded_model, hub_download
+from mlc_llm import content, embedded_model, hub_download, linker
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
-from mlc_llm.jit_cache import LibraryOptions, Policies, converted_folder, home, model_library
+from mlc_llm.jit_cache import (
+    LAST_USE,
+    LibraryOptions,
+    Making,
+    Policies,
+    clean_home,
+    converted_folder,
+    home,
+    mark_used,
+    model_library,
+)
+from mlc_llm.steps import Steps, steps_of
 
-_CHAT_CONFIG = "mlc-chat-config.json"
+CHAT_CONFIG = "mlc-chat-config.json"
 
 # A script of the core's answers in place of a model: for tests and benchmarks.
 FAKE_DEVICE = "fake"
 
 # A quantization: a GGUF file keeps the types that it has; other models get the default.
 OWN_TYPES = "auto"
+# The embedded model by name, where a model argument is a word.
+DEFAULT_MODEL = "default"
+
+# 16-bit floats are not in every device of these kinds.
+_MAY_LACK_HALF = ("opencl", "vulkan", "webgpu")
 
 Log = Callable[[str], None]
+Told = Steps | Log | None  # who is told of what is made: see `steps.py`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,19 +84,24 @@ def resolve_model(
     opt: str = "O2",
     overrides: Mapping[str, int] | None = None,
     policies: Policies | None = None,
-    progress: Log | None = None,
+    progress: Told = None,
 ) -> ResolvedModel:
     """Finds a model, downloads, converts and compiles what is missing.
 
     `quantization` applies to a model that is converted; a prepared folder has its own and another
-    one is refused. `progress` gets one line a step (default: standard error).
+    one is refused. `progress`: steps, or a function that gets a line for each (default: a bar on
+    the terminal for what takes long).
     """
-    policies = policies or Policies.from_environment()
-    log = _to_stderr if progress is None else progress
-    folder = resolve_folder(
-        model, quantization=quantization, device=device, policies=policies, progress=log
+    needs_linker = model_lib is None and device != FAKE_DEVICE
+    making = Making(
+        policies=policies or Policies.from_environment(),
+        steps=steps_of(progress),
+        check=linker.require if needs_linker else _nothing,
     )
+    clean_home()
+    folder = _folder(model, quantization, device, making)
     config = read_chat_config(folder)
+    name = _name(model)
     if device == FAKE_DEVICE:
         library = Path()
     elif model_lib is not None:
@@ -89,9 +111,8 @@ def resolve_model(
     else:
         options = LibraryOptions(opt=opt, overrides=overrides)
         library = model_library(
-            folder, config, device=_device(device), options=options, policy=policies.jit, log=log
+            folder, config, name=name, device=_device(device), options=options, making=making
         )
-    name = _name(model)
     return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
 
 
@@ -101,77 +122,139 @@ def resolve_folder(
     quantization: str | None = None,
     device: str = "cpu",
     policies: Policies | None = None,
-    progress: Log | None = None,
+    progress: Told = None,
 ) -> Path:
     """The `-MLC` folder of a model argument."""
-    policies = policies or Policies.from_environment()
-    log = _to_stderr if progress is None else progress
-    path = _local_path(model, policies, log)
-    if (path / _CHAT_CONFIG).is_file():
+    making = Making(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    clean_home()
+    return _folder(model, quantization, device, making)
+
+
+def resolve_source(
+    model: str | Path | None, *, policies: Policies | None = None, progress: Told = None
+) -> Path:
+    """The folder or file that a model argument means, as it is: downloaded, not converted."""
+    making = Making(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    return _local_path(_meant(model), making)
+
+
+def _folder(
+    model: str | Path | None, quantization: str | None, device: str, making: Making
+) -> Path:
+    model = _meant(model)
+    path = _local_path(model, making)
+    if (path / CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)
+        if path.is_relative_to(home()):
+            mark_used(path / LAST_USE)
         return path
+    chosen = _quantization(path, quantization, device)
+    is_asked = quantization is not None or chosen != OWN_TYPES
     return converted_folder(
         path,
         name=_name(model),
-        identity=_identity(path),
-        quantization=_quantization(path, quantization, device),
-        sampling=embedded_model.SAMPLING if model is None else {},
-        policy=policies.jit,
-        log=log,
+        origin=str(model or embedded_model.NAME),
+        identity=_identity(path, making.steps),
+        quantization=chosen,
+        fallback=None if is_asked else default_quantization(device),
+        extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
+        making=making,
     )
+
+
+def _meant(model: str | Path | None) -> str | Path | None:
+    """None for the embedded model's name, unless a folder has it."""
+    return None if model == DEFAULT_MODEL and not Path(DEFAULT_MODEL).exists() else model
 
 
 def default_quantization(device: str) -> str:
     """What a model is converted to when nobody says."""
-    return "q4f32_1" if _device(device) in ("cpu", FAKE_DEVICE) else "q4f16_1"
+    if _device(device) in ("cpu", FAKE_DEVICE) or not _has_half(device):
+        return "q4f32_1"
+    return "q4f16_1"
+
+
+def _has_half(device: str) -> bool:
+    """Whether a GPU has 16-bit floats. One that is not here is refused elsewhere."""
+    if _device(device) not in _MAY_LACK_HALF:
+        return True
+    found = [d for d in _devices() if d["name"].partition(":")[0] == _device(device)]
+    exact = [d for d in found if d["name"] == device] or found
+    return not exact or bool(exact[0].get("f16", True))
+
+
+def _devices() -> list[dict[str, Any]]:
+    from mlc_llm import _core
+
+    return cast("list[dict[str, Any]]", json.loads(_core.list_devices()))
 
 
 def _quantization(path: Path, asked: str | None, device: str) -> str:
-    if asked is None or (asked == OWN_TYPES and path.suffix != ".gguf"):
-        return default_quantization(device)
-    return asked
+    """A GGUF file keeps its types where they have kernels: on the CPU, or as the user says."""
+    if asked not in (None, OWN_TYPES):
+        return str(asked)
+    on_cpu = _device(device) in ("cpu", FAKE_DEVICE)
+    if path.suffix == ".gguf" and (asked == OWN_TYPES or on_cpu):
+        return OWN_TYPES
+    return default_quantization(device)
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:
     """The `mlc-chat-config.json` of an `-MLC` folder."""
-    path = folder / _CHAT_CONFIG
+    path = folder / CHAT_CONFIG
     try:
         config = json.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise NotFoundError(f"{path}: {error.strerror}", param=_CHAT_CONFIG) from None
+        raise NotFoundError(f"{path}: {error.strerror}", param=CHAT_CONFIG) from None
     except (ValueError, RecursionError) as error:
-        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=_CHAT_CONFIG) from None
+        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=CHAT_CONFIG) from None
     if not isinstance(config, dict):
-        raise CorruptFileError(f"{path}: must hold a JSON object", param=_CHAT_CONFIG)
+        raise CorruptFileError(f"{path}: must hold a JSON object", param=CHAT_CONFIG)
     return cast("dict[str, Any]", config)
 
 
-def _local_path(model: str | Path | None, policies: Policies, log: Log) -> Path:
+def _local_path(model: str | Path | None, making: Making) -> Path:
     """The folder or file that the argument means, downloaded if need be."""
+    weights_home = home() / "model_weights"
     if model is None:
-        folder = home() / "model_weights" / "embedded"
-        downloads = policies.download in ("ON", "REDO")
-        return embedded_model.embedded_model_file(folder, may_download=downloads, log=log)
+        return embedded_model.embedded_model_file(weights_home / "embedded", making)
     if isinstance(model, str) and model.startswith(hub_download.PREFIX):
         repository = hub_download.HubModel.parse(model)
-        weights_home = home() / "model_weights"
-        return hub_download.download(repository, weights_home, policy=policies.download, log=log)
+        return hub_download.download(repository, weights_home, making)
     path = Path(model).expanduser()
-    if path.is_file() and path.name == _CHAT_CONFIG:
+    if path.is_file() and path.name == CHAT_CONFIG:
         path = path.parent
+    if not path.exists() and (kept := _kept_folder(str(model))) is not None:
+        return kept
     _require_model(path)
     return path.absolute()
 
 
+def _kept_folder(name: str) -> Path | None:
+    """The converted model of that name, as `mlc_llm list` shows it: the one that was used last."""
+    if not re.fullmatch(r"[\w.-]+", name):
+        return None
+    folder = home() / "model_weights" / "converted"
+    key = re.compile(re.escape(name) + r"(-[^-]+)?-[0-9a-f]{12}-MLC")
+    found = [path for path in folder.glob(f"{name}-*-MLC") if key.fullmatch(path.name)]
+    return max(found, key=_last_use, default=None)
+
+
+def _last_use(folder: Path) -> float:
+    mark = folder / LAST_USE
+    return mark.stat().st_mtime if mark.exists() else 0.0
+
+
 def _require_model(path: Path) -> None:
     if path.is_dir():
-        if not (path / _CHAT_CONFIG).is_file() and not (path / "config.json").is_file():
+        if not (path / CHAT_CONFIG).is_file() and not (path / "config.json").is_file():
             raise NotFoundError(
-                f"{path}: neither {_CHAT_CONFIG} nor config.json is in this folder", param="model"
+                f"{path}: neither {CHAT_CONFIG} nor config.json is in this folder", param="model"
             )
     elif not path.is_file():
         raise NotFoundError(
-            f"{path}: no such model; give a folder, a .gguf file or {hub_download.PREFIX}org/repo",
+            f"{path}: no such model; give a folder, a .gguf file, {hub_download.PREFIX}org/repo or "
+            f"'{DEFAULT_MODEL}'",
             param="model",
         )
     elif path.suffix != ".gguf":
@@ -192,21 +275,21 @@ def _require_same_quantization(folder: Path, asked: str | None) -> None:
         )
 
 
-def _identity(path: Path) -> Any:
-    """What changes when the model does: names, sizes and times; the commit of a download."""
-    if path.is_file():
-        stat = path.stat()
-        return [str(path.resolve()), stat.st_size, stat.st_mtime_ns]
+def _identity(path: Path, steps: Steps) -> Any:
+    """What changes when the model does, and nothing else: the files' contents, or a download's
+    commit."""
     commit = hub_download.commit_of(path)
     if commit is not None:
-        return [str(path), commit]
-    stats = [(item.name, item.stat()) for item in sorted(path.iterdir()) if item.is_file()]
-    return [str(path.resolve()), [[name, s.st_size, s.st_mtime_ns] for name, s in stats]]
+        return commit
+    memory = home() / "content"
+    if path.is_file():
+        return content.hash_of(path, memory, steps)
+    return content.hashes_of(path, hub_download.ORDINARY_FILES, memory, steps)
 
 
 def _name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
-    if model is None:
+    if _meant(model) is None:
         return embedded_model.NAME
     text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
     path = Path(text)
@@ -220,5 +303,4 @@ def _device(device: str) -> str:
     return "cpu" if kind == "auto" else kind
 
 
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def _nothing() -> None: ...

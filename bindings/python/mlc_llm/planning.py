@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlc_llm import _core
-from mlc_llm.core_engine import Log, call_core, choose_device
+from mlc_llm.core_engine import call_core, choose_device
 from mlc_llm.draft_model import EngineSettings, core_config, resolve_draft
-from mlc_llm.model_source import resolve_model
+from mlc_llm.model_source import Told, resolve_model
 from mlc_llm.types_gen import Plan
 
 
@@ -21,7 +21,7 @@ def plan(
     mode: str = "local",
     quantization: str | None = None,
     engine_config: EngineSettings | None = None,
-    log: Log | None = None,
+    log: Told = None,
 ) -> Plan:
     """What `MLCEngine` with the same arguments would allocate, and whether that fits.
 
@@ -48,7 +48,7 @@ def plan_modes(
     device: str,
     quantization: str | None,
     engine_config: EngineSettings | None,
-    log: Log | None,
+    log: Told,
 ) -> list[Plan]:
     """The plan of each mode; the model is looked for once."""
     chosen = choose_device(device, log)

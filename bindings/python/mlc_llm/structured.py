@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from mlc_llm.errors import MLCError, UnsupportedError
+from mlc_llm.errors import UnfinishedAnswerError, UnsupportedError
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionMessage,
@@ -26,12 +26,6 @@ from mlc_llm.types_gen import (
 
 T = TypeVar("T")
 _WITH_SCHEMAS = ("items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf")
-
-
-class UnfinishedAnswerError(MLCError):
-    """The answer ended before it was a whole value: give it more tokens."""
-
-    code = "unfinished_answer"
 
 
 class ParsedMessage(ChatCompletionMessage, Generic[T]):

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 24d0c7f121ff3cc7
+# Schema hash: 549eb57c327f1a1f
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -8,7 +8,7 @@ field of an answer as an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict
@@ -81,7 +81,9 @@ __all__ = [
     "Choice",
     "PromptTokensDetails",
     "CompletionTokensDetails",
+    "CompletionUsageExtra",
     "CompletionUsage",
+    "SchemaWarning",
     "ChatCompletion",
     "ToolType",
     "ChoiceDeltaFunctionCall",
@@ -113,7 +115,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "24d0c7f121ff3cc7"
+SCHEMA_HASH = "549eb57c327f1a1f"
 
 
 class _Model(BaseModel):
@@ -147,6 +149,33 @@ def _plain(value: object) -> object:
 
 class _Config(_Model):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Measurements(_Model):
+    """Numbers that have names. MLC-LLM has a `dict` here: it can be read as one too."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.to_dict()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.to_dict()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.to_dict().get(name, default)
+
+    def keys(self) -> KeysView[str]:
+        return self.to_dict().keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self.to_dict().values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self.to_dict().items()
+
+    def as_text_label(self) -> str:
+        """The speeds as MLC-LLM's apps show them: `prefill: 120.5 tok/s, decode: 33.1 tok/s`."""
+        speeds = ((name, self.get(f"{name}_tokens_per_s")) for name in ("prefill", "decode"))
+        return ", ".join(f"{name}: {v:.1f} tok/s" for name, v in speeds if v is not None)
 
 
 ChatCompletionRole: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
@@ -371,7 +400,9 @@ class JSONSchemaParam(TypedDict, total=False):
     """The JSON Schema."""
 
     strict: bool | None
-    """Whether the answer is held to the schema exactly while it is generated."""
+    """Whether a schema is refused that the answer cannot be held to in full. Otherwise what
+    cannot be enforced is left out, and `warnings` say so.
+    """
 
 
 class ResponseFormatJSONSchemaParam(TypedDict, total=False):
@@ -594,8 +625,8 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     """
 
     usage_extra: bool | None
-    """Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent:
-    false. An extension of this engine.
+    """Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: it
+    does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
     """
 
     debug_config: DebugConfigParam | None
@@ -832,7 +863,9 @@ class ModelLoadRequestParam(TypedDict, total=False):
     """The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."""
 
     model_lib: str | None
-    """The compiled library. Absent: none, which only the device `fake` can do with."""
+    """The compiled library: a file, or the name of one that is linked into the program. Absent:
+    the one in the folder `lib` of the model's folder.
+    """
 
     device: str | None
     """Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default:
@@ -926,6 +959,16 @@ class EngineConfigParam(TypedDict, total=False):
     embedding_pooling: EmbeddingPooling | None
     """Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
     mlc-chat-config.json says under the same name, else `mean`.
+    """
+
+    openai_last_chunk: bool | None
+    """Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has.
+    Absent: false; its `content` is then an empty text, as MLC-LLM's is.
+    """
+
+    refuse_unknown_fields: bool | None
+    """Whether a request with a member that no field has is refused, with its path; for programs
+    that write their JSON by hand, as in C. Absent: false; such members are ignored.
     """
 
     max_history_size: int | None
@@ -1040,6 +1083,16 @@ class EngineConfig(_Config):
     embedding_pooling: EmbeddingPooling | None = None
     """Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
     mlc-chat-config.json says under the same name, else `mean`.
+    """
+
+    openai_last_chunk: bool | None = None
+    """Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has.
+    Absent: false; its `content` is then an empty text, as MLC-LLM's is.
+    """
+
+    refuse_unknown_fields: bool | None = None
+    """Whether a request with a member that no field has is refused, with its path; for programs
+    that write their JSON by hand, as in C. Absent: false; such members are ignored.
     """
 
     max_history_size: int | None = None
@@ -1199,6 +1252,42 @@ class CompletionTokensDetails(_Model):
     """How many were drafted and rejected. Range: at least 0. Unit: tokens."""
 
 
+class CompletionUsageExtra(_Measurements):
+    """Measurements of a request, under MLC-LLM's names."""
+
+    prompt_tokens: int | None = None
+    """The length of the prompt. Range: at least 0. Unit: tokens."""
+
+    completion_tokens: int | None = None
+    """The length of the answers. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens: int | None = None
+    """How much of the prompt the model read; the rest was cached. Range: at least 0. Unit:
+    tokens.
+    """
+
+    decode_tokens: int | None = None
+    """The tokens that were generated one by one. Range: at least 0. Unit: tokens."""
+
+    jump_forward_tokens: int | None = None
+    """The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens."""
+
+    prefill_tokens_per_s: float | None = None
+    """How fast the prompt was read. Range: at least 0. Unit: tokens per second."""
+
+    decode_tokens_per_s: float | None = None
+    """How fast the answer was generated. Range: at least 0. Unit: tokens per second."""
+
+    ttft_s: float | None = None
+    """From the request to its first token. Range: at least 0. Unit: seconds."""
+
+    inter_token_latency_s: float | None = None
+    """The mean time from token to token. Range: at least 0. Unit: seconds."""
+
+    end_to_end_latency_s: float | None = None
+    """From the request to its last token. Range: at least 0. Unit: seconds."""
+
+
 class CompletionUsage(_Model):
     """What a request cost."""
 
@@ -1217,8 +1306,21 @@ class CompletionUsage(_Model):
     completion_tokens_details: CompletionTokensDetails | None = None
     """What the answer's tokens were."""
 
-    extra: dict[str, float] | None = None
-    """Measurements of this request, under the names that `RequestMetrics` has."""
+    extra: CompletionUsageExtra | None = None
+    """Measurements of this request, when they were asked for."""
+
+
+class SchemaWarning(_Model):
+    """What a schema says and the answer was not held to."""
+
+    param: str
+    """The field of the request that holds the schema."""
+
+    path: str
+    """The JSON pointer of the keyword in the schema."""
+
+    message: str
+    """Why it is left out."""
 
 
 class ChatCompletion(_Model):
@@ -1241,6 +1343,9 @@ class ChatCompletion(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost."""
+
+    warnings: list[SchemaWarning] | None = None
+    """What schemas of the request say and the answer was not held to."""
 
     system_fingerprint: str | None = None
     """Names the configuration that answered; equal ones answer a seed equally."""
@@ -1283,7 +1388,9 @@ class ChoiceDelta(_Model):
     """Who speaks, in an answer's first chunk."""
 
     content: str | None = None
-    """The next piece of the text; whole characters only."""
+    """The next piece of the text; whole characters only. Never absent in an answer's last chunk,
+    where it may be empty, unless the engine's `openai_last_chunk` is set.
+    """
 
     reasoning_content: str | None = None
     """The next piece of what the model thinks."""
@@ -1304,7 +1411,7 @@ class ChunkChoice(_Model):
     """Which of the `n` answers this belongs to, from 0. Range: at least 0."""
 
     delta: ChoiceDelta
-    """What is added; empty in the last chunk."""
+    """What is added."""
 
     logprobs: ChoiceLogprobs | None = None
     """The log probabilities of the tokens that are added."""
@@ -1335,6 +1442,9 @@ class ChatCompletionChunk(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost, in the last chunk, when `include_usage` asks for it."""
+
+    warnings: list[SchemaWarning] | None = None
+    """What schemas of the request say and the answer is not held to; in the first chunk."""
 
     system_fingerprint: str | None = None
     """Names the configuration that answers; equal ones answer a seed equally."""
@@ -1394,6 +1504,11 @@ class Completion(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost; in a stream in the last chunk, when it is asked for."""
+
+    warnings: list[SchemaWarning] | None = None
+    """What the schema of the request says and the answer is not held to; in the first chunk of a
+    stream.
+    """
 
     system_fingerprint: str | None = None
     """Names the configuration that answered; equal ones answer a seed equally."""
@@ -1546,7 +1661,7 @@ class DeviceProbe(_Model):
 
 
 class RequestMetrics(_Model):
-    """Measurements of one request; `usage.extra` has the same names."""
+    """Measurements of one request; `usage.extra` has the same."""
 
     prompt_tokens: int | None = None
     """The length of the prompt. Range: at least 0. Unit: tokens."""
@@ -1648,6 +1763,15 @@ class EngineMetrics(_Model):
 
     kv_pages_free: int | None = None
     """The pages that no sequence holds now. Range: at least 0. Unit: pages."""
+
+    num_running_sequences: int | None = None
+    """The sequences that are generated at the moment. Range: at least 0."""
+
+    num_waiting_sequences: int | None = None
+    """The sequences that wait for their turn or for pages. Range: at least 0."""
+
+    num_queued_requests: int | None = None
+    """The requests that no step has taken in yet. Range: at least 0."""
 
     num_steps: int | None = None
     """How often the model ran. Range: at least 0."""

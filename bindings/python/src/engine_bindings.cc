@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "bindings.h"
 #include "event_stream.h"
@@ -73,9 +75,19 @@ int32_t OnProgress(void* user, double fraction, const char* what) {
   py::gil_scoped_acquire gil;
   bool go_on = PyErr_CheckSignals() == 0;  // Ctrl-C while loading
   CallPython([&] {
-    if (go_on) (*static_cast<py::object*>(user))(fraction, what);
+    if (go_on) go_on = !(*static_cast<py::object*>(user))(fraction, what).is(py::bool_(false));
   });
   return go_on ? 0 : 1;
+}
+
+// They last as long as the objects do.
+std::vector<mlc_buffer> ViewsOf(const std::vector<py::bytes>& buffers) {
+  std::vector<mlc_buffer> views;
+  for (const py::bytes& buffer : buffers) {
+    std::string_view bytes = buffer;
+    views.push_back({bytes.data(), bytes.size()});
+  }
+  return views;
 }
 
 class PyEngine {
@@ -104,15 +116,17 @@ class PyEngine {
     Check(status);
   }
 
-  uint64_t Submit(const std::string& route, const std::string& json, const py::object& callback) {
+  uint64_t Submit(const std::string& route, const std::string& json, const py::object& callback,
+                  const std::vector<py::bytes>& buffers) {
     auto owned = std::make_unique<py::object>(callback);
     uint64_t id = 0;
     Handle engine = Use();
     MLCStatus* status;
+    std::vector<mlc_buffer> views = ViewsOf(buffers);
     {
       py::gil_scoped_release release;
-      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(), nullptr, 0,
-                                 OnEvent, owned.get(), &id);
+      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(),
+                                 views.data(), views.size(), OnEvent, owned.get(), &id);
     }
     Check(status);
     owned.release();
@@ -120,16 +134,18 @@ class PyEngine {
   }
 
   // The request's id, and its events.
-  std::pair<uint64_t, EventStream> Stream(const std::string& route, const std::string& json) {
+  std::pair<uint64_t, EventStream> Stream(const std::string& route, const std::string& json,
+                                          const std::vector<py::bytes>& buffers) {
     EventStream events;
     uint64_t id = 0;
     Handle engine = Use();
     MLCStatus* status;
+    std::vector<mlc_buffer> views = ViewsOf(buffers);
     {
       py::gil_scoped_release release;
       void* user = events.NewUser();
-      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(), nullptr, 0,
-                                 EventStream::OnEvent, user, &id);
+      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(),
+                                 views.data(), views.size(), EventStream::OnEvent, user, &id);
       if (status != nullptr) EventStream::Drop(user);
     }
     Check(status);
@@ -164,6 +180,8 @@ class PyEngine {
   }
 
   void Abort(uint64_t id) { Check(mlc_engine_abort(Use().get(), id)); }
+  void PauseRequest(uint64_t id) { Check(mlc_engine_pause_request(Use().get(), id)); }
+  void ResumeRequest(uint64_t id) { Check(mlc_engine_resume_request(Use().get(), id)); }
 
   // Other threads may be in a call: the model goes now, the engine with the last of them.
   void Close() {
@@ -225,9 +243,13 @@ void BindEngine(py::module_& m) {
       .def(py::init<const std::string&>(), py::arg("config_json"))
       .def("load", &PyEngine::Load, py::arg("model_json"), py::arg("progress") = py::none())
       .def("unload", &PyEngine::Call<mlc_engine_unload>)
-      .def("submit", &PyEngine::Submit, py::arg("route"), py::arg("json"), py::arg("callback"))
-      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"))
+      .def("submit", &PyEngine::Submit, py::arg("route"), py::arg("json"), py::arg("callback"),
+           py::arg("buffers") = std::vector<py::bytes>())
+      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"),
+           py::arg("buffers") = std::vector<py::bytes>())
       .def("abort", &PyEngine::Abort, py::arg("request_id"))
+      .def("pause_request", &PyEngine::PauseRequest, py::arg("request_id"))
+      .def("resume_request", &PyEngine::ResumeRequest, py::arg("request_id"))
       .def("reset", &PyEngine::Call<mlc_engine_reset>)
       .def("pause", &PyEngine::Call<mlc_engine_pause>)
       .def("resume", &PyEngine::Call<mlc_engine_resume>)

@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "kv/kv_cache.h"
 #include "model/tvm_model.h"
+#include "platform/host.h"
 #include "runtime/byte_source.h"
 #include "runtime/model_library.h"
 #include "runtime/parallel.h"

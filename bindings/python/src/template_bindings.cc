@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "chat/chat_template.h"
-#include "chat/conv_template.h"
-#include "chat/jinja/parser.h"
-#include "chat/jinja/render.h"
+#include "chat/request/chat_template.h"
+#include "chat/request/conv_template.h"
+#include "jinja/parser.h"
+#include "jinja/render.h"
 #include "status.h"
 
 namespace mlc {

@@ -2,12 +2,16 @@
 #ifndef MLC_BASE_BASE64_H_
 #define MLC_BASE_BASE64_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace mlc {
 
 std::string EncodeBase64(std::string_view bytes);
+
+// Nothing when the text is no base64; padding may be left out.
+std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace mlc
 

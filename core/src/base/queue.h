@@ -21,6 +21,11 @@ class BlockingQueue {
     changed_.notify_one();
   }
 
+  size_t size() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return items_.size();
+  }
+
   // Waits for an item; nothing once the queue is closed and empty.
   std::optional<T> Pop() {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -41,7 +46,7 @@ class BlockingQueue {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<T> items_;
   bool closed_ = false;

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "chat/chat_engine.h"
-#include "chat/error_json.h"
+#include "chat/protocol/error_json.h"
 #include "runtime/device.h"
 
 struct MLCStatus {
@@ -53,6 +53,18 @@ mlc::Status CopyOut(const std::string& text, char** out) {
   std::memcpy(copy, text.c_str(), text.size() + 1);
   *out = copy;
   return mlc::Status();
+}
+
+mlc::Result<mlc::MediaBuffers> CopyBuffers(const mlc_buffer* buffers, size_t count) {
+  if (buffers == nullptr && count > 0) return NullArgument("buffers");
+  mlc::MediaBuffers out;
+  for (size_t i = 0; i < count; ++i) {
+    if (buffers[i].data == nullptr && buffers[i].size > 0) {
+      return NullArgument(("buffers[" + std::to_string(i) + "].data").c_str());
+    }
+    out.emplace_back(static_cast<const char*>(buffers[i].data), buffers[i].size);
+  }
+  return out;
 }
 
 mlc::Json ProbesJson(const std::vector<mlc::DeviceProbe>& probes) {
@@ -150,14 +162,13 @@ MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* j
     if (route == nullptr) return NullArgument("route");
     if (json == nullptr) return NullArgument("json");
     if (callback == nullptr) return NullArgument("callback");
-    if (buffers != nullptr && num_buffers > 0) {
-      return mlc::Unsupported("this version takes no buffers").WithParam("buffers");
-    }
+    MLC_ASSIGN_OR_RETURN(mlc::MediaBuffers media, CopyBuffers(buffers, num_buffers));
     auto deliver = [callback, user](mlc::ChatEventKind kind, const std::string& text) {
       callback(user, static_cast<int32_t>(kind), text.c_str(), text.size());
     };
-    MLC_ASSIGN_OR_RETURN(mlc::RequestId id,
-                         engine->engine->Submit(route, std::string_view(json, json_size), deliver));
+    MLC_ASSIGN_OR_RETURN(
+        mlc::RequestId id,
+        engine->engine->Submit(route, std::string_view(json, json_size), deliver, media));
     if (request_id != nullptr) *request_id = id;
     return mlc::Status();
   });
@@ -166,6 +177,20 @@ MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* j
 MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id) {
   return Guard([&]() -> mlc::Status {
     return engine == nullptr ? NullArgument("engine") : engine->engine->Abort(request_id);
+  });
+}
+
+MLCStatus* mlc_engine_pause_request(MLCEngine* engine, uint64_t request_id) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine")
+                             : engine->engine->PauseRequest(request_id, true);
+  });
+}
+
+MLCStatus* mlc_engine_resume_request(MLCEngine* engine, uint64_t request_id) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine")
+                             : engine->engine->PauseRequest(request_id, false);
   });
 }
 

@@ -1,14 +1,16 @@
 #include "chat/chat_engine.h"
 
-#include "chat/completion_builder.h"
-#include "chat/drafting.h"
-#include "chat/embedding_builder.h"
-#include "chat/engine_options.h"
-#include "chat/error_json.h"
 #include "chat/kv_routes.h"
-#include "chat/memory_plan.h"
-#include "chat/model_loader.h"
-#include "chat/request_builder.h"
+#include "chat/load/engine_options.h"
+#include "chat/load/memory_plan.h"
+#include "chat/load/model_loader.h"
+#include "chat/protocol/error_json.h"
+#include "chat/request/completion_builder.h"
+#include "chat/request/drafting.h"
+#include "chat/request/embedding_builder.h"
+#include "chat/request/request_builder.h"
+#include "chat/request/unknown_member.h"
+#include "platform/host.h"
 #include "runtime/parallel.h"
 
 namespace mlc {
@@ -44,8 +46,17 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   MLC_ASSIGN_OR_RETURN(spec.files, ModelFiles::Parse(json, device));
   MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", BaseName(spec.files.folder)));
   MLC_ASSIGN_OR_RETURN(spec.draft, DraftFiles(config, json, device));
-  spec.device = spec.files.is_fake ? kFakeDevice : spec.files.device.name();
+  spec.device = spec.files.device_name();
   return spec;
+}
+
+template <typename Request>
+Result<Request> ParseRequest(const protocol::EngineConfig& config, const Json& json) {
+  MLC_ASSIGN_OR_RETURN(Request request, Request::Parse(json));
+  if (config.refuse_unknown_fields.value_or(false)) {
+    MLC_RETURN_IF_ERROR(CheckNoUnknownMember(json, request.ToJson()));
+  }
+  return request;
 }
 
 Result<Json> Tokenize(const ModelBundle& bundle, const Json& json) {
@@ -71,6 +82,14 @@ Result<Json> Detokenize(const ModelBundle& bundle, const Json& json) {
   protocol::DetokenizeResponse response;
   response.text = bundle.tokenizer->Decode(ids, request.skip_special_tokens);
   return response.ToJson();
+}
+
+Status CheckTakesBuffers(std::string_view route, const MediaBuffers& buffers) {
+  bool takes_them = route == "chat.completions" || route == "kv.save";
+  if (takes_them || buffers.empty()) return Status();
+  return InvalidArgument("the route '" + std::string(route) +
+                         "' takes no buffers; chat.completions and kv.save do")
+      .WithParam("buffers");
 }
 
 Result<Json> RenderRoute(const ModelBundle& bundle, const Json& json) {
@@ -149,13 +168,13 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   PlanSubject subject;
   subject.name = spec.name;
   subject.device = spec.device;
-  subject.available_bytes = AvailableMemoryBytes(spec.files.device);
-  MLC_ASSIGN_OR_RETURN(subject.model, InspectModelFiles(spec.files));
-  ModelInfo draft;
+  MLC_ASSIGN_OR_RETURN(InspectedModel target, InspectModelFiles(spec.files));
+  subject.available_bytes = target.available_bytes;
+  InspectedModel draft;
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(draft, InspectModelFiles(*spec.draft));
   }
-  subject.model = WithDrafting(config_, subject.model, spec.draft ? &draft : nullptr);
+  subject.model = WithDrafting(config_, target.info, spec.draft ? &draft.info : nullptr);
   MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config_, subject));
   return plan.ToJson().Dump();
 }
@@ -175,7 +194,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
                                                                    std::unique_ptr<Model> draft) {
   ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already.
-  int64_t available = AvailableMemoryBytes(planned.device) + planned.weight_bytes;
+  int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
   int threads = NumThreads(config_);
   options.has_idle_core = threads < NumAvailableCores();
@@ -187,6 +206,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
       Engine::Create(std::move(model), bundle.tokenizer, options, std::move(drafter)));
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
+  loaded->bundle.max_length = engine->max_length();
   loaded->name = std::move(name);
   loaded->thread =
       std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
@@ -225,15 +245,18 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
 }
 
 Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view text,
-                                     ChatCallback callback) {
+                                     ChatCallback callback, const MediaBuffers& buffers) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
-  if (route == "chat.completions") return SubmitChat(json, std::move(callback));
+  MLC_RETURN_IF_ERROR(CheckTakesBuffers(route, buffers));
+  if (route == "chat.completions") return SubmitChat(json, std::move(callback), buffers);
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
   if (route == "embeddings") return SubmitEmbedding(json, std::move(callback));
   if (route == "trace") return SubmitTrace(std::move(callback));
-  if (route == "kv.save" || route == "kv.load") return SubmitKV(route, json, std::move(callback));
+  if (route == "kv.save" || route == "kv.load") {
+    return SubmitKV(route, json, std::move(callback), buffers);
+  }
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
   loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
@@ -253,29 +276,32 @@ Result<RequestId> ChatEngine::SubmitTrace(ChatCallback callback) {
 }
 
 Result<RequestId> ChatEngine::SubmitKV(std::string_view route, const Json& json,
-                                       ChatCallback callback) {
+                                       ChatCallback callback, const MediaBuffers& buffers) {
   KVRoutes routes{config_, loaded_->bundle, loaded_->thread.get()};
   RequestId id = next_id_++;
-  MLC_RETURN_IF_ERROR(route == "kv.save" ? routes.Save(id, json, std::move(callback))
+  MLC_RETURN_IF_ERROR(route == "kv.save" ? routes.Save(id, json, buffers, std::move(callback))
                                          : routes.Load(json, std::move(callback)));
   return id;
 }
 
-Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback) {
-  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::ChatCompletionRequest::Parse(json));
-  MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(loaded_->bundle, parsed));
+Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback,
+                                         const MediaBuffers& buffers) {
+  MLC_ASSIGN_OR_RETURN(auto parsed, ParseRequest<protocol::ChatCompletionRequest>(config_, json));
+  MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(loaded_->bundle, parsed, buffers));
   Request& request = planned.request;
   MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
   request.id = next_id_++;
-  AnswerOptions options{request.id, loaded_->name, loaded_->bundle.tokenizer,
-                        std::move(planned.plan)};
+  AnswerOptions options{
+      request.id, loaded_->name, loaded_->bundle.tokenizer, std::move(planned.plan),
+      config_.openai_last_chunk.value_or(false) ? LastDelta::kNothing : LastDelta::kEmptyContent};
+  if (request.grammar) options.warnings = request.grammar->warnings();
   RequestId id = request.id;
   Run({std::move(request)}, AnswerChat(parsed, std::move(options), std::move(callback)));
   return id;
 }
 
 Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback callback) {
-  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::CompletionRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(auto parsed, ParseRequest<protocol::CompletionRequest>(config_, json));
   MLC_ASSIGN_OR_RETURN(auto prompts, BuildCompletion(loaded_->bundle, parsed));
   RequestId id = next_id_.fetch_add(prompts.size());
   std::vector<Request> requests;
@@ -288,13 +314,15 @@ Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback ca
     echoes.push_back(std::move(prompt.echo));
   }
   AnswerOptions options{id, loaded_->name, loaded_->bundle.tokenizer};
+  const std::optional<Grammar>& grammar = requests[0].grammar;  // all have the same
+  if (grammar) options.warnings = grammar->warnings();
   Run(std::move(requests),
       AnswerCompletion(parsed, std::move(echoes), std::move(options), std::move(callback)));
   return id;
 }
 
 Result<RequestId> ChatEngine::SubmitEmbedding(const Json& json, ChatCallback callback) {
-  MLC_ASSIGN_OR_RETURN(auto parsed, protocol::EmbeddingRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(auto parsed, ParseRequest<protocol::EmbeddingRequest>(config_, json));
   Pooling pooling = PoolingOf(config_, loaded_->bundle.config);
   int hidden_size = loaded_->thread->info().hidden_size;
   MLC_ASSIGN_OR_RETURN(auto texts, BuildEmbedding(loaded_->bundle, parsed, pooling, hidden_size));
@@ -333,13 +361,21 @@ Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
   return Status();
 }
 
+std::shared_ptr<RequestGroup> ChatEngine::FindGroup(RequestId id) {
+  std::lock_guard<std::mutex> lock(groups_mutex_);
+  auto found = groups_.find(id);
+  return found == groups_.end() ? nullptr : found->second;
+}
+
+Status ChatEngine::PauseRequest(RequestId id, bool paused) {
+  std::shared_ptr<RequestGroup> group = FindGroup(id);
+  if (group == nullptr) return Status();
+  (void)WithThread([&](EngineThread* thread) { group->Pause(thread, paused); });
+  return Status();
+}
+
 Status ChatEngine::Abort(RequestId id) {
-  std::shared_ptr<RequestGroup> group;
-  {
-    std::lock_guard<std::mutex> lock(groups_mutex_);
-    auto found = groups_.find(id);
-    if (found != groups_.end()) group = found->second;
-  }
+  std::shared_ptr<RequestGroup> group = FindGroup(id);
   Status status = Cancelled("the request was cancelled").WithReason("request_cancelled");
   (void)WithThread([&](EngineThread* thread) {
     group != nullptr ? group->Abort(thread, status) : thread->Abort(id, status);

@@ -16,11 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chat/answerer.h"
-#include "chat/model_bundle.h"
-#include "chat/model_loader.h"
-#include "chat/protocol.gen.h"
-#include "chat/request_group.h"
+#include "chat/answer/answerer.h"
+#include "chat/answer/request_group.h"
+#include "chat/load/model_bundle.h"
+#include "chat/load/model_loader.h"
+#include "chat/protocol/protocol.gen.h"
+#include "chat/request/media.h"
 #include "engine/engine_thread.h"
 
 namespace mlc {
@@ -43,9 +44,13 @@ class ChatEngine {
   // What Load of the same `model_json` would allocate: a Plan as JSON. Loads nothing.
   Result<std::string> Plan(std::string_view model_json) const;
 
-  // A request that is wrong is refused here, with no event.
-  Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback);
+  // A request that is wrong is refused here, with no event. `buffers`: what parts of messages refer
+  // to (chat/request/media.h).
+  Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback,
+                           const MediaBuffers& buffers = {});
   Status Abort(RequestId id);
+  // A paused request is none of the running ones until it is resumed (Engine::PauseRequest).
+  Status PauseRequest(RequestId id, bool paused);
   Status Reset();
   // Gives up the prefix cache.
   Status TrimMemory();
@@ -65,14 +70,17 @@ class ChatEngine {
   void Install(std::unique_ptr<Loaded> loaded);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
   Result<RequestId> SubmitTrace(ChatCallback callback);
-  Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback);
+  Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback,
+                             const MediaBuffers& buffers);
   // Of the two routes that generate.
-  Result<RequestId> SubmitChat(const Json& json, ChatCallback callback);
+  Result<RequestId> SubmitChat(const Json& json, ChatCallback callback,
+                               const MediaBuffers& buffers);
   Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
   Result<RequestId> SubmitEmbedding(const Json& json, ChatCallback callback);
   // Queues the requests of one answer, whose ids follow each other.
   void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
   static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
+  std::shared_ptr<RequestGroup> FindGroup(RequestId id);
   Status WithThread(const std::function<void(EngineThread*)>& act);
 
   protocol::EngineConfig config_;

@@ -1,7 +1,7 @@
 #include "chat/kv_routes.h"
 
-#include "chat/error_json.h"
-#include "chat/request_builder.h"
+#include "chat/protocol/error_json.h"
+#include "chat/request/request_builder.h"
 #include "engine/kv_state.h"
 
 namespace mlc {
@@ -20,7 +20,7 @@ Status CheckPath(const std::string& path) {
   return InvalidArgument("'path' holds a zero byte").WithParam("path");
 }
 
-Result<std::vector<int32_t>> TokensOf(const std::vector<int64_t>& tokens, int vocab_size) {
+Result<Prompt> TokensOf(const std::vector<int64_t>& tokens, int vocab_size) {
   std::vector<int32_t> out;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= vocab_size) {
@@ -30,11 +30,12 @@ Result<std::vector<int32_t>> TokensOf(const std::vector<int64_t>& tokens, int vo
     }
     out.push_back(static_cast<int32_t>(tokens[i]));
   }
-  return out;
+  return Prompt(std::move(out));
 }
 
 // What computes the conversation: its prompt, and one token that nobody reads.
-Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveRequest& save) {
+Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveRequest& save,
+                            const MediaBuffers& buffers) {
   if (save.messages.has_value() == save.prompt_tokens.has_value()) {
     return InvalidArgument("either 'messages' or 'prompt_tokens' must be given")
         .WithParam("messages");
@@ -46,10 +47,9 @@ Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveReq
   if (save.messages) {
     chat.messages = *save.messages;
     chat.chat_template_kwargs = save.chat_template_kwargs;
-    return BuildRequest(bundle, chat);
+    return BuildRequest(bundle, chat, buffers);
   }
-  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
-                       TokensOf(*save.prompt_tokens, bundle.config.vocab_size));
+  MLC_ASSIGN_OR_RETURN(Prompt tokens, TokensOf(*save.prompt_tokens, bundle.config.vocab_size));
   return BuildGeneration(bundle, chat, std::move(tokens));
 }
 
@@ -64,11 +64,12 @@ void Fail(const ChatCallback& callback, const Status& status) {
 
 }  // namespace
 
-Status KVRoutes::Save(RequestId id, const Json& json, ChatCallback callback) const {
+Status KVRoutes::Save(RequestId id, const Json& json, const MediaBuffers& buffers,
+                      ChatCallback callback) const {
   MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
   MLC_ASSIGN_OR_RETURN(auto save, protocol::KVSaveRequest::Parse(json));
   MLC_RETURN_IF_ERROR(CheckPath(save.path));
-  MLC_ASSIGN_OR_RETURN(Request request, BuildPrompt(bundle, save));
+  MLC_ASSIGN_OR_RETURN(Request request, BuildPrompt(bundle, save, buffers));
   MLC_RETURN_IF_ERROR(thread->Check(request));
   request.id = id;
   auto done = [callback = std::move(callback)](const Result<SavedKV>& saved) {

@@ -2,9 +2,10 @@
 #ifndef MLC_CHAT_KV_ROUTES_H_
 #define MLC_CHAT_KV_ROUTES_H_
 
-#include "chat/answerer.h"
-#include "chat/model_bundle.h"
-#include "chat/protocol.gen.h"
+#include "chat/answer/answerer.h"
+#include "chat/load/model_bundle.h"
+#include "chat/protocol/protocol.gen.h"
+#include "chat/request/media.h"
 #include "engine/engine_thread.h"
 
 namespace mlc {
@@ -16,7 +17,8 @@ struct KVRoutes {
 
   // A KVSaveRequest and a KVLoadRequest. What is wrong is refused, with no event; otherwise
   // `callback` gets one. `id`: under which the prompt is computed where it must be.
-  Status Save(RequestId id, const Json& json, ChatCallback callback) const;
+  Status Save(RequestId id, const Json& json, const MediaBuffers& buffers,
+              ChatCallback callback) const;
   Status Load(const Json& json, ChatCallback callback) const;
 };
 

@@ -7,10 +7,6 @@
 namespace mlc {
 namespace {
 
-size_t NumLogitRows(const StepItem& item) {
-  return item.wants_logits ? 1 + static_cast<size_t>(item.drafts.size()) : 0;
-}
-
 // The choices that begin where a prompt ends take the same row.
 bool IsShared(const StepItem& item) {
   const RequestState& request = *item.sequence->request;
@@ -19,12 +15,13 @@ bool IsShared(const StepItem& item) {
 
 // One token that the request has whatever the logits say.
 bool NeedsNoLogits(const StepItem& item) {
-  return item.drafts.empty() && item.sequence->ForcedToken().has_value();
+  return item.drafts.empty() && item.num_scored == 0 && item.sequence->ForcedToken().has_value();
 }
 
 bool IsForDevice(const StepItem& item) {
-  return item.wants_logits && !item.sequence->request->request.sampling.logprobs &&
-         !IsShared(item) && !item.sequence->ForcedToken() && !item.drafts.has_branches();
+  return item.wants_logits && item.num_scored == 0 &&
+         !item.sequence->request->request.sampling.logprobs && !IsShared(item) &&
+         !item.sequence->ForcedToken() && !item.drafts.has_branches();
 }
 
 // Bias and penalties as ApplyBiasAndPenalties knows them, one change a token.
@@ -99,7 +96,7 @@ Result<std::vector<ItemLogits>> DeviceChoice::Assign(const std::vector<StepItem>
   std::vector<ItemLogits> assigned;
   for (const StepItem& item : items) {
     assigned.push_back({logits});
-    if (logits != nullptr) logits += NumLogitRows(item) * static_cast<size_t>(rows_.stride);
+    if (logits != nullptr) logits += item.num_logit_rows() * static_cast<size_t>(rows_.stride);
   }
   return assigned;
 }
@@ -112,7 +109,7 @@ Result<std::vector<ItemLogits>> DeviceChoice::AssignKept(const std::vector<StepI
   int row = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const StepItem& item = items[i];
-    int num_rows = static_cast<int>(NumLogitRows(item)), end = row + num_rows;
+    int num_rows = static_cast<int>(item.num_logit_rows()), end = row + num_rows;
     size_t before = tasks.size();
     // A mask that fails is left to the commit, which says so.
     bool is_task = IsForDevice(item) && AddTasks(item, rows_.vocab_size, row, &tasks).ok();
@@ -134,7 +131,7 @@ Result<std::vector<ItemLogits>> DeviceChoice::AssignKept(const std::vector<StepI
     token = end;
     if (!on_host[i]) continue;
     assigned[i].logits = logits;
-    logits += NumLogitRows(items[i]) * static_cast<size_t>(rows_.stride);
+    logits += items[i].num_logit_rows() * static_cast<size_t>(rows_.stride);
   }
   return assigned;
 }

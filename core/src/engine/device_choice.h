@@ -16,7 +16,8 @@ namespace mlc {
 
 // What the commit of an item gets.
 struct ItemLogits {
-  const float* logits = nullptr;     // [1 + drafts, LogitRows::stride]; null: tokens are chosen
+  // [num_scored + 1 + drafts, LogitRows::stride]; null: tokens are chosen
+  const float* logits = nullptr;
   std::vector<int32_t> chosen = {};  // as SequenceCommit has them
 };
 

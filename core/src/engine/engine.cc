@@ -1,20 +1,17 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "engine/branches.h"
+#include "engine/scoring.h"
 #include "runtime/tensor.h"
 
 namespace mlc {
 namespace {
 
-// Positions that a sliding window may reach: what rotary tables are made for, and days of talk.
+// The last position that a sliding window may reach: rotary tables are exact up to there.
 constexpr int kEndless = 1 << 24;
-
-template <typename Predicate>
-void EraseIf(SequenceList* list, Predicate predicate) {
-  list->erase(std::remove_if(list->begin(), list->end(), predicate), list->end());
-}
 
 KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model) {
   KVCacheOptions out;
@@ -24,6 +21,7 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
   }
   out.keep_prefixes = options.prefix_cache;
   out.max_cached_sequences = options.max_cached_sequences;
+  out.num_states = NumStates(options, model);
   return out;
 }
 
@@ -42,12 +40,20 @@ int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_page
 // commit has them all.
 double MasksAheadFrom(const EngineOptions& options, const ModelInfo& model) {
   constexpr double kNever = 1e9;
-  bool has_idle_core = model.device.kind() != "cpu" || options.has_idle_core;
+  bool has_idle_core = !model.takes_cores || options.has_idle_core;
   bool is_asked_for = options.masks_ahead_from_s <= 0;
   return has_idle_core || is_asked_for ? options.masks_ahead_from_s : kNever;
 }
 
 }  // namespace
+
+int NumStates(const EngineOptions& options, const ModelInfo& model) {
+  constexpr int kLeastKept = 4;
+  if (model.state_bytes == 0) return 0;
+  int sequences = std::clamp(options.max_sequences, 1, model.max_batch_size);
+  if (options.num_states > 0) return std::max(options.num_states, 2 * sequences);
+  return 2 * sequences + (options.prefix_cache ? std::max(kLeastKept, sequences) : 1);
+}
 
 Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
                                                std::shared_ptr<const Tokenizer> tokenizer,
@@ -61,6 +67,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
         .WithParam("context_window_size");
   }
   MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
+  MLC_RETURN_IF_ERROR(model->AllocateStates(NumStates(options, info)));
   std::unique_ptr<Engine> engine(
       new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
   if (drafter != nullptr || options.jump_forward) {
@@ -89,111 +96,12 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   if (options.enable_tracing) trace_ = std::make_unique<Trace>(kTraceEvents);
 }
 
-Status Engine::Check(const Request& request) const {
-  int prompt = static_cast<int>(request.prompt_tokens.size());
-  int answer = request.pooling ? 0 : 1;  // tokens at least
-  if (request.pooling && info().hidden_size == 0) {
-    return Unsupported(
-               "the model library gives no hidden states, which embeddings are made of; "
-               "compile the model again (mlc_llm compile)")
-        .WithParam("model_lib");
-  }
-  const char* param = request.pooling ? "input" : "messages";
-  if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam(param);
-  if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");
-  if (prompt + answer > max_length_) {
-    return InvalidArgument("This model's maximum context length is " + std::to_string(max_length_) +
-                           " tokens. However, your " + param + " resulted in " +
-                           std::to_string(prompt) + " tokens. Please reduce the length of the " +
-                           param + ".")
-        .WithParam(param)
-        .WithReason("context_length_exceeded");
-  }
-  for (int32_t token : request.prompt_tokens) {
-    if (token < 0 || token >= info().vocab_size) {
-      return InvalidArgument("token id " + std::to_string(token) +
-                             " is not in the model's vocabulary of " +
-                             std::to_string(info().vocab_size));
-    }
-  }
-  return Status();
-}
-
-std::shared_ptr<Sequence> Engine::NewSequence(std::shared_ptr<RequestState> request, int choice) {
-  return std::make_shared<Sequence>(next_sequence_++, choice, std::move(request), tokenizer_.get());
-}
-
-Status Engine::Add(Request request, bool may_wait) {
-  MLC_RETURN_IF_ERROR(Check(request));
-  bool is_held = request.grammar && !request.grammar->ready() && may_wait;
-  if (request.grammar && !is_held) MLC_RETURN_IF_ERROR(request.grammar->Prepare());
-  if (num_queued_ >= max_queued_requests_) {
-    return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
-                             " requests are waiting; try again later")
-        .WithReason("queue_full");
-  }
-  RequestId id = request.id;
-  auto state = std::make_shared<RequestState>(std::move(request));
-  state->num_unfinished = state->request.n;
-  requests_.emplace(id, state);
-  if (auto deadline = state->request.deadline()) deadlines_.emplace(*deadline, id);
-  ++num_queued_;
-  state->held = is_held;
-  if (!is_held) InsertByRank(NewSequence(state, 0), &waiting_);
-  return Status();
-}
-
-void Engine::Release(RequestId id) {
-  auto found = requests_.find(id);
-  if (found == requests_.end() || !std::exchange(found->second->held, false)) return;
-  Status status = found->second->request.grammar->Prepare();
-  if (!status.ok()) return Abort(id, status);
-  InsertByRank(NewSequence(found->second, 0), &waiting_);
-}
-
-void Engine::Abort(RequestId id, const Status& status) { End(id, status, /*keep_prefix=*/true); }
-
-void Engine::End(RequestId id, const Status& status, bool keep_prefix) {
-  auto found = requests_.find(id);
-  if (found == requests_.end()) return;
-  std::shared_ptr<RequestState> request = found->second;
-  auto is_of_request = [&](const std::shared_ptr<Sequence>& s) { return s->request == request; };
-  for (const auto& sequence : running_) {
-    if (!is_of_request(sequence)) continue;
-    if (keep_prefix) Retire(*sequence);
-    if (!keep_prefix) cache_.Remove(sequence->id);
-  }
-  EraseIf(&running_, is_of_request);
-  EraseIf(&waiting_, is_of_request);
-  EmitFinished(request.get(), status);
-}
-
-void Engine::AbortAll(const Status& status) {
-  while (!requests_.empty()) Abort(requests_.begin()->first, status);
-}
-
-std::optional<Clock::time_point> Engine::next_deadline() const {
-  if (deadlines_.empty()) return std::nullopt;
-  return deadlines_.begin()->first;
-}
-
-void Engine::EndOverdue() {
-  if (deadlines_.empty()) return;
-  Clock::time_point now = Clock::now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    Abort(deadlines_.begin()->second, DeadlineExceeded("the answer was not complete within the "
-                                                       "request's timeout_ms")
-                                          .WithParam("timeout_ms")
-                                          .WithReason("deadline_exceeded"));
-  }
-}
-
 Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
   metrics.num_pages = cache_.num_pages();
   metrics.num_free_pages = cache_.num_available_pages();
   metrics.num_running = static_cast<int>(running_.size());
-  metrics.num_waiting = static_cast<int>(waiting_.size());
+  metrics.num_waiting = static_cast<int>(waiting_.size() + paused_.size());
   metrics.num_queued = num_queued_;
   if (speculator_ != nullptr) metrics.speculation = speculator_->metrics();
   return metrics;
@@ -216,9 +124,7 @@ void Engine::Retire(const Sequence& sequence) {
 void Engine::PreemptLast() {
   std::shared_ptr<Sequence> last = std::move(running_.back());
   running_.pop_back();
-  Retire(*last);
-  last->ForgetComputed();
-  last->preempted_at = Clock::now();
+  GiveBack(last.get());
   InsertByRank(std::move(last), &waiting_);
   ++metrics_.num_preemptions;
 }
@@ -243,14 +149,18 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
   for (int i = 0; i < plan.num_admitted; ++i) AdmitFirst();
   std::vector<StepItem> items;
   items.reserve(plan.items.size());
+  int scored_left = MaxScoredRows(info().vocab_size);
   size_t at = 0;  // items come nearly in the order of the running sequences: look from the last one
   for (const WorkItem& item : plan.items) {
     while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
     // What was admitted may have found more, or less, in the prefix cache than the plan saw.
     int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
     int num_rows = std::min(item.num_rows, uncomputed);
+    if (running_[at]->NumScoredRows(num_rows) > scored_left) num_rows = std::max(1, scored_left);
     bool wants_logits = num_rows == uncomputed && !running_[at]->is_pooled();
     items.push_back({running_[at], num_rows, wants_logits});
+    items.back().num_scored = running_[at]->NumScoredRows(num_rows);
+    scored_left -= items.back().num_scored;
   }
   return items;
 }
@@ -286,8 +196,8 @@ void Engine::Step() {
 Status Engine::Run(std::vector<StepItem>* step_items) {
   Clock::time_point begin = Clock::now(), drafted = begin;
   if (speculator_ != nullptr) {
-    speculator_->AddDrafts({limits_.max_rows, info().max_batch_size, max_length_}, cache_,
-                           step_items);
+    int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;  // states do not branch
+    speculator_->AddDrafts({limits_.max_rows, max_sequences, max_length_}, cache_, step_items);
     drafted = Clock::now();
   }
   const std::vector<StepItem>& items = *step_items;
@@ -300,6 +210,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   MLC_ASSIGN_OR_RETURN(Outputs outputs, std::move(computed));
   MLC_ASSIGN_OR_RETURN(std::vector<ItemLogits> logits,
                        device_choice_.Assign(items, outputs.logits));
+  ScorePrompts(logit_rows_, items, logits, &scratch_);
   int decode_rows = 0, prefill_rows = 0;
   const float* hidden_states = outputs.hidden_states;
   for (const StepItem& item : items) {
@@ -338,13 +249,20 @@ std::vector<SequenceCommit> Engine::AssignLogits(const std::vector<StepItem>& it
     if (!item.wants_logits) continue;
     RequestState& request = *item.sequence->request;
     bool prompt_done = !request.first_token && item.sequence->choice == 0;
-    commits.push_back({item.sequence, item.drafts, logits[i].logits});
+    if (prompt_done) request.first_token = Clock::now();
+    if (!item.sequence->generates()) {
+      item.sequence->FinishEmpty();
+      commits.push_back({item.sequence, {}, nullptr});
+      continue;
+    }
+    const float* last_row = logits[i].logits;
+    if (last_row != nullptr)
+      last_row += static_cast<ptrdiff_t>(item.num_scored) * info().vocab_size;
+    commits.push_back({item.sequence, item.drafts, last_row});
     commits.back().chosen = std::move(logits[i].chosen);
-    if (prompt_done) {
-      request.first_token = Clock::now();
-      for (auto& choice : ForkChoices(item.sequence)) {
-        commits.push_back({std::move(choice), {}, logits[i].logits});
-      }
+    if (!prompt_done) continue;
+    for (auto& choice : ForkChoices(item.sequence)) {
+      commits.push_back({std::move(choice), {}, last_row});
     }
   }
   return commits;
@@ -356,6 +274,7 @@ void Engine::Settle(const std::vector<SequenceCommit>& commits) {
     KeepBranch(sequence.id, commit.drafts, commit.last_accepted, &cache_);
     sequence.num_computed += commit.num_accepted;
     cache_.Pop(sequence.id, cache_.Length(sequence.id) - sequence.num_computed);
+    sequence.num_computed = cache_.Length(sequence.id);  // less where states went further back
     sequence.Publish();
   }
   for (const SequenceCommit& commit : commits) {
@@ -385,7 +304,9 @@ void Engine::RemoveFinished() {
   for (const auto& sequence : running_) {
     if (sequence->finished()) Retire(*sequence);
   }
-  EraseIf(&running_, [](const auto& sequence) { return sequence->finished(); });
+  running_.erase(std::remove_if(running_.begin(), running_.end(),
+                                [](const auto& sequence) { return sequence->finished(); }),
+                 running_.end());
 }
 
 }  // namespace mlc

@@ -17,6 +17,7 @@
 #include "engine/device_choice.h"
 #include "engine/mask_filler.h"
 #include "engine/metrics.h"
+#include "engine/prompt_ids.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
 #include "engine/speculation/speculator.h"
@@ -40,12 +41,17 @@ struct EngineOptions {
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
+  int num_states = 0;             // slots of a model with recurrent layers; 0: NumStates'
   bool enable_tracing = false;
   // A step's masks are filled beside the model when they take that long (mask_filler.h), and a core
   // is free for it; 0: always.
   double masks_ahead_from_s = 50e-6;
   bool has_idle_core = false;  // which kernels on the CPU leave to others
 };
+
+// How many slots of recurrent state the engine takes for a model that has such: two for each
+// sequence (a step reads one and writes another), and some that wait for others to begin with.
+int NumStates(const EngineOptions& options, const ModelInfo& model);
 
 class Engine {
  public:
@@ -70,6 +76,10 @@ class Engine {
   // Ends a request with `status`; unknown ids are ignored.
   void Abort(RequestId id, const Status& status);
   void AbortAll(const Status& status);
+  // A paused request gives its pages to the prefix cache, from where others may take them, and goes
+  // on when it is resumed as after a preemption: with the same tokens. Time and aborts still end
+  // it. Unknown ids are ignored.
+  void PauseRequest(RequestId id, bool paused);
 
   bool has_work() const { return !running_.empty() || !waiting_.empty(); }
   // Computes one step. Call while has_work().
@@ -88,9 +98,8 @@ class Engine {
   // Of a prompt: how many tokens the prefix cache holds, a copy of what it holds
   // (kResourceExhausted when that is nothing), and such a copy back into it: how many tokens then
   // can be found. In kv_state.cc.
-  int NumHeld(uint64_t adapter, const std::vector<int32_t>& tokens) const;
-  Result<std::shared_ptr<KVState>> CopyState(uint64_t adapter,
-                                             const std::vector<int32_t>& tokens) const;
+  int NumHeld(uint64_t adapter, const Prompt& prompt);
+  Result<std::shared_ptr<KVState>> CopyState(uint64_t adapter, const Prompt& prompt);
   Result<int> AdoptState(const KVFile& file);
   const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
@@ -101,11 +110,16 @@ class Engine {
   Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
          const EngineOptions& options, int num_pages, int max_length);
 
+  Status CheckSpan(const Prompt::Span& span) const;
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void AdmitFirst();
   void PreemptLast();
+  // Puts a sequence that has no pages where it belongs.
+  void Enqueue(std::shared_ptr<Sequence> sequence);
   // Gives a sequence's pages back; what it computed can be found by others.
   void Retire(const Sequence& sequence);
+  // The same for one that is to go on later.
+  void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
   // Which sequences take which rows of the logits: choices that begin now take the first one's.
@@ -130,7 +144,9 @@ class Engine {
   LogitRows logit_rows_;
   DeviceChoice device_choice_;
   KVCache cache_;
+  ContentNames names_;  // of what prompts hold beside tokens
   SequenceList running_, waiting_;
+  SequenceList paused_;  // of requests that are paused; none of them is in the other lists
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
   std::set<std::pair<Clock::time_point, RequestId>> deadlines_;  // of those that have one
   std::vector<RequestEvent> events_;

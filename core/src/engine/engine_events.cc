@@ -10,7 +10,7 @@ namespace {
 Usage MakeUsage(const RequestState& request) {
   Clock::time_point now = Clock::now();
   Usage usage;
-  usage.prompt_tokens = static_cast<int>(request.request.prompt_tokens.size());
+  usage.prompt_tokens = request.request.prompt.size();
   usage.completion_tokens = request.completion_tokens;
   usage.reasoning_tokens = request.reasoning_tokens;
   usage.cached_tokens = request.cached_tokens.value_or(0);
@@ -38,6 +38,7 @@ void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
     } else {
       RequestEvent event;
       event.id = request.request.id;
+      event.prompt = std::exchange(request.prompt_scores, {});
       event.deltas = std::exchange(request.deltas, {});
       events_.push_back(std::move(event));
     }
@@ -57,6 +58,7 @@ void Engine::EmitEmbeddings(const std::vector<StepItem>& items) {
 void Engine::EmitFinished(RequestState* request, const Status& status) {
   RequestEvent event;
   event.id = request->request.id;
+  event.prompt = std::exchange(request->prompt_scores, {});
   event.deltas = std::exchange(request->deltas, {});
   event.embedding = std::move(request->embedding);
   event.finished = true;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <future>
 
-#include "runtime/device.h"
+#include "platform/host.h"
 
 namespace mlc {
 namespace {
@@ -11,6 +11,9 @@ namespace {
 thread_local bool is_callback_thread = false;
 // Of the time, what giving memory back may take at most: 1 part in so many.
 constexpr int kTrimShare = 50;
+// Callbacks that wait, one a step: no step is begun above the first number, until they are down to
+// the second. Events of a caller that is slower than the model would fill the memory.
+constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
 
 // A caller's mistake must not end its process, nor the other requests.
 template <typename Callback>
@@ -77,8 +80,8 @@ bool EngineThread::Submit(Request request, EventSink sink) {
 
 void EngineThread::WithPrompt(Request request, Continuation then) {
   Do([this, request = std::move(request), then = std::move(then)](Engine* engine) mutable {
-    size_t held = static_cast<size_t>(engine->NumHeld(request.adapter, request.prompt_tokens));
-    if (held == request.prompt_tokens.size()) return then(engine, Status());
+    int held = engine->NumHeld(request.adapter, request.prompt);
+    if (held == request.prompt.size()) return then(engine, Status());
     RequestEvent refused;
     refused.id = request.id;
     continuations_.emplace(request.id, std::move(then));
@@ -124,6 +127,10 @@ void EngineThread::DoFileWork(std::function<void()> work) {
 
 void EngineThread::Abort(RequestId id, Status status) {
   Do([id, status = std::move(status)](Engine* engine) { engine->Abort(id, status); });
+}
+
+void EngineThread::PauseRequest(RequestId id, bool paused) {
+  Do([id, paused](Engine* engine) { engine->PauseRequest(id, paused); });
 }
 
 void EngineThread::Reset(Status status) {
@@ -177,7 +184,7 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
       WaitForWork(&lock);
       commands.swap(commands_);
       stopping = stopping_;
-      paused = paused_;
+      paused = paused_ || CallbacksAreBehind();
     }
     for (Command& command : commands) command(engine_.get());
     if (stopping)
@@ -207,7 +214,8 @@ void EngineThread::TrimWhenIdle() {
 
 void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
   auto wakes = [this] {
-    return stopping_ || !commands_.empty() || (engine_->has_work() && !paused_);
+    if (stopping_ || !commands_.empty()) return true;
+    return engine_->has_work() && !paused_ && !CallbacksAreBehind();
   };
   if (std::optional<Clock::time_point> deadline = engine_->next_deadline()) {
     changed_.wait_until(*lock, *deadline, wakes);
@@ -222,6 +230,12 @@ void EngineThread::PublishMetrics() {
 }
 
 void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
+
+bool EngineThread::CallbacksAreBehind() {
+  if (callbacks_.size() <= kMaxBacklog) return false;
+  waits_for_callbacks_ = true;
+  return true;
+}
 
 // The events of a step travel together: one wake of the callback thread, not one for each.
 void EngineThread::Deliver(std::vector<RequestEvent> events) {
@@ -247,7 +261,15 @@ bool EngineThread::InCallback() { return is_callback_thread; }
 
 void EngineThread::CallbackLoop() {
   is_callback_thread = true;
-  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) Guarded(*callback);
+  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
+    Guarded(*callback);
+    if (!waits_for_callbacks_ || callbacks_.size() > kSmallBacklog) continue;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      waits_for_callbacks_ = false;
+    }
+    changed_.notify_one();
+  }
 }
 
 }  // namespace mlc

@@ -38,6 +38,8 @@ class EngineThread {
   // and no event, once the destructor has begun: for submits out of a callback.
   bool Submit(Request request, EventSink sink);
   void Abort(RequestId id, Status status);
+  // Engine::PauseRequest. A request that is submitted behind it is not paused.
+  void PauseRequest(RequestId id, bool paused);
   // Ends all requests with `status`, empties the caches and counts from zero, before it returns.
   void Reset(Status status);
   // Whether the calling thread is the callback thread of any engine.
@@ -64,6 +66,8 @@ class EngineThread {
   void ComputeLoop(const std::function<void()>& on_start);
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
+  // Whether so many callbacks wait that no step is to be begun. With the mutex.
+  bool CallbacksAreBehind();
   // Has the grammar of a held request compiled, and the request released.
   void Compile(RequestId id, Grammar grammar);
   void PublishMetrics();
@@ -84,6 +88,7 @@ class EngineThread {
   std::unordered_map<RequestId, Continuation> continuations_;        // so are these
   bool has_stepped_ = false;                                         // since the last trim, too
   Clock::time_point next_trim_{};
+  std::atomic<bool> waits_for_callbacks_{false};  // the compute thread
   BlockingQueue<std::function<void()>> callbacks_, file_work_, compile_work_;
   std::atomic<bool> closing_{false};                            // nothing more is to be compiled
   std::vector<std::thread> compile_threads_;                    // once they are needed

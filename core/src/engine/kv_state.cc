@@ -1,9 +1,10 @@
 #include "engine/kv_state.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 
-#include "base/file.h"
+#include "platform/file.h"
 
 namespace mlc {
 namespace {
@@ -25,11 +26,13 @@ Status CheckFits(const KVFileHead& head, const ModelInfo& model) {
   if (head.library_id != model.library_id) return SavedWithOther("another model library");
   bool slides = model.sliding_window_size > 0;
   bool same = head.page_size == model.page_size && head.page_bytes == model.page_bytes &&
+              head.state_bytes == model.state_bytes &&
               head.window == (slides ? model.sliding_window_size : 0) &&
               head.sink == (slides ? model.attention_sink_size : 0);
   if (!same) return Corrupt("the saved pages are not the model's").WithParam("path");
+  auto num_contents = static_cast<int32_t>(head.contents.size());
   for (int32_t token : head.tokens) {
-    if (token < 0 || token >= model.vocab_size) {
+    if (token < -num_contents || token >= model.vocab_size) {
       return Corrupt("a saved token is not in the model's vocabulary").WithParam("path");
     }
   }
@@ -37,19 +40,51 @@ Status CheckFits(const KVFileHead& head, const ModelInfo& model) {
 }
 
 Result<SavedKV> WriteKVFile(const KVState& state, const std::string& path) {
-  std::string head = EncodeKVHead(state.head), tail = EncodeKVTail(state.page_bytes());
-  MLC_RETURN_IF_ERROR(ReplaceFile(path, {head, state.page_bytes(), tail}));
+  std::string head = EncodeKVHead(state.head), tail = EncodeKVTail(state.body());
+  MLC_RETURN_IF_ERROR(ReplaceFile(path, {head, state.body(), tail}));
   SavedKV saved;
   saved.num_tokens = static_cast<int>(state.head.tokens.size());
-  saved.num_bytes = static_cast<int64_t>(head.size() + state.page_bytes().size() + tail.size());
+  saved.num_bytes = static_cast<int64_t>(head.size() + state.body().size() + tail.size());
   return saved;
+}
+
+// Puts the first `length` rows of the prompt into the head, contents by their hashes.
+void PutPrompt(const Prompt& prompt, int length, KVFileHead* head) {
+  std::map<ContentHash, int32_t> numbers;
+  for (const Prompt::Span& span : prompt.spans()) {
+    int count = std::min(span.size, length - span.begin);
+    if (count <= 0) break;
+    if (span.rows == nullptr) {
+      head->tokens.insert(head->tokens.end(), span.tokens.begin(), span.tokens.begin() + count);
+      continue;
+    }
+    auto number = -1 - static_cast<int32_t>(head->contents.size());
+    auto [at, is_new] = numbers.emplace(span.rows->hash(), number);
+    if (is_new) head->contents.push_back(span.rows->hash());
+    head->tokens.insert(head->tokens.end(), static_cast<size_t>(count), at->second);
+  }
+}
+
+// What PutPrompt wrote, as ids of this engine.
+Result<std::vector<int32_t>> IdsOf(const KVFileHead& head, ContentNames* names) {
+  std::vector<int32_t> own;
+  for (const ContentHash& hash : head.contents) {
+    MLC_ASSIGN_OR_RETURN(int32_t name, names->NameOf(hash));
+    own.push_back(name);
+  }
+  std::vector<int32_t> ids = head.tokens;
+  for (int32_t& id : ids) {
+    if (id < 0) id = own[static_cast<size_t>(-1 - id)];
+  }
+  return ids;
 }
 
 // As large as a file can be whose pages fit into the cache.
 int64_t MaxFileBytes(const EngineThread& thread) {
-  constexpr int64_t kHeadBytes = 1 << 17;
+  constexpr int64_t kHeadBytes = 1 << 21;
   int64_t pages = thread.num_pages() * thread.info().page_bytes;
-  return pages + kHeadBytes + 4 * static_cast<int64_t>(thread.max_length());
+  return pages + thread.info().state_bytes + kHeadBytes +
+         4 * static_cast<int64_t>(thread.max_length());
 }
 
 // The bytes that `file` lies in.
@@ -74,9 +109,9 @@ Result<std::shared_ptr<LoadedKV>> ReadKVFile(const EngineThread& thread, const s
 
 }  // namespace
 
-Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter,
-                                                   const std::vector<int32_t>& tokens) const {
-  KVCache::HeldPages held = cache_.FindPages(adapter, tokens);
+Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter, const Prompt& prompt) {
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, PromptIds(prompt, &names_));
+  KVCache::HeldPages held = cache_.FindPages(adapter, ids);
   if (held.length == 0) {
     return ResourceExhausted("the conversation's pages were needed by others; save it again");
   }
@@ -90,36 +125,44 @@ Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter,
   head.window = cache_.options().window;
   head.sink = cache_.options().sink;
   head.num_slid = held.num_slid;
-  head.tokens.assign(tokens.begin(), tokens.begin() + held.length);
-  size_t bytes = static_cast<size_t>(head.num_pages() * head.page_bytes);
-  state->pages.reset(new (std::nothrow) char[bytes]);
-  if (state->pages == nullptr) {
+  PutPrompt(prompt, held.length, &head);
+  head.state_bytes = info().state_bytes;
+  size_t bytes = static_cast<size_t>(head.num_body_bytes());
+  state->bytes.reset(new (std::nothrow) char[bytes]);
+  if (state->bytes == nullptr) {
     return ResourceExhausted("out of memory: " + std::to_string(bytes) +
                              " bytes to copy the conversation's pages");
   }
-  MLC_RETURN_IF_ERROR(model_->ReadPages(WithoutHoles(held.pages), state->pages.get()));
+  char* end_of_pages = state->bytes.get() + bytes - head.state_bytes;
+  MLC_RETURN_IF_ERROR(model_->ReadPages(WithoutHoles(held.pages), state->bytes.get()));
   if (int rest = held.length % head.page_size) {
-    MLC_RETURN_IF_ERROR(model_->ClearSlots(rest, state->pages.get() + bytes - head.page_bytes));
+    MLC_RETURN_IF_ERROR(model_->ClearSlots(rest, end_of_pages - head.page_bytes));
   }
+  if (head.state_bytes > 0) MLC_RETURN_IF_ERROR(model_->ReadState(held.state, end_of_pages));
   return state;
 }
 
 Result<int> Engine::AdoptState(const KVFile& file) {
   MLC_RETURN_IF_ERROR(CheckFits(file.head, info()));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, IdsOf(file.head, &names_));
   SequenceId id = next_sequence_++;
-  int length = static_cast<int>(file.head.tokens.size());
+  int length = static_cast<int>(ids.size());
   MLC_RETURN_IF_ERROR(cache_.AddFilled(id, file.head.adapter, length, file.head.num_slid));
   Status status = model_->WritePages(WithoutHoles(cache_.Pages(id)), file.pages.data());
+  if (status.ok() && info().state_bytes > 0) {
+    status = model_->WriteState(cache_.StateOf(id), file.state.data());
+  }
   if (!status.ok()) {
     cache_.Remove(id);
     return status;
   }
-  cache_.Retire(id, file.head.tokens, length);
-  return NumHeld(file.head.adapter, file.head.tokens);
+  cache_.Retire(id, ids, length);
+  return cache_.FindPages(file.head.adapter, ids).length;
 }
 
-int Engine::NumHeld(uint64_t adapter, const std::vector<int32_t>& tokens) const {
-  return cache_.FindPages(adapter, tokens).length;
+int Engine::NumHeld(uint64_t adapter, const Prompt& prompt) {
+  Result<std::vector<int32_t>> ids = PromptIds(prompt, &names_);
+  return ids.ok() ? cache_.FindPages(adapter, *ids).length : 0;
 }
 
 void SaveKVState(EngineThread* thread, Request request, std::string path,
@@ -128,11 +171,11 @@ void SaveKVState(EngineThread* thread, Request request, std::string path,
     thread->Post([done, status] { done(status); });
   };
   uint64_t adapter = request.adapter;
-  std::vector<int32_t> tokens = request.prompt_tokens;
-  auto save = [=, path = std::move(path), tokens = std::move(tokens)](Engine* engine,
+  Prompt prompt = request.prompt;
+  auto save = [=, path = std::move(path), prompt = std::move(prompt)](Engine* engine,
                                                                       const Status& computed) {
     if (!computed.ok()) return fail(computed);
-    Result<std::shared_ptr<KVState>> state = engine->CopyState(adapter, tokens);
+    Result<std::shared_ptr<KVState>> state = engine->CopyState(adapter, prompt);
     if (!state.ok()) return fail(state.status());
     thread->DoFileWork([thread, done, path, state = *state] {
       Result<SavedKV> saved = WriteKVFile(*state, path);

@@ -14,12 +14,12 @@
 
 namespace mlc {
 
-// A copy of what the prefix cache holds of a prompt.
+// A copy of what the prefix cache holds of a prompt: pages, then the recurrent state.
 struct KVState {
   KVFileHead head;
-  std::unique_ptr<char[]> pages;
-  std::string_view page_bytes() const {
-    return {pages.get(), static_cast<size_t>(head.num_pages() * head.page_bytes)};
+  std::unique_ptr<char[]> bytes;
+  std::string_view body() const {
+    return {bytes.get(), static_cast<size_t>(head.num_body_bytes())};
   }
 };
 

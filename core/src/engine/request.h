@@ -12,6 +12,7 @@
 #include "engine/thinking.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
+#include "model/prompt.h"
 #include "sampling/logits.h"
 #include "sampling/sampler_cpu.h"
 
@@ -28,11 +29,12 @@ enum class FinishReason { kStop, kLength };
 
 struct Request {
   RequestId id = 0;
-  std::vector<int32_t> prompt_tokens;  // at least one
-  uint64_t adapter = 0;                // of the weights; prefixes are shared within one
-  SamplingParams sampling;             // choice i samples from stream seed + i
-  int n = 1;                           // choices
-  int max_tokens = -1;                 // of each choice; -1: as far as the context reaches
+  Prompt prompt;                 // at least one row
+  uint64_t adapter = 0;          // of the weights; prefixes are shared within one
+  SamplingParams sampling;       // choice i samples from stream seed + i
+  int n = 1;                     // choices
+  int max_tokens = -1;           // of each choice; -1: as far as the context reaches; 0: none
+  bool prompt_logprobs = false;  // `sampling.logprobs` of the prompt's tokens are wanted, too
   std::vector<std::string> stop_strings;
   std::vector<int32_t> stop_token_ids;
   std::optional<Grammar> grammar;     // that the answer must follow
@@ -49,6 +51,9 @@ struct Request {
     return received + *timeout;
   }
 };
+
+// A prompt of `count` ("5000 tokens") that `max_length` tokens, prompt and answer, do not hold.
+Status PromptTooLong(int max_length, const std::string& count, const char* param);
 
 struct GeneratedToken {
   int32_t id = 0;
@@ -78,6 +83,9 @@ struct Usage {
 struct RequestEvent {
   RequestId id = 0;
   std::vector<Delta> deltas;
+  // With `prompt_logprobs`, once, before the first delta: all tokens of the prompt. The first one
+  // has no log probability.
+  std::vector<GeneratedToken> prompt;
   bool finished = false;
   Status status;                  // why it failed, when it did
   Usage usage;                    // once finished

@@ -58,8 +58,8 @@ class Planner {
     }
   }
 
-  void AddItem(const Sequence& sequence, int num_rows, int num_uncomputed, int pages) {
-    plan_.items.push_back({sequence.id, num_rows, num_rows == num_uncomputed});
+  void AddItem(const Sequence& sequence, int num_rows, int pages) {
+    plan_.items.push_back({sequence.id, num_rows});
     item_pages_.push_back(pages);
     rows_left_ -= num_rows;
     free_pages_ -= pages;
@@ -89,7 +89,7 @@ class Planner {
       fit = RowsThatFit(sequence, std::min(wanted, cache_.page_size()));
     }
     if (fit > 0) {
-      return AddItem(sequence, fit, Uncomputed(sequence), cache_.PagesNeeded(sequence.id, fit));
+      return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
     }
     if (index > 0) PreemptLast();  // itself: those before it finish first
   }
@@ -123,7 +123,7 @@ class Planner {
   // that it does not push out at once those that came before it. The pages that it will share count
   // as its own although they may be in use already: a plan never asks for more than there is.
   bool Admit(const Sequence& sequence) {
-    int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.is_pooled() ? 0 : 1));
+    int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
     int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.sparable_tokens());
@@ -133,7 +133,7 @@ class Planner {
     }
     if (rows == 0) return false;
     ++plan_.num_admitted;
-    AddItem(sequence, rows, wanted, std::max(pages, cache_.PagesToStart(cached, rows)));
+    AddItem(sequence, rows, std::max(pages, cache_.PagesToStart(cached, rows)));
     return true;
   }
 

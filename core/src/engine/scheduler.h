@@ -35,7 +35,6 @@ struct SchedulerLimits {
 struct WorkItem {
   SequenceId sequence;
   int num_rows;
-  bool wants_logits;  // its last row is the last token: sample after it
 };
 
 struct Plan {

@@ -1,6 +1,8 @@
 #include "engine/sequence.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/rng.h"
 #include "base/utf8.h"
@@ -12,7 +14,7 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
     : id(id),
       choice(choice),
       request(std::move(request_state)),
-      tokens_(request->request.prompt_tokens),
+      tokens_(request->prompt_ids),
       num_prompt_tokens_(static_cast<int>(tokens_.size())),
       decoder_(tokenizer, /*skip_special_tokens=*/true, request->request.shown_tokens),
       stops_(request->stops) {
@@ -85,12 +87,39 @@ const float* Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
 
 const std::vector<int32_t>& Sequence::sparable_tokens() const {
   static const std::vector<int32_t> kNone;
-  return pooler_ && pooler_->reads_all() ? kNone : tokens_;
+  return wants_scores() || (pooler_ && pooler_->reads_all()) ? kNone : tokens_;
+}
+
+bool Sequence::wants_scores() const {
+  return request->request.prompt_logprobs && choice == 0 && !has_scores_;
+}
+
+int Sequence::NumScoredRows(int num_rows) const {
+  if (!wants_scores()) return 0;
+  return std::clamp(num_prompt_tokens_ - 1 - num_computed, 0, num_rows);
+}
+
+void Sequence::AddScores(std::vector<GeneratedToken> scores) {
+  if (!wants_scores()) return;
+  if (scores_.empty()) scores_.push_back({tokens_[0], std::nullopt});
+  std::move(scores.begin(), scores.end(), std::back_inserter(scores_));
+  if (static_cast<int>(scores_.size()) < num_prompt_tokens_) return;
+  has_scores_ = true;
+  request->prompt_scores = std::exchange(scores_, {});
+}
+
+void Sequence::FinishEmpty() {
+  for (int c = 0; c < request->request.n; ++c) {
+    request->deltas.push_back({c, "", {}, FinishReason::kLength});
+  }
+  request->num_unfinished = 0;
+  finish_ = FinishReason::kLength;
 }
 
 void Sequence::ForgetComputed() {
   num_computed = 0;
   if (pooler_) pooler_->Reset();
+  scores_.clear();
 }
 
 double Sequence::NextUniform() const {

@@ -18,14 +18,19 @@ namespace mlc {
 
 // What the choices of a request share.
 struct RequestState {
-  explicit RequestState(Request r) : request(std::move(r)), stops(request.stop_strings) {}
+  // `ids`: of the prompt (prompt_ids.h).
+  RequestState(Request r, std::vector<int32_t> ids)
+      : request(std::move(r)), prompt_ids(std::move(ids)), stops(request.stop_strings) {}
   Request request;
+  std::vector<int32_t> prompt_ids;
   StopMatcher stops;          // as new; each choice has a copy, which shares its tables
   int num_unfinished = 0;     // choices
   std::vector<Delta> deltas;  // published and not sent yet
+  std::vector<GeneratedToken> prompt_scores;  // with `prompt_logprobs`, complete and not sent yet
   int completion_tokens = 0, reasoning_tokens = 0;
   std::optional<int> cached_tokens;  // of the prompt, found in the prefix cache; once admitted
   bool held = false;                 // until its grammar is compiled
+  bool paused = false;               // until its reader has caught up
   bool started = false;              // it was admitted once
   std::vector<double> embedding;     // with `pooling`, once it is complete
   std::optional<Clock::time_point> first_row, first_token;
@@ -48,7 +53,9 @@ class Sequence {
   const int choice;
   const std::shared_ptr<RequestState> request;
 
-  const std::vector<int32_t>& tokens() const { return tokens_; }  // prompt, then generated
+  // The ids of the prompt, names of its embedding rows among them (below zero), then what was
+  // generated.
+  const std::vector<int32_t>& tokens() const { return tokens_; }
   int num_tokens() const { return static_cast<int>(tokens_.size()); }
   int num_prompt_tokens() const { return num_prompt_tokens_; }
   int num_generated() const { return num_tokens() - num_prompt_tokens_; }
@@ -59,12 +66,22 @@ class Sequence {
 
   // Of a request for a vector: nothing is generated.
   bool is_pooled() const { return pooler_.has_value(); }
+  bool generates() const { return !is_pooled() && request->request.max_tokens != 0; }
+  // Whether log probabilities of the prompt are wanted and not complete.
+  bool wants_scores() const;
+  // How many of its next `num_rows` rows, the first ones, are followed by tokens of the prompt
+  // whose log probabilities are wanted and not known yet.
+  int NumScoredRows(int num_rows) const;
+  // Takes those rows' before num_computed counts them.
+  void AddScores(std::vector<GeneratedToken> scores);
+  // Ends all choices of a request that generates nothing, in the place of its first token.
+  void FinishEmpty();
   // How many of its next `num_rows` rows its vector reads: the last ones.
   int NumPooledRows(int num_rows) const;
   // Takes those rows' hidden states from `rows` [.., hidden_size] before num_computed counts them;
   // ends the choice when its text is complete. Returns what stands behind them.
   const float* Pool(const float* rows, int num_rows, int hidden_size);
-  // The tokens that the prefix cache may spare it: none where every row is read.
+  // The tokens that the prefix cache may spare it: none where every row is read or scored.
   const std::vector<int32_t>& sparable_tokens() const;
   // Its keys and values are gone: it begins anew.
   void ForgetComputed();
@@ -115,6 +132,8 @@ class Sequence {
 
   std::vector<int32_t> tokens_;
   std::optional<Pooler> pooler_;
+  std::vector<GeneratedToken> scores_;  // of the prompt's first tokens, as far as they are known
+  bool has_scores_ = false;             // of all of them; they went to the request
   int num_prompt_tokens_;
   TokenCounts counts_;
   StreamDecoder decoder_;

@@ -7,16 +7,67 @@
 namespace mlc {
 namespace {
 
-RowSpan SpanOf(const StepItem& item) {
+// Where others may want to begin: at the end of a chunk of the prompt, and at the last page's end
+// before its last token, which the same prompt comes to when it is asked again.
+std::vector<int> LengthsToKeep(const StepItem& item, const KVCache& cache) {
+  const Sequence& sequence = *item.sequence;
+  int begin = sequence.num_computed, end = begin + item.num_rows, page_size = cache.page_size();
+  bool is_prompt = begin < sequence.num_prompt_tokens();
+  if (!cache.has_states() || !cache.options().keep_prefixes || !is_prompt) return {};
+  std::vector<int> lengths;
+  int last = (sequence.num_tokens() - 1) / page_size * page_size;
+  if (last > begin && last < end) lengths.push_back(last);
+  if (end % page_size == 0) lengths.push_back(end);
+  return lengths;
+}
+
+RowSpan SpanOf(const StepItem& item, const KVCache& cache) {
   const Sequence& sequence = *item.sequence;
   auto first = sequence.tokens().begin() + sequence.num_computed;
   RowSpan span{sequence.id, {first, first + item.num_rows}};
   int num_drafts = item.drafts.FirstChain();
   const std::vector<int32_t>& drafts = item.drafts.tokens();
   span.tokens.insert(span.tokens.end(), drafts.begin(), drafts.begin() + num_drafts);
-  if (item.wants_logits) span.num_logit_rows = 1 + num_drafts;
+  span.num_logit_rows = item.num_scored + (item.wants_logits ? 1 + num_drafts : 0);
   span.num_hidden_rows = sequence.NumPooledRows(item.num_rows);
+  span.prompt = &sequence.request->request.prompt;
+  span.num_drafts = num_drafts;
+  span.kept_lengths = LengthsToKeep(item, cache);
   return span;
+}
+
+// The slots of the rows' recurrent states. `first`: the length before the rows.
+Status AddStates(const RowSpan& span, int first, KVCache* cache, Batch* batch) {
+  if (!cache->has_states()) return Status();
+  int num_rows = static_cast<int>(span.tokens.size());
+  MLC_ASSIGN_OR_RETURN(
+      KVCache::StepStates states,
+      cache->AppendStates(span.sequence, num_rows, span.num_drafts, span.kept_lengths));
+  batch->state_source.push_back(states.source);
+  for (const KVCache::StateWrite& write : states.writes) {
+    batch->state_rows.push_back(batch->num_rows() + write.length - first - 1);
+    batch->state_slots.push_back(write.slot);
+  }
+  return Status();
+}
+
+// Row `row` of the batch, which is at `position` of its sequence.
+void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
+  const float* embedding = prompt == nullptr ? nullptr : prompt->RowAt(position);
+  batch->tokens.push_back(embedding == nullptr ? token : 0);
+  if (embedding != nullptr) {
+    batch->embedding_rows.push_back(batch->num_rows() - 1);
+    batch->embeddings.push_back(embedding);
+  }
+  batch->positions.push_back(position);
+  bool is_plain = prompt == nullptr || !prompt->has_positions();
+  if (is_plain && batch->rotary.empty()) return;
+  for (size_t row = batch->rotary.size(); row + 1 < batch->tokens.size(); ++row) {
+    int32_t at = batch->positions[row];  // of sequences before, which were plain
+    batch->rotary.push_back({at, at, at});
+  }
+  batch->rotary.push_back(is_plain ? RotaryPosition{position, position, position}
+                                   : prompt->RotaryAt(position));
 }
 
 }  // namespace
@@ -25,14 +76,14 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
   int num_rows = static_cast<int>(span.tokens.size());
   int first = cache->Length(span.sequence);
   MLC_RETURN_IF_ERROR(cache->Append(span.sequence, num_rows));
+  MLC_RETURN_IF_ERROR(AddStates(span, first, cache, batch));
   if (batch->page_indptr.empty()) batch->page_indptr.push_back(0);
   int32_t sequence_in_batch = batch->num_sequences();
   for (int row = 0; row < num_rows; ++row) {
     int to_end = num_rows - row;
     if (to_end <= span.num_logit_rows) batch->logit_rows.push_back(batch->num_rows());
     if (to_end <= span.num_hidden_rows) batch->hidden_rows.push_back(batch->num_rows());
-    batch->tokens.push_back(span.tokens[static_cast<size_t>(row)]);
-    batch->positions.push_back(first + row);
+    AddInput(span.prompt, span.tokens[static_cast<size_t>(row)], first + row, batch);
     batch->slots.push_back(cache->Slot(span.sequence, first + row));
     batch->row_sequence.push_back(sequence_in_batch);
   }
@@ -48,7 +99,7 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
     MLC_ICHECK(item.drafts.empty() || item.wants_logits);
     MLC_ICHECK(item.sequence->num_computed == cache->Length(item.sequence->id));
     int first_row = batch.num_rows();
-    MLC_RETURN_IF_ERROR(AddRows(SpanOf(item), cache, &batch));
+    MLC_RETURN_IF_ERROR(AddRows(SpanOf(item, *cache), cache, &batch));
     MLC_RETURN_IF_ERROR(AddBranches(item, first_row, cache, &batch));
   }
   return batch;

@@ -18,14 +18,25 @@ struct StepItem {
   int num_rows;
   bool wants_logits;   // after the last known row and each draft
   Drafts drafts = {};  // only with wants_logits
+  // Its first rows, whose logits say how likely the prompt's next token was. With wants_logits
+  // these are all rows before the last one, else all.
+  int num_scored = 0;
+
+  size_t num_logit_rows() const {
+    return static_cast<size_t>(num_scored) +
+           (wants_logits ? 1 + static_cast<size_t>(drafts.size()) : 0);
+  }
 };
 
 // Rows of one sequence: tokens that follow what the cache has of it.
 struct RowSpan {
   SequenceId sequence;
   std::vector<int32_t> tokens;
-  int num_logit_rows = 0;   // the last ones
-  int num_hidden_rows = 0;  // likewise
+  int num_logit_rows = 0;              // the last ones
+  int num_hidden_rows = 0;             // likewise
+  const Prompt* prompt = nullptr;      // with which the sequence begins; null: tokens alone
+  int num_drafts = 0;                  // of the rows, the last ones: they may be taken back
+  std::vector<int> kept_lengths = {};  // behind which recurrent states are kept for others
 };
 
 // Takes the pages that `span` needs and adds its rows to `batch`. kResourceExhausted (and nothing

@@ -1,7 +1,5 @@
 #include "grammar/grammar.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
@@ -10,54 +8,46 @@
 #include "base/utf8.h"
 #include "grammar/grammar_impl.h"
 
+namespace xgrammar {
+// How many rows its parser may still advance on this thread (cmake/XGrammar.cmake).
+extern thread_local int64_t rows_left;
+}  // namespace xgrammar
+
 namespace mlc {
 namespace {
 
-constexpr int kFewTokens = 256;  // that tell how long a source takes
+// Some 10 s on one core of 2020; a usual schema takes a hundredth.
+constexpr int64_t kMostRows = 150'000'000;
 
-// All of the vocabulary, or of its texts `num_sampled` and those of one byte.
-struct VocabularyPart {
-  const Tokenizer& tokenizer;
-  int vocab_size;
-  const std::vector<int32_t>& stop_token_ids;
-  const std::vector<int32_t>& marker_ids;
-
-  xgrammar::GrammarCompiler Compiler(int num_sampled) const {
-    std::vector<std::string> bytes(static_cast<size_t>(vocab_size));
-    for (int32_t id = 0; id < vocab_size; ++id) {
-      if (tokenizer.IsSpecial(id)) continue;
-      std::string text = tokenizer.TokenBytes(id);
-      bool is_sampled = int64_t{id} * num_sampled % vocab_size < num_sampled;
-      if (is_sampled || text.size() == 1) bytes[static_cast<size_t>(id)] = std::move(text);
-    }
-    // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
-    // taken for a marker.
-    for (int32_t id : marker_ids) {
-      bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
-    }
-    xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
-    // On the calling thread alone, and without a cache: GrammarCompiler has one for all kinds.
-    return xgrammar::GrammarCompiler(info, /*max_threads=*/1, /*cache_enabled=*/false);
+xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size,
+                                      const std::vector<int32_t>& stop_token_ids,
+                                      const std::vector<int32_t>& marker_ids) {
+  std::vector<std::string> bytes(static_cast<size_t>(vocab_size));
+  for (int32_t id = 0; id < vocab_size; ++id) {
+    if (!tokenizer.IsSpecial(id)) bytes[static_cast<size_t>(id)] = tokenizer.TokenBytes(id);
   }
+  // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
+  // taken for a marker.
+  for (int32_t id : marker_ids) {
+    bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
+  }
+  xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
+  // On the calling thread alone, and without a cache: GrammarCompiler has one for all kinds.
+  return xgrammar::GrammarCompiler(info, /*max_threads=*/1, /*cache_enabled=*/false);
+}
+
+// Lets the parser advance so many rows on this thread.
+class RowLimit {
+ public:
+  explicit RowLimit(int64_t rows) { xgrammar::rows_left = rows; }
+  ~RowLimit() { xgrammar::rows_left = INT64_MAX; }
+  bool is_spent() const { return xgrammar::rows_left < 0; }
 };
 
 xgrammar::CompiledGrammar CompileWith(xgrammar::GrammarCompiler* compiler, GrammarKind kind,
                                       const std::string& source) {
   return kind == GrammarKind::kEbnf ? compiler->CompileGrammar(source)
                                     : compiler->CompileStructuralTag(source);
-}
-
-// Of the processor, so that a busy machine refuses nothing.
-double SecondsToCompile(xgrammar::GrammarCompiler* compiler, GrammarKind kind,
-                        const std::string& source) {
-  auto now = [] {
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  double begin = now();
-  (void)CompileWith(compiler, kind, source);
-  return now() - begin;
 }
 
 }  // namespace
@@ -71,32 +61,10 @@ std::string LibraryMessage(const std::string& message) {
   return RepairUtf8(text.substr(0, std::min(text.find('\n'), kLongest)));
 }
 
-// The library cannot be interrupted; so what it will take is told from a few tokens. The time grows
-// with their number, no faster: tokens that begin alike share the work. What remains of the time
-// without tokens is counted along, unless that alone would refuse a source.
-void GrammarBackend::CheckTime(GrammarKind kind, const std::string& source) {
-  constexpr double kMostSeconds = 20;
-  constexpr int kManyTokens = 2048;
-  double tokens = vocab_size_;
-  double few_s = SecondsToCompile(&*sample_, kind, source);
-  if (few_s * tokens / kFewTokens <= kMostSeconds) return;
-  // A rare source: its compiler need not be kept.
-  auto many = VocabularyPart{tokenizer_, vocab_size_, stops_, markers_}.Compiler(kManyTokens);
-  double many_s = SecondsToCompile(&many, kind, source);
-  double seconds = few_s + std::max(0.0, many_s - few_s) * tokens / (kManyTokens - kFewTokens);
-  if (seconds <= kMostSeconds) return;
-  throw std::runtime_error("with a vocabulary of " + std::to_string(vocab_size_) +
-                           " tokens it would take about " +
-                           std::to_string(static_cast<int>(seconds)) + " seconds to compile; " +
-                           std::to_string(static_cast<int>(kMostSeconds)) + " are the most");
-}
-
+// The work is counted, so that what is refused does not depend on the machine or on what else runs.
 xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::string& source) {
-  constexpr int kSmall = 8192;  // tokens: whatever passes the limits is compiled in seconds
   std::call_once(once_, [this] {
-    VocabularyPart all{tokenizer_, vocab_size_, stops_, markers_};
-    if (vocab_size_ > kSmall) sample_.emplace(all.Compiler(kFewTokens));
-    compiler_.emplace(all.Compiler(vocab_size_));
+    compiler_.emplace(CompilerFor(tokenizer_, vocab_size_, stops_, markers_));
     may_allow_.resize(static_cast<size_t>(vocab_size_));
     first_bytes_.resize(may_allow_.size(), -1);
     for (int32_t id = 0; id < vocab_size_; ++id) {
@@ -111,8 +79,15 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
       }
     }
   });
-  if (sample_) CheckTime(kind, source);
-  return CompileWith(&*compiler_, kind, source);
+  RowLimit limit(kMostRows);
+  try {
+    return CompileWith(&*compiler_, kind, source);
+  } catch (const std::exception&) {
+    if (!limit.is_spent()) throw;
+  }
+  throw std::runtime_error("with a vocabulary of " + std::to_string(vocab_size_) +
+                           " tokens it would take over " + std::to_string(kMostRows) +
+                           " rows to compile");
 }
 
 Status Grammar::Impl::Prepare() {
@@ -146,6 +121,19 @@ Grammar Grammar::For(std::string place) const {
   Grammar named = *this;
   named.place_ = std::move(place);
   return named;
+}
+
+std::vector<SchemaWarning> Grammar::warnings() const {
+  if (warnings_) return *warnings_;
+  std::vector<SchemaWarning> warnings = impl_->warnings();
+  for (SchemaWarning& warning : warnings) warning.param = place_;
+  return warnings;
+}
+
+Grammar Grammar::WithWarnings(std::vector<SchemaWarning> warnings) const {
+  Grammar warned = *this;
+  warned.warnings_ = std::move(warnings);
+  return warned;
 }
 
 int64_t Grammar::memory_bytes() const { return impl_->memory_bytes(); }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,16 @@
 #include "text/tokenizer.h"
 
 namespace mlc {
+
+// What becomes of keywords of a schema that no grammar can say: an error, or a warning.
+enum class Strictness { kStrict, kLenient };
+
+// What a grammar made of a schema leaves out.
+struct SchemaWarning {
+  std::string path;  // the keyword's JSON pointer
+  std::string message;
+  std::string param = "";  // the field of the request that holds the schema
+};
 
 // A shared handle to a grammar that is compiled, or can be.
 class Grammar {
@@ -33,6 +44,10 @@ class Grammar {
   Status Prepare() const;
   // The same grammar, whose errors name the field `place` of a request.
   Grammar For(std::string place) const;
+  // What its schemas say and it does not hold to; none when strict.
+  std::vector<SchemaWarning> warnings() const;
+  // The same grammar, with warnings of its maker's.
+  Grammar WithWarnings(std::vector<SchemaWarning> warnings) const;
   // Takes memory of that much; 0 before it is compiled.
   int64_t memory_bytes() const;
 
@@ -41,6 +56,7 @@ class Grammar {
  private:
   std::shared_ptr<Impl> impl_;
   std::string place_;
+  std::optional<std::vector<SchemaWarning>> warnings_;
 };
 
 // Keeps what was compiled, the longest unused first to go. May be called from several threads at
@@ -59,15 +75,17 @@ class GrammarCompiler {
   // Any JSON object.
   Result<Grammar> CompileJsonObject();
   // JSON that a schema (JSON text) admits. Errors begin with the JSON pointer of the keyword that
-  // is wrong or cannot be enforced (grammar/schema_keywords).
-  Result<Grammar> CompileJsonSchema(const std::string& schema);
+  // is wrong or cannot be enforced (grammar/schema/keywords).
+  Result<Grammar> CompileJsonSchema(const std::string& schema,
+                                    Strictness strictness = Strictness::kStrict);
   // Text that a regular expression of ECMAScript's syntax matches as a whole.
   Result<Grammar> CompileRegex(const std::string& regex);
   // Text that an EBNF grammar (GBNF's notation) derives from its rule `root`.
   Result<Grammar> CompileEbnf(const std::string& grammar);
   // Text with tagged stretches of a shape: {"type": "structural_tag", "format": {...}}, as xgrammar
   // defines it. The schemas in it are held to as CompileJsonSchema does.
-  Result<Grammar> CompileStructuralTag(const std::string& tag_json);
+  Result<Grammar> CompileStructuralTag(const std::string& tag_json,
+                                       Strictness strictness = Strictness::kStrict);
 
   struct Stats {
     int64_t compiled = 0;  // by Prepare

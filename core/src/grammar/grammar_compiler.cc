@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "grammar/grammar_impl.h"
-#include "grammar/regex_ebnf.h"
-#include "grammar/schema.h"
+#include "grammar/schema/schema.h"
 #include "grammar/structural_tag.h"
+#include "grammar/text/regex_ebnf.h"
 
 namespace mlc {
 namespace {
@@ -21,6 +21,17 @@ constexpr size_t kMaxGrammarBytes = 256 << 10;
 Status CheckSize(const char* what, const std::string& text, size_t most) {
   if (text.size() <= most) return Status();
   return InvalidArgument(std::string(what) + " is longer than " + std::to_string(most) + " bytes");
+}
+
+std::string KeyOf(const char* kind, Strictness strictness, const std::string& source) {
+  return std::string(kind) + (strictness == Strictness::kStrict ? " strict:" : ":") + source;
+}
+
+// Names in a schema may hold U+0000, at which callers in C would cut the message.
+Status Printable(const Status& status) {
+  std::string message;
+  for (char c : status.message()) message += c == '\0' ? std::string("\\u0000") : std::string(1, c);
+  return Status(status.code(), std::move(message));
 }
 
 // Mistakes in a grammar's text are found without compiling it.
@@ -56,14 +67,14 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
   }
 
   // What another thread has added meanwhile wins.
-  Grammar Add(const std::string& key, GrammarKind kind, bool ends, std::string source) {
+  Grammar Add(const std::string& key, GrammarSource source) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = by_key.find(key);
     if (found != by_key.end()) return Grammar(found->second->grammar);
     auto done = [weak = weak_from_this(), key](const Grammar::Impl& grammar) {
       if (std::shared_ptr<Cache> cache = weak.lock()) cache->Done(key, grammar);
     };
-    auto grammar = std::make_shared<Grammar::Impl>(backend, kind, ends, std::move(source), done);
+    auto grammar = std::make_shared<Grammar::Impl>(backend, std::move(source), done);
     entries.push_front({key, grammar, static_cast<int64_t>(key.size())});
     by_key[key] = entries.begin();
     return Grammar(std::move(grammar));
@@ -108,12 +119,17 @@ Result<Grammar> GrammarCompiler::CompileJsonObject() {
   return CompileJsonSchema("{\"type\":\"object\"}");
 }
 
-Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema) {
+Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema,
+                                                   Strictness strictness) {
   MLC_RETURN_IF_ERROR(CheckSize("the schema", schema, kMaxSchemaBytes));
-  std::string key = "schema:" + schema;
+  std::string key = KeyOf("schema", strictness, schema);
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
-  MLC_ASSIGN_OR_RETURN(std::string ebnf, JsonSchemaToEbnf(schema));
-  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/true, std::move(ebnf));
+  MLC_ASSIGN_OR_RETURN(Json document, Json::Parse(schema));
+  GrammarSource source;
+  Result<std::string> ebnf = JsonSchemaToEbnf(document, strictness, &source.warnings);
+  if (!ebnf.ok()) return Printable(ebnf.status());
+  source.text = std::move(ebnf).value();
+  return cache_->Add(key, std::move(source));
 }
 
 Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
@@ -121,7 +137,9 @@ Result<Grammar> GrammarCompiler::CompileRegex(const std::string& regex) {
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   Result<std::string> ebnf = RegexToEbnf(regex);
   if (!ebnf.ok()) return InvalidArgument("cannot be enforced: " + ebnf.status().message());
-  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/true, "root ::= " + *ebnf + "\n");
+  GrammarSource source;
+  source.text = "root ::= " + *ebnf + "\n";
+  return cache_->Add(key, std::move(source));
 }
 
 Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
@@ -130,16 +148,26 @@ Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_RETURN_IF_ERROR(CheckEbnf(grammar));
   MLC_RETURN_IF_ERROR(ParseEbnf(grammar));
-  return cache_->Add(key, GrammarKind::kEbnf, /*ends=*/false, grammar);
+  GrammarSource source;
+  source.ends = false;
+  source.text = grammar;
+  return cache_->Add(key, std::move(source));
 }
 
-Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_json) {
+Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_json,
+                                                      Strictness strictness) {
   MLC_RETURN_IF_ERROR(CheckSize("the structural tag", tag_json, kMaxSchemaBytes));
-  std::string key = "tag:" + tag_json;
+  std::string key = KeyOf("tag", strictness, tag_json);
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
+  GrammarSource source;
+  source.kind = GrammarKind::kStructuralTag;
   bool holds_grammar = false;
-  MLC_ASSIGN_OR_RETURN(std::string source, ReadStructuralTag(tag_json, &holds_grammar));
-  return cache_->Add(key, GrammarKind::kStructuralTag, !holds_grammar, std::move(source));
+  Result<std::string> read =
+      ReadStructuralTag(tag_json, strictness, &holds_grammar, &source.warnings);
+  if (!read.ok()) return Printable(read.status());
+  source.text = std::move(read).value();
+  source.ends = !holds_grammar;
+  return cache_->Add(key, std::move(source));
 }
 
 GrammarCompiler::Stats GrammarCompiler::stats() const {

@@ -10,12 +10,21 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "grammar/grammar.h"
 
 namespace mlc {
 
 enum class GrammarKind { kEbnf, kStructuralTag };
+
+struct GrammarSource {
+  GrammarKind kind = GrammarKind::kEbnf;
+  // Every text that the source begins can be ended, as in all that this directory writes.
+  bool ends = true;
+  std::string text;
+  std::vector<SchemaWarning> warnings;
+};
 
 // What compiling needs of a model. Describing a vocabulary takes time: it is done when first
 // needed.
@@ -40,15 +49,13 @@ class GrammarBackend {
   xgrammar::CompiledGrammar Compile(GrammarKind kind, const std::string& source);
 
  private:
-  void CheckTime(GrammarKind kind, const std::string& source);
-
   const Tokenizer& tokenizer_;
   int vocab_size_;
   std::vector<int32_t> stops_, markers_;
   std::once_flag once_;
   std::vector<bool> may_allow_;
   std::vector<int16_t> first_bytes_;
-  std::optional<xgrammar::GrammarCompiler> compiler_, sample_;
+  std::optional<xgrammar::GrammarCompiler> compiler_;
 };
 
 // The library's message in one line, without the time and the place in its source.
@@ -58,13 +65,12 @@ class Grammar::Impl {
  public:
   // `compiled` is called once, when it is done.
   using Done = std::function<void(const Impl& grammar)>;
-  // `ends`: every text that the source begins can be ended, as in all that this directory writes.
-  Impl(std::shared_ptr<GrammarBackend> backend, GrammarKind kind, bool ends, std::string source,
-       Done done)
+  Impl(std::shared_ptr<GrammarBackend> backend, GrammarSource source, Done done)
       : backend_(std::move(backend)),
-        kind_(kind),
-        ends_(ends),
-        source_(std::move(source)),
+        kind_(source.kind),
+        ends_(source.ends),
+        source_(std::move(source.text)),
+        warnings_(std::move(source.warnings)),
         done_(std::move(done)) {}
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
@@ -74,12 +80,14 @@ class Grammar::Impl {
   const std::shared_ptr<GrammarBackend>& backend() const { return backend_; }
   int64_t memory_bytes() const;
   bool ends() const { return ends_; }
+  const std::vector<SchemaWarning>& warnings() const { return warnings_; }
 
  private:
   std::shared_ptr<GrammarBackend> backend_;
   GrammarKind kind_;
   bool ends_;
   std::string source_;
+  std::vector<SchemaWarning> warnings_;
   Done done_;
   std::mutex mutex_;
   std::atomic<bool> ready_{false};

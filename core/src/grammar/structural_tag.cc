@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "grammar/regex_ebnf.h"
-#include "grammar/schema.h"
-#include "grammar/schema_merge.h"
+#include "grammar/schema/facts.h"
+#include "grammar/schema/schema.h"
+#include "grammar/text/regex_ebnf.h"
 
 namespace mlc {
 namespace {
@@ -14,23 +14,52 @@ Json GrammarFormat(std::string ebnf) {
   return Json().Set("type", "grammar").Set("grammar", std::move(ebnf));
 }
 
-Status Refuse(const std::string& path, const std::string& why) {
+Status RefusePart(const std::string& path, const std::string& why) {
   return InvalidArgument(path + " " + why);
 }
 
+// Writes the schemas and expressions of a tag anew.
+class TagReader {
+ public:
+  TagReader(Strictness strictness, std::vector<SchemaWarning>* warnings)
+      : strictness_(strictness), warnings_(*warnings) {}
+
+  // The depth of recursion is bounded by the parser's.
+  Status Rewrite(const std::string& path, Json* json);
+
+ private:
+  Result<std::string> EbnfOfSchema(const Json& format, const std::string& path);
+  Status RewriteRegex(const std::string& path, Json* json);
+
+  Strictness strictness_;
+  std::vector<SchemaWarning>& warnings_;
+};
+
 // What a {"type": "json_schema"} or one of xgrammar's XML forms holds.
-Result<std::string> EbnfOfSchema(const Json& format, const std::string& path) {
+Result<std::string> TagReader::EbnfOfSchema(const Json& format, const std::string& path) {
   std::string where = PointerTo(path, "json_schema");
   const Json* document = format.Find("json_schema");
-  if (document == nullptr) return Refuse(where, "is missing");
-  Result<Schema> schema = ReadSchema(*document);
-  if (!schema.ok()) return InvalidArgument(where + ": " + schema.status().message());
-  if (!RemoveEmpty(&*schema)) return Refuse(where, "admits no value, or none that ends");
-  return SchemaEbnf(*schema);
+  if (document == nullptr) return RefusePart(where, "is missing");
+  std::vector<SchemaWarning> warnings;
+  Result<std::string> ebnf = JsonSchemaToEbnf(*document, strictness_, &warnings);
+  if (!ebnf.ok()) return InvalidArgument(where + ": " + ebnf.status().message());
+  for (SchemaWarning& warning : warnings) {
+    warnings_.push_back({where + warning.path, std::move(warning.message)});
+  }
+  return ebnf;
 }
 
-// The depth of recursion is bounded by the parser's.
-Status Rewrite(const std::string& path, Json* json) {
+Status TagReader::RewriteRegex(const std::string& path, Json* json) {
+  const Json* pattern = json->Find("pattern");
+  std::string where = PointerTo(path, "pattern");
+  if (pattern == nullptr || !pattern->is_string()) return RefusePart(where, "must be a string");
+  Result<std::string> ebnf = RegexToEbnf(pattern->as_string());
+  if (!ebnf.ok()) return CannotEnforce(where, ebnf.status().message());
+  *json = GrammarFormat("root ::= " + *ebnf + "\n");
+  return Status();
+}
+
+Status TagReader::Rewrite(const std::string& path, Json* json) {
   if (json->is_array()) {
     for (size_t i = 0; i < json->as_array().size(); ++i) {
       MLC_RETURN_IF_ERROR(Rewrite(PointerTo(path, std::to_string(i)), &json->as_array()[i]));
@@ -46,16 +75,7 @@ Status Rewrite(const std::string& path, Json* json) {
     if (word == "json_schema" && is_json) *json = GrammarFormat(std::move(ebnf));
     return Status();
   }
-  if (word == "regex") {
-    const Json* pattern = json->Find("pattern");
-    if (pattern == nullptr || !pattern->is_string()) {
-      return Refuse(PointerTo(path, "pattern"), "must be a string");
-    }
-    Result<std::string> ebnf = RegexToEbnf(pattern->as_string());
-    if (!ebnf.ok()) return RefuseKeyword(path, "pattern", ebnf.status().message());
-    *json = GrammarFormat("root ::= " + *ebnf + "\n");
-    return Status();
-  }
+  if (word == "regex") return RewriteRegex(path, json);
   const Json* grammar = json->Find("grammar");
   if (word == "grammar" && grammar != nullptr && grammar->is_string()) {
     return CheckEbnf(grammar->as_string());
@@ -68,10 +88,11 @@ Status Rewrite(const std::string& path, Json* json) {
 
 }  // namespace
 
-Result<std::string> ReadStructuralTag(const std::string& tag_json, bool* holds_grammar) {
+Result<std::string> ReadStructuralTag(const std::string& tag_json, Strictness strictness,
+                                      bool* holds_grammar, std::vector<SchemaWarning>* warnings) {
   MLC_ASSIGN_OR_RETURN(Json tag, Json::Parse(tag_json));
   *holds_grammar = tag.Dump().find("\"grammar\"") != std::string::npos;
-  MLC_RETURN_IF_ERROR(Rewrite("", &tag));
+  MLC_RETURN_IF_ERROR(TagReader(strictness, warnings).Rewrite("", &tag));
   return tag.Dump();
 }
 

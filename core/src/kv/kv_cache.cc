@@ -9,7 +9,8 @@ KVCache::KVCache(int num_pages, int page_size, const KVCacheOptions& options)
     : page_size_(page_size),
       options_(options),
       owners_(static_cast<size_t>(num_pages), 0),
-      tree_(num_pages, page_size) {
+      states_(options.num_states),
+      tree_(num_pages, page_size, &states_) {
   for (int32_t page = num_pages - 1; page >= 0; --page) free_pages_.push_back(page);
 }
 
@@ -52,6 +53,12 @@ void KVCache::Fork(SequenceId parent_id, SequenceId child_id, int length) {
   MLC_ICHECK(length >= 0 && length <= child.length);
   child.pages.resize(static_cast<size_t>(PagesOf(length)));
   child.length = length;
+  MLC_ICHECK(!has_states() || child.states.empty() || child.states.back().length == length);
+  if (child.states.size() > 1) child.states.erase(child.states.begin(), child.states.end() - 1);
+  for (State& state : child.states) {
+    state.kept = false;
+    states_.Hold(state.slot);
+  }
   if (length / page_size_ < child.num_published) {
     child.num_published = 0;
     child.last_published = PrefixTree::kNone;
@@ -66,6 +73,7 @@ void KVCache::Fork(SequenceId parent_id, SequenceId child_id, int length) {
 // The last page first: of pages that fall idle together the tree evicts the first one first, and
 // what hangs on an evicted page is lost.
 void KVCache::Remove(SequenceId id) {
+  CutStates(&Get(id), -1);
   const std::vector<int32_t>& pages = Get(id).pages;
   for (auto page = pages.rbegin(); page != pages.rend(); ++page) {
     if (*page != kNoPage) Release(*page);
@@ -120,6 +128,11 @@ void KVCache::Pop(SequenceId id, int num_tokens) {
   Sequence& sequence = Get(id);
   MLC_ICHECK(num_tokens >= 0 && num_tokens <= sequence.length);
   sequence.length -= num_tokens;
+  if (has_states()) {
+    CutStates(&sequence, sequence.length);
+    DropStatesBefore(&sequence, sequence.length);
+    sequence.length = sequence.states.empty() ? 0 : sequence.states.back().length;
+  }
   while (static_cast<int>(sequence.pages.size()) > PagesOf(sequence.length)) {
     if (sequence.pages.back() != kNoPage) Release(sequence.pages.back());
     sequence.pages.pop_back();

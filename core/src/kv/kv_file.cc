@@ -12,8 +12,9 @@ namespace {
 constexpr std::string_view kMagic = "MLCKV001";
 constexpr size_t kKindBytes = 5;  // of the magic; its version follows
 constexpr size_t kFixedBytes = 24, kHashBytes = 8;
-constexpr size_t kMaxTextBytes = 1 << 16;
+constexpr size_t kMaxTextBytes = 1 << 20;
 constexpr size_t kMaxTokens = 1 << 24;  // as far as positions reach
+constexpr int64_t kMaxStateBytes = int64_t{1} << 40;
 
 void AppendNumber(uint64_t value, std::string* out) {
   for (int i = 0; i < 8; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
@@ -40,7 +41,26 @@ Json TextOf(const KVFileHead& head) {
       .Set("window", head.window)
       .Set("sink", head.sink)
       .Set("num_slid", head.num_slid);
+  if (head.state_bytes > 0) text.Set("state_bytes", head.state_bytes);
+  if (head.contents.empty()) return text;
+  Json contents = Json::MakeArray();
+  for (const ContentHash& hash : head.contents) contents.Append(ContentHashText(hash));
+  text.Set("contents", std::move(contents));
   return text;
+}
+
+Result<std::vector<ContentHash>> GetContents(const Json& text) {
+  std::vector<ContentHash> contents;
+  const Json* list = text.Find("contents");
+  if (list == nullptr) return contents;  // tokens alone
+  if (!list->is_array()) return InvalidArgument("contents must be a list");
+  for (const Json& item : list->as_array()) {
+    std::optional<ContentHash> hash;
+    if (item.is_string()) hash = ParseContentHash(item.as_string());
+    if (!hash) return InvalidArgument("contents holds something that is no hash");
+    contents.push_back(*hash);
+  }
+  return contents;
 }
 
 Result<int> GetCount(const Json& text, const char* key, int64_t min) {
@@ -60,10 +80,15 @@ Result<KVFileHead> ParseText(std::string_view bytes) {
   head.adapter = static_cast<uint64_t>(adapter);
   MLC_ASSIGN_OR_RETURN(head.page_size, GetCount(text, "page_size", 1));
   MLC_ASSIGN_OR_RETURN(head.page_bytes, GetInt(text, "page_bytes"));
+  MLC_ASSIGN_OR_RETURN(head.state_bytes, GetIntOr(text, "state_bytes", 0));
+  if (head.state_bytes < 0 || head.state_bytes > kMaxStateBytes) {
+    return InvalidArgument("state_bytes is out of bounds");
+  }
   if (head.page_bytes < 1) return InvalidArgument("page_bytes is out of bounds");
   MLC_ASSIGN_OR_RETURN(head.window, GetCount(text, "window", 0));
   MLC_ASSIGN_OR_RETURN(head.sink, GetCount(text, "sink", 0));
   MLC_ASSIGN_OR_RETURN(head.num_slid, GetCount(text, "num_slid", 0));
+  MLC_ASSIGN_OR_RETURN(head.contents, GetContents(text));
   return head;
 }
 
@@ -112,9 +137,9 @@ std::string EncodeKVHead(const KVFileHead& head) {
   return out;
 }
 
-std::string EncodeKVTail(std::string_view pages) {
+std::string EncodeKVTail(std::string_view body) {
   std::string out;
-  AppendNumber(HashWords(pages), &out);
+  AppendNumber(HashWords(body), &out);
   return out;
 }
 
@@ -123,14 +148,17 @@ Result<KVFile> DecodeKVFile(std::string_view bytes) {
   size_t begin = 0;
   MLC_ASSIGN_OR_RETURN(file.head, DecodeHead(bytes, &begin));
   if (bytes.size() - begin < kHashBytes) return Damaged("it was cut off");
-  file.pages = bytes.substr(begin, bytes.size() - begin - kHashBytes);
-  int64_t size = static_cast<int64_t>(file.pages.size());
-  if (size % file.head.page_bytes != 0 || size / file.head.page_bytes != file.head.num_pages()) {
+  std::string_view body = bytes.substr(begin, bytes.size() - begin - kHashBytes);
+  int64_t size = static_cast<int64_t>(body.size()) - file.head.state_bytes;
+  if (size < 0 || size % file.head.page_bytes != 0 ||
+      size / file.head.page_bytes != file.head.num_pages()) {
     return Damaged("it is not as long as its head says");
   }
-  if (NumberAt(bytes, bytes.size() - kHashBytes) != HashWords(file.pages)) {
+  if (NumberAt(bytes, bytes.size() - kHashBytes) != HashWords(body)) {
     return Damaged("its pages do not match their hash");
   }
+  file.pages = body.substr(0, static_cast<size_t>(size));
+  file.state = body.substr(static_cast<size_t>(size));
   return file;
 }
 

@@ -38,6 +38,7 @@ int KVCache::PagesToStart(int cached, int num_tokens) const {
 void KVCache::Slide(SequenceId id, int position) {
   if (options_.window == 0) return;
   Sequence& sequence = Get(id);
+  if (!sequence.states.empty()) position = std::min(position, sequence.states.front().length);
   int end = FirstInWindow(position);
   int begin = std::max(sequence.num_slid, PagesOf(options_.sink));
   for (int i = end - 1; i >= begin; --i) {
@@ -49,32 +50,45 @@ void KVCache::Slide(SequenceId id, int position) {
 }
 
 PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
-                                int* length) const {
-  *length = 0;
+                                Found* found) const {
+  *found = {};
   if (!options_.keep_prefixes || limit == 0) return {};
   PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(limit));
-  int full = static_cast<int>(match.nodes.size());
-  *length = full * page_size_ + match.num_partial_tokens;
+  int full = static_cast<int>(match.nodes.size()), &length = found->length;
+  length = full * page_size_ + match.num_partial_tokens;
   // A hole ends what is usable unless the window of the rows that follow has passed it.
   for (int i = full - 1; i >= 0; --i) {
-    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, *length)) *length = i * page_size_;
+    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, length)) length = i * page_size_;
   }
+  if (has_states()) LimitToState(match, found);
   return match;
 }
 
+bool KVCache::HasHole(const PrefixTree::Match& match, int pages, int position) const {
+  for (int i = 0; i < pages; ++i) {
+    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, position)) return true;
+  }
+  return false;
+}
+
 int KVCache::CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const {
-  int length = 0;
-  if (!tokens.empty()) Find(key, tokens, tokens.size() - 1, &length);
-  return length;
+  Found found;
+  if (!tokens.empty()) Find(key, tokens, tokens.size() - 1, &found);
+  return found.length;
 }
 
 KVCache::HeldPages KVCache::FindPages(uint64_t key, const std::vector<int32_t>& tokens) const {
   HeldPages held;
-  PrefixTree::Match match = Find(key, tokens, tokens.size(), &held.length);
+  Found found;
+  PrefixTree::Match match = Find(key, tokens, tokens.size(), &found);
+  held.length = found.length;
+  held.state = found.state;
   for (int i = 0; i < held.length / page_size_; ++i) {
     held.pages.push_back(tree_.page(match.nodes[i]));
   }
-  if (held.length % page_size_ != 0) held.pages.push_back(tree_.page(match.partial));
+  if (held.length % page_size_ != 0) {
+    held.pages.push_back(tree_.page(NodeOf(match, held.length / page_size_)));
+  }
   int sinks = PagesOf(options_.sink);
   if (FirstInWindow(held.length) <= sinks) return held;
   held.num_slid = FirstInWindow(held.length);
@@ -92,11 +106,15 @@ Status KVCache::AddFilled(SequenceId id, uint64_t key, int length, int num_slid)
   }
   int needed = PagesOf(length) - std::max(0, num_slid - sinks);
   if (needed > num_available_pages()) return ShortOfPages(needed);
+  if (has_states() && states_.num_available() <= static_cast<int>(sequences_.size())) {
+    return ResourceExhausted("every slot for recurrent state is in use");
+  }
   Add(id);
   Sequence& sequence = Get(id);
   sequence.key = key;
   sequence.length = length;
   sequence.num_slid = num_slid;
+  if (has_states()) sequence.states.push_back({length, TakeState(), true});
   for (int i = 0; i < PagesOf(length); ++i) {
     bool slid = i >= sinks && i < num_slid;
     sequence.pages.push_back(slid ? kNoPage : TakePage());
@@ -109,7 +127,13 @@ int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_
   Sequence& sequence = Get(id);
   sequence.key = key;
   size_t limit = tokens.empty() ? 0 : tokens.size() - 1;
-  PrefixTree::Match match = Find(key, tokens, limit, &sequence.length);
+  Found found;
+  PrefixTree::Match match = Find(key, tokens, limit, &found);
+  sequence.length = found.length;
+  if (found.state != kNoState) {
+    states_.Hold(found.state);
+    sequence.states.push_back({found.length, found.state, false});
+  }
   int full = sequence.length / page_size_;
   for (int i = 0; i < full; ++i) {
     bool holds = InReach(i, sequence.length);
@@ -129,7 +153,7 @@ int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_
   }
   // The copy is made now, so that a plan need not count both pages: the source may be evicted for
   // it, and copies come before anything that a step writes.
-  int32_t source = tree_.page(match.partial), copy = TakePage();
+  int32_t source = tree_.page(NodeOf(match, full)), copy = TakePage();
   if (copy != source) pending_copies_.emplace_back(source, copy);
   sequence.pages.push_back(copy);
   return sequence.length;
@@ -153,19 +177,29 @@ PrefixTree::NodeId KVCache::PutPage(Sequence* sequence, PrefixTree::NodeId paren
 
 void KVCache::Publish(SequenceId id, const std::vector<int32_t>& tokens, int num_computed) {
   Sequence& sequence = Get(id);
-  if (!options_.keep_prefixes || sequence.num_slid > 0) return;
-  if (sequence.num_published >= num_computed / page_size_) return;
-  PrefixTree::NodeId node =
-      sequence.num_published > 0 ? sequence.last_published : tree_.Root(sequence.key);
-  for (int& i = sequence.num_published; i < num_computed / page_size_; ++i) {
-    node = PutPage(&sequence, node, i, tokens, page_size_);
+  PublishPages(&sequence, tokens, num_computed);
+  if (has_states()) DropStatesBefore(&sequence, num_computed);
+}
+
+void KVCache::PublishPages(Sequence* sequence, const std::vector<int32_t>& tokens,
+                           int num_computed) {
+  if (!options_.keep_prefixes || sequence->num_slid > 0) return;
+  int first = sequence->num_published;
+  if (first >= num_computed / page_size_) return;
+  PrefixTree::NodeId node = first > 0 ? sequence->last_published : tree_.Root(sequence->key);
+  std::vector<PrefixTree::NodeId> nodes;
+  for (int& i = sequence->num_published; i < num_computed / page_size_; ++i) {
+    node = PutPage(sequence, node, i, tokens, page_size_);
+    if (has_states()) nodes.push_back(node);
   }
-  sequence.last_published = node;
+  sequence->last_published = node;
+  PublishStates(*sequence, nodes, first);
 }
 
 void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_computed) {
   Pop(id, Length(id) - num_computed);
   Sequence& sequence = Get(id);
+  num_computed = sequence.length;
   if (options_.keep_prefixes && num_computed > 0 && sequence.pages.back() != kNoPage) {
     if (sequence.num_slid > 0) {  // from the root again: others may have evicted what it left
       PrefixTree::NodeId node = tree_.Root(sequence.key);
@@ -177,8 +211,10 @@ void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_
       Publish(id, tokens, num_computed);
     }
     int rest = num_computed % page_size_, full = num_computed / page_size_;
-    PrefixTree::NodeId parent = full > 0 ? sequence.last_published : tree_.Root(sequence.key);
-    if (rest > 0) PutPage(&sequence, parent, full, tokens, rest);
+    PrefixTree::NodeId last = full > 0 ? sequence.last_published : tree_.Root(sequence.key);
+    if (rest > 0) last = PutPage(&sequence, last, full, tokens, rest);
+    int count = rest > 0 ? rest : page_size_;
+    if (has_states()) tree_.SetState(last, {count, sequence.states.back().slot});
   }
   Remove(id);
   LimitCached();

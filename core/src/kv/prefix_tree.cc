@@ -24,8 +24,41 @@ bool PrefixTree::Order::operator()(const View& a, const Tokens& b) const {
   return std::lexicographical_compare(a.tokens, a.tokens + a.count, b.begin(), b.end());
 }
 
-PrefixTree::PrefixTree(int num_pages, int page_size)
-    : page_size_(page_size), node_of_page_(static_cast<size_t>(num_pages), kNone) {}
+PrefixTree::PrefixTree(int num_pages, int page_size, StateSlots* states)
+    : page_size_(page_size),
+      states_(states),
+      node_of_state_(states == nullptr ? 0 : static_cast<size_t>(states->num_slots()), kNone),
+      node_of_page_(static_cast<size_t>(num_pages), kNone) {}
+
+PrefixTree::State PrefixTree::BestState(NodeId node, int most) const {
+  State best;
+  for (const State& state : nodes_[node].states) {
+    if (state.count <= most && state.count > best.count) best = state;
+  }
+  return best;
+}
+
+void PrefixTree::SetState(NodeId node, const State& state) {
+  bool is_held = BestState(node, state.count).count == state.count;
+  if (is_held || node_of_state_[state.slot] != kNone) return;
+  nodes_[node].states.push_back(state);
+  node_of_state_[state.slot] = node;
+  states_->Keep(state.slot);
+}
+
+void PrefixTree::DropState(int32_t slot) {
+  std::vector<State>& states = nodes_[node_of_state_[slot]].states;
+  states.erase(std::find_if(states.begin(), states.end(),
+                            [slot](const State& state) { return state.slot == slot; }));
+  node_of_state_[slot] = kNone;
+  states_->Drop(slot);
+}
+
+void PrefixTree::MoveStates(NodeId from, NodeId to) {
+  for (const State& state : nodes_[from].states) node_of_state_[state.slot] = to;
+  nodes_[to].states = std::move(nodes_[from].states);
+  nodes_[from].states.clear();
+}
 
 PrefixTree::NodeId PrefixTree::NewNode() {
   if (free_nodes_.empty()) {
@@ -79,9 +112,10 @@ void PrefixTree::SetPage(NodeId node, int32_t page) {
   node_of_page_[page] = node;
 }
 
-// Leaves the node without a page, and not idle.
+// Leaves the node without a page and states, and not idle.
 int32_t PrefixTree::TakePage(NodeId id) {
   Node& node = nodes_[id];
+  while (!node.states.empty()) DropState(node.states.back().slot);
   if (node.idle) SetBusy(node.page);
   int32_t page = std::exchange(node.page, kNoPage);
   node_of_page_[page] = kNone;
@@ -131,6 +165,7 @@ PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int cou
     if (CommonLength(before->first, tokens, count) == length) {
       NodeId shorter = before->second;
       placed.node = Attach(parent, View{tokens, count});  // first: the parent keeps a child
+      if (page != kNoPage) MoveStates(shorter, placed.node);
       placed.released = TakePage(shorter);
       Detach(shorter);
     }

@@ -17,6 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kv/state_slots.h"
+
 namespace mlc {
 
 constexpr int32_t kNoPage = -1;
@@ -37,7 +39,9 @@ class PrefixTree {
     int32_t released = kNoPage;  // a page that the tree held and holds no more
   };
 
-  PrefixTree(int num_pages, int page_size);
+  // `states`: slots of recurrent state that nodes may keep, which must outlive the tree; null:
+  // none.
+  PrefixTree(int num_pages, int page_size, StateSlots* states = nullptr);
 
   // Where the sequences of a key begin. The key keeps apart what the same tokens mean to different
   // weights: an adapter's number.
@@ -54,6 +58,17 @@ class PrefixTree {
   int32_t page(NodeId node) const { return nodes_[node].page; }
   bool Holds(int32_t page) const { return node_of_page_[page] != kNone; }
   int num_nodes() const { return num_nodes_; }
+  // A recurrent state that a node keeps: behind the first `count` of its page's tokens.
+  struct State {
+    int count = 0;
+    int32_t slot = kNoState;
+  };
+  // The state furthest within the first `most` tokens of the node's page; no slot: there is none.
+  State BestState(NodeId node, int most) const;
+  // The node keeps the slot as well as its owners do, as long as it has its page. Not where it has
+  // the state already.
+  void SetState(NodeId node, const State& state);
+  void DropState(int32_t slot);
 
   // Of a page that the tree holds: whether no sequence uses it. Only idle pages are evicted, those
   // that fell idle first, first.
@@ -83,6 +98,7 @@ class PrefixTree {
   struct Node {
     NodeId parent = kNone;
     int32_t page = kNoPage;
+    std::vector<State> states;
     bool idle = false;
     std::list<NodeId>::iterator in_idle;
     Children::iterator in_parent;
@@ -92,12 +108,16 @@ class PrefixTree {
   NodeId NewNode();
   void SetPage(NodeId node, int32_t page);
   int32_t TakePage(NodeId node);
+  // To a node for the same tokens and more.
+  void MoveStates(NodeId from, NodeId to);
   NodeId Attach(NodeId parent, View tokens);
   void Detach(NodeId leaf);
   bool IsIdleLeaf(const Node& node) const { return node.idle && node.children.empty(); }
   bool IsRoot(NodeId node) const { return nodes_[node].parent == kNone; }
 
   int page_size_;
+  StateSlots* states_;
+  std::vector<NodeId> node_of_state_;
   std::deque<Node> nodes_;  // stable addresses
   std::vector<NodeId> free_nodes_;
   std::unordered_map<uint64_t, NodeId> roots_;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+
+#include "base/hash.h"
 
 namespace mlc {
 namespace {
@@ -10,6 +13,15 @@ uint32_t HashOf(const std::vector<int32_t>& history) {
   uint32_t hash = 2166136261u;
   for (int32_t token : history) hash = (hash ^ static_cast<uint32_t>(token)) * 16777619u;
   return hash;
+}
+
+constexpr int32_t kNeverWritten = -1;
+
+// Of what is no plain token: -2 and below, so that no slot with it counts as never written.
+template <typename T>
+int32_t NegativeToken(const T* values, size_t count) {
+  auto bytes = std::string_view(reinterpret_cast<const char*>(values), count * sizeof(T));
+  return -2 - static_cast<int32_t>(Fnv1a(bytes) & 0x3fffffff);
 }
 
 // Numbers in [-1, 1).
@@ -26,7 +38,7 @@ FakeModel::FakeModel(ModelInfo info, Script script)
     : info_(std::move(info)), script_(std::move(script)) {}
 
 Status FakeModel::AllocatePages(int num_pages) {
-  slots_.assign(static_cast<size_t>(num_pages) * info_.page_size, -1);
+  slots_.assign(static_cast<size_t>(num_pages) * info_.page_size, kNeverWritten);
   return Status();
 }
 
@@ -58,9 +70,9 @@ Status FakeModel::WritePages(const std::vector<int32_t>& pages, const char* data
 }
 
 Status FakeModel::ClearSlots(int num_slots, char* page) const {
-  constexpr int kNeverWritten = 0xff;  // -1 in each slot
+  constexpr int kNegative = 0xff;  // kNeverWritten in each slot
   size_t kept = 4 * static_cast<size_t>(num_slots);
-  std::memset(page + kept, kNeverWritten, static_cast<size_t>(info_.page_bytes) - kept);
+  std::memset(page + kept, kNegative, static_cast<size_t>(info_.page_bytes) - kept);
   return Status();
 }
 
@@ -68,11 +80,17 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   if (!batch.hidden_rows.empty() && info_.hidden_size == 0) return Unsupported("no hidden states");
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
-  bool has_copies = !batch.copy_source.empty();
-  if (has_copies && !info_.token_trees) return Unsupported("no token trees");
-  if (has_copies && !batch.hidden_rows.empty()) return Internal("a token tree and hidden states");
+  if (batch.has_copies() && !info_.token_trees) return Unsupported("no token trees");
+  if (batch.has_copies() && !batch.hidden_rows.empty())
+    return Internal("a token tree and hidden states");
   for (int32_t slot : batch.slots) {
     if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
+  }
+  MLC_RETURN_IF_ERROR(CheckStates(batch));
+  if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");
+  if (!batch.embedding_rows.empty() && info_.embedding_size == 0) return Unsupported("no rows");
+  if (!batch.rotary.empty() && batch.rotary.size() != batch.tokens.size()) {
+    return Internal("not as many rotary positions as rows");
   }
   for (size_t r = 1; r < batch.tokens.size(); ++r) {
     bool same = batch.row_sequence[r] == batch.row_sequence[r - 1];
@@ -82,6 +100,89 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
       return Internal("rows not adjacent");
   }
   return Status();
+}
+
+Status FakeModel::AllocateStates(int num_slots) {
+  if (num_slots > 0 && !has_states()) return Internal("states of a model without");
+  states_.assign(static_cast<size_t>(num_slots), {});
+  return Status();
+}
+
+// A state is the number of its tokens, then they.
+Status FakeModel::ReadState(int32_t slot, char* out) const {
+  const std::vector<int32_t>& state = states_[static_cast<size_t>(slot)];
+  auto count = static_cast<int32_t>(state.size());
+  std::memset(out, 0, static_cast<size_t>(info_.state_bytes));
+  std::memcpy(out, &count, sizeof(count));
+  std::memcpy(out + sizeof(count), state.data(), sizeof(int32_t) * state.size());
+  return Status();
+}
+
+Status FakeModel::WriteState(int32_t slot, const char* data) {
+  int32_t count = 0;
+  std::memcpy(&count, data, sizeof(count));
+  if (count < 0 || count > info_.context_window_size) return Corrupt("a state of a bad length");
+  std::vector<int32_t>& state = states_[static_cast<size_t>(slot)];
+  state.resize(static_cast<size_t>(count));
+  std::memcpy(state.data(), data + sizeof(count), sizeof(int32_t) * state.size());
+  return Status();
+}
+
+Status FakeModel::CheckStates(const Batch& batch) const {
+  int num_sequences = has_states() ? batch.num_sequences() : 0;
+  if (static_cast<int>(batch.state_source.size()) != num_sequences) {
+    return Internal("not as many states as sequences");
+  }
+  if (batch.state_rows.size() != batch.state_slots.size()) return Internal("bad states");
+  for (size_t i = 0; i < batch.state_slots.size(); ++i) {
+    int32_t slot = batch.state_slots[i], sequence = batch.row_sequence[batch.state_rows[i]];
+    for (size_t j = 0; j < i; ++j) {
+      if (batch.state_slots[j] == slot) return Internal("a state is written twice");
+    }
+    for (int32_t other = 0; other < num_sequences; ++other) {
+      if (other != sequence && batch.state_source[other] == slot) {
+        return Internal("a state is written that another sequence reads");
+      }
+    }
+  }
+  return Status();
+}
+
+Result<std::vector<std::vector<int32_t>>> FakeModel::RunStates(const Batch& batch,
+                                                               const std::vector<int32_t>& tokens) {
+  std::vector<std::vector<int32_t>> histories;
+  for (int r = 0; r < batch.num_rows(); ++r) {
+    bool is_first = r == 0 || batch.row_sequence[r] != batch.row_sequence[r - 1];
+    int32_t source = batch.state_source[batch.row_sequence[r]];
+    std::vector<int32_t> history;
+    if (!is_first) history = histories.back();
+    if (is_first && source >= 0) history = states_[static_cast<size_t>(source)];
+    if (static_cast<int>(history.size()) != batch.positions[r]) {
+      return Internal("a row does not go on where its state is");
+    }
+    history.push_back(tokens[r]);
+    histories.push_back(std::move(history));
+  }
+  for (size_t i = 0; i < batch.state_rows.size(); ++i) {
+    states_[static_cast<size_t>(batch.state_slots[i])] = histories[batch.state_rows[i]];
+  }
+  return histories;
+}
+
+std::vector<int32_t> FakeModel::TokensOf(const Batch& batch) const {
+  std::vector<int32_t> tokens = batch.tokens;
+  for (size_t i = 0; i < batch.embedding_rows.size(); ++i) {
+    tokens[batch.embedding_rows[i]] =
+        NegativeToken(batch.embeddings[i], static_cast<size_t>(info_.embedding_size));
+  }
+  for (size_t r = 0; r < batch.rotary.size(); ++r) {
+    int32_t own = batch.positions[r];
+    if (batch.rotary[r] == RotaryPosition{own, own, own}) continue;
+    const auto& [time, height, width] = batch.rotary[r];
+    const int32_t key[] = {tokens[r], time, height, width};
+    tokens[r] = NegativeToken(key, std::size(key));
+  }
+  return tokens;
 }
 
 Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) const {
@@ -96,7 +197,7 @@ Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) con
     int32_t page = batch.page_indices[page_at];
     if (page < 0) return Internal("a row reads a page that was given up");
     int32_t token = slots_[page * info_.page_size + position % info_.page_size];
-    if (token < 0) return Internal("a position that was never written");
+    if (token == kNeverWritten) return Internal("a position that was never written");
     history.push_back(token);
   }
   return history;
@@ -105,18 +206,29 @@ Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) con
 Result<Outputs> FakeModel::Forward(const Batch& batch) {
   if (num_forwards_++ == fail_at_) return failure_;
   MLC_RETURN_IF_ERROR(CheckBatch(batch));
-  for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = batch.tokens[r];
+  std::vector<int32_t> tokens = TokensOf(batch);
+  for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = tokens[r];
   for (size_t i = 0; i < batch.copy_source.size(); ++i) {
     slots_[batch.copy_destination[i]] = slots_[batch.copy_source[i]];
   }
+  std::vector<std::vector<int32_t>> states;
+  if (has_states()) {
+    MLC_ASSIGN_OR_RETURN(states, RunStates(batch, tokens));
+  }
+  auto history_of = [&](int32_t row) -> Result<std::vector<int32_t>> {
+    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, row));
+    if (!has_states()) return history;
+    bool same = history == states[row] || info_.sliding_window_size > 0;
+    return same ? Result<std::vector<int32_t>>(states[row]) : Internal("a state of other tokens");
+  };
   logits_.assign(batch.logit_rows.size() * info_.vocab_size, 0.0f);
   for (size_t i = 0; i < batch.logit_rows.size(); ++i) {
-    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, batch.logit_rows[i]));
+    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, history_of(batch.logit_rows[i]));
     script_(history, logits_.data() + i * info_.vocab_size);
   }
   hidden_states_.clear();
   for (int32_t row : batch.hidden_rows) {
-    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, History(batch, row));
+    MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, history_of(row));
     AddHiddenState(HashOf(history), info_.hidden_size, &hidden_states_);
   }
   Outputs outputs;
@@ -139,7 +251,7 @@ ModelInfo FakeModel::SmallInfo() {
   info.prefill_chunk_size = 16;
   info.max_batch_size = 4;
   info.token_trees = true;
-  info.hidden_size = 4;
+  info.hidden_size = info.embedding_size = 4;
   info.vocab_size = 256;
   info.page_size = 4;
   info.page_bytes = 16;
@@ -155,7 +267,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   info.prefill_chunk_size = 2048;
   info.max_batch_size = 128;
   info.token_trees = true;
-  info.hidden_size = 16;
+  info.hidden_size = info.embedding_size = 16;
   info.vocab_size = config.vocab_size;
   info.page_size = 16;
   info.page_bytes = 64;

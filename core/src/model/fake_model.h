@@ -3,6 +3,12 @@
 // through the block table, so that a wrong page, slot or position changes the answer or fails. A
 // hidden state is made from a hash of the row's history.
 //
+// Told to have recurrent layers (info.state_bytes is what StateBytes says), it keeps the history in
+// a slot as well, and answers by that one; a step fails when the two differ.
+//
+// An embedding row counts as a negative token made of its numbers, and so does a token whose rotary
+// position is not its own number.
+//
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
 #ifndef MLC_MODEL_FAKE_MODEL_H_
 #define MLC_MODEL_FAKE_MODEL_H_
@@ -13,6 +19,7 @@
 
 #include "model/model.h"
 #include "model/model_config.h"
+#include "platform/host.h"
 
 namespace mlc {
 
@@ -24,12 +31,16 @@ class FakeModel : public Model {
   FakeModel(ModelInfo info, Script script);
 
   const ModelInfo& info() const override { return info_; }
+  int64_t AvailableBytes() const override { return AvailableMemoryBytes(); }
   Status AllocatePages(int num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override;
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
   Status ClearSlots(int num_slots, char* page) const override;
+  Status AllocateStates(int num_slots) override;
+  Status ReadState(int32_t slot, char* out) const override;
+  Status WriteState(int32_t slot, const char* data) override;
   Result<Outputs> Forward(const Batch& batch) override;
   DeviceSampler* sampler() override { return nullptr; }
 
@@ -39,6 +50,8 @@ class FakeModel : public Model {
 
   // A small model's figures: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
+  // What state_bytes is of such a model with recurrent layers.
+  static int64_t StateBytes(const ModelInfo& info) { return 4 * (info.context_window_size + 1); }
   // What stands in for the model of a folder: its vocabulary and context, no weights.
   static ModelInfo InfoFor(const ChatConfig& config);
   // The most likely token is a hash of the whole history: any wrong history shows.
@@ -52,11 +65,19 @@ class FakeModel : public Model {
 
  private:
   Result<std::vector<int32_t>> History(const Batch& batch, int row) const;
+  // What the rows of the batch are in histories: [n].
+  std::vector<int32_t> TokensOf(const Batch& batch) const;
   Status CheckBatch(const Batch& batch) const;
+  Status CheckStates(const Batch& batch) const;
+  // The histories of the rows, as recurrent layers know them, and the states that the batch writes.
+  Result<std::vector<std::vector<int32_t>>> RunStates(const Batch& batch,
+                                                      const std::vector<int32_t>& tokens);
+  bool has_states() const { return info_.state_bytes > 0; }
 
   ModelInfo info_;
   Script script_;
-  std::vector<int32_t> slots_;  // the token at each slot; -1 was never written
+  std::vector<int32_t> slots_;                // the token at each slot; -1 was never written
+  std::vector<std::vector<int32_t>> states_;  // the history in each slot
   std::vector<float> logits_, hidden_states_;
   int num_forwards_ = 0;
   int fail_at_ = -1;

@@ -9,9 +9,22 @@
 
 #include "base/status.h"
 #include "model/device_sampler.h"
-#include "runtime/device.h"
+#include "model/prompt.h"
 
 namespace mlc {
+
+// What a layer keeps of a sequence.
+enum class LayerKind {
+  kStateless,  // nothing: an encoder's, or one that reads the pages of an earlier layer
+  kAttention,  // keys and values, in pages
+  kLatent,     // what keys and values are made of (MLA), in pages
+  kRecurrent,  // a state of fixed size, in slots
+};
+struct LayerState {
+  LayerKind kind = LayerKind::kAttention;
+  int64_t bytes = 0;  // of a page, or of a state
+  int window = 0;     // tokens that a row looks back, itself included; 0: all
+};
 
 struct ModelInfo {
   std::string model_type;        // "llama"
@@ -25,16 +38,23 @@ struct ModelInfo {
   int max_batch_size = 0;        // sequences of one step at most, branches of token trees included
   bool token_trees = false;      // whether a step may have copies of slots (Batch)
   int hidden_size = 0;           // of a hidden state; 0: the model gives none
+  int embedding_size = 0;        // of an embedding row of a prompt; 0: the model takes none
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
   int page_size = 0;             // tokens in a page
-  int64_t page_bytes = 0;        // one page, keys and values, all layers
+  int64_t page_bytes = 0;        // one page, all layers
+  int64_t state_bytes = 0;       // one recurrent state, all layers; 0: the model has none
   int64_t max_pages = 0;         // what the device takes in one piece; 0: as many as fit
   int64_t weight_bytes = 0;
-  Device device;                 // where weights and pages lie
+  bool takes_cores = true;       // a step computes on the cores that the engine runs on, too
   int64_t step_bytes = 0;        // temporaries of a step, whatever its rows,
   int64_t row_bytes = 0;         // for each row,
   int64_t logit_row_bytes = 0;   // and for each row that wants logits
   int64_t decode_row_bytes = 0;  // what recorded decode steps keep, for each sequence
+
+  // Derives the sizes of pages and states and the window from the layers: a page is given up when
+  // the last layer has no use for it, so the widest window counts, and none when one layer has
+  // none.
+  void SetLayers(const std::vector<LayerState>& layers);
 };
 
 // The rows of one step. Row r is token tokens[r] at position positions[r] of sequence
@@ -48,6 +68,14 @@ struct ModelInfo {
 // own, and this step computes, is copied within each layer before any row attends: slot
 // copy_destination[i] becomes what slot copy_source[i] is, which a row of the batch writes. There
 // are no copies in a step with hidden_rows.
+//
+// A row may be an embedding row of a prompt in place of a token's: embeddings[i] takes the place of
+// what `embed` would give for row embedding_rows[i], whose entry in `tokens` is 0. `rotary` says
+// where rows stand for rotary embeddings, where that is not positions[r].
+//
+// With recurrent layers sequence s goes on from the state in slot state_source[s]; -1: it begins.
+// The state behind row state_rows[i] is written to slot state_slots[i]. No slot is written that
+// another sequence reads; a sequence's own source may be written by its last row.
 struct Batch {
   std::vector<int32_t> tokens, positions, slots, row_sequence;  // [n]
   std::vector<int32_t> page_indptr;                             // [b + 1]
@@ -55,8 +83,14 @@ struct Batch {
   std::vector<int32_t> logit_rows;                              // [m], ascending
   std::vector<int32_t> hidden_rows;                             // [h], ascending
   std::vector<int32_t> copy_source, copy_destination;           // [c]
+  std::vector<int32_t> embedding_rows;                          // [e], ascending
+  std::vector<const float*> embeddings;                         // [e], each [embedding_size]
+  std::vector<RotaryPosition> rotary;                           // [n]; empty: positions
+  std::vector<int32_t> state_source;                            // [b]; empty: no recurrent layers
+  std::vector<int32_t> state_rows, state_slots;                 // [w], rows ascending
   bool keeps_logits = false;  // on the device, for Model::sampler; Outputs has none then
 
+  bool has_copies() const { return !copy_source.empty(); }
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_sequences() const { return static_cast<int>(page_indptr.size()) - 1; }
 };
@@ -72,6 +106,8 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
+  // What is free now where its weights and pages lie.
+  virtual int64_t AvailableBytes() const = 0;
 
   // (Re)allocates the page pool; what pages held is lost. kResourceExhausted when it does not fit.
   virtual Status AllocatePages(int num_pages) = 0;
@@ -85,6 +121,11 @@ class Model {
   // In a copy of one page, as ReadPages makes it: clears what is behind its first `num_slots`
   // slots, which may be of another sequence. kUnsupported when the library does not say where.
   virtual Status ClearSlots(int num_slots, char* page) const = 0;
+  // (Re)allocates the slots of recurrent states; what they held is lost. None but with state_bytes.
+  virtual Status AllocateStates(int num_slots) = 0;
+  // Copies a state, of state_bytes, from and to its slot.
+  virtual Status ReadState(int32_t slot, char* out) const = 0;
+  virtual Status WriteState(int32_t slot, const char* data) = 0;
   // Computes a step. kUnsupported when there are hidden_rows and the model gives no hidden states.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
   // What chooses tokens of the last step, which kept its logits; the model's. Null where the host

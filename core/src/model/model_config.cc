@@ -4,7 +4,9 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kMaxTokens = int64_t{1} << 24;  // of any window or chunk
-constexpr int64_t kSupportedSchema = 1;
+constexpr int64_t kSupportedSchema = 2;
+constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // of one layer
+constexpr size_t kMaxLayers = 4096;
 constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
 
 // An integer field in [low, high].
@@ -65,6 +67,10 @@ Result<std::optional<Pooling>> GetPooling(const Json& object, std::string_view k
 Status ReadSamplingDefaults(const Json& json, ChatConfig* config) {
   MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalBounded(json, "temperature", 0, 100));
   MLC_ASSIGN_OR_RETURN(config->top_p, GetOptionalBounded(json, "top_p", 0, 1));
+  MLC_ASSIGN_OR_RETURN(config->min_p, GetOptionalBounded(json, "min_p", 0, 1));
+  MLC_ASSIGN_OR_RETURN(std::optional<double> top_k,
+                       GetOptionalBounded(json, "top_k", -1, INT32_MAX));
+  if (top_k) config->top_k = static_cast<int64_t>(*top_k);
   MLC_ASSIGN_OR_RETURN(config->presence_penalty,
                        GetOptionalBounded(json, "presence_penalty", -100, 100));
   MLC_ASSIGN_OR_RETURN(config->frequency_penalty,
@@ -88,6 +94,8 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   MLC_ASSIGN_OR_RETURN(config.eos_token_ids, GetTokenIds(json, "eos_token_id"));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> bos, GetTokenIds(json, "bos_token_id"));
   if (!bos.empty()) config.bos_token_id = bos.front();
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> image, GetTokenIds(json, "image_token_id"));
+  if (!image.empty()) config.image_token_id = image.front();
   MLC_RETURN_IF_ERROR(ReadSamplingDefaults(json, &config));
   MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
   MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
@@ -119,13 +127,12 @@ Result<DType> ReadDType(const Json& object, std::string_view key) {
 }
 
 // "slot_runs": [[blocks, width], ...], which make up a page of `num_elements`.
-Result<std::vector<SlotRun>> ReadSlotRuns(const Json& pages, int page_size, int64_t num_elements) {
-  const Json* list = pages.Find("slot_runs");
+Result<std::vector<SlotRun>> ReadSlotRuns(const Json& layer, int page_size, int64_t num_elements) {
+  const Json* list = layer.Find("slot_runs");
   std::vector<SlotRun> runs;
-  if (list == nullptr) return runs;
   Status bad = InvalidArgument("field 'slot_runs' must hold [blocks, width] that make up a page")
                    .WithParam("slot_runs");
-  if (!list->is_array()) return bad;
+  if (list == nullptr || !list->is_array()) return bad;
   int64_t left = num_elements / page_size;
   for (const Json& run : list->as_array()) {
     bool is_pair = run.is_array() && run.as_array().size() == 2;
@@ -139,20 +146,39 @@ Result<std::vector<SlotRun>> ReadSlotRuns(const Json& pages, int page_size, int6
   return runs;
 }
 
+Result<LayerPages> ReadLayer(const Json& json, int page_size) {
+  LayerPages layer;
+  MLC_ASSIGN_OR_RETURN(layer.page_shape, ReadShape(json, "page_shape"));
+  MLC_ASSIGN_OR_RETURN(layer.dtype, ReadDType(json, "dtype"));
+  MLC_ASSIGN_OR_RETURN(layer.sliding_window_size,
+                       GetBounded(json, "sliding_window_size", -1, kMaxTokens));
+  std::optional<int64_t> bytes = TensorBytes(layer.page_shape, layer.dtype);
+  if (!bytes || *bytes > kMaxPageBytes) {
+    return InvalidArgument("field 'page_shape' is too large").WithParam("page_shape");
+  }
+  layer.page_bytes = *bytes;
+  int64_t num_elements = *bytes / *TensorBytes({1}, layer.dtype);
+  MLC_ASSIGN_OR_RETURN(layer.slot_runs, ReadSlotRuns(json, page_size, num_elements));
+  return layer;
+}
+
+// "kv_cache": {"page_size": 16, "layers": [{"page_shape": ..., "slot_runs": ..., "dtype": ...,
+// "sliding_window_size": -1}, ...]}.
 Status ReadPages(const Json& json, LibraryMetadata* out) {
   const Json* pages = json.Find("kv_cache");
   if (pages == nullptr) return InvalidArgument("field 'kv_cache' is missing").WithParam("kv_cache");
   MLC_ASSIGN_OR_RETURN(out->info.page_size, GetBounded(*pages, "page_size", 1, 1024));
-  MLC_ASSIGN_OR_RETURN(out->num_layers, GetBounded(*pages, "num_layers", 1, 4096));
-  MLC_ASSIGN_OR_RETURN(out->page_shape, ReadShape(*pages, "page_shape"));
-  MLC_ASSIGN_OR_RETURN(out->page_dtype, ReadDType(*pages, "dtype"));
-  std::optional<int64_t> bytes = TensorBytes(out->page_shape, out->page_dtype);
-  if (!bytes || *bytes > (int64_t{1} << 32)) {
-    return InvalidArgument("field 'page_shape' is too large").WithParam("page_shape");
+  const Json* layers = pages->Find("layers");
+  bool is_list = layers != nullptr && layers->is_array();
+  if (!is_list || layers->as_array().empty() || layers->as_array().size() > kMaxLayers) {
+    return InvalidArgument("field 'layers' must be a list of 1 to " + std::to_string(kMaxLayers))
+        .WithParam("layers");
   }
-  out->info.page_bytes = *bytes * out->num_layers;
-  int64_t num_elements = *bytes / *TensorBytes({1}, out->page_dtype);
-  MLC_ASSIGN_OR_RETURN(out->slot_runs, ReadSlotRuns(*pages, out->info.page_size, num_elements));
+  for (const Json& json_layer : layers->as_array()) {
+    MLC_ASSIGN_OR_RETURN(LayerPages layer, ReadLayer(json_layer, out->info.page_size));
+    out->info.page_bytes += layer.page_bytes;
+    out->layers.push_back(std::move(layer));
+  }
   return Status();
 }
 
@@ -179,6 +205,20 @@ Status ReadPart(const Json& param, ParamSpec* spec) {
   return Status();
 }
 
+// "stored_dtype": the type of the elements in the weights, which the library takes as `dtype`.
+Status ReadStoredDType(const Json& param, ParamSpec* spec) {
+  if (param.Find("stored_dtype") == nullptr) return Status();
+  MLC_ASSIGN_OR_RETURN(DType stored, ReadDType(param, "stored_dtype"));
+  int64_t own = *TensorBytes({1}, spec->dtype), theirs = *TensorBytes({1}, stored);
+  if (spec->shape.empty() || own % theirs != 0) {
+    return InvalidArgument("parameter '" + spec->name + "': " + DTypeName(stored) +
+                           " cannot be taken as " + DTypeName(spec->dtype))
+        .WithParam("params");
+  }
+  spec->stored_dtype = stored;
+  return Status();
+}
+
 Status ReadParams(const Json& json, LibraryMetadata* out) {
   const Json* params = json.Find("params");
   if (params == nullptr || !params->is_array()) {
@@ -190,6 +230,7 @@ Status ReadParams(const Json& json, LibraryMetadata* out) {
     MLC_ASSIGN_OR_RETURN(spec.shape, ReadShape(param, "shape"));
     MLC_ASSIGN_OR_RETURN(spec.dtype, ReadDType(param, "dtype"));
     MLC_RETURN_IF_ERROR(ReadPart(param, &spec));
+    MLC_RETURN_IF_ERROR(ReadStoredDType(param, &spec));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
     if (!bytes || __builtin_add_overflow(out->info.weight_bytes, *bytes, &out->info.weight_bytes)) {
       return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
@@ -272,6 +313,9 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
                        GetBounded(json, "prefill_chunk_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(info.max_batch_size, GetBounded(json, "max_batch_size", 1, 65536));
   MLC_ASSIGN_OR_RETURN(info.vocab_size, GetBounded(json, "vocab_size", 1, 1 << 24));
+  if (json.Find("hidden_size") != nullptr) {
+    MLC_ASSIGN_OR_RETURN(info.embedding_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
+  }
   MLC_RETURN_IF_ERROR(ReadHiddenSize(json, &info));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));

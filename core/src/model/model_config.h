@@ -26,8 +26,11 @@ struct ChatConfig {
   int vocab_size = 0;
   std::vector<int32_t> eos_token_ids;
   std::optional<int32_t> bos_token_id;
+  std::optional<int32_t> image_token_id;  // which a chat template writes for a picture
   // The model's own sampling defaults, used where a request is silent.
-  std::optional<double> temperature, top_p, presence_penalty, frequency_penalty, repetition_penalty;
+  std::optional<double> temperature, top_p, min_p;
+  std::optional<double> presence_penalty, frequency_penalty, repetition_penalty;
+  std::optional<int64_t> top_k;
   std::optional<Pooling> embedding_pooling;
   Json conv_template;  // MLC-LLM's object, or null
   // Names of formats (chat/tools/formats.h); "": what the chat template tells.
@@ -41,13 +44,19 @@ struct SlotRun {
   int64_t blocks = 0, width = 0;
 };
 
-// A library's metadata (ARCHITECTURE.md, "The model library").
+// The pages of one layer that has keys and values of its own; other layers may read them.
+struct LayerPages {
+  Shape page_shape;
+  DType dtype = DType::kFloat32;
+  std::vector<SlotRun> slot_runs;
+  int64_t page_bytes = 0;
+  int sliding_window_size = -1;  // tokens that a row of the layer looks back; -1: all
+};
+
+// A library's metadata (docs/model-library.md).
 struct LibraryMetadata {
   ModelInfo info;
-  int num_layers = 0;
-  Shape page_shape;  // of one layer
-  DType page_dtype = DType::kFloat32;
-  std::vector<SlotRun> slot_runs;  // a page of one layer; empty: not said
+  std::vector<LayerPages> layers;  // in the order of the library's kv_pages
   std::vector<ParamSpec> params;
   std::vector<std::string> cpu_features;  // that its code may use
   int sampling_version = 0;               // of the functions that choose tokens; 0: none

@@ -1,6 +1,6 @@
 #include "runtime/byte_source.h"
 
-#include "base/file.h"
+#include "platform/file.h"
 
 namespace mlc {
 

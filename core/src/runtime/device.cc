@@ -1,33 +1,23 @@
 #include "runtime/device.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/tvm_ffi.h>
 #include <tvm/runtime/device_api.h>
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
-#include <unistd.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
-#include <thread>
 
-#include "base/file.h"
 #include "base/json.h"
+#include "platform/file.h"
+#include "platform/host.h"
+#include "platform/shared_library.h"
 #include "runtime/tvm_convert.h"
 
 namespace mlc {
 namespace {
 
-struct Kind {
+struct DeviceKind {
   const char* name;
   int type;             // DLPack's DLDeviceType
   const char* backend;  // who drives it, by TVM's name
@@ -35,48 +25,52 @@ struct Kind {
 
 // MLC-LLM's order for `auto`, which ends at the CPU. "vulkan" are the devices of "webgpu" that are
 // driven by Vulkan; they are the first of its list, so that an index means the same for both.
-constexpr Kind kKinds[] = {{"cuda", kDLCUDA, "cuda"},       {"rocm", kDLROCM, "rocm"},
-                           {"metal", kDLMetal, "metal"},    {"vulkan", kDLWebGPU, "webgpu"},
-                           {"opencl", kDLOpenCL, "opencl"}, {"cpu", kDLCPU, "cpu"},
-                           {"webgpu", kDLWebGPU, "webgpu"}};
+constexpr DeviceKind kKinds[] = {{"cuda", kDLCUDA, "cuda"},       {"rocm", kDLROCM, "rocm"},
+                                 {"metal", kDLMetal, "metal"},    {"vulkan", kDLWebGPU, "webgpu"},
+                                 {"opencl", kDLOpenCL, "opencl"}, {"cpu", kDLCPU, "cpu"},
+                                 {"webgpu", kDLWebGPU, "webgpu"}};
 
-const Kind* FindKind(std::string_view name) {
-  for (const Kind& kind : kKinds) {
+const DeviceKind* FindKind(std::string_view name) {
+  for (const DeviceKind& kind : kKinds) {
     if (name == kind.name) return &kind;
   }
   return nullptr;
 }
 
-bool IsRegistered(const Kind& kind) {
+bool IsRegistered(const DeviceKind& kind) {
   return kind.type == kDLCPU ||
          tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.backend).has_value();
 }
 
 // The folder of the library that this function is in.
 std::string LibraryFolder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&LibraryFolder), &info) == 0) return ".";
-  std::string path = info.dli_fname;
+  std::string path = LibraryOf(reinterpret_cast<void*>(&LibraryFolder));
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+// Why a build has no plugin of a kind.
+std::string WhyMissing(const DeviceKind& kind) {
+#if !defined(__APPLE__)
+  if (std::string_view(kind.backend) == "metal") return "Metal needs macOS or iOS";
+#endif
+  return std::string("this build has no ") + kind.backend + " backend";
+}
+
 // Opens the plugin of a kind, whose constructors register it. Empty, or why there is none.
-std::string OpenPlugin(const Kind& kind) {
+std::string OpenPlugin(const DeviceKind& kind) {
 #if defined(__APPLE__)
   constexpr const char* kSuffix = ".dylib";
 #else
   constexpr const char* kSuffix = ".so";
 #endif
   std::string path = LibraryFolder() + "/libmlc_llm_" + kind.backend + kSuffix;
-  if (!FileExists(path)) return std::string("this build has no ") + kind.backend + " backend";
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
-  const char* error = dlerror();
-  return error == nullptr ? "the plugin cannot be opened" : error;
+  if (!FileExists(path)) return WhyMissing(kind);
+  return OpenLibrary(path.c_str(), LibraryScope::kLocal) != nullptr ? "" : LibraryError();
 }
 
 // Once for each kind and process; a plugin is never closed.
-std::string MakeSure(const Kind& kind) {
+std::string MakeSure(const DeviceKind& kind) {
   static std::mutex* mutex = new std::mutex();
   static auto* reasons = new std::map<int, std::string>();
   std::lock_guard<std::mutex> lock(*mutex);
@@ -92,7 +86,7 @@ T Or(Result<T> result, T fallback) {
   return result.ok() ? std::move(result).value() : std::move(fallback);
 }
 
-DeviceProbe ReadProbe(const Kind& kind, size_t index, const Json& json) {
+DeviceProbe ReadProbe(const DeviceKind& kind, size_t index, const Json& json) {
   DeviceProbe probe{std::string(kind.name) + ":" + std::to_string(index), true, ""};
   auto number = [&json](const char* name) { return Or(GetIntOr(json, name, 0), int64_t{0}); };
   probe.description = Or(GetStringOr(json, "description", ""), std::string());
@@ -106,13 +100,13 @@ DeviceProbe ReadProbe(const Kind& kind, size_t index, const Json& json) {
 }
 
 // Whether a device of the backend is one of the kind.
-bool Belongs(const Kind& kind, const Json& json) {
+bool Belongs(const DeviceKind& kind, const Json& json) {
   return std::string_view(kind.name) != "vulkan" ||
          Or(GetStringOr(json, "interface", ""), std::string()) == "Vulkan";
 }
 
 // What the plugin's `mlc.devices.BACKEND` lists: {"problem": "...", "devices": [...]}.
-Result<std::vector<DeviceProbe>> AskPlugin(const Kind& kind, const tvm::ffi::Function& list) {
+Result<std::vector<DeviceProbe>> AskPlugin(const DeviceKind& kind, const tvm::ffi::Function& list) {
   std::string text;
   MLC_RETURN_IF_ERROR(CatchTvm(kind.name, [&] { text = list().cast<tvm::ffi::String>(); }));
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
@@ -129,7 +123,7 @@ Result<std::vector<DeviceProbe>> AskPlugin(const Kind& kind, const tvm::ffi::Fun
 }
 
 // The devices of a kind; one that is not found when there are none.
-std::vector<DeviceProbe> Probe(const Kind& kind) {
+std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   DeviceProbe first{std::string(kind.name) + ":0", true, ""};
   first.reason = MakeSure(kind);
   first.found = first.reason.empty();
@@ -145,7 +139,7 @@ std::vector<DeviceProbe> Probe(const Kind& kind) {
 
 // Of a device that was found.
 DeviceProbe ProbeOf(Device device) {
-  const Kind* kind = FindKind(device.kind());
+  const DeviceKind* kind = FindKind(device.kind());
   if (kind == nullptr) return {};
   for (DeviceProbe& probe : Probe(*kind)) {
     if (probe.name == device.name()) return std::move(probe);
@@ -153,7 +147,7 @@ DeviceProbe ProbeOf(Device device) {
   return {};
 }
 
-Result<int> ParseIndex(std::string_view text) {
+Result<int> ParseDeviceIndex(std::string_view text) {
   if (text.empty() || text.size() > 3) return InvalidArgument("bad device index");
   int index = 0;
   for (char c : text) {
@@ -166,7 +160,7 @@ Result<int> ParseIndex(std::string_view text) {
 // What `auto` takes; the CPU is always there.
 ChosenDevice FirstDevice() {
   ChosenDevice choice;
-  for (const Kind& kind : kKinds) {
+  for (const DeviceKind& kind : kKinds) {
     std::vector<DeviceProbe> probes = Probe(kind);
     for (size_t i = 0; i < probes.size(); ++i) {
       bool is_taken = probes[i].found && !probes[i].is_processor;
@@ -179,20 +173,10 @@ ChosenDevice FirstDevice() {
   return choice;
 }
 
-#if defined(__linux__)
-// The same text for the hardware threads of one core, as far as the kernel tells.
-std::string CoreOf(int cpu) {
-  std::string name = std::to_string(cpu);
-  std::ifstream file("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
-  std::string siblings;
-  return std::getline(file, siblings) ? siblings : name;
-}
-#endif
-
 }  // namespace
 
 std::string Device::kind() const {
-  for (const Kind& kind : kKinds) {
+  for (const DeviceKind& kind : kKinds) {
     if (kind.type == type) return kind.backend;
   }
   return "device" + std::to_string(type);
@@ -202,7 +186,7 @@ std::string Device::name() const { return kind() + ":" + std::to_string(index); 
 
 std::vector<DeviceProbe> ProbeDevices() {
   std::vector<DeviceProbe> probes;
-  for (const Kind& kind : kKinds) {
+  for (const DeviceKind& kind : kKinds) {
     for (DeviceProbe& probe : Probe(kind)) probes.push_back(std::move(probe));
   }
   return probes;
@@ -212,8 +196,8 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   if (text == "auto") return FirstDevice();
   size_t colon = text.find(':');
   bool has_index = colon != std::string_view::npos;
-  const Kind* kind = FindKind(text.substr(0, colon));
-  Result<int> index = ParseIndex(has_index ? text.substr(colon + 1) : "0");
+  const DeviceKind* kind = FindKind(text.substr(0, colon));
+  Result<int> index = ParseDeviceIndex(has_index ? text.substr(colon + 1) : "0");
   if (kind == nullptr || !index.ok() || (kind->type == kDLCPU && *index != 0)) {
     return InvalidArgument("unknown device '" + std::string(text) +
                            "'; use auto, cpu (which is cpu:0), cuda, rocm, metal, vulkan, opencl "
@@ -235,32 +219,6 @@ Result<Device> ParseDevice(std::string_view text) {
   return choice.device;
 }
 
-int NumAvailableCores() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    std::set<std::string> cores;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cores.insert(CoreOf(cpu));
-    }
-    return std::max(1, static_cast<int>(cores.size()));
-  }
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-int64_t AvailableMemoryBytes() {
-#if defined(__linux__)
-  // The kernel's estimate, which counts what it would give up of its caches.
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key, unit;
-  for (int64_t kilobytes; meminfo >> key >> kilobytes; std::getline(meminfo, unit)) {
-    if (key == "MemAvailable:") return kilobytes * 1024;
-  }
-#endif
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
-}
-
 int64_t AvailableMemoryBytes(Device device) {
   int64_t host = AvailableMemoryBytes();
   if (device.type == kDLCPU) return host;
@@ -278,12 +236,6 @@ int64_t AvailableMemoryBytes(Device device) {
 
 int64_t LargestTensorBytes(Device device) {
   return device.type == kDLCPU ? 0 : ProbeOf(device).max_buffer_bytes;
-}
-
-void ReleaseFreeMemory() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
 }
 
 }  // namespace mlc

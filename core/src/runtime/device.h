@@ -45,20 +45,11 @@ struct ChosenDevice {
 Result<ChosenDevice> ChooseDevice(std::string_view text);
 Result<Device> ParseDevice(std::string_view text);  // the same, the device alone
 
-// Processor cores that this process may use; hardware threads of one core count once.
-int NumAvailableCores();
-
-// Host memory that can be taken without swapping.
-int64_t AvailableMemoryBytes();
 // Memory of the device that can be taken; all of the host's where a device shares it.
 int64_t AvailableMemoryBytes(Device device);
 
 // What the device takes in one piece; 0 where nobody says.
 int64_t LargestTensorBytes(Device device);
-
-// Gives the system back what was freed: glibc keeps it, in pieces that the next step does not fit.
-// Takes about a millisecond. Does nothing with other C libraries.
-void ReleaseFreeMemory();
 
 }  // namespace mlc
 

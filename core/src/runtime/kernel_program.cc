@@ -298,7 +298,7 @@ Result<char*> KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) 
   return impl_->buffers[impl_->spec.temporaries[impl_->spec.result].buffer];
 }
 
-Result<Tensor> KernelProgram::RunOnDevice(const ProgramInput* inputs, size_t num_inputs) {
+Result<Tensor> KernelProgram::RunToTensor(const ProgramInput* inputs, size_t num_inputs) {
   MLC_ASSIGN_OR_RETURN(char* data, Run(inputs, num_inputs));
   Rows& result = *impl_->temporaries[impl_->spec.result];
   const DLTensor* tensor = result.tensor();

@@ -28,10 +28,14 @@ struct ProgramInput {
   int64_t size = 0;  // of the first dimension; the others are the program's
 };
 
+inline ProgramInput InputOf(const std::vector<int32_t>& values) {
+  return {values.data(), static_cast<int64_t>(values.size())};
+}
+
 class KernelProgram {
  public:
   // The program of that function; null when the library has none. `weights` are all parameters,
-  // in the library's order, and `num_layers` is how many tensors of pages there will be.
+  // in the library's order, and `num_layers` is how many layers have pages of their own.
   static Result<std::unique_ptr<KernelProgram>> Load(const ModelLibrary& library,
                                                      const std::string& function,
                                                      const TensorList& weights, int num_layers,
@@ -44,8 +48,8 @@ class KernelProgram {
   // copied where they are not aligned to 64 bytes. Needs pages when the function does. Errors:
   // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
   Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
-  // The same where the program runs on a device: `inputs` are on the host, the result is there.
-  Result<Tensor> RunOnDevice(const ProgramInput* inputs, size_t num_inputs);
+  // The same on any device: `inputs` are on the host, the result lies where the program runs.
+  Result<Tensor> RunToTensor(const ProgramInput* inputs, size_t num_inputs);
 
  private:
   struct Impl;

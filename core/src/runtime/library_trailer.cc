@@ -7,7 +7,7 @@
 namespace mlc {
 namespace {
 
-constexpr std::string_view kMagic = "MLCLIB01";
+constexpr std::string_view kTrailerMagic = "MLCLIB01";
 constexpr size_t kTrailerBytes = 24;
 
 uint64_t ReadLittleEndian64(std::string_view bytes) {
@@ -21,7 +21,7 @@ uint64_t ReadLittleEndian64(std::string_view bytes) {
 Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
   std::string_view trailer =
       file.size() < kTrailerBytes ? std::string_view() : file.substr(file.size() - kTrailerBytes);
-  if (trailer.substr(0, kMagic.size()) != kMagic) {
+  if (trailer.substr(0, kTrailerMagic.size()) != kTrailerMagic) {
     return Unsupported(path +
                        ": is not a model library that this version of `mlc_llm compile` wrote, or "
                        "it was cut off; compile the model again")

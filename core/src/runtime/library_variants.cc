@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/json.h"
-#include "runtime/cpu_features.h"
+#include "platform/cpu_features.h"
 
 namespace mlc {
 namespace {
 
-constexpr std::string_view kMagic = "MLCFAT01";
+constexpr std::string_view kVariantsMagic = "MLCFAT01";
 constexpr size_t kHeaderBytes = 16;
 
 struct Variant {
@@ -48,7 +48,7 @@ Result<Variant> ReadVariant(const Json& json, std::string_view file) {
 
 Result<std::vector<Variant>> ReadIndex(std::string_view file) {
   uint64_t length = 0;
-  for (size_t i = kHeaderBytes; i > kMagic.size() && i <= file.size(); --i) {
+  for (size_t i = kHeaderBytes; i > kVariantsMagic.size() && i <= file.size(); --i) {
     length = length << 8 | static_cast<unsigned char>(file[i - 1]);
   }
   if (file.size() < kHeaderBytes || length > file.size() - kHeaderBytes) {
@@ -69,7 +69,9 @@ Result<std::vector<Variant>> ReadIndex(std::string_view file) {
 
 }  // namespace
 
-bool HasVariants(std::string_view file) { return file.substr(0, kMagic.size()) == kMagic; }
+bool HasVariants(std::string_view file) {
+  return file.substr(0, kVariantsMagic.size()) == kVariantsMagic;
+}
 
 Result<std::string_view> VariantForThisProcessor(std::string_view file, const std::string& path) {
   Result<std::vector<Variant>> variants = ReadIndex(file);

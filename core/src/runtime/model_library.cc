@@ -1,13 +1,12 @@
 #include "runtime/model_library.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
 #include <functional>
 #include <mutex>
 
-#include "base/file.h"
 #include "base/hash.h"
+#include "platform/file.h"
+#include "platform/shared_library.h"
 #include "runtime/library_trailer.h"
 #include "runtime/library_variants.h"
 #include "runtime/model_library_impl.h"
@@ -48,9 +47,9 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
 // already is loaded from a copy.
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
                                                        const std::string& path, Device device) {
-  void* loaded = device.kind() == "cpu" ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* loaded = device.kind() == "cpu" ? nullptr : OpenIfLoaded(path.c_str());
   if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
-  dlclose(loaded);
+  CloseLibrary(loaded);
   return TemporaryLibrary::Write(bytes);
 }
 
@@ -144,22 +143,26 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string& path,
                                                                Device device) {
-  std::string prefix = path.substr(std::strlen(kSystemScheme));
+  std::string name = path.substr(std::strlen(kSystemScheme));
   std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
   if (!find) return Unsupported("this build finds no model libraries in the program");
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
   library->impl_->path = path;
   bool is_linked = true;
   Status started = library->impl_->Start(device, [&] {
-    ffi::Module module = (*find)(ffi::String(prefix)).cast<ffi::Module>();
+    ffi::Module module = (*find)(ffi::String(name)).cast<ffi::Module>();
+    is_linked = module->GetFunction("vm_load_executable", true).has_value();
+    if (is_linked) return module;
+    // MLC-LLM's apps name a library without the underscore that its prefix ends in.
+    module = (*find)(ffi::String(name + "_")).cast<ffi::Module>();
     is_linked = module->GetFunction("vm_load_executable", true).has_value();
     return module;
   });
   if (!is_linked) {
-    return NotFound(path + ": no model library with the prefix '" + prefix +
+    return NotFound(path + ": no model library with the prefix '" + name +
                     "' is linked into this program; link the whole archive of mlc_llm compile "
                     "--system-lib-prefix " +
-                    prefix)
+                    name)
         .WithParam("model_lib");
   }
   MLC_RETURN_IF_ERROR(started);

@@ -1,17 +1,13 @@
 #include "runtime/parallel.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/c_api.h>
-#include <unistd.h>
-
-#if defined(__linux__)
-#include <sys/resource.h>
-#endif
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
+#include "platform/host.h"
+#include "platform/shared_library.h"
 #include "runtime/device.h"
 #include "runtime/worker_pool.h"
 
@@ -33,10 +29,10 @@ constexpr int kPartsPerThread = 2;
 // A thread's pool. A forked child has a copy without its threads, which it can neither use nor end.
 struct ThreadPool {
   std::unique_ptr<WorkerPool> pool;
-  pid_t process = getpid();
+  int64_t process = ProcessNumber();
 
   ~ThreadPool() {
-    if (getpid() != process) (void)pool.release();
+    if (ProcessNumber() != process) (void)pool.release();
   }
 };
 
@@ -105,11 +101,8 @@ int CallAct(void* data, int index, int worker) {
 
 // The threads of a pool that is made later are the calling one's children, and as nice.
 void StandBack() {
-#if defined(__linux__)
   const char* value = std::getenv("MLC_COMPUTE_NICE");
-  int nice = value == nullptr ? 0 : std::atoi(value);
-  if (nice > 0) (void)setpriority(PRIO_PROCESS, 0, std::min(nice, 19));  // of a thread, on Linux
-#endif
+  LowerThreadPriority(value == nullptr ? 0 : std::atoi(value));
 }
 
 }  // namespace
@@ -129,14 +122,14 @@ void ParallelFor(int count, const std::function<void(int index, int worker)>& ac
 
 Status ShareLoopsOf(const std::string& library_path) {
   // The library is loaded: this is one more reference to it.
-  void* library = dlopen(library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* library = OpenIfLoaded(library_path.c_str());
   if (library == nullptr) return Internal(library_path + ": is not loaded");
   // Pointers that TVM's runtime sets when it loads the library. A loop with barriers needs a thread
   // for each part, so a library that has one stays with TVM's pool.
-  bool has_barriers = dlsym(library, "__TVMBackendParallelBarrier") != nullptr;
-  void* launch = dlsym(library, "__TVMBackendParallelLaunch");
+  bool has_barriers = FindSymbol(library, "__TVMBackendParallelBarrier") != nullptr;
+  void* launch = FindSymbol(library, "__TVMBackendParallelLaunch");
   if (launch != nullptr && !has_barriers) *static_cast<TvmLaunch*>(launch) = LaunchOnPool;
-  dlclose(library);
+  CloseLibrary(library);
   return Status();
 }
 

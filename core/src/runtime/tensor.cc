@@ -10,7 +10,7 @@
 namespace mlc {
 namespace {
 
-constexpr size_t kAlignment = 64;  // what TVM's generated code assumes of its arguments
+constexpr size_t kTensorAlignment = 64;  // what TVM's generated code assumes of its arguments
 
 struct DTypeEntry {
   const char* name;
@@ -26,8 +26,8 @@ constexpr DTypeEntry kDTypes[] = {{"float32", {kDLFloat, 32, 1}},   {"float16", 
 struct HostAllocator {
   void AllocData(DLTensor* tensor) {
     size_t bytes = tvm::ffi::GetDataSize(*tensor);
-    size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    tensor->data = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
+    size_t rounded = (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    tensor->data = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
     if (tensor->data == nullptr) throw std::bad_alloc();
   }
   void FreeData(DLTensor* tensor) { std::free(tensor->data); }
@@ -43,8 +43,8 @@ struct BorrowedMemory {
 struct DeviceAllocator {
   void AllocData(DLTensor* tensor) {
     tensor->data = tvm::runtime::DeviceAPI::Get(tensor->device)
-                       ->AllocDataSpace(tensor->device, tvm::ffi::GetDataSize(*tensor), kAlignment,
-                                        tensor->dtype);
+                       ->AllocDataSpace(tensor->device, tvm::ffi::GetDataSize(*tensor),
+                                        kTensorAlignment, tensor->dtype);
   }
   void FreeData(DLTensor* tensor) {
     tvm::runtime::DeviceAPI::Get(tensor->device)->FreeDataSpace(tensor->device, tensor->data);
@@ -145,7 +145,7 @@ Result<Tensor> Tensor::Empty(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::View(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner) {
-  MLC_ICHECK(reinterpret_cast<uintptr_t>(data) % kAlignment == 0);
+  MLC_ICHECK(reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0);
   return Tensor(std::make_shared<Impl>(
       Impl{tvm::ffi::Tensor::FromNDAlloc(BorrowedMemory{data, std::move(owner)}, mlc::View(shape),
                                          ToDL(dtype), DLDevice{kDLCPU, 0}),

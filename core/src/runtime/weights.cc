@@ -8,7 +8,7 @@
 namespace mlc {
 namespace {
 
-constexpr uintptr_t kAlignment = 64;
+constexpr uintptr_t kWeightAlignment = 64;
 
 // One tensor as tensor-cache.json describes it.
 struct Record {
@@ -33,6 +33,12 @@ Result<Shape> ParseShape(const Json& record) {
   return out;
 }
 
+// Floats of 8 bits are bytes here: only kernels know more of them.
+std::optional<DType> StoredDType(std::string_view name) {
+  if (name == "float8_e4m3fn" || name == "float8_e5m2") return DType::kUInt8;
+  return ParseDType(name);
+}
+
 Result<Record> ParseRecord(const Json& json, const std::string& shard) {
   Record record{shard, {}, DType::kFloat32, false, 0, 0};
   MLC_ASSIGN_OR_RETURN(record.shape, ParseShape(json));
@@ -40,7 +46,7 @@ Result<Record> ParseRecord(const Json& json, const std::string& shard) {
   MLC_ASSIGN_OR_RETURN(std::string format, GetStringOr(json, "format", "raw"));
   MLC_ASSIGN_OR_RETURN(record.offset, GetInt(json, "byteOffset"));
   MLC_ASSIGN_OR_RETURN(record.bytes, GetInt(json, "nbytes"));
-  std::optional<DType> known = ParseDType(dtype);
+  std::optional<DType> known = StoredDType(dtype);
   if (!known) return Corrupt("unknown dtype '" + dtype + "'");
   record.dtype = *known;
   record.stored_as_bf16 = format == "f32-to-bf16" && *known == DType::kFloat32;
@@ -132,9 +138,10 @@ class Loader {
                      " on: it was cut off; convert or download the weights again");
     }
     const uint8_t* data = shard->data + record.offset;
-    if (spec.extent == 0) return Place(record, data, shard->owner);
     Record part = record;
     part.shape = spec.shape;
+    part.dtype = spec.dtype;
+    if (spec.extent == 0) return Place(part, data, shard->owner);
     if (spec.axis == 0) {
       int64_t row_bytes = record.bytes / spec.extent;
       part.bytes = spec.shape[0] * row_bytes;
@@ -150,7 +157,7 @@ class Loader {
   Result<Tensor> Place(const Record& record, const uint8_t* data,
                        const std::shared_ptr<void>& owner) {
     if (record.stored_as_bf16) return Widen(record, data);
-    bool aligned = reinterpret_cast<uintptr_t>(data) % kAlignment == 0;
+    bool aligned = reinterpret_cast<uintptr_t>(data) % kWeightAlignment == 0;
     if (device_.type == Device{}.type && aligned && owner != nullptr) {
       return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, owner);
     }
@@ -186,6 +193,16 @@ class Loader {
   std::unordered_map<std::string, Bytes> shards_;
 };
 
+// The shape of the whole tensor in the weights.
+Shape StoredShape(const ParamSpec& spec) {
+  Shape whole = spec.shape;
+  if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
+  if (spec.stored_dtype) {
+    whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);
+  }
+  return whole;
+}
+
 // The tensor that the whole or a part is wanted of.
 Result<Record> Match(const Records& records, const ParamSpec& spec) {
   auto found = records.find(spec.name);
@@ -196,12 +213,12 @@ Result<Record> Match(const Records& records, const ParamSpec& spec) {
         .WithParam("model_lib");
   }
   const Record& record = found->second;
-  Shape whole = spec.shape;
-  if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
-  if (record.shape != whole || record.dtype != spec.dtype) {
+  DType dtype = spec.stored_dtype.value_or(spec.dtype);
+  Shape whole = StoredShape(spec);
+  if (record.shape != whole || record.dtype != dtype) {
     return InvalidArgument("tensor '" + spec.name + "' is " + DTypeName(record.dtype) +
-                           ShapeText(record.shape) + " in the weights and " +
-                           DTypeName(spec.dtype) + ShapeText(whole) +
+                           ShapeText(record.shape) + " in the weights and " + DTypeName(dtype) +
+                           ShapeText(whole) +
                            " in the model library: they belong to different models or "
                            "quantizations; compile a library for this one (mlc_llm compile)")
         .WithParam("model_lib");

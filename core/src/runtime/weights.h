@@ -3,6 +3,7 @@
 #define MLC_RUNTIME_WEIGHTS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,15 @@ namespace mlc {
 Result<std::string> WeightsId(const ByteSource& source);
 
 // What a model library asks for: a tensor, or some of its rows (axis 0) or columns (axis 1) where
-// it is too large for a device.
+// it is too large for a device. A library may take the bytes as another type than the weights store
+// them in, along the last axis: float16 [8, 16] as uint32 [8, 8].
 struct ParamSpec {
   std::string name;
   Shape shape;
   DType dtype;
   int64_t first = 0, extent = 0;  // shape[axis] of them from there, of so many; 0: the whole tensor
   int axis = 0;
+  std::optional<DType> stored_dtype;  // of the weights, where it is another one than `dtype`
 };
 
 // Called with 0.0 .. 1.0; false cancels the load (kCancelled).

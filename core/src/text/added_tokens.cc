@@ -55,6 +55,13 @@ class SpaceEnds {
   size_t known_begin_ = 1, known_end_ = 0;
 };
 
+// A mark cuts tokens of two characters and more in two. One of a single character it stands behind.
+bool IsOneMarked(std::string_view text, size_t begin, size_t end, std::string_view mark) {
+  if (mark.empty() || text.substr(end, mark.size()) != mark) return false;
+  DecodeUtf8(text, &begin);
+  return begin == end;
+}
+
 Result<AddedToken> ReadToken(const JsonView& view) {
   AddedToken token;
   MLC_RETURN_IF_ERROR(view.Check(view.Int("id", 0, UINT32_MAX)));
@@ -69,6 +76,18 @@ Result<AddedToken> ReadToken(const JsonView& view) {
 }
 
 }  // namespace
+
+std::string WithoutMark(std::string text, std::string_view mark) {
+  size_t at = mark.empty() ? std::string::npos : text.find(mark);
+  if (at == std::string::npos) return text;
+  std::string out;
+  size_t done = 0;
+  for (; at != std::string::npos; at = text.find(mark, done)) {
+    out.append(text, done, at - done);
+    done = at + mark.size();
+  }
+  return out.append(text, done);
+}
 
 Result<AddedTokens> AddedTokens::FromJson(const JsonView& file, const Vocabulary& vocabulary,
                                           const Normalizer* normalizer) {
@@ -102,12 +121,15 @@ Status AddedTokens::Add(const AddedToken& token, const Vocabulary& vocabulary,
 }
 
 Status AddedTokens::BuildTries(const JsonView& list) {
-  std::vector<std::pair<std::string_view, int32_t>> plain, normalized;
+  std::vector<std::pair<std::string_view, int32_t>> plain, normalized, special;
   for (const auto& [id, token] : tokens_) {
     std::string_view content = token.normalized ? *IdToToken(id) : token.content;
     if (content.empty()) return list.Bad("\"" + token.content + "\" is empty once normalized");
     (token.normalized ? normalized : plain).emplace_back(content, id);
+    if (token.special) special.emplace_back(token.content, id);
+    if (token.special && content != token.content) special.emplace_back(content, id);
   }
+  special_trie_.Build(std::move(special));
   bool all_different = plain_trie_.Build(std::move(plain));
   all_different = normalized_trie_.Build(std::move(normalized)) && all_different;
   return all_different ? Status() : list.Bad("two tokens are equal once normalized");
@@ -127,24 +149,56 @@ const std::string* AddedTokens::IdToToken(int32_t id) const {
 }
 
 Status AddedTokens::Split(std::string_view text, const Normalizer* normalizer,
-                          std::vector<Piece>* out) const {
+                          std::vector<Piece>* out, std::string_view mark) const {
   std::vector<Piece> parts;
-  SplitByTrie(plain_trie_, Piece::OfInput(text), &parts);
+  SplitByTrie(plain_trie_, Piece::OfInput(text), &parts, mark);
   for (Piece& part : parts) {
     if (part.id >= 0) {
       out->push_back(std::move(part));
       continue;
     }
     if (normalizer != nullptr) MLC_RETURN_IF_ERROR(normalizer->Apply(&part));
-    SplitByTrie(normalized_trie_, part, out);
+    SplitByTrie(normalized_trie_, part, out, mark);
   }
+  if (mark.empty()) return Status();
+  for (Piece& piece : *out) piece.text = WithoutMark(std::move(piece.text), mark);
   return Status();
+}
+
+bool AddedTokens::BeginsSpecial(std::string_view text, size_t pos,
+                                const std::vector<int32_t>& shown) const {
+  uint32_t node = ByteTrie::kRoot;
+  for (; pos < text.size(); ++pos) {
+    node = special_trie_.Child(node, static_cast<unsigned char>(text[pos]));
+    if (node == ByteTrie::kNone) return false;
+    int32_t id = special_trie_.ValueAt(node);
+    bool is_shown = std::find(shown.begin(), shown.end(), id) != shown.end();
+    if (id != ByteTrie::kNoValue && !is_shown) return true;
+  }
+  return node != ByteTrie::kRoot;
+}
+
+std::string AddedTokens::MarkSpecial(std::string_view text, std::string_view mark,
+                                     const std::vector<int32_t>& shown) const {
+  std::string out;
+  size_t done = 0;
+  for (size_t pos = 0; pos < text.size();) {
+    bool can_begin = special_trie_.Child(ByteTrie::kRoot, text[pos]) != ByteTrie::kNone;
+    if (!can_begin || !BeginsSpecial(text, pos, shown)) {
+      ++pos;
+      continue;
+    }
+    DecodeUtf8(text, &pos);
+    out.append(text, done, pos - done).append(mark);
+    done = pos;
+  }
+  return out.append(text, done);
 }
 
 // Leftmost, then longest matches. A match may stretch over the white space around it; the search
 // goes on behind the match itself, as in the reference.
-void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece,
-                              std::vector<Piece>* out) const {
+void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vector<Piece>* out,
+                              std::string_view mark) const {
   std::string_view text = piece.text;
   // A token keeps no text: many of them may stretch over one run of spaces.
   auto add_token = [&](size_t begin, size_t end, int32_t id) {
@@ -168,6 +222,7 @@ void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece,
     const AddedToken& token = tokens_.at(id);
     bool inside_word = EndsWithWord(text.substr(0, begin)) || StartsWithWord(text.substr(end));
     if (token.single_word && inside_word) continue;
+    if (token.special && IsOneMarked(text, begin, end, mark)) continue;
     if (token.lstrip) begin = SpaceBegin(text, done, begin);
     if (token.rstrip) end = spaces.After(end);
     add_text(done, begin);

@@ -25,6 +25,9 @@ struct AddedToken {
   bool single_word = false, lstrip = false, rstrip = false, normalized = false, special = false;
 };
 
+// `text` with every `mark` taken out.
+std::string WithoutMark(std::string text, std::string_view mark);
+
 class AddedTokens {
  public:
   // Reads the file's "added_tokens". As in the reference a token has the model's id when the model
@@ -34,7 +37,14 @@ class AddedTokens {
 
   // Normalizes the input and cuts out the tokens: first those that stand in the text as it is,
   // then, in the rest, those that stand in the normalized text.
-  Status Split(std::string_view text, const Normalizer* normalizer, std::vector<Piece>* out) const;
+  // With a `mark` (Tokenizer::MarkSpecialTokens) special tokens that hold it are text, and no piece
+  // has it.
+  Status Split(std::string_view text, const Normalizer* normalizer, std::vector<Piece>* out,
+               std::string_view mark = {}) const;
+
+  // Tokenizer::MarkSpecialTokens.
+  std::string MarkSpecial(std::string_view text, std::string_view mark,
+                          const std::vector<int32_t>& shown) const;
 
   std::optional<int32_t> TokenToId(const std::string& content) const;
   // What decoding starts from: the normalized content if that differs. nullptr: no such token.
@@ -45,13 +55,18 @@ class AddedTokens {
  private:
   Status Add(const AddedToken& token, const Vocabulary& vocabulary, const Normalizer* normalizer);
   Status BuildTries(const JsonView& list);
-  void SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vector<Piece>* out) const;
+  void SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vector<Piece>* out,
+                   std::string_view mark) const;
+  // Whether a special token that is not `shown` begins at `pos`, or its text ends with a part of
+  // it.
+  bool BeginsSpecial(std::string_view text, size_t pos, const std::vector<int32_t>& shown) const;
 
   std::map<int32_t, AddedToken> tokens_;
   std::unordered_map<std::string, int32_t> ids_;
   std::unordered_map<int32_t, std::string> normalized_;  // where it differs from the content
   std::unordered_set<std::string> special_;
   ByteTrie plain_trie_, normalized_trie_;
+  ByteTrie special_trie_;  // of special tokens as they are written, and as they are normalized
   int32_t next_id_ = 0;
 };
 

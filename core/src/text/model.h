@@ -21,6 +21,9 @@ class TokenModel {
   // Errors: kInvalidArgument when a part has neither a token nor an unknown token.
   virtual Status Tokenize(std::string_view piece, std::vector<int32_t>* ids) const = 0;
   virtual const Vocabulary& vocabulary() const = 0;
+  // The most bytes of a piece that one token can stand for; 0 when there is no bound, as where a
+  // token for the unknown stands for a whole word.
+  virtual size_t MostBytesOfToken() const { return 0; }
 
   // Reads the file's "model". Files older than the "type" member are told by their members.
   static Result<std::unique_ptr<TokenModel>> FromJson(const JsonView& view);

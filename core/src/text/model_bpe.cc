@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
+#include "text/byte_level.h"
 #include "text/model.h"
 #include "text/word_cache.h"
 
@@ -76,6 +77,7 @@ class BpeModel : public TokenModel {
   static Result<std::unique_ptr<TokenModel>> FromJson(const JsonView& view);
   Status Tokenize(std::string_view piece, std::vector<int32_t>* ids) const override;
   const Vocabulary& vocabulary() const override { return vocabulary_; }
+  size_t MostBytesOfToken() const override { return most_bytes_; }
 
  private:
   Status ReadOptions(const JsonView& view);
@@ -83,6 +85,7 @@ class BpeModel : public TokenModel {
   Status AddMerge(const JsonView& place, const std::string& left, const std::string& right,
                   std::vector<std::pair<uint64_t, Merge>>* merges);
   void IndexCharacters();
+  void FindMostBytes();
   Status ToSymbols(std::string_view piece, std::vector<Symbol>* symbols) const;
   std::optional<int32_t> CharacterId(std::string_view piece, size_t begin, size_t end) const;
   bool AddBytes(std::string_view text, std::vector<Symbol>* symbols) const;
@@ -96,6 +99,7 @@ class BpeModel : public TokenModel {
   std::optional<int32_t> unk_id_;
   std::vector<int32_t> character_ids_;             // of the code points below kIndexed; -1: none
   std::array<std::optional<int32_t>, 256> bytes_;  // of "<0x00>".."<0xFF>"
+  size_t most_bytes_ = 0;
   WordCache cache_;
 };
 
@@ -108,7 +112,24 @@ Result<std::unique_ptr<TokenModel>> BpeModel::FromJson(const JsonView& view) {
   MLC_ASSIGN_OR_RETURN(model->vocabulary_, Vocabulary::FromJson(vocab));
   MLC_RETURN_IF_ERROR(model->ReadMerges(view));
   model->IndexCharacters();
+  model->FindMostBytes();
   return std::unique_ptr<TokenModel>(std::move(model));
+}
+
+// Only where every part of a text has a token of its own: it is neither left out nor joined to the
+// unknown.
+void BpeModel::FindMostBytes() {
+  bool has_bytes = true, has_byte_letters = true;
+  for (int byte = 0; byte < 256; ++byte) {
+    auto value = static_cast<unsigned char>(byte);
+    has_bytes = has_bytes && byte_fallback_ && bytes_[value].has_value();
+    has_byte_letters = has_byte_letters && vocabulary_.TokenToId(ByteLevelChar(value)).has_value();
+  }
+  if (!has_bytes && !has_byte_letters) return;
+  for (int32_t id = 0; id <= vocabulary_.max_id(); ++id) {
+    const std::string* token = vocabulary_.IdToToken(id);
+    if (token != nullptr) most_bytes_ = std::max(most_bytes_, token->size());
+  }
 }
 
 Status BpeModel::ReadOptions(const JsonView& view) {

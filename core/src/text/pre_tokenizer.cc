@@ -1,5 +1,6 @@
 #include "text/pre_tokenizer.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -58,6 +59,8 @@ class ByteLevelPreTokenizer : public PiecewisePreTokenizer {
     return PreTokenizerPtr(std::move(self));
   }
 
+  bool KeepsText() const override { return true; }
+
  protected:
   Status ApplyToPiece(Piece piece, std::vector<Piece>* out) const override {
     if (add_prefix_space_ && !piece.text.empty() && piece.text[0] != ' ') Prepend(" ", &piece);
@@ -94,6 +97,8 @@ class SplitPreTokenizer : public PiecewisePreTokenizer {
     MLC_ASSIGN_OR_RETURN(Regex regex, ParsePattern(view));
     return PreTokenizerPtr(std::make_unique<SplitPreTokenizer>(std::move(regex), behavior, invert));
   }
+
+  bool KeepsText() const override { return behavior_ != SplitBehavior::kRemoved; }
 
  protected:
   Status ApplyToPiece(Piece piece, std::vector<Piece>* out) const override {
@@ -138,6 +143,8 @@ class CharPreTokenizer : public PiecewisePreTokenizer {
     auto spans = [delimiter](std::string_view text) { return CharSpans(delimiter, text); };
     return PreTokenizerPtr(std::make_unique<CharPreTokenizer>(spans, SplitBehavior::kRemoved));
   }
+
+  bool KeepsText() const override { return behavior_ != SplitBehavior::kRemoved; }
 
  protected:
   Status ApplyToPiece(Piece piece, std::vector<Piece>* out) const override {
@@ -192,6 +199,8 @@ class MetaspacePreTokenizer : public PiecewisePreTokenizer {
     AppendUtf8(self->replacement_, &self->replacement_text_);
     return PreTokenizerPtr(std::move(self));
   }
+
+  bool KeepsText() const override { return true; }
 
  protected:
   Status ApplyToPiece(Piece piece, std::vector<Piece>* out) const override {
@@ -268,6 +277,11 @@ class SequencePreTokenizer : public PreTokenizer {
   Status Apply(std::vector<Piece>* pieces) const override {
     for (const PreTokenizerPtr& part : parts_) MLC_RETURN_IF_ERROR(part->Apply(pieces));
     return Status();
+  }
+
+  bool KeepsText() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const PreTokenizerPtr& part) { return part->KeepsText(); });
   }
 
  private:

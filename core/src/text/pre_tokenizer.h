@@ -18,6 +18,8 @@ class PreTokenizer {
   // Replaces each piece that is not an added token by its parts. Empty parts are left out.
   // Errors: kResourceExhausted when a pattern takes too many steps.
   virtual Status Apply(std::vector<Piece>* pieces) const = 0;
+  // Whether all of the text is in the parts, as many bytes at least.
+  virtual bool KeepsText() const { return false; }
 
   // Reads the object {"type": ..., ...}.
   static Result<std::unique_ptr<PreTokenizer>> FromJson(const JsonView& view);

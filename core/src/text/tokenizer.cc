@@ -17,6 +17,10 @@ namespace {
 
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
+Status TooManyTokens() {
+  return ResourceExhausted("the text has too many tokens").WithReason(kTooManyTokens);
+}
+
 }  // namespace
 
 struct Tokenizer::Impl {
@@ -32,6 +36,8 @@ struct Tokenizer::Impl {
 
   Status Read(const JsonView& file);
   void IndexIds();
+  // Whether the pieces must have more than that many tokens, before they are cut further.
+  bool MustExceed(const std::vector<Piece>& pieces, size_t max_tokens) const;
   Status CheckPostProcessor(const JsonView& file) const;
 };
 
@@ -96,13 +102,38 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(std::string_view tokenize
   return std::unique_ptr<Tokenizer>(new Tokenizer(std::move(impl)));
 }
 
+bool Tokenizer::Impl::MustExceed(const std::vector<Piece>& pieces, size_t max_tokens) const {
+  size_t most_bytes = model->MostBytesOfToken();
+  if (max_tokens == SIZE_MAX || most_bytes == 0) return false;
+  if (pre_tokenizer != nullptr && !pre_tokenizer->KeepsText()) return false;
+  size_t tokens = 0;
+  for (const Piece& piece : pieces) {
+    tokens += piece.id >= 0 ? 1 : (piece.text.size() + most_bytes - 1) / most_bytes;
+  }
+  return tokens > max_tokens;
+}
+
 Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view text,
                                                bool add_special_tokens) const {
+  EncodeOptions options;
+  options.add_special_tokens = add_special_tokens;
+  return Encode(text, options);
+}
+
+std::string Tokenizer::MarkSpecialTokens(std::string_view text, std::string_view mark,
+                                         const std::vector<int32_t>& shown) const {
+  return impl_->added_tokens.MarkSpecial(text, mark, shown);
+}
+
+Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view text,
+                                               const EncodeOptions& options) const {
   if (text.size() > kMaxTextBytes) return ResourceExhausted("the text is over 1 GiB");
   std::string repaired;
   if (!IsValidUtf8(text)) text = repaired = RepairUtf8(text);
   std::vector<Piece> pieces;
-  MLC_RETURN_IF_ERROR(impl_->added_tokens.Split(text, impl_->normalizer.get(), &pieces));
+  MLC_RETURN_IF_ERROR(
+      impl_->added_tokens.Split(text, impl_->normalizer.get(), &pieces, options.mark));
+  if (impl_->MustExceed(pieces, options.max_tokens)) return TooManyTokens();
   if (impl_->pre_tokenizer) MLC_RETURN_IF_ERROR(impl_->pre_tokenizer->Apply(&pieces));
   std::vector<int32_t> ids;
   for (const Piece& piece : pieces) {
@@ -111,8 +142,9 @@ Result<std::vector<int32_t>> Tokenizer::Encode(std::string_view text,
     } else if (!piece.text.empty()) {
       MLC_RETURN_IF_ERROR(impl_->model->Tokenize(piece.text, &ids));
     }
+    if (ids.size() > options.max_tokens) return TooManyTokens();
   }
-  return impl_->post_processor.Apply(ids, add_special_tokens);
+  return impl_->post_processor.Apply(ids, options.add_special_tokens);
 }
 
 std::string Tokenizer::Decode(const std::vector<int32_t>& ids, bool skip_special_tokens) const {

@@ -26,6 +26,17 @@ namespace mlc {
 
 class DecodeChain;
 
+struct EncodeOptions {
+  bool add_special_tokens = false;  // runs the post-processor (BOS, EOS, ...)
+  // Marks in the text (MarkSpecialTokens): no special token is found across one, and none is part
+  // of what is encoded. "": none.
+  std::string_view mark = {};
+  // A text that has more is kResourceExhausted with the reason kTooManyTokens, as soon as that is
+  // sure: its length alone may tell.
+  size_t max_tokens = SIZE_MAX;
+};
+constexpr const char* kTooManyTokens = "too_many_tokens";
+
 class Tokenizer {
  public:
   // Errors: kInvalidArgument or kCorrupt when the file is damaged, kUnsupported when it names a
@@ -40,6 +51,13 @@ class Tokenizer {
   // Errors: kInvalidArgument for a character that the model has no token and no unknown token for;
   // kResourceExhausted when a hostile split pattern runs out of steps.
   Result<std::vector<int32_t>> Encode(std::string_view text, bool add_special_tokens = false) const;
+  Result<std::vector<int32_t>> Encode(std::string_view text, const EncodeOptions& options) const;
+
+  // `text` with `mark`, a character that is not in it, behind the first character of each text of a
+  // special token, and of what the text's end has of one. Encoded with that mark it has none of
+  // them but those of `shown`, and the same tokens otherwise.
+  std::string MarkSpecialTokens(std::string_view text, std::string_view mark,
+                                const std::vector<int32_t>& shown = {}) const;
 
   // Valid UTF-8. Ids that name no token are left out.
   std::string Decode(const std::vector<int32_t>& ids, bool skip_special_tokens) const;

@@ -7,18 +7,14 @@ from pathlib import Path
 import gguf
 
 from cpu_parts import peer
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.model_source import ResolvedModel, resolve_model, resolve_source
 
 PREFIX = "gguf_"
 
 
 def source() -> Path:
     """The embedded model's GGUF file."""
-    from mlc_llm import embedded_model
-    from mlc_llm.jit_cache import home
-
-    folder = home() / "model_weights" / "embedded"
-    return Path(embedded_model.embedded_model_file(folder, may_download=True, log=print))
+    return resolve_source(None, progress=print)
 
 
 def type_of(scheme: str) -> str:

@@ -140,9 +140,7 @@ class Kernels:
         spec = library_spec(chat_config(model, quantization), device=device.kind, opt=opt)
         module = library.build_module(spec, models.get("llama"))
         names = {v.name_hint: v for v in module.get_global_vars()}
-        decode = names.get("batch_decode", names["batch_prefill"])
-        self.decode = _calls_of(module[decode])
-        self.prefill = _calls_of(module[names["batch_prefill"]])
+        self.decode = self.prefill = _calls_of(module[names["batch_prefill"]])
         used = {call.kernel for call in (*self.decode, *self.prefill)}
         self.library = device.compiled({name: module[names[name]] for name in sorted(used)})
 

@@ -30,7 +30,7 @@ def random_model(model: str, quantization: str, parent: Path) -> Path:
     if (folder / TENSOR_CACHE).exists() and stamp.read_text() == shape:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
-    source = resolve_folder(None, progress=print)
+    source = resolve_folder(None, quantization="q4f32_1", progress=print)
     folder.mkdir(parents=True)
     for file in source.iterdir():
         if file.name not in (_CONFIG, TENSOR_CACHE) and not file.name.startswith("params_shard"):

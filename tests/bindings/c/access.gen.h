@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 24d0c7f121ff3cc7
+// Schema hash: 549eb57c327f1a1f
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "chat/protocol.gen.h"
+#include "chat/protocol/protocol.gen.h"
 
 namespace mlc::protocol {
 
@@ -243,6 +243,8 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("max_queued_requests", object.max_queued_requests);
   visit("enable_tracing", object.enable_tracing);
   visit("embedding_pooling", object.embedding_pooling);
+  visit("openai_last_chunk", object.openai_last_chunk);
+  visit("refuse_unknown_fields", object.refuse_unknown_fields);
   visit("max_history_size", object.max_history_size);
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
@@ -299,6 +301,19 @@ void VisitMembers(const CompletionTokensDetails& object, Visit&& visit) {
   visit("rejected_prediction_tokens", object.rejected_prediction_tokens);
 }
 template <typename Visit>
+void VisitMembers(const CompletionUsageExtra& object, Visit&& visit) {
+  visit("prompt_tokens", object.prompt_tokens);
+  visit("completion_tokens", object.completion_tokens);
+  visit("prefill_tokens", object.prefill_tokens);
+  visit("decode_tokens", object.decode_tokens);
+  visit("jump_forward_tokens", object.jump_forward_tokens);
+  visit("prefill_tokens_per_s", object.prefill_tokens_per_s);
+  visit("decode_tokens_per_s", object.decode_tokens_per_s);
+  visit("ttft_s", object.ttft_s);
+  visit("inter_token_latency_s", object.inter_token_latency_s);
+  visit("end_to_end_latency_s", object.end_to_end_latency_s);
+}
+template <typename Visit>
 void VisitMembers(const CompletionUsage& object, Visit&& visit) {
   visit("prompt_tokens", object.prompt_tokens);
   visit("completion_tokens", object.completion_tokens);
@@ -308,6 +323,12 @@ void VisitMembers(const CompletionUsage& object, Visit&& visit) {
   visit("extra", object.extra);
 }
 template <typename Visit>
+void VisitMembers(const SchemaWarning& object, Visit&& visit) {
+  visit("param", object.param);
+  visit("path", object.path);
+  visit("message", object.message);
+}
+template <typename Visit>
 void VisitMembers(const ChatCompletion& object, Visit&& visit) {
   visit("id", object.id);
   visit("object", object.kObject);
@@ -315,6 +336,7 @@ void VisitMembers(const ChatCompletion& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
 template <typename Visit>
@@ -352,6 +374,7 @@ void VisitMembers(const ChatCompletionChunk& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
 template <typename Visit>
@@ -376,6 +399,7 @@ void VisitMembers(const Completion& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
 template <typename Visit>
@@ -483,6 +507,9 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("decode_tokens_per_s", object.decode_tokens_per_s);
   visit("kv_pages_total", object.kv_pages_total);
   visit("kv_pages_free", object.kv_pages_free);
+  visit("num_running_sequences", object.num_running_sequences);
+  visit("num_waiting_sequences", object.num_waiting_sequences);
+  visit("num_queued_requests", object.num_queued_requests);
   visit("num_steps", object.num_steps);
   visit("num_preemptions", object.num_preemptions);
   visit("device_read_bytes_sum", object.device_read_bytes_sum);
@@ -610,7 +637,9 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "ChatCompletionChoice") return act(ChatCompletionChoice()), true;
   if (name == "PromptTokensDetails") return act(PromptTokensDetails()), true;
   if (name == "CompletionTokensDetails") return act(CompletionTokensDetails()), true;
+  if (name == "CompletionUsageExtra") return act(CompletionUsageExtra()), true;
   if (name == "CompletionUsage") return act(CompletionUsage()), true;
+  if (name == "SchemaWarning") return act(SchemaWarning()), true;
   if (name == "ChatCompletion") return act(ChatCompletion()), true;
   if (name == "ChoiceDeltaFunctionCall") return act(ChoiceDeltaFunctionCall()), true;
   if (name == "ChoiceDeltaToolCall") return act(ChoiceDeltaToolCall()), true;

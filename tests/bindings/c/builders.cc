@@ -1,6 +1,6 @@
 #include "builders.h"
 
-#include "chat/protocol.gen.h"
+#include "chat/protocol/protocol.gen.h"
 
 namespace mlc {
 namespace {

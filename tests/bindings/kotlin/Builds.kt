@@ -7,6 +7,7 @@ import ai.mlc.mlcllm.ChatCompletionMessage
 import ai.mlc.mlcllm.ChatCompletionMessageToolCall
 import ai.mlc.mlcllm.ChatCompletionNamedToolChoice
 import ai.mlc.mlcllm.ChatCompletionRequest
+import ai.mlc.mlcllm.ChatCompletionRole
 import ai.mlc.mlcllm.ChatCompletionTool
 import ai.mlc.mlcllm.DebugConfig
 import ai.mlc.mlcllm.DetokenizeRequest
@@ -16,7 +17,6 @@ import ai.mlc.mlcllm.ImageDetail
 import ai.mlc.mlcllm.ImageURL
 import ai.mlc.mlcllm.JSONSchema
 import ai.mlc.mlcllm.NamedFunction
-import ai.mlc.mlcllm.OpenAIProtocol
 import ai.mlc.mlcllm.ResponseFormatJSONObject
 import ai.mlc.mlcllm.ResponseFormatJSONSchema
 import ai.mlc.mlcllm.StreamOptions
@@ -25,7 +25,7 @@ import ai.mlc.mlcllm.ToolChoiceMode
 private val anObject = result("type" to "object")
 
 private fun user(content: String) =
-    ChatCompletionMessage(role = OpenAIProtocol.ChatCompletionRole.user, content = content)
+    ChatCompletionMessage(role = ChatCompletionRole.user, content = content)
 
 private val hi = listOf(user("Hi"))
 
@@ -82,7 +82,7 @@ private fun sampling() = ChatCompletionRequest(
 private fun textAndImage() = ChatCompletionRequest(
     messages = listOf(
         ChatCompletionMessage(
-            role = OpenAIProtocol.ChatCompletionRole.user,
+            role = ChatCompletionRole.user,
             content = listOf(
                 ChatCompletionContentPartText(text = "What is this?"),
                 ChatCompletionContentPartImage(
@@ -96,12 +96,12 @@ private fun textAndImage() = ChatCompletionRequest(
 private fun toolConversation() = ChatCompletionRequest(
     messages = listOf(
         ChatCompletionMessage(
-            role = OpenAIProtocol.ChatCompletionRole.user,
+            role = ChatCompletionRole.user,
             content = "How warm is it in 東京?",
             name = "Zoë",
         ),
         ChatCompletionMessage(
-            role = OpenAIProtocol.ChatCompletionRole.assistant,
+            role = ChatCompletionRole.assistant,
             tool_calls = listOf(
                 ChatCompletionMessageToolCall(
                     id = "call_0",
@@ -110,7 +110,7 @@ private fun toolConversation() = ChatCompletionRequest(
             ),
         ),
         ChatCompletionMessage(
-            role = OpenAIProtocol.ChatCompletionRole.tool,
+            role = ChatCompletionRole.tool,
             content = "21.5",
             tool_call_id = "call_0",
         ),

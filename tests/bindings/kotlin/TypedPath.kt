@@ -27,6 +27,9 @@ fun stepsOf(path: String): List<String> {
 fun valueAt(root: Any?, path: String): Any? =
     stepsOf(path).fold(root) { value, step -> memberOf(held(value), step) }
 
+/** The package of the types. */
+private const val PROTOCOL = "ai.mlc.mlcllm"
+
 private fun memberOf(value: Any?, step: String): Any? = when (value) {
     null -> error("there is nothing that could have a member $step")
     is List<*> -> value[step.toInt()]
@@ -41,7 +44,7 @@ private fun field(value: Any, name: String): Any? =
 
 /** A class around a member of a union is not serializable by itself, unlike all other types. */
 private fun isWrapper(value: Any): Boolean =
-    value.javaClass.enclosingClass?.simpleName == "OpenAIProtocol" && serializerOf(value) == null
+    value.javaClass.packageName == PROTOCOL && serializerOf(value) == null
 
 /** What a union's wrapper holds; anything else is itself. */
 private fun held(value: Any?): Any? {

@@ -18,6 +18,7 @@ import ai.mlc.mlcllm.RequestCancelledException
 import ai.mlc.mlcllm.ResourceException
 import ai.mlc.mlcllm.StreamOptions
 import ai.mlc.mlcllm.UnavailableException
+import ai.mlc.mlcllm.UnfinishedAnswerException
 import ai.mlc.mlcllm.UnsupportedException
 import ai.mlc.mlcllm.decode
 import ai.mlc.mlcllm.encode
@@ -210,6 +211,7 @@ private fun familyOf(error: MLCException): String = when (error) {
     is RequestCancelledException -> "cancelled"
     is UnavailableException -> "unavailable"
     is DeadlineExceededException -> "timeout"
+    is UnfinishedAnswerException -> "unfinished"
     is InternalException -> "internal"
 }
 
@@ -217,7 +219,7 @@ private fun familyOf(error: MLCException): String = when (error) {
 
 @Suppress("UNCHECKED_CAST")
 private fun serializerOf(type: String): KSerializer<Any> =
-    serializer(Class.forName("ai.mlc.mlcllm.OpenAIProtocol\$$type")) as KSerializer<Any>
+    serializer(Class.forName("ai.mlc.mlcllm.$type")) as KSerializer<Any>
 
 private fun decoded(type: String, json: JsonElement): Any =
     decode(serializerOf(type), json.toString().encodeToByteArray())

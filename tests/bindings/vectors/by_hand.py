@@ -285,7 +285,7 @@ VALUES: list[tuple[str, str, str, Any]] = [
             {"role": "assistant", "content": "", "refusal": None},
             usage={
                 **USAGE,
-                "extra": {"ttft_s": 0.001, "new_measure": -1e9},
+                "extra": {"ttft_s": 0.001, "prefill_tokens": 2, "decode_tokens_per_s": 1e9},
                 "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
                 "completion_tokens_details": {},
             },

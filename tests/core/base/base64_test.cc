@@ -17,7 +17,18 @@ TEST(Base64, Encodes) {
       {"foobar", "Zm9vYmFy"},
       {std::string("\xff\xef\xfe\0", 4), "/+/+AA=="},
   };
-  for (const auto& [bytes, text] : cases) EXPECT_EQ(EncodeBase64(bytes), text);
+  for (const auto& [bytes, text] : cases) {
+    EXPECT_EQ(EncodeBase64(bytes), text);
+    EXPECT_EQ(DecodeBase64(text), bytes);
+  }
+}
+
+TEST(Base64, DecodesNothingElse) {
+  EXPECT_EQ(DecodeBase64("Zm9vYg"), "foob") << "padding may be left out";
+  for (const char* bad :
+       {"Z", "Zg=", "Zg===", "Zm9v====", "Zm9vY", "Z*==", "Zm 9", "Zh==", "=", "Zg==Zg=="}) {
+    EXPECT_FALSE(DecodeBase64(bad)) << bad;
+  }
 }
 
 }  // namespace

@@ -110,6 +110,8 @@ TEST_F(CApi, EveryNullArgumentIsRefused) {
   ExpectNullRefused(submit(engine_, "tokenize", nullptr, Ignore), "json");
   ExpectNullRefused(submit(engine_, "tokenize", "{}", nullptr), "callback");
   ExpectNullRefused(mlc_engine_abort(nullptr, 1), "engine");
+  ExpectNullRefused(mlc_engine_pause_request(nullptr, 1), "engine");
+  ExpectNullRefused(mlc_engine_resume_request(nullptr, 1), "engine");
   ExpectNullRefused(mlc_engine_reset(nullptr), "engine");
   ExpectNullRefused(mlc_engine_metrics(nullptr, &text), "engine");
   ExpectNullRefused(mlc_engine_metrics(engine_, nullptr), "out_json");
@@ -133,17 +135,24 @@ TEST_F(CApi, WithoutAModel) {
   EXPECT_EQ(text, nullptr);
   EXPECT_EQ(Owned(mlc_engine_pause(engine_)).code(), MLC_UNAVAILABLE);
   EXPECT_EQ(mlc_engine_abort(engine_, 5), nullptr);
+  EXPECT_EQ(mlc_engine_pause_request(engine_, 5), nullptr);
+  EXPECT_EQ(mlc_engine_resume_request(engine_, 5), nullptr);
   EXPECT_EQ(mlc_engine_unload(engine_), nullptr);
   EXPECT_EQ(mlc_engine_unload(engine_), nullptr);
   EXPECT_EQ(mlc_engine_trim_memory(engine_), nullptr);
 }
 
-TEST_F(CApi, BuffersAreRefusedForNow) {
-  mlc_buffer buffer = {"x", 1};
-  Owned status(
-      mlc_engine_submit(engine_, "tokenize", "{}", 2, &buffer, 1, Ignore, nullptr, nullptr));
-  EXPECT_EQ(status.code(), MLC_UNSUPPORTED);
-  EXPECT_EQ(status.Param(), "buffers");
+TEST_F(CApi, BuffersThatAreNotThereAreRefused) {
+  auto submit = [this](const mlc_buffer* buffers, size_t count) {
+    return Owned(mlc_engine_submit(engine_, "chat.completions", "{}", 2, buffers, count, Ignore,
+                                   nullptr, nullptr));
+  };
+  mlc_buffer buffers[] = {{"x", 1}, {nullptr, 1}};
+  EXPECT_EQ(submit(buffers, 1).code(), MLC_UNAVAILABLE) << "no model is loaded";
+  EXPECT_EQ(submit(buffers, 2).Param(), "buffers[1].data");
+  EXPECT_EQ(submit(nullptr, 1).Param(), "buffers");
+  mlc_buffer empty = {nullptr, 0};
+  EXPECT_EQ(submit(&empty, 1).code(), MLC_UNAVAILABLE);
 }
 
 TEST_F(CApi, LoadReportsWhatIsMissing) {

@@ -70,6 +70,31 @@ class ChatEngineTest : public ::testing::Test {
   std::unique_ptr<ChatEngine> engine_;
 };
 
+TEST_F(ChatEngineTest, WhatASchemaDoesNotEnforceIsSaidWithTheAnswer) {
+  LoadReply("[]");
+  auto format = [](bool is_strict) {
+    return std::string(
+               R"("response_format": {"type": "json_schema", "json_schema": {"name": "a",)") +
+           R"("strict": )" + (is_strict ? "true" : "false") +
+           R"(, "schema": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}})";
+  };
+  for (bool is_stream : {false, true}) {
+    Answer answer;
+    Ask(format(false) + (is_stream ? R"(, "stream": true)" : ""), &answer);
+    const Json& first = is_stream ? answer.chunks().front() : answer.last();
+    ASSERT_NE(first.Find("warnings"), nullptr) << first.Dump();
+    const Json::Array& warnings = first.Find("warnings")->as_array();
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(*GetString(warnings[0], "path"), "/uniqueItems");
+    EXPECT_NE(GetString(warnings[0], "param")->find("response_format"), std::string::npos);
+    EXPECT_FALSE(GetString(warnings[0], "message")->empty());
+  }
+  Status refusal = Refusal(HiJson(format(true)));
+  EXPECT_EQ(refusal.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refusal.message().find("/uniqueItems cannot be enforced"), std::string::npos)
+      << refusal.message();
+}
+
 TEST_F(ChatEngineTest, AWholeAnswer) {
   LoadReply("hello");
   Answer answer;
@@ -410,9 +435,12 @@ TEST_F(ChatEngineTest, EverythingFromManyThreads) {
 
 TEST_F(ChatEngineTest, LoadNamesWhatIsWrong) {
   for (const char* json :
-       {"", "[]", "{}", R"({"model": 3, "model_lib": "x"})", R"({"model": "m"})"}) {
+       {"", "[]", "{}", R"({"model": 3, "model_lib": "x"})", R"({"model": "m", "model_lib": 3})"}) {
     EXPECT_EQ(engine_->Load(json, nullptr).code(), StatusCode::kInvalidArgument) << json;
   }
+  Status library = engine_->Load(R"({"model": "m"})", nullptr);
+  EXPECT_EQ(library.code(), StatusCode::kNotFound);
+  EXPECT_EQ(library.param(), "model_lib");
   Status device = engine_->Load(R"({"model": "m", "model_lib": "l", "device": "tpu"})", nullptr);
   EXPECT_EQ(device.param(), "device");
   Status folder = engine_->Load(R"({"model": "/nowhere/m", "model_lib": "l"})", nullptr);
@@ -550,6 +578,63 @@ TEST(ChatEngineCreate, ASettingThatCannotBeIsSaidAtLoad) {
       "fake");
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_EQ(status.param(), "speculative_mode");
+}
+
+TEST_F(ChatEngineTest, APausedAnswerIsTheSameInTheEnd) {
+  const std::string members = R"("stream": true, "max_tokens": 60, "n": 2)";
+  LoadEndless();
+  Answer whole, paused, other;
+  Ask(members, &whole);
+  RequestId id = Submit(members, &paused);
+  ASSERT_TRUE(paused.WaitForChunk());
+  ASSERT_TRUE(engine_->PauseRequest(id, true).ok());
+  Ask(R"("max_tokens": 5)", &other);
+  EXPECT_EQ(other.last_kind(), ChatEventKind::kResult);
+  ASSERT_TRUE(engine_->PauseRequest(id, false).ok());
+  ASSERT_TRUE(paused.WaitForEnd());
+  EXPECT_EQ(paused.last_kind(), ChatEventKind::kDone);
+  EXPECT_EQ(paused.Streamed().size(), whole.Streamed().size());
+  EXPECT_TRUE(engine_->PauseRequest(id, true).ok()) << "what has ended is ignored";
+}
+
+TEST_F(ChatEngineTest, PausedPromptsOfOneAnswerAreAllPaused) {
+  LoadEndless();
+  Answer answer, other;
+  Result<RequestId> id = engine_->Submit(
+      "completions", R"({"prompt": ["a", "b", "c"], "max_tokens": 200, "stream": true})",
+      answer.Callback());
+  ASSERT_TRUE(id.ok());
+  ASSERT_TRUE(answer.WaitForChunk());
+  ASSERT_TRUE(engine_->PauseRequest(*id, true).ok());
+  Ask(R"("max_tokens": 5)", &other);
+  EXPECT_NE(engine_->MetricsJson()->find("\"num_running_sequences\":0"), std::string::npos)
+      << *engine_->MetricsJson();
+  ASSERT_TRUE(engine_->PauseRequest(*id, false).ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+}
+
+TEST_F(ChatEngineTest, ScoresAPrompt) {
+  LoadScript([](const auto& history, float* logits) {
+    logits[static_cast<size_t>(history.back()) + 1] = 5;  // "b" follows "a"
+  });
+  Answer answer;
+  ASSERT_TRUE(engine_
+                  ->Submit("completions",
+                           R"({"prompt": "abcx", "echo": true, "logprobs": 1, "max_tokens": 0})",
+                           answer.Callback())
+                  .ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  ASSERT_EQ(answer.last_kind(), ChatEventKind::kResult);
+  const Json& choice = answer.Choice();
+  EXPECT_EQ(choice.Find("text")->as_string(), "abcx");
+  EXPECT_EQ(choice.Find("finish_reason")->as_string(), "length");
+  const Json::Array& scores = choice.Find("logprobs")->Find("token_logprobs")->as_array();
+  const Json::Array& tops = choice.Find("logprobs")->Find("top_logprobs")->as_array();
+  ASSERT_EQ(scores.size(), 4u);
+  double likely = 5 - std::log(std::exp(5.0) + kByteVocab - 1);
+  for (size_t i : {1, 2}) EXPECT_NEAR(scores[i].as_double(), likely, 1e-5);
+  EXPECT_NEAR(scores[3].as_double(), likely - 5, 1e-5);
+  EXPECT_NEAR(tops[3].Find("d")->as_double(), likely, 1e-5);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/json.h"
-#include "chat/model_bundle.h"
-#include "chat/protocol.gen.h"
+#include "chat/load/model_bundle.h"
+#include "chat/protocol/protocol.gen.h"
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
 

@@ -9,6 +9,7 @@
 
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -48,9 +49,9 @@ class World {
 
   std::shared_ptr<Sequence> Add(SequenceId id, const Tokens& prompt) {
     Request request;
-    request.prompt_tokens = prompt;
+    request.prompt = prompt;
     cache_.Add(id);
-    return std::make_shared<Sequence>(id, 0, std::make_shared<RequestState>(std::move(request)),
+    return std::make_shared<Sequence>(id, 0, testing::StateOf(std::move(request)),
                                       testing::ByteTokenizer().get());
   }
 
@@ -182,9 +183,9 @@ TEST(Branches, TakeAsManyPagesAsIsSaid) {
 TEST(Branches, AStepThatDoesNotFitIsAnErrorAndCanBeTakenBack) {
   KVCache cache(3, 4);
   Request request;
-  request.prompt_tokens = {1, 2, 3, 4, 5};
-  auto sequence = std::make_shared<Sequence>(
-      1, 0, std::make_shared<RequestState>(std::move(request)), testing::ByteTokenizer().get());
+  request.prompt = {1, 2, 3, 4, 5};
+  auto sequence = std::make_shared<Sequence>(1, 0, testing::StateOf(std::move(request)),
+                                             testing::ByteTokenizer().get());
   cache.Add(1);
   Drafts drafts = {6};
   drafts.Add(7, Drafts::kKnown);

@@ -7,6 +7,7 @@
 
 #include "runtime/parallel.h"
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -18,9 +19,9 @@ using testing::kEnd;
 constexpr LogitRows kRows{kByteVocab + 2, kByteVocab};
 
 std::shared_ptr<Sequence> MakeSequence(Request request) {
-  request.prompt_tokens = Bytes("Hi");
+  request.prompt = Bytes("Hi");
   request.stop_token_ids = {kEnd};
-  return std::make_shared<Sequence>(1, 0, std::make_shared<RequestState>(std::move(request)),
+  return std::make_shared<Sequence>(1, 0, testing::StateOf(std::move(request)),
                                     testing::ByteTokenizer().get());
 }
 
@@ -178,13 +179,13 @@ TEST(CommitSequences, AnyNumberOfThreadsChoosesTheSame) {
       std::vector<SamplerScratch> scratch;
       for (int i = 0; i < kSequences; ++i) {
         Request request;
-        request.prompt_tokens = Bytes("Hi");
+        request.prompt = Bytes("Hi");
         request.sampling.seed = static_cast<uint64_t>(i);
         request.sampling.temperature = 50 + i;
         if (i % 2) request.sampling.top_p = 0.8;
         if (i % 3) request.sampling.top_k = 5 + i;
         if (i % 4 == 0) request.sampling.logit_bias = {{i, 900.0f}};
-        auto state = std::make_shared<RequestState>(std::move(request));
+        auto state = testing::StateOf(std::move(request));
         commits.push_back({std::make_shared<Sequence>(i, 0, state, testing::ByteTokenizer().get()),
                            {},
                            logits.data() + static_cast<size_t>(i) * kStride});

@@ -5,6 +5,7 @@
 #include "engine/engine_driver.h"
 #include "engine/speculation/prompt_lookup.h"
 #include "model/fake_model.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -20,6 +21,7 @@ class KeepingModel : public Model, public DeviceSampler {
   explicit KeepingModel(FakeModel::Script script) : model_(testing::TestInfo(), script) {}
 
   const ModelInfo& info() const override { return model_.info(); }
+  int64_t AvailableBytes() const override { return model_.AvailableBytes(); }
   Status AllocatePages(int num_pages) override { return model_.AllocatePages(num_pages); }
   Status CopyPages(const std::vector<int32_t>& from, const std::vector<int32_t>& to) override {
     return model_.CopyPages(from, to);
@@ -32,6 +34,11 @@ class KeepingModel : public Model, public DeviceSampler {
   }
   Status ClearSlots(int num_slots, char* page) const override {
     return model_.ClearSlots(num_slots, page);
+  }
+  Status AllocateStates(int num_slots) override { return model_.AllocateStates(num_slots); }
+  Status ReadState(int32_t slot, char* out) const override { return model_.ReadState(slot, out); }
+  Status WriteState(int32_t slot, const char* data) override {
+    return model_.WriteState(slot, data);
   }
   DeviceSampler* sampler() override { return this; }
 
@@ -96,8 +103,8 @@ void Various(const std::vector<int32_t>& history, float* logits) {
 Request MakeRequest(RequestId id) {
   Request request;
   request.id = id;
-  request.prompt_tokens = Bytes("abc");
-  request.prompt_tokens.push_back(static_cast<int32_t>('d' + id));
+  request.prompt = Bytes("abc");
+  request.prompt.Append({static_cast<int32_t>('d' + id)});
   request.max_tokens = 12;
   request.ignore_eos = true;
   request.sampling.seed = 40 + id;
@@ -172,6 +179,24 @@ TEST(DeviceChoice, RowsThatTheHostNeedsAreReadAndNoOthers) {
   EXPECT_GE(counted->num_read, 2);
 }
 
+TEST(DeviceChoice, PromptsThatAreScoredAreReadWhole) {
+  std::vector<Request> requests = Requests();
+  requests[0].prompt_logprobs = requests[0].sampling.logprobs = true;
+  requests[2].prompt_logprobs = requests[2].sampling.logprobs = true;
+  requests[2].max_tokens = 0;
+  ExpectTheHostsAnswers(requests, /*drafts=*/true);
+  std::vector<Outcome> outcomes, hosts;
+  Answer(requests, std::make_unique<KeepingModel>(Various), nullptr, &outcomes);
+  Answer(requests, std::make_unique<FakeModel>(testing::TestInfo(), Various), nullptr, &hosts);
+  for (size_t i : {0, 2}) {
+    ASSERT_EQ(outcomes[i].prompt.size(), 4u);
+    for (size_t token = 1; token < 4; ++token) {
+      EXPECT_EQ(outcomes[i].prompt[token].logprobs->chosen,
+                hosts[i].prompt[token].logprobs->chosen);
+    }
+  }
+}
+
 TEST(DeviceChoice, ADeviceThatFailsEndsTheRequestsOfTheStep) {
   auto model = std::make_unique<KeepingModel>(Various);
   KeepingModel* failing = model.get();
@@ -209,7 +234,7 @@ TEST(MakeSampleTask, BiasAndPenaltiesOfATokenAreOneChange) {
   request.sampling.presence_penalty = 1;
   request.sampling.repetition_penalty = 2;
   request.sampling.logit_bias = {{7, 3.0f}, {9, -1.0f}, {9, -1.0f}, {-1, 5.0f}, {90000, 5.0f}};
-  auto state = std::make_shared<RequestState>(request);
+  auto state = testing::StateOf(request);
   Sequence sequence(1, 0, state, testing::ByteTokenizer().get());
   for (int32_t token : {7, 8, 7}) sequence.PushDraft(token);
   Result<SampleTask> task = MakeSampleTask(kByteVocab, 5, &sequence);

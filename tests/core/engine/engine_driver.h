@@ -40,10 +40,15 @@ struct Outcome {
   Status status;
   Usage usage;
   std::vector<double> embedding;
+  std::vector<GeneratedToken> prompt;
   int num_ends = 0;
 
   void Add(const RequestEvent& event) {
     EXPECT_EQ(num_ends, 0) << "an event after the last of request " << event.id;
+    if (!event.prompt.empty()) {
+      EXPECT_TRUE(prompt.empty() && choices.empty()) << "a prompt comes once, and first";
+      prompt = event.prompt;
+    }
     for (const Delta& delta : event.deltas) {
       ChoiceOutcome& choice = choices[delta.choice];
       EXPECT_FALSE(choice.finish.has_value()) << "a delta after the end of a choice";

@@ -26,7 +26,7 @@ constexpr char kSchema[] =
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;
   request.id = id;
-  request.prompt_tokens = testing::Bytes(prompt);
+  request.prompt = testing::Bytes(prompt);
   request.max_tokens = max_tokens;
   request.stop_token_ids = {kEnd};
   request.sampling.seed = id;

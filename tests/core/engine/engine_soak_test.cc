@@ -33,8 +33,8 @@ class RandomRequests {
   Request Next(RequestId id) {
     Request request;
     request.id = id;
-    request.prompt_tokens = Beginning();
-    for (int i = 1 + Below(24); i > 0; --i) request.prompt_tokens.push_back(Below(256));
+    request.prompt = Beginning();
+    for (int i = 1 + Below(24); i > 0; --i) request.prompt.Append({Below(256)});
     request.priority = Below(4) == 0 ? Below(5) - 2 : 0;
     request.n = Below(3) == 0 ? 1 + Below(4) : 1;
     request.max_tokens = Below(4) == 0 ? -1 : 1 + Below(30);

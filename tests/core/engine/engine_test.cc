@@ -24,7 +24,7 @@ using testing::TestInfo;
 Request Ask(RequestId id, const std::string& prompt, int max_tokens = -1) {
   Request request;
   request.id = id;
-  request.prompt_tokens = Bytes(prompt);
+  request.prompt = Bytes(prompt);
   request.max_tokens = max_tokens;
   request.sampling.temperature = 0;
   request.stop_token_ids = {kEnd};
@@ -122,7 +122,7 @@ TEST(Engine, RefusesWhatCanNeverRun) {
   EXPECT_EQ(too_long.reason(), "context_length_exceeded");
   for (int32_t token : {-1, kByteVocab}) {
     Request request = Ask(4, "x");
-    request.prompt_tokens.push_back(token);
+    request.prompt.Append({token});
     EXPECT_EQ(driver.Add(request).code(), StatusCode::kInvalidArgument) << token;
   }
   driver.Run();

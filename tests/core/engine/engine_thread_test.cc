@@ -64,7 +64,7 @@ std::unique_ptr<EngineThread> Start(
 Request Ask(RequestId id, int max_tokens) {
   Request request;
   request.id = id;
-  request.prompt_tokens = testing::Bytes("prompt " + std::to_string(id));
+  request.prompt = testing::Bytes("prompt " + std::to_string(id));
   request.max_tokens = max_tokens;
   return request;
 }
@@ -86,7 +86,7 @@ TEST(EngineThread, ARefusedRequestEndsWithAnEventToo) {
   Inbox inbox;
   std::unique_ptr<EngineThread> thread = Start();
   Request request = Ask(1, 3);
-  request.prompt_tokens.clear();
+  request.prompt = {};
   thread->Submit(request, inbox.Sink());
   ASSERT_TRUE(inbox.WaitForEnds(1));
   EXPECT_EQ(inbox.Take()[1].status.code(), StatusCode::kInvalidArgument);
@@ -225,6 +225,48 @@ TEST(EngineThread, AfterAResetNothingIsLeft) {
     EXPECT_EQ(metrics.num_running + metrics.num_waiting, 0);
     EXPECT_EQ(metrics.num_free_pages, metrics.num_pages);
     ASSERT_TRUE(inbox.WaitForEnds(2 * round + 2));
+  }
+}
+
+TEST(EngineThread, APausedRequestGoesOnWhenItIsResumed) {
+  Inbox inbox;
+  std::unique_ptr<EngineThread> thread = Start();
+  thread->Submit(Ask(1, 40), inbox.Sink());
+  ASSERT_TRUE(inbox.WaitForEvent(1));
+  thread->PauseRequest(1, true);
+  thread->Submit(Ask(2, 3), inbox.Sink());  // its end comes behind all that 1 had on its way
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  size_t before = inbox.Take()[1].generated.size();
+  if (inbox.Take()[1].num_ends == 0) {  // 40 tokens may have been made before the pause
+    thread->Submit(Ask(3, 30), inbox.Sink());
+    ASSERT_TRUE(inbox.WaitForEnds(2));
+    EXPECT_EQ(inbox.Take()[1].generated.size(), before);
+  }
+  thread->PauseRequest(1, false);
+  while (inbox.Take()[1].num_ends == 0) std::this_thread::yield();
+  EXPECT_EQ(inbox.Take()[1].generated.size(), 40u);
+}
+
+TEST(EngineThread, TheEngineWaitsForCallbacksThatAreFarBehind) {
+  Inbox inbox;
+  std::atomic<bool> go_on{false};
+  std::unique_ptr<EngineThread> thread = Start([](const auto&, float* logits) { logits['a'] = 9; });
+  thread->Post([&] {
+    while (!go_on) std::this_thread::yield();
+  });
+  constexpr int kRequests = 24, kTokens = 50;  // more steps than may wait
+  for (RequestId id = 1; id <= kRequests; ++id) thread->Submit(Ask(id, kTokens), inbox.Sink());
+  int64_t steps = -1, now = 0;
+  while (steps != now || now == 0) {  // until it stands
+    steps = std::exchange(now, thread->metrics().num_steps);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_LT(thread->metrics().num_finished, kRequests);
+  thread->Abort(kRequests, Cancelled("by the test"));  // commands are taken meanwhile
+  go_on = true;
+  ASSERT_TRUE(inbox.WaitForEnds(kRequests));
+  for (RequestId id = 1; id < kRequests; ++id) {
+    EXPECT_EQ(inbox.Take()[id].generated.size(), static_cast<size_t>(kTokens));
   }
 }
 

@@ -18,7 +18,7 @@ FakeModel::Script Hash() { return FakeModel::HashOfHistory(kByteVocab); }
 Request Ask(RequestId id, const std::string& prompt, int max_tokens, int priority = 0) {
   Request request;
   request.id = id;
-  request.prompt_tokens = testing::Bytes(prompt);
+  request.prompt = testing::Bytes(prompt);
   request.max_tokens = max_tokens;
   request.ignore_eos = true;
   request.priority = priority;

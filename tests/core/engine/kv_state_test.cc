@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <future>
 
-#include "base/file.h"
 #include "engine/engine_driver.h"
+#include "platform/file.h"
+#include "support/embedding_rows.h"
 #include "support/temp_folder.h"
 
 namespace mlc {
@@ -38,16 +39,16 @@ class Host {
     thread = std::make_unique<EngineThread>(std::move(engine).value(), nullptr);
   }
 
-  Request Ask(std::vector<int32_t> prompt, int max_tokens) {
+  Request Ask(Prompt prompt, int max_tokens) {
     Request request;
     request.id = next_id_++;
-    request.prompt_tokens = std::move(prompt);
+    request.prompt = std::move(prompt);
     request.max_tokens = max_tokens;
     request.sampling.temperature = 0;
     request.ignore_eos = true;
     return request;
   }
-  Outcome Answer(std::vector<int32_t> prompt, int max_tokens) {
+  Outcome Answer(Prompt prompt, int max_tokens) {
     auto outcome = std::make_shared<Outcome>();
     std::promise<void> ended;
     thread->Submit(Ask(std::move(prompt), max_tokens), [&, outcome](const RequestEvent& event) {
@@ -57,7 +58,7 @@ class Host {
     EXPECT_EQ(ended.get_future().wait_for(kPatience), std::future_status::ready);
     return *outcome;
   }
-  Result<SavedKV> Save(std::vector<int32_t> prompt, const std::string& path) {
+  Result<SavedKV> Save(Prompt prompt, const std::string& path) {
     std::promise<Result<SavedKV>> saved;
     SaveKVState(thread.get(), Ask(std::move(prompt), 1), path, [&saved](const auto& result) {
       EXPECT_TRUE(EngineThread::InCallback());
@@ -88,6 +89,12 @@ ModelInfo SlidingInfo() {
   ModelInfo info = TestInfo();
   info.sliding_window_size = 14;
   info.attention_sink_size = 3;
+  return info;
+}
+
+ModelInfo RecurrentInfo() {
+  ModelInfo info = TestInfo();
+  info.state_bytes = FakeModel::StateBytes(info);
   return info;
 }
 
@@ -157,6 +164,52 @@ TEST(KVState, ASlidConversationIsSavedWithItsHoles) {
     EXPECT_EQ(warm.choices, Host(SlidingInfo()).Answer(prompt, 5).choices) << length;
     EXPECT_EQ(warm.usage.cached_tokens, length - 1);
   }
+}
+
+TEST(KVState, ARecurrentStateIsSavedWithItsPages) {
+  TempFolder folder;
+  for (int length = 1; length < 30; ++length) {
+    Host first(RecurrentInfo()), second(RecurrentInfo());
+    std::vector<int32_t> prompt;
+    for (int i = 0; i < length; ++i) prompt.push_back(i * 7 % 200);
+    // A longer chat is cached already, whose states lie elsewhere.
+    first.Answer(Join(prompt, Bytes("and more")), 3);
+    Result<SavedKV> saved = first.Save(prompt, folder.Path("chat.kv"));
+    ASSERT_TRUE(saved.ok()) << saved.status().message();
+    EXPECT_EQ(saved->num_tokens, length);
+    Result<int> loaded = second.Load(folder.Path("chat.kv"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(*loaded, length);
+    std::vector<int32_t> turn = Join(prompt, Bytes("?!"));
+    Outcome warm = second.Answer(turn, 5);
+    EXPECT_EQ(warm.choices, Host().Answer(turn, 5).choices) << "as a model without states";
+    EXPECT_EQ(warm.usage.cached_tokens, length);
+  }
+  ASSERT_TRUE(Host(RecurrentInfo()).Save(kPrompt, folder.Path("chat.kv")).ok());
+  EXPECT_EQ(Host().Load(folder.Path("chat.kv")).status().code(), StatusCode::kCorrupt);
+}
+
+TEST(KVState, PicturesAreFoundByTheirContent) {
+  TempFolder folder;
+  auto see = [](int picture) {
+    Prompt prompt({1, 2});
+    prompt.Append(testing::Rows(picture, 6));
+    prompt.Append({3});
+    prompt.Append(testing::Rows(9, 2));
+    prompt.Append({4, 5});
+    return prompt;
+  };
+  Host first, second;
+  ASSERT_TRUE(first.Answer(see(7), 3).status.ok());  // its names are others than the second's
+  Result<SavedKV> saved = first.Save(see(1), folder.Path("chat.kv"));
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  EXPECT_EQ(saved->num_tokens, 13);
+  ASSERT_TRUE(second.Load(folder.Path("chat.kv")).ok());
+  Outcome warm = second.Answer(see(1), 8), other = second.Answer(see(2), 8);
+  EXPECT_EQ(warm.usage.cached_tokens, 12);
+  EXPECT_EQ(other.usage.cached_tokens, 2) << "another picture";
+  EXPECT_EQ(warm.choices, Host().Answer(see(1), 8).choices);
+  EXPECT_EQ(other.choices, Host().Answer(see(2), 8).choices);
 }
 
 // Two prompts begin alike; what is cached of the longer one serves the shorter one, too.

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -16,10 +17,10 @@ std::shared_ptr<Sequence> Guided(SequenceId id) {
   static GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   static const Grammar grammar = *compiler.CompileRegex("[a-z]{1,300}");
   Request request;
-  request.prompt_tokens = testing::Bytes("Hi");
+  request.prompt = testing::Bytes("Hi");
   request.grammar = grammar;
   EXPECT_TRUE(grammar.Prepare().ok());
-  return std::make_shared<Sequence>(id, 0, std::make_shared<RequestState>(std::move(request)),
+  return std::make_shared<Sequence>(id, 0, testing::StateOf(std::move(request)),
                                     testing::ByteTokenizer().get());
 }
 

@@ -22,7 +22,7 @@ FakeModel::Script Hash() { return FakeModel::HashOfHistory(kByteVocab); }
 Request Embed(RequestId id, std::vector<int32_t> tokens, Pooling pooling) {
   Request request;
   request.id = id;
-  request.prompt_tokens = std::move(tokens);
+  request.prompt = std::move(tokens);
   request.pooling = pooling;
   return request;
 }
@@ -30,7 +30,7 @@ Request Embed(RequestId id, std::vector<int32_t> tokens, Pooling pooling) {
 Request Generate(RequestId id, std::vector<int32_t> prompt, int max_tokens) {
   Request request;
   request.id = id;
-  request.prompt_tokens = std::move(prompt);
+  request.prompt = std::move(prompt);
   request.max_tokens = max_tokens;
   request.sampling.temperature = 0;
   return request;

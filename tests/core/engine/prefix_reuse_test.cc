@@ -17,7 +17,7 @@ using testing::TestInfo;
 Request Ask(RequestId id, std::vector<int32_t> prompt, int max_tokens) {
   Request request;
   request.id = id;
-  request.prompt_tokens = std::move(prompt);
+  request.prompt = std::move(prompt);
   request.max_tokens = max_tokens;
   request.sampling.temperature = 0;
   request.ignore_eos = true;

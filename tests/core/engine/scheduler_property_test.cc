@@ -59,7 +59,7 @@ class Life {
     streak_ = plan.holds_up_decodes ? streak_ + 1 : 0;
     ASSERT_LE(streak_, limits_.max_prefill_streak) << "decodes starve";
     for (const WorkItem& item : plan.items) {
-      if (item.wants_logits) Accept(item.sequence);
+      Accept(item.sequence);
     }
   }
 
@@ -96,10 +96,12 @@ class Life {
     EXPECT_LE(first_stands_, patience) << "the first in rank starves";
   }
 
+  // Where all of a sequence is computed, it goes on.
   void Accept(SequenceId id) {
     SequenceList& running = world_.running();
     auto at = std::find_if(running.begin(), running.end(),
                            [id](const auto& sequence) { return sequence->id == id; });
+    if ((*at)->num_computed < (*at)->num_tokens()) return;
     (*at)->Accept({'y', std::nullopt}, capacity_);
     if (!(*at)->finished()) return;
     world_.cache().Remove(id);
@@ -140,7 +142,7 @@ int StepsUntilTheLowOneIsDone(int priority_of_the_others, Clock::duration step_t
     for (const WorkItem& item : plan.items) {
       auto at = std::find_if(world.running().begin(), world.running().end(),
                              [&](const auto& s) { return s->id == item.sequence; });
-      if (item.wants_logits) (*at)->Accept({'y', std::nullopt}, 32);
+      if ((*at)->num_computed == (*at)->num_tokens()) (*at)->Accept({'y', std::nullopt}, 32);
       if (!(*at)->finished()) continue;
       if ((*at)->id == 1) return step;
       world.cache().Remove((*at)->id);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 
 #include "engine/scheduler_world.h"
@@ -12,12 +13,11 @@ namespace {
 using testing::Apply;
 using testing::World;
 
-// "3:2 1:1L preempt 4 admit 1": rows by sequence, L where logits are wanted.
+// "3:2 1:1 preempt 4 admit 1": rows by sequence, L where logits are wanted.
 std::string Text(const Plan& plan) {
   std::string text;
   for (const WorkItem& item : plan.items) {
-    text += std::to_string(item.sequence) + ":" + std::to_string(item.num_rows) +
-            (item.wants_logits ? "L " : " ");
+    text += std::to_string(item.sequence) + ":" + std::to_string(item.num_rows) + " ";
   }
   for (SequenceId id : plan.preempt) text += "preempt " + std::to_string(id) + " ";
   if (plan.num_admitted > 0) text += "admit " + std::to_string(plan.num_admitted) + " ";
@@ -32,10 +32,10 @@ TEST(PlanStep, AdmitsInOrderWithinTheRows) {
   world.Wait(1, 5);
   world.Wait(2, 8);
   world.Wait(3, 2);
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:5L 2:8L 3:2L admit 3");
-  EXPECT_EQ(Text(world.Next(4, 7)), "1:5L 2:2 admit 2");
-  EXPECT_EQ(Text(world.Next(4, 5)), "1:5L admit 1");
-  EXPECT_EQ(Text(world.Next(2, 16)), "1:5L 2:8L admit 2");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:5 2:8 3:2 admit 3");
+  EXPECT_EQ(Text(world.Next(4, 7)), "1:5 2:2 admit 2");
+  EXPECT_EQ(Text(world.Next(4, 5)), "1:5 admit 1");
+  EXPECT_EQ(Text(world.Next(2, 16)), "1:5 2:8 admit 2");
 }
 
 TEST(PlanStep, DecodesComeFirstAndAPromptFillsTheRest) {
@@ -43,16 +43,16 @@ TEST(PlanStep, DecodesComeFirstAndAPromptFillsTheRest) {
   world.Run(1, 30, 10);
   world.Run(2, 6, 5);
   world.Run(3, 9, 8);
-  EXPECT_EQ(Text(world.Next(4, 16)), "2:1L 3:1L 1:14");
-  EXPECT_EQ(Text(world.Next(4, 32)), "2:1L 3:1L 1:20L");
-  EXPECT_EQ(Text(world.Next(4, 3)), "2:1L 3:1L 1:1");
+  EXPECT_EQ(Text(world.Next(4, 16)), "2:1 3:1 1:14");
+  EXPECT_EQ(Text(world.Next(4, 32)), "2:1 3:1 1:20");
+  EXPECT_EQ(Text(world.Next(4, 3)), "2:1 3:1 1:1");
 }
 
 TEST(PlanStep, AdmissionNeedsPagesForAllTokensAndOneMore) {
   for (int free_pages : {1, 2, 3}) {
     World world(free_pages, 4);
     world.Wait(1, 8);  // two pages, and a third for its first answer token
-    EXPECT_EQ(Text(world.Next(4, 16)), free_pages == 3 ? "1:8L admit 1" : "") << free_pages;
+    EXPECT_EQ(Text(world.Next(4, 16)), free_pages == 3 ? "1:8 admit 1" : "") << free_pages;
   }
 }
 
@@ -61,7 +61,7 @@ TEST(PlanStep, AShortRequestDoesNotOvertakeALongOne) {
   world.Run(1, 5, 4);
   world.Wait(2, 9);
   world.Wait(3, 1);
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1");
 }
 
 TEST(PlanStep, TheYoungestGivesItsPagesToTheOldest) {
@@ -69,7 +69,7 @@ TEST(PlanStep, TheYoungestGivesItsPagesToTheOldest) {
   world.Run(1, 5, 4);  // needs its second page
   world.Run(2, 4, 3);
   world.Run(3, 4, 3);
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L 2:1L preempt 3");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1 2:1 preempt 3");
 }
 
 TEST(PlanStep, WhatWasPlannedForTheYoungestIsTakenBack) {
@@ -97,7 +97,7 @@ TEST(PlanStep, TheYoungestStepsBackWhenOnlyOlderOnesHoldPages) {
   World world(2, 4);
   world.Run(1, 4, 3);
   world.Run(2, 5, 4);
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L preempt 2");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1 preempt 2");
 }
 
 TEST(PlanStep, APromptTakesTheRowsThatItsPagesHold) {
@@ -110,11 +110,11 @@ TEST(PlanStep, ForkedSequencesNeedPagesForTheirCopies) {
   World world(3, 4);
   world.Run(1, 6, 5);
   world.RunFork(1, 2, 6);  // both write into the shared last page
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L preempt 2");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1 preempt 2");
   World roomy(4, 4);
   roomy.Run(1, 6, 5);
   roomy.RunFork(1, 2, 6);
-  EXPECT_EQ(Text(roomy.Next(4, 16)), "1:1L 2:1L");
+  EXPECT_EQ(Text(roomy.Next(4, 16)), "1:1 2:1");
 }
 
 TEST(PlanStep, APlanChangesNothing) {
@@ -136,7 +136,7 @@ TEST(PlanStep, HigherPrioritiesAreAdmittedFirst) {
   world.Wait(2, 3, /*priority=*/2);
   world.Wait(3, 3, /*priority=*/2);
   world.Wait(4, 3, /*priority=*/-1);
-  EXPECT_EQ(Text(world.Next(4, 16)), "2:3L 3:3L 1:3L 4:3L admit 4");
+  EXPECT_EQ(Text(world.Next(4, 16)), "2:3 3:3 1:3 4:3 admit 4");
 }
 
 TEST(PlanStep, LowestPriorityGivesItsPagesFirstAndOfThoseTheYoungest) {
@@ -145,7 +145,7 @@ TEST(PlanStep, LowestPriorityGivesItsPagesFirstAndOfThoseTheYoungest) {
   world.Run(2, 4, 3, /*priority=*/0);
   world.Run(3, 5, 4, /*priority=*/5);  // needs a second page
   world.Run(4, 4, 3, /*priority=*/1);
-  EXPECT_EQ(Text(world.Next(4, 16)), "3:1L 4:1L 1:1L preempt 2");
+  EXPECT_EQ(Text(world.Next(4, 16)), "3:1 4:1 1:1 preempt 2");
 }
 
 TEST(PlanStep, AHigherPriorityTakesThePlaceOfARunningSequence) {
@@ -153,15 +153,15 @@ TEST(PlanStep, AHigherPriorityTakesThePlaceOfARunningSequence) {
   world.Run(1, 6, 5);
   world.Run(2, 6, 5);
   world.Wait(3, 3, /*priority=*/1);
-  EXPECT_EQ(Text(world.Next(2, 16)), "1:1L 3:3L preempt 2 admit 1");
-  EXPECT_EQ(Text(world.Next(3, 16)), "1:1L 2:1L 3:3L admit 1") << "there is room for all";
+  EXPECT_EQ(Text(world.Next(2, 16)), "1:1 3:3 preempt 2 admit 1");
+  EXPECT_EQ(Text(world.Next(3, 16)), "1:1 2:1 3:3 admit 1") << "there is room for all";
 }
 
 TEST(PlanStep, EqualPrioritiesWaitForAPlace) {
   World world(20, 4);
   world.Run(1, 6, 5, /*priority=*/1);
   world.Wait(2, 3, /*priority=*/1);
-  EXPECT_EQ(Text(world.Next(1, 16)), "1:1L");
+  EXPECT_EQ(Text(world.Next(1, 16)), "1:1");
 }
 
 TEST(PlanStep, AgeAloneTakesNobodysPlace) {
@@ -169,7 +169,7 @@ TEST(PlanStep, AgeAloneTakesNobodysPlace) {
   world.Wait(1, 3, /*priority=*/0);
   world.Pass(kPriorityWorth * 3);
   world.Run(2, 6, 5, /*priority=*/1);  // ranks behind 1, and is more urgent
-  EXPECT_EQ(Text(world.Next(1, 16)), "2:1L");
+  EXPECT_EQ(Text(world.Next(1, 16)), "2:1");
 }
 
 TEST(PlanStep, NobodyGivesWayInVain) {
@@ -177,7 +177,7 @@ TEST(PlanStep, NobodyGivesWayInVain) {
   world.Run(1, 6, 5, /*priority=*/3);
   world.Run(2, 4, 3, /*priority=*/0);
   world.Wait(3, 12, /*priority=*/1);  // four pages: those of 2 are not enough
-  EXPECT_EQ(Text(world.Next(4, 16)), "1:1L 2:1L");
+  EXPECT_EQ(Text(world.Next(4, 16)), "1:1 2:1");
 }
 
 TEST(PlanStep, ARowsBudgetIsNotHeldAgainstAHigherPriority) {
@@ -185,7 +185,7 @@ TEST(PlanStep, ARowsBudgetIsNotHeldAgainstAHigherPriority) {
   world.Run(1, 9, 8);
   world.Run(2, 9, 8);
   world.Wait(3, 5, /*priority=*/1);
-  EXPECT_EQ(Text(world.Next(4, 2)), "1:1L 3:1 preempt 2 admit 1");
+  EXPECT_EQ(Text(world.Next(4, 2)), "1:1 3:1 preempt 2 admit 1");
 }
 
 TEST(PlanStep, LongWaitingOutweighsPriority) {
@@ -193,12 +193,12 @@ TEST(PlanStep, LongWaitingOutweighsPriority) {
   world.Run(1, 6, 5, /*priority=*/0);
   world.Pass(kPriorityWorth * 2);
   world.Wait(2, 3, /*priority=*/1);
-  EXPECT_EQ(Text(world.Next(1, 16)), "1:1L") << "it came too late to take the place of 1";
+  EXPECT_EQ(Text(world.Next(1, 16)), "1:1") << "it came too late to take the place of 1";
   World queue(20, 4);
   queue.Wait(1, 3, /*priority=*/0);
   queue.Pass(kPriorityWorth * 2);
   queue.Wait(2, 3, /*priority=*/1);
-  EXPECT_EQ(Text(queue.Next(1, 16)), "1:3L admit 1");
+  EXPECT_EQ(Text(queue.Next(1, 16)), "1:3 admit 1");
 }
 
 // ---- Pure chunks --------------------------------------------------------------------------------
@@ -213,10 +213,10 @@ TEST(PlanStep, ChunkedTakesPromptsInBeforeItDecodes) {
   EXPECT_EQ(Text(plan), "2:16");
   EXPECT_TRUE(plan.holds_up_decodes);
   limits.max_rows = 32;
-  EXPECT_EQ(Text(world.Next(limits)), "2:20L 3:5L admit 1");
-  EXPECT_EQ(Text(world.Next(limits, /*prefill_streak=*/1)), "2:20L 3:5L admit 1");
+  EXPECT_EQ(Text(world.Next(limits)), "2:20 3:5 admit 1");
+  EXPECT_EQ(Text(world.Next(limits, /*prefill_streak=*/1)), "2:20 3:5 admit 1");
   plan = world.Next(limits, /*prefill_streak=*/2);
-  EXPECT_EQ(Text(plan), "1:1L") << "the answers have waited long enough";
+  EXPECT_EQ(Text(plan), "1:1") << "the answers have waited long enough";
   EXPECT_FALSE(plan.holds_up_decodes);
 }
 
@@ -225,7 +225,7 @@ TEST(PlanStep, ChunkedDecodesWhenThereIsNoPrompt) {
   world.Run(1, 6, 5);
   world.Run(2, 8, 7);
   world.Wait(3, 100);
-  EXPECT_EQ(Text(world.Next({4, 16, PrefillMode::kChunked, 2})), "1:1L 2:1L");
+  EXPECT_EQ(Text(world.Next({4, 16, PrefillMode::kChunked, 2})), "1:1 2:1");
   World prompts(20, 4);
   prompts.Wait(1, 20);
   Plan plan = prompts.Next({4, 16, PrefillMode::kChunked, 2}, /*prefill_streak=*/9);
@@ -235,10 +235,11 @@ TEST(PlanStep, ChunkedDecodesWhenThereIsNoPrompt) {
 
 // ---- Random states -----------------------------------------------------------------------------
 
-World RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
+std::unique_ptr<World> RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
   auto below = [random](int n) { return static_cast<int>((*random)() % static_cast<uint32_t>(n)); };
   int num_pages = 2 + below(20), page_size = 1 + below(5);
-  World world(num_pages, page_size);
+  auto owned = std::make_unique<World>(num_pages, page_size);
+  World& world = *owned;
   *max_rows = 1 + below(24);
   *max_sequences = 1 + below(std::min(6, *max_rows));
   SequenceId id = 1;
@@ -256,7 +257,7 @@ World RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {
     world.Run(id++, computed + (below(2) ? 1 : extra), computed);
   }
   for (int i = below(4); i > 0; --i) world.Wait(100 + i, 1 + below(capacity - 1));
-  return world;
+  return owned;
 }
 
 // Steps until every sequence is computed whole; those that are leave, as if they had finished.
@@ -288,7 +289,8 @@ TEST(PlanStep, RandomStatesAlwaysComeToTheirEnd) {
   std::mt19937 random(11);
   for (int round = 0; round < 3000; ++round) {
     int max_rows, max_sequences;
-    World world = RandomWorld(&random, &max_rows, &max_sequences);
+    std::unique_ptr<World> owned = RandomWorld(&random, &max_rows, &max_sequences);
+    World& world = *owned;
     StepsUntilDone(&world, max_rows, max_sequences);
     ASSERT_FALSE(HasFailure()) << "round " << round;
     ASSERT_EQ(world.cache().num_free_pages(), world.cache().num_pages());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -12,9 +13,9 @@ using testing::kByteVocab;
 using testing::kEnd;
 
 std::shared_ptr<Sequence> MakeSequence(Request request) {
-  request.prompt_tokens = Bytes("Hi");
+  request.prompt = Bytes("Hi");
   request.stop_token_ids = {kEnd};
-  return std::make_shared<Sequence>(1, 0, std::make_shared<RequestState>(std::move(request)),
+  return std::make_shared<Sequence>(1, 0, testing::StateOf(std::move(request)),
                                     testing::ByteTokenizer().get());
 }
 

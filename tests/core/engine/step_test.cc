@@ -4,6 +4,7 @@
 
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -11,9 +12,9 @@ namespace {
 std::shared_ptr<Sequence> MakeSequence(SequenceId id, const std::string& prompt, int num_computed,
                                        KVCache* cache) {
   Request request;
-  request.prompt_tokens = testing::Bytes(prompt);
-  auto sequence = std::make_shared<Sequence>(
-      id, 0, std::make_shared<RequestState>(std::move(request)), testing::ByteTokenizer().get());
+  request.prompt = testing::Bytes(prompt);
+  auto sequence = std::make_shared<Sequence>(id, 0, testing::StateOf(std::move(request)),
+                                             testing::ByteTokenizer().get());
   sequence->num_computed = num_computed;
   cache->Add(id);
   EXPECT_TRUE(cache->Append(id, num_computed).ok());

@@ -61,7 +61,7 @@ TEST(ThinkingMeter, ForcesTheEndAtTheLimit) {
 Request Ask(int max_tokens) {
   Request request;
   request.id = 1;
-  request.prompt_tokens = Bytes("Hi");
+  request.prompt = Bytes("Hi");
   request.sampling.temperature = 0;
   request.stop_token_ids = {kEnd};
   request.thinking = Tags();

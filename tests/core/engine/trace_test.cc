@@ -15,7 +15,7 @@ using testing::MakeEngine;
 Request Ask(RequestId id, const std::string& prompt, int max_tokens, int priority = 0) {
   Request request;
   request.id = id;
-  request.prompt_tokens = testing::Bytes(prompt);
+  request.prompt = testing::Bytes(prompt);
   request.max_tokens = max_tokens;
   request.ignore_eos = true;
   request.priority = priority;
@@ -75,7 +75,7 @@ TEST(Trace, TellsOfPreemptionAndOfFailure) {
 
 TEST(Trace, KeepsTheNewestEvents) {
   Trace trace(/*capacity=*/5);
-  RequestState request{Request()};
+  RequestState request(Request(), {});
   for (RequestId id = 1; id <= 12; ++id) {
     request.request.id = id;
     trace.Finished(request, Status());

@@ -19,14 +19,19 @@ Json GoodConfig() {
 Json GoodMetadata() {
   Json param =
       Json().Set("name", "w").Set("shape", Json(Json::Array{2, 3})).Set("dtype", "float32");
-  Json pages = Json()
-                   .Set("page_size", 16)
-                   .Set("num_layers", 30)
-                   .Set("page_shape", Json(Json::Array{2, 3, 16, 64}))
-                   .Set("slot_runs", *Json::Parse("[[192, 1], [3, 64]]"))
-                   .Set("dtype", "float32");
+  Json wide = Json()
+                  .Set("page_shape", Json(Json::Array{2, 3, 16, 64}))
+                  .Set("slot_runs", *Json::Parse("[[192, 1], [3, 64]]"))
+                  .Set("dtype", "float32")
+                  .Set("sliding_window_size", -1);
+  Json narrow = Json()
+                    .Set("page_shape", Json(Json::Array{2, 1, 16, 32}))
+                    .Set("slot_runs", *Json::Parse("[[32, 1], [1, 32]]"))
+                    .Set("dtype", "float16")
+                    .Set("sliding_window_size", 512);
+  Json pages = Json().Set("page_size", 16).Set("layers", Json(Json::Array{wide, narrow}));
   return Json()
-      .Set("schema_version", 1)
+      .Set("schema_version", 2)
       .Set("model_type", "llama")
       .Set("quantization", "q4f32_1")
       .Set("context_window_size", 2048)
@@ -96,6 +101,8 @@ TEST(ParseChatConfig, EveryFaultNamesItsFieldAndFile) {
                           {"bos_token_id", "{}"},
                           {"temperature", "\"hot\""},
                           {"temperature", "-0.1"},
+                          {"top_k", "-2"},
+                          {"min_p", "1.5"},
                           {"top_p", "[]"},
                           {"top_p", "-0.5"},
                           {"top_p", "1.5"},
@@ -124,13 +131,17 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   Result<LibraryMetadata> metadata = ParseLibraryMetadata(GoodMetadata().Dump(), "lib.so");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_EQ(metadata->info.page_size, 16);
-  EXPECT_EQ(metadata->info.page_bytes, int64_t{30} * 2 * 3 * 16 * 64 * 4);
+  EXPECT_EQ(metadata->info.page_bytes, 2 * 3 * 16 * 64 * 4 + 2 * 16 * 32 * 2);
   EXPECT_EQ(metadata->info.weight_bytes, 24);
-  EXPECT_EQ(metadata->num_layers, 30);
-  EXPECT_EQ(metadata->page_shape, (Shape{2, 3, 16, 64}));
-  ASSERT_EQ(metadata->slot_runs.size(), 2u);
-  EXPECT_EQ(metadata->slot_runs[1].blocks, 3);
-  EXPECT_EQ(metadata->slot_runs[1].width, 64);
+  ASSERT_EQ(metadata->layers.size(), 2u);
+  const LayerPages &wide = metadata->layers[0], &narrow = metadata->layers[1];
+  EXPECT_EQ(wide.page_shape, (Shape{2, 3, 16, 64}));
+  ASSERT_EQ(wide.slot_runs.size(), 2u);
+  EXPECT_EQ(wide.slot_runs[1].blocks, 3);
+  EXPECT_EQ(wide.slot_runs[1].width, 64);
+  EXPECT_EQ(narrow.dtype, DType::kFloat16);
+  EXPECT_EQ(narrow.page_bytes, 2 * 16 * 32 * 2);
+  EXPECT_EQ(narrow.sliding_window_size, 512);
   ASSERT_EQ(metadata->params.size(), 1u);
   EXPECT_EQ(metadata->params[0].name, "w");
   EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
@@ -156,6 +167,20 @@ TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOrColumnsOfATensor) {
     Status status = parse(part).status();
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << part;
     EXPECT_EQ(status.param(), "params") << part;
+  }
+}
+
+TEST(ParseLibraryMetadata, AParameterMayBeTakenAsAnotherType) {
+  auto parse = [](const std::string& stored) {
+    std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "uint32", "stored_dtype": ")";
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + stored + R"("}])").Dump(),
+                                "l");
+  };
+  Result<LibraryMetadata> metadata = parse("float16");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->params[0].stored_dtype, DType::kFloat16);
+  for (const char* stored : {"int64", "complex7", ""}) {
+    EXPECT_EQ(parse(stored).status().code(), StatusCode::kCorrupt) << stored;
   }
 }
 
@@ -206,14 +231,16 @@ TEST(ParseLibraryMetadata, EveryFaultNamesItsField) {
 TEST(ParseLibraryMetadata, EveryFaultOfThePagesNamesItsField) {
   const Fault faults[] = {{"page_size", "0"},
                           {"page_size", "1025"},
-                          {"num_layers", "0"},
-                          {"num_layers", "5000"},
+                          {"layers", "absent"},
+                          {"layers", "{}"},
+                          {"layers", "[]"},
                           {"page_shape", "7"},
                           {"page_shape", "absent"},
                           {"page_shape", "[2, 0]"},
                           {"page_shape", "[2, 1.5]"},
                           {"page_shape", "[4294967296, 4294967296]"},
                           {"slot_runs", "7"},
+                          {"slot_runs", "absent"},
                           {"slot_runs", "[]"},
                           {"slot_runs", "[[192, 1]]"},
                           {"slot_runs", "[[192, 1], [4, 64]]"},
@@ -221,9 +248,19 @@ TEST(ParseLibraryMetadata, EveryFaultOfThePagesNamesItsField) {
                           {"slot_runs", "[[192, 1], [3]]"},
                           {"slot_runs", "[[9223372036854775807, 9223372036854775807]]"},
                           {"dtype", "\"float7\""},
-                          {"dtype", "absent"}};
+                          {"dtype", "absent"},
+                          {"sliding_window_size", "absent"},
+                          {"sliding_window_size", "-2"}};
   for (const Fault& fault : faults) {
-    Json pages = With(*GoodMetadata().Find("kv_cache"), fault.key, fault.value);
+    Json pages = *GoodMetadata().Find("kv_cache");
+    bool of_all = pages.Find(fault.key) != nullptr;
+    if (of_all) {
+      pages = With(pages, fault.key, fault.value);
+    } else {
+      Json::Array layers = pages.Find("layers")->as_array();
+      layers[1] = With(layers[1], fault.key, fault.value);
+      pages = pages.Set("layers", Json(layers));
+    }
     Status status =
         ParseLibraryMetadata(GoodMetadata().Set("kv_cache", pages).Dump(), "l").status();
     ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.key << " = " << fault.value;
@@ -244,7 +281,7 @@ TEST(ParseLibraryMetadata, SizesThatOverflowAreRefused) {
 
 TEST(ParseLibraryMetadata, AnotherSchemaVersionAsksToCompileAgain) {
   Status status =
-      ParseLibraryMetadata(GoodMetadata().Set("schema_version", 2).Dump(), "l").status();
+      ParseLibraryMetadata(GoodMetadata().Set("schema_version", 1).Dump(), "l").status();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find("compile the model again"), std::string::npos);
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/cpu_features.h"
+#include "platform/cpu_features.h"
 
 namespace mlc {
 namespace {

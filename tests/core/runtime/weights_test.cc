@@ -110,6 +110,38 @@ TEST(LoadWeights, RawTensorsInTheOrderAsked) {
   EXPECT_EQ(ValuesOf<uint32_t>((*loaded)[2]), (std::vector<uint32_t>{7}));
 }
 
+TEST(LoadWeights, SmallNumbersMayBeTakenAsWords) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<uint16_t>({1, 2, 3, 4, 5, 6, 7, 8}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "float16", "raw", {2, 4}, 0, 16)})}));
+  ParamSpec words{"w", {2, 2}, DType::kUInt32};
+  words.stored_dtype = DType::kFloat16;
+  Result<std::vector<Tensor>> loaded = Load(folder, {words});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)[0].shape(), (Shape{2, 2}));
+  EXPECT_EQ((*loaded)[0].dtype(), DType::kUInt32);
+  EXPECT_EQ(ValuesOf<uint32_t>((*loaded)[0]),
+            (std::vector<uint32_t>{0x20001, 0x40003, 0x60005, 0x80007}));
+  ParamSpec row{"w", {1, 2}, DType::kUInt32, 1, 2};
+  row.stored_dtype = DType::kFloat16;
+  loaded = Load(folder, {row});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<uint32_t>((*loaded)[0]), (std::vector<uint32_t>{0x60005, 0x80007}));
+  words.stored_dtype = DType::kInt8;  // the weights have other numbers
+  EXPECT_EQ(StatusOf(Load(folder, {words})).param(), "model_lib");
+}
+
+TEST(LoadWeights, FloatsOfEightBitsAreBytes) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<uint8_t>({1, 2, 3, 4}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "float8_e4m3fn", "raw", {1, 4}, 0, 4)})}));
+  Result<std::vector<Tensor>> loaded = Load(folder, {{"w", {1, 4}, DType::kUInt8}});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(ValuesOf<uint8_t>((*loaded)[0]), (std::vector<uint8_t>{1, 2, 3, 4}));
+}
+
 TEST(LoadWeights, Bfloat16StorageWidensExactly) {
   TempFolder folder;
   folder.Write("s.bin", BytesOf<uint16_t>({0x3f80, 0xc000, 0x7f80, 0x0000}));

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "support/byte_tokenizer.h"
 #include "text/stream_decoder.h"
 
 namespace mlc {
@@ -173,6 +174,28 @@ TEST(TokenizerTest, APostProcessorAddsTokensThatThereAre) {
       R"({"model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 2}},
       "post_processor": {"type": "BertProcessing", "cls": ["a", 2], "sep": ["b", 1]}})";
   EXPECT_EQ(Tokenizer::FromJson(bert).status().param(), "post_processor") << "an id between others";
+}
+
+TEST(TokenizerTest, StopsWhenThereAreTooManyTokens) {
+  EncodeOptions options;
+  options.max_tokens = 4;
+  auto bytes = testing::ByteTokenizer();
+  EXPECT_EQ(bytes->Encode("abcd", options)->size(), 4u);
+  EXPECT_EQ(bytes->Encode("ab<end>d", options)->size(), 4u);
+  for (const std::string& text : {std::string("abcde"), std::string("<end><end><end><end><end>"),
+                                  std::string(10'000'000, 'a')}) {
+    Result<Ids> ids = bytes->Encode(text, options);
+    EXPECT_EQ(ids.status().code(), StatusCode::kResourceExhausted) << text.size();
+    EXPECT_EQ(ids.status().reason(), kTooManyTokens);
+  }
+  // Where a token may stand for any number of bytes, only the tokens count.
+  auto words = Tokenizer::FromJson(R"({"version": "1.0", "added_tokens": [],
+      "pre_tokenizer": {"type": "WhitespaceSplit"},
+      "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}})");
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  const std::string word(1'000'000, 'a');
+  EXPECT_EQ((*words)->Encode(word + " b  " + word + " c", options)->size(), 4u);
+  EXPECT_FALSE((*words)->Encode("a b c d e", options).ok());
 }
 
 TEST(TokenizerTest, LeavesGapsBetweenIds) {

@@ -15,7 +15,7 @@ from token_trees import random_tree
 
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
 from mlc_llm.compiler.targets import VectorUnit
 
 GEMMA = AttentionShape(heads=4, kv_heads=1, dim=256)  # Gemma-3-270M's

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from activation_codes import decoded, encoded
-from kernel_tools import frozen, stored_weight
+from kernel_tools import frozen, matrix_of, stored_weight, taken
 
 from mlc_llm.compiler import quantization
 from mlc_llm.compiler.kernels.cpu import (
@@ -28,12 +28,12 @@ from mlc_llm.compiler.kernels.cpu import (
     linear_columns,
     linear_integer,
     linear_strips,
-    weights,
 )
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.strips import Strips
-from mlc_llm.compiler.quantization.gguf_blocks import read_blocks, strips_of
-from mlc_llm.compiler.quantization.gguf_types import TYPES
+from mlc_llm.compiler.quantization import schemes
+from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of
+from mlc_llm.compiler.quantization.gguf.types import TYPES
 from mlc_llm.compiler.targets import VectorUnit
 
 sys.path.append(str(Path(__file__).parents[1] / "convert"))
@@ -146,7 +146,8 @@ def _by_scheme(rng: Rng, scheme: Any, outs: int, ins: int) -> tuple[Any, list[Ar
     """The reader, the stored tensors and the meaning of a random matrix."""
     plain = rng.standard_normal((outs, ins)).astype(np.float32)
     stored, meaning = stored_weight(scheme, plain, "linear")
-    return weights.rows_of(scheme, "w.weight", (outs, ins), "linear"), stored, meaning
+    reader = matrix_of(scheme, (outs, ins)).on_cpu()
+    return reader, taken(reader, stored), meaning
 
 
 def _by_type(rng: Rng, kind: str, outs: int, ins: int) -> tuple[Any, list[Array], Array]:
@@ -178,7 +179,7 @@ def column_linear(name: str, scheme: Any, rng: Rng, unit: VectorUnit) -> Case:
     x = draw_x(rng, rows, shape[1])
     options, extras, added = _extras(rng, rows, shape[0], scheme.model_dtype)
     tile = linear.Tile(*unit.column_tile)
-    function = linear_columns.linear_columns(scheme, reader.stored, shape, tile=tile, **options)
+    function = linear_columns.linear_columns(reader.columns, shape, tile=tile, **options)
     check = close(x.astype(np.float64) @ meaning.T + added, 3e-6)
     whole = unwritten(rows, shape[0])
     return Case(name, function, row_calls(rng, [Rows(x), *stored, *extras], whole, check))
@@ -187,10 +188,10 @@ def column_linear(name: str, scheme: Any, rng: Rng, unit: VectorUnit) -> Case:
 def integer_linear(
     name: str, scheme: Any, bits: int, rng: Rng, unit: VectorUnit, shape: Shape | None = None
 ) -> Case:
-    fewest = 4 if scheme.bits == 4 else 2
+    fewest = 4 if scheme.groups.bits == 4 else 2
     outs, ins = shape or (16 * int(rng.integers(1, 5)), 32 * int(rng.integers(fewest, 14)))
     reader, stored, meaning = _by_scheme(rng, scheme, outs, ins)
-    codes = Codes(size=ins, bits=bits, weight_bits=scheme.bits, zero=scheme.qmax)
+    codes = Codes(size=ins, bits=bits, weight_bits=scheme.groups.bits, zero=scheme.groups.qmax)
     tools = {"unit": unit.dot, "tile": unit.integer_tile}
 
     def make(**options):
@@ -264,7 +265,7 @@ def rms_norm(
 def silu(name: str, rng: Rng, unit: VectorUnit) -> Case:
     rows, size = draw_rows(rng), int(rng.integers(1, 300))
     x = draw_x(rng, rows, 2 * size)
-    function = elementwise.silu_and_multiply(size)
+    function = elementwise.gate_and_multiply(size)
     expected = _gated(x)
 
     def check(found: Array) -> None:
@@ -306,7 +307,7 @@ def coded(name: str, bits: int, what: str, rng: Rng, unit: VectorUnit) -> Case:
         function = activations.norm_and_quantize(codes, EPS, "float16", gather=True)
         inputs, expected = [x, Rows(picked), weight], _normed(x, weight)[picked]
     elif what == "silu":
-        function, expected = activations.silu_and_quantize(codes), _gated(x)
+        function, expected = activations.gate_and_quantize(codes), _gated(x)
     else:
         function, expected = activations.quantize(codes), x.astype(np.float64)
     largest = np.abs(expected).reshape(rows, -1, 32).max(-1)
@@ -326,13 +327,14 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
     def add(name: str, maker: Callable, *args: Any, **options: Any) -> None:
         makers[name] = partial(maker, name, *args, **options)
 
-    for scheme in quantization.SCHEMES.values():
-        plain = partial(_odd_matrix, scheme)
-        if scheme.layout == "KN":
+    for scheme in schemes.OF_FLOATS:
+        matrix = matrix_of(scheme, (16, 128)).on_cpu()
+        if matrix.kind == "columns":
             add(f"columns_{scheme.name}", column_linear, scheme)
         else:
+            plain = partial(_odd_matrix, scheme)
             add(f"linear_{scheme.name}", float_linear, plain, scheme.model_dtype)
-        if scheme.layout == "NK" and linear_integer.fits(scheme, (16, 128)):
+        if matrix.codes(8) is not None:
             add(f"integer8_{scheme.name}", integer_linear, scheme, 8)
             add(f"integer16_{scheme.name}", integer_linear, scheme, 16)
         add(f"embedding_{scheme.name}", embedding, partial(_odd_table, scheme))
@@ -361,14 +363,16 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
 
 
 def _odd_matrix(scheme: Any, rng: Rng) -> tuple[Any, list[Array], Array]:
-    return _by_scheme(rng, scheme, int(rng.integers(1, 50)), int(rng.integers(1, 200)))
+    shape = int(rng.integers(1, 50)), int(rng.integers(1, 200))
+    matrix, stored, meaning = _by_scheme(rng, scheme, *shape)
+    return matrix.rows, stored, meaning
 
 
 def _odd_table(scheme: Any, rng: Rng) -> tuple[Any, list[Array], Array]:
     shape = (int(rng.integers(1, 50)), int(rng.integers(1, 200)))
     plain = rng.standard_normal(shape).astype(np.float32)
     stored, meaning = stored_weight(scheme, plain, "embedding")
-    return weights.rows_of(scheme, "e.weight", shape, "embedding"), stored, meaning
+    return matrix_of(scheme, shape, "embedding").on_cpu().rows, stored, meaning
 
 
 def _odd_strips(kind: str, rng: Rng) -> tuple[Any, list[Array], Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -38,22 +39,46 @@ def compiled(function: Any, device: Any = None) -> Any:
     return call
 
 
-def stored_weight(scheme: Any, weight: Array, use: str) -> tuple[list[Array], Array]:
-    """A plain matrix (out, in) as the scheme stores it, and what that means in float64."""
-    from mlc_llm.compiler.quantization.pack import dequantize_rows, numpy_dtype, quantize_rows
+@dataclass(frozen=True)
+class FloatRows:
+    """A matrix to convert."""
 
-    dtype = numpy_dtype(scheme.model_dtype)
-    if not scheme.quantizes(use):
-        stored = weight.astype(dtype)
-        return [stored], stored.astype(np.float64)
-    sizes = {"bits": scheme.bits, "group_size": scheme.group_size}
-    words, scales = quantize_rows(weight, dtype=scheme.model_dtype, **sizes)
-    exact = dequantize_rows(
-        words, scales.astype(np.float32), columns=weight.shape[1], **sizes
-    ).astype(np.float64)
-    if scheme.layout_of(use) == "KN":
-        words, scales = words.T.copy(), scales.T.copy()
-    return [words, scales], exact
+    matrix: Array
+    name: str = "a.weight"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.matrix.shape
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.matrix)
+
+    def floats(self, rows: range) -> Any:
+        yield self.matrix[rows.start : rows.stop]
+
+    def blocks(self, rows: range) -> Any:
+        raise AssertionError("no file of blocks")
+
+
+def matrix_of(scheme: Any, shape: tuple[int, int], use: str = "linear") -> Any:
+    """The one matrix that the scheme makes of a weight."""
+    (matrix,) = scheme.matrices("a.weight", shape, use)
+    return matrix
+
+
+def stored_weight(scheme: Any, weight: Array, use: str | None) -> tuple[list[Array], Array]:
+    """A plain matrix (out, in) as the scheme stores it, and what that means in float64."""
+    converted = scheme.convert(FloatRows(weight), use=use)
+    stored = [np.concatenate(list(chunks)) for _, chunks in converted]
+    if use is None:
+        return stored, stored[0].astype(np.float64)
+    return stored, matrix_of(scheme, weight.shape, use).floats(stored).astype(np.float64)
+
+
+def taken(reader: Any, stored: list[Array]) -> list[Array]:
+    """Stored tensors as a reader's kernels take them: float8 as bytes, without those of no use."""
+    return [a.view(p.dtype) for a, p in zip(stored, reader.stored, strict=False)]
 
 
 def frozen(array: Array) -> Array:
@@ -61,3 +86,12 @@ def frozen(array: Array) -> Array:
     array = np.array(array)
     array.flags.writeable = False
     return array
+
+
+def activated(x: Array, activation: str) -> Array:
+    """By the textbook, for float64."""
+    if activation == "silu":
+        return x / (1 + np.exp(-x))
+    u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    with np.errstate(over="ignore"):
+        return x / (1 + np.exp(-2 * u))  # (1 + tanh u) / 2, exact far below 0 too

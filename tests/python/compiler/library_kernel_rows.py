@@ -20,7 +20,7 @@ from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, rope_table
 from mlc_llm.compiler.kernels.gpu import sampling_cut as cut_words
 from mlc_llm.compiler.kernels.gpu.sampling_rows import SUM
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
 
 Calls = Iterator[Call]
 ROWS = (1, 4, 17, 70)  # each way to multiply
@@ -89,7 +89,7 @@ def _normed(x: Array, weight: Array) -> Array:
     return exact / np.sqrt((exact**2).mean(-1, keepdims=True) + EPS) * weight.astype(np.float64)
 
 
-def silu_and_multiply(kernel: Kernel, rng: Rng) -> Calls:
+def gate_and_multiply(kernel: Kernel, rng: Rng) -> Calls:
     for rows in ROWS:
         x = kernel.random(rng, "x", rows) * np.array(4, kernel["x"].dtype)
         arrays = {"x": x, "y": kernel.unwritten("y", rows)}
@@ -105,8 +105,8 @@ def _gated(x: Array) -> Array:
 
 
 def _codes(kernel: Kernel) -> Codes:
-    scheme, bits = kernel.model.scheme, kernel.model.spec.activation_bits
-    options = {"bits": bits, "weight_bits": scheme.bits, "zero": scheme.qmax}
+    groups, bits = kernel.model.scheme.groups, kernel.model.spec.activation_bits
+    options = {"bits": bits, "weight_bits": groups.bits, "zero": groups.qmax}
     words = Codes(size=32, **options).arg.shape[1]
     return Codes(size=32 * int(kernel["codes"].shape[1]) // int(words), **options)
 
@@ -138,7 +138,7 @@ def norm_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
         yield _coded(kernel, arrays, _normed(x, weight)[picked])
 
 
-def silu_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
+def gate_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
     for rows in ROWS:
         x = kernel.random(rng, "x", rows)
         yield _coded(kernel, {"x": x}, _gated(x))
@@ -376,8 +376,8 @@ def draw(kernel: Kernel, batch: _Choice) -> Calls:
 
 
 TABLE: dict[str, Callable[[Kernel, Rng], Calls]] = {
-    **{f.__name__: f for f in (embedding, linear, rms_norm, silu_and_multiply)},
-    **{f.__name__: f for f in (quantize, norm_and_quantize, silu_and_quantize, linear_integer)},
+    **{f.__name__: f for f in (embedding, linear, rms_norm, gate_and_multiply)},
+    **{f.__name__: f for f in (quantize, norm_and_quantize, gate_and_quantize, linear_integer)},
     **{f.__name__: f for f in (rope_and_append, paged_attention, copy_pages, copy_slots)},
     **{
         f.__name__: _of_choices(f)

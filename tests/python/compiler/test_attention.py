@@ -13,7 +13,7 @@ from kernel_tools import compiled, frozen  # noqa: E402
 
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape  # noqa: E402
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies  # noqa: E402
+from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies  # noqa: E402
 
 SHAPES = [
     AttentionShape(heads=9, kv_heads=3, dim=64),
@@ -79,6 +79,7 @@ def expected_row(cache, q, position, sequence):
     keys = np.repeat(cache.keys[sequence][places], s.group, axis=1).astype(np.float64)
     values = np.repeat(cache.values[sequence][places], s.group, axis=1).astype(np.float64)
     scores = np.einsum("hd,mhd->hm", q.astype(np.float64), keys) / np.sqrt(s.dim)
+    scores = s.softcap * np.tanh(scores / s.softcap) if s.softcap else scores
     weights = np.exp(scores - scores.max(1, keepdims=True))
     weights /= weights.sum(1, keepdims=True)
     return np.einsum("hm,mhd->hd", weights, values).reshape(-1)

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from kernel_tools import compiled, frozen  # noqa: E402
+from kernel_tools import activated, compiled, frozen  # noqa: E402
 
 from mlc_llm.compiler.kernels.cpu import elementwise  # noqa: E402
 
@@ -37,12 +37,12 @@ def test_rms_norm_gathers_the_rows_that_are_named():
     assert np.array_equal(y[0], y[2])
 
 
-@pytest.mark.parametrize("size", [48, 21])
-def test_silu_and_multiply_is_exact_far_out_too(size):
+@pytest.mark.parametrize(("size", "activation"), [(48, "silu"), (21, "silu"), (21, "gelu_tanh")])
+def test_gate_and_multiply_is_exact_far_out_too(size, activation):
     rng = np.random.default_rng(size)
     x = (rng.standard_normal((18, 2 * size)) * 20).astype(np.float32)
     x[0, :4] = [0.0, -200.0, 200.0, -80.0]
     y = np.zeros((18, size), np.float32)
-    compiled(elementwise.silu_and_multiply(size))(frozen(x), y)
+    compiled(elementwise.gate_and_multiply(size, activation))(frozen(x), y)
     gate, up = x[:, :size].astype(np.float64), x[:, size:].astype(np.float64)
-    np.testing.assert_allclose(y, gate / (1 + np.exp(-gate)) * up, rtol=5e-6, atol=1e-12)
+    np.testing.assert_allclose(y, activated(gate, activation) * up, rtol=5e-6, atol=1e-12)

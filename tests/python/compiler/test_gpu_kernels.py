@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,44 +13,39 @@ import pytest
 pytest.importorskip("tvm")
 
 import gpu_tools  # noqa: E402
-from kernel_tools import frozen, stored_weight  # noqa: E402
+import kernel_tools  # noqa: E402
+from kernel_tools import activated, frozen, matrix_of, stored_weight  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 from token_trees import random_tree  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.attention import (  # noqa: E402
     PAGE_SIZE,
     AttentionShape,
     rope_table,
 )
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs  # noqa: E402
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies  # noqa: E402
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear  # noqa: E402
+from mlc_llm.compiler.quantization.group import GroupScheme  # noqa: E402
+from mlc_llm.compiler.quantization.schemes import INT3, INT4  # noqa: E402
+from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies  # noqa: E402
 from mlc_llm.compiler.targets import LinearSizes  # noqa: E402
 
 # One of each layout, word width and group; the device of the tests has no 16-bit floats.
 SCHEMES = ("q4f32_1", "q8f32_1", "q0f32")
-BY_COLUMNS = quantization.Scheme(
-    name="q4f32_0",
-    kind="group",
-    model_dtype="float32",
-    bits=4,
-    group_size=32,
-    qmax=7,
-    layout="KN",
-)
-THREE_BITS = quantization.Scheme(
-    name="q3f32_1", kind="group", model_dtype="float32", bits=3, group_size=40, qmax=3
-)
+BY_COLUMNS = GroupScheme(name="q4f32_0", model_dtype="float32", groups=INT4, layout="KN")
+THREE_BITS = GroupScheme(name="q3f32_1", model_dtype="float32", groups=INT3)
 ROWS = (1, 3, 16, 17, 70, 0)  # each way to multiply, and its edges
 SHAPES = [
     AttentionShape(heads=6, kv_heads=2, dim=48),
-    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
+    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3, softcap=3.0),
 ]
 MORE_SHAPES = [  # with --long
     AttentionShape(heads=9, kv_heads=3, dim=64),
     AttentionShape(heads=16, kv_heads=1, dim=48),
     AttentionShape(heads=2, kv_heads=2, dim=128),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
+    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
 ]
 
 
@@ -73,7 +69,7 @@ def compiled(backend: str) -> Compiled:
     return partial(gpu_tools.compiled, backend=backend)
 
 
-def scheme_named(name: str) -> quantization.Scheme:
+def scheme_named(name: str) -> Any:
     own = {scheme.name: scheme for scheme in (BY_COLUMNS, THREE_BITS)}
     return own.get(name) or quantization.get(name)
 
@@ -87,7 +83,7 @@ def test_linear(name: str, compiled: Compiled) -> None:
     stored, exact = stored_weight(
         scheme, rng.standard_normal((outs, ins)).astype(np.float32), "linear"
     )
-    reader = packs.packs_of(scheme, "a.weight", (outs, ins), "linear")
+    reader = matrix_of(scheme, (outs, ins)).on_gpu()
     kernel = compiled(
         linear.linear(
             reader,
@@ -118,11 +114,12 @@ def test_embedding(name: str, compiled: Compiled) -> None:
     stored, exact = stored_weight(
         scheme, rng.standard_normal(shape).astype(np.float32), "embedding"
     )
-    reader = packs.packs_of(scheme, "a.weight", shape, "embedding")
+    reader = matrix_of(scheme, shape, "embedding").on_gpu()
     ids = np.array([0, 49, 7, 7, 60, -1], np.int32)
     y = np.zeros((6, shape[1]), np.float32)
-    compiled(elementwise.embedding(reader, shape))(*map(frozen, (ids, *stored)), y)
-    np.testing.assert_allclose(y, exact[np.clip(ids, 0, 49)], atol=1e-6)
+    kernel = compiled(elementwise.embedding(reader, shape, scale=3.0))
+    kernel(*map(frozen, (ids, *stored)), y)
+    np.testing.assert_allclose(y, 3 * exact[np.clip(ids, 0, 49)], atol=3e-6)
 
 
 @pytest.mark.parametrize("gather", [False, True])
@@ -140,12 +137,58 @@ def test_rms_norm(size: int, gather: bool, compiled: Compiled) -> None:
     np.testing.assert_allclose(y, expected, atol=4e-6)
 
 
-def test_gated_silu(compiled: Compiled) -> None:
+def test_a_norm_is_added_to_the_residual(compiled: Compiled) -> None:
+    rng = np.random.default_rng(9)
+    x, before = rng.standard_normal((2, 5, 70)).astype(np.float32)
+    weight, y = rng.standard_normal(70).astype(np.float32), np.zeros((5, 70), np.float32)
+    kernel = compiled(elementwise.rms_norm(70, 1e-5, "float32", residual=True))
+    kernel(*map(frozen, (x, weight, before)), y)
+    exact = x.astype(np.float64)
+    normed = exact / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5) * weight
+    np.testing.assert_allclose(y, before + normed, atol=4e-6)
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu_tanh"])
+def test_the_gated_activation(activation: str, compiled: Compiled) -> None:
     x = (np.random.default_rng(4).standard_normal((3, 2 * 70)) * 20).astype(np.float32)
     y = np.zeros((3, 70), np.float32)
-    compiled(elementwise.silu_and_multiply(70))(frozen(x), y)
+    compiled(elementwise.gate_and_multiply(70, activation))(frozen(x), y)
     gate, up = x[:, :70].astype(np.float64), x[:, 70:]
-    np.testing.assert_allclose(y, gate / (1 + np.exp(-gate)) * up, rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(y, activated(gate, activation) * up, rtol=2e-5, atol=1e-5)
+
+
+def test_logits_are_scaled_and_capped(compiled: Compiled) -> None:
+    x = (np.random.default_rng(5).standard_normal((3, 70)) * 50).astype(np.float32)
+    y = np.zeros((3, 70), np.float32)
+    compiled(elementwise.scale_and_cap(70, 0.5, 30.0))(frozen(x), y)
+    np.testing.assert_allclose(y, 30 * np.tanh(x.astype(np.float64) / 60), atol=2e-5)
+
+
+def test_queries_and_keys_are_normed_and_turned_in_part(compiled: Compiled) -> None:
+    """As the CPU's kernel does it; then queries alone."""
+    rng = np.random.default_rng(8)
+    shape = AttentionShape(heads=4, kv_heads=2, dim=32, rotated=24, qk_norm=1e-5)
+    table = rope_table(inverse_frequencies(24, 1e4, RopeScaling()))
+    norms = list(rng.standard_normal((2, 32)).astype(np.float32))
+    positions, slots = np.array([5, 900, 7], np.int32), np.array([3, 17, 40], np.int32)
+    qkv = rng.standard_normal((3, 8 * 32)).astype(np.float32)
+    for own in (shape, replace(shape, appends=False)):
+        found = []
+        for kernel in (
+            compiled(attention.rope_and_append(own)),
+            kernel_tools.compiled(cpu_attention.rope_and_append(own)),
+        ):
+            q = np.zeros((3, 4, 32), np.float32)
+            pages = np.full((3, *own.page_shape), 7, np.float32)
+            if own.appends:
+                inputs = [qkv, positions, slots, table, *norms]
+                kernel(*map(frozen, inputs), pages, q)
+            else:
+                kernel(*map(frozen, (qkv[:, : 4 * 32].copy(), positions, table, norms[0])), q)
+            found.append((q, pages))
+        for ours, theirs in zip(*found, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=3e-6)
+        assert (found[0][1] != 7).any() == own.appends
 
 
 def test_attention_over_pages(shape: AttentionShape, compiled: Compiled) -> None:

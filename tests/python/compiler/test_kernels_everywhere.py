@@ -17,10 +17,10 @@ import kernel_cases  # noqa: E402
 from activation_codes import decoded, encoded  # noqa: E402
 from kernel_cases import Case  # noqa: E402
 from kernel_machines import MACHINES, Machine, run  # noqa: E402
-from kernel_tools import compiled, frozen, host_device  # noqa: E402
+from kernel_tools import compiled, frozen, host_device, matrix_of  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.cpu import elementwise, linear_integer, weights  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import elementwise, linear_integer  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
 from mlc_llm.compiler.quantization.pack import dequantize_rows  # noqa: E402
 
@@ -91,14 +91,14 @@ def test_a_table_of_262144_entries(request):
     picked = np.concatenate([rng.integers(0, shape[0], 500), np.arange(shape[0] - 40, shape[0])])
     rows = words[picked], scales[picked].astype(np.float32)
     meaning = dequantize_rows(*rows, columns=640, bits=4, group_size=32).astype(np.float64)
-    reader = weights.rows_of(scheme, "e.weight", shape, "embedding")
+    reader = matrix_of(scheme, shape, "embedding").on_cpu().rows
 
     found = np.zeros((len(picked), 640), np.float32)
     ids = frozen(picked.astype(np.int32))
     compiled(elementwise.embedding(reader, shape))(ids, frozen(words), frozen(scales), found)
     np.testing.assert_allclose(found, meaning, rtol=3e-7)
 
-    codes = Codes(size=640, bits=8, weight_bits=4, zero=scheme.qmax)
+    codes = Codes(size=640, bits=8, weight_bits=4, zero=scheme.groups.qmax)
     tools = {"unit": unit.dot, "tile": unit.integer_tile}
     kernel = compiled(linear_integer.linear_integer(codes, reader.stored, **tools))
     x = encoded(codes, rng.standard_normal((9, 640)).astype(np.float32))

@@ -18,6 +18,7 @@ from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.compile import library_spec  # noqa: E402
+from mlc_llm.compiler.quantization import schemes  # noqa: E402
 
 IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
 OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
@@ -25,7 +26,7 @@ OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
 
 # Their activations are rounded to 8 bits, in groups; keys and values to float16, as in all of 3 and
 # 4 bits.
-IN_WHOLE_NUMBERS = ("q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")
+IN_WHOLE_NUMBERS = ("q4f16_1", "q4f16_2", "q4bf16_1", "q4f32_1", "q8f32_1")
 
 
 def close(actual, expected, tolerance=2e-5):
@@ -38,7 +39,7 @@ def tolerance_of(scheme):
     return 2e-5 if scheme.startswith("q0") else 1e-3
 
 
-@pytest.mark.parametrize("scheme", list(quantization.SCHEMES))
+@pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.OF_FLOATS])
 def test_prefill_equals_numpy_in_every_scheme(scheme):
     model = tiny(scheme)
     close(model.runner().forward([("a", IDS)]), model.expected(IDS), tolerance_of(scheme))
@@ -87,13 +88,13 @@ def test_a_fork_shares_pages_and_goes_its_own_way(length):
 def test_metadata_lists_what_the_library_takes():
     metadata = tiny("q4f16_1").runner().metadata
     assert metadata["quantization"] == "q4f16_1"
-    assert metadata["kv_cache"] == {
-        "page_size": 16,
-        "num_layers": 2,
+    layer = {
         "page_shape": [2, 2, 256],
         "slot_runs": [[32, 1], [2, 16]],
         "dtype": "float16",
+        "sliding_window_size": -1,
     }
+    assert metadata["kv_cache"] == {"page_size": 16, "layers": [layer, layer]}
     first = {"name": "model.embed_tokens.q_weight", "shape": [99, 8], "dtype": "uint32"}
     assert metadata["params"][0] == first
     assert metadata["target"]["kind"] == "llvm"

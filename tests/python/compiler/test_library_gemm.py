@@ -14,11 +14,11 @@ pytest.importorskip("tvm")
 
 import gpu_tools  # noqa: E402
 import tvm_ffi  # noqa: E402
-from kernel_tools import frozen, stored_weight  # noqa: E402
+from kernel_tools import frozen, matrix_of, stored_weight  # noqa: E402
 from test_gpu_kernels import THREE_BITS, scheme_named  # noqa: E402
 
 from mlc_llm.compiler import targets  # noqa: E402
-from mlc_llm.compiler.kernels.gpu import library_gemm, linear, packs  # noqa: E402
+from mlc_llm.compiler.kernels.gpu import library_gemm, linear  # noqa: E402
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall  # noqa: E402
 
 LIBRARY = targets.LibraryGemm(is_there="mlc.test.has_gemm", function="mlc.test.gemm")
@@ -69,7 +69,7 @@ def test_a_product_is_the_same_with_and_without_it(
     outs, ins = shape
     matrix = rng.standard_normal(shape).astype(np.float32)
     stored, exact = stored_weight(scheme, matrix, "linear")
-    reader = packs.packs_of(scheme, "a.weight", shape, "linear")
+    reader = matrix_of(scheme, shape).on_gpu()
     call = GemmCall.of(LIBRARY, reader, shape)
     assert call is not None
     bias = "float32" if summands else None
@@ -95,12 +95,12 @@ def test_a_product_is_the_same_with_and_without_it(
             np.testing.assert_allclose(y[0], expected[0], rtol=2e-3, atol=tolerance * ins**0.5)
     covered = [out for first, count in library.calls for out in range(first, first + count)]
     assert covered == list(range(outs))  # once, and never without it
-    assert (len(library.calls) > 1) == (reader.scheme is not None)
+    assert (len(library.calls) > 1) == (not reader.is_plain)
 
 
 def test_few_rows_never_go_through_it(library: Library) -> None:
     gpu_tools.require("opencl")
-    reader = packs.packs_of(scheme_named("q0f32"), "a.weight", (8, 16), "linear")
+    reader = matrix_of(scheme_named("q0f32"), (8, 16)).on_gpu()
     call = GemmCall.of(LIBRARY, reader, (8, 16))
     kernel = gpu_tools.compiled(
         linear.linear(reader, (8, 16), targets.LinearSizes(), library=call), "opencl"
@@ -114,6 +114,6 @@ def test_few_rows_never_go_through_it(library: Library) -> None:
 
 
 def test_types_that_it_does_not_multiply() -> None:
-    reader = packs.packs_of(scheme_named("q0bf16"), "a.weight", (8, 16), "linear")
+    reader = matrix_of(scheme_named("q0bf16"), (8, 16)).on_gpu()
     assert GemmCall.of(LIBRARY, reader, (8, 16)) is None
     assert GemmCall.of(None, reader, (8, 16)) is None

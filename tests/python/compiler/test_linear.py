@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("tvm")
 
-from kernel_tools import compiled, frozen, stored_weight  # noqa: E402
+from kernel_tools import compiled, frozen, host_device, matrix_of, stored_weight, taken  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.cpu import elementwise, linear, linear_columns, weights  # noqa: E402
+from mlc_llm.compiler.quantization import schemes  # noqa: E402
 from mlc_llm.compiler.quantization.pack import numpy_dtype  # noqa: E402
 
-SCHEMES = list(quantization.SCHEMES)
+SCHEMES = [scheme.name for scheme in schemes.OF_FLOATS]
 # outs, ins: whole vectors and groups; tails of everything; inputs shorter than a vector
 SHAPES = [(32, 160), (19, 77), (17, 40), (33, 9)]
 
 
 def make(scheme, shape, tile=(4, 4), **options):
-    rows = weights.rows_of(scheme, "w.weight", shape, "linear")
-    if scheme.quantizes("linear") and scheme.layout == "KN":
-        tile = linear.Tile(tile[0], 2)
-        return linear_columns.linear_columns(scheme, rows.stored, shape, tile=tile, **options)
-    return linear.linear(rows, shape, tile=linear.Tile(*tile), **options)
+    unit = replace(host_device().vectors, dot_tile=tile, column_tile=(tile[0], 2))
+    return matrix_of(scheme, shape).on_cpu().linear(unit, **options)
 
 
 def run(kernel, x, stored, extras, outs):
@@ -39,6 +38,7 @@ def test_linear_equals_numpy_and_rows_do_not_depend_on_their_batch(name, shape):
     rng = np.random.default_rng(SCHEMES.index(name))
     outs, ins = shape
     stored, exact = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
+    stored = taken(matrix_of(scheme, shape).on_cpu(), stored)
     kernel = compiled(make(scheme, shape))
     x = rng.standard_normal((13, ins)).astype(np.float32)
     whole = run(kernel, x, stored, [], outs)
@@ -81,8 +81,7 @@ def test_embedding_reads_rows_of_the_table(name, shape):
     rng = np.random.default_rng(3)
     table = rng.standard_normal(shape).astype(np.float32)
     stored, exact = stored_weight(scheme, table, "embedding")
-    rows = weights.rows_of(scheme, "e.weight", shape, "embedding")
-    kernel = compiled(elementwise.embedding(rows, shape))
+    kernel = compiled(matrix_of(scheme, shape, "embedding").on_cpu().embedding())
     ids = np.array([3, 0, shape[0] - 1, 3], np.int32)
     y = np.zeros((4, shape[1]), np.float32)
     kernel(frozen(ids), *map(frozen, stored), y)
@@ -92,8 +91,7 @@ def test_embedding_reads_rows_of_the_table(name, shape):
 def test_embedding_of_an_id_outside_the_table_stays_inside_memory():
     scheme, shape = quantization.get("q0f32"), (5, 16)
     table = np.arange(80, dtype=np.float32).reshape(shape)
-    rows = weights.rows_of(scheme, "e.weight", shape, "embedding")
     y = np.zeros((2, 16), np.float32)
-    kernel = compiled(elementwise.embedding(rows, shape))
+    kernel = compiled(matrix_of(scheme, shape, "embedding").on_cpu().embedding())
     kernel(frozen(np.array([-7, 9], np.int32)), frozen(table), y)
     assert np.array_equal(y, table[[0, 4]])

@@ -10,10 +10,17 @@ import pytest
 pytest.importorskip("tvm")
 
 from activation_codes import decoded  # noqa: E402
-from kernel_tools import compiled, frozen, host_device, stored_weight  # noqa: E402
+from kernel_tools import (  # noqa: E402
+    activated,
+    compiled,
+    frozen,
+    host_device,
+    matrix_of,
+    stored_weight,
+)
 
 from mlc_llm.compiler import quantization, targets  # noqa: E402
-from mlc_llm.compiler.kernels.cpu import activations, linear_integer, weights  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import activations, linear_integer  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
 from mlc_llm.compiler.quantization.pack import numpy_dtype  # noqa: E402
 
@@ -31,7 +38,7 @@ FLAGS = {
 
 
 def codes_of(scheme, ins: int, bits: int = 16) -> Codes:
-    return Codes(size=ins, bits=bits, weight_bits=scheme.bits, zero=scheme.qmax)
+    return Codes(size=ins, bits=bits, weight_bits=scheme.groups.bits, zero=scheme.groups.qmax)
 
 
 @cache
@@ -86,7 +93,7 @@ def test_eight_bits_are_coarser():
 
 def make(scheme, shape, bits=16, unit=None, tile=None, **options):
     vectors = host_device().vectors
-    rows = weights.rows_of(scheme, "w.weight", shape, "linear")
+    rows = matrix_of(scheme, shape)
     return linear_integer.linear_integer(
         codes_of(scheme, shape[1], bits),
         rows.stored,
@@ -167,21 +174,22 @@ def test_norm_and_quantize_is_the_norm_then_the_codes(gather):
     np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
 
 
-def test_silu_and_quantize_is_the_activation_then_the_codes():
+@pytest.mark.parametrize("activation", ["silu", "gelu_tanh"])
+def test_gate_and_quantize_is_the_activation_then_the_codes(activation):
     codes = Codes(size=96, bits=16, weight_bits=4, zero=7)
     x = (np.random.default_rng(4).standard_normal((5, 192)) * 4).astype(np.float32)
-    kernel = compiled(activations.silu_and_quantize(codes))
+    kernel = compiled(activations.gate_and_quantize(codes, activation))
     found = decoded(codes, coded_rows(codes, kernel, x))
     gate, up = np.split(x.astype(np.float64), 2, axis=1)
-    exact = gate / (1 + np.exp(-gate)) * up
+    exact = activated(gate, activation) * up
     np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
 
 
 def test_matrices_that_do_not_fit_are_left_to_floats():
     scheme = quantization.get("q4f16_1")
-    assert linear_integer.fits(scheme, (48, 160))
-    assert not linear_integer.fits(scheme, (40, 160))
-    assert not linear_integer.fits(scheme, (48, 144))
-    assert not linear_integer.fits(scheme, (48, 96))
-    assert linear_integer.fits(quantization.get("q8f32_1"), (48, 96))
-    assert not linear_integer.fits(quantization.get("q3f16_1"), (48, 120))
+    assert linear_integer.fits(scheme.groups, (48, 160))
+    assert not linear_integer.fits(scheme.groups, (40, 160))
+    assert not linear_integer.fits(scheme.groups, (48, 144))
+    assert not linear_integer.fits(scheme.groups, (48, 96))
+    assert linear_integer.fits(quantization.get("q8f32_1").groups, (48, 96))
+    assert not linear_integer.fits(quantization.get("q3f16_1").groups, (48, 120))

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("tvm")
 sys.path.append(str(Path(__file__).parents[1] / "convert"))
 
-from gguf_random import HALVES, exact, random_blocks, write_mixed  # noqa: E402
+from gguf_random import EVERY, HALVES, exact, random_blocks, write_mixed  # noqa: E402
 from kernel_tools import compiled, frozen, host_device  # noqa: E402
-from test_gguf_schemes import MIXED, meaning  # noqa: E402
+from test_gguf_schemes import meaning  # noqa: E402
 from test_linear_integer import FLAGS, coded_rows  # noqa: E402
 from tiny_llama import Tiny  # noqa: E402
 from tiny_models import read_mlc_folder  # noqa: E402
@@ -31,8 +31,8 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
 )
 from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
 from mlc_llm.compiler.library import build_module  # noqa: E402
-from mlc_llm.compiler.quantization.gguf_blocks import read_blocks, strips_of  # noqa: E402
-from mlc_llm.compiler.quantization.gguf_types import TYPES  # noqa: E402
+from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
+from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 
 ROWS = (1, 2, 3, 4, 7, 8, 13)
 
@@ -159,10 +159,10 @@ def test_parts_are_joined_side_by_side():
 
 @pytest.mark.parametrize("bits", [16, 32])
 def test_a_mixed_file_computes_what_its_weights_say(bits, tmp_path, request):
-    """A whole model: pieces in one layer, floats among them, every kind of layer."""
+    """A whole model: every type, pieces in one layer, floats among them."""
     if bits == 32 and not request.config.getoption("--long"):
         pytest.skip("compiles long; run with --long")
-    write_mixed(tmp_path / "m.gguf", MIXED, default="Q4_K")
+    write_mixed(tmp_path / "m.gguf", EVERY, default="Q4_K")
     convert_model(open_source(tmp_path / "m.gguf"), tmp_path / "m", quantization="auto")
     config = read_chat_config(tmp_path / "m")
     spec = library_spec(config, device="cpu", opt=f"activation_bits={bits}")

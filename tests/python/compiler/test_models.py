@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from mlc_llm.compiler import models, quantization
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
+from mlc_llm.compiler.quantization import schemes
+from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 TINY = {
@@ -29,9 +30,20 @@ TINY = {
 
 def test_a_config_survives_the_way_through_mlc_chat_config():
     scaling = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 1024}
-    for change in ({}, {"rope_scaling": scaling}, {"sliding_window": 512}, {"head_dim": None}):
-        config = models.config_from_hf({**TINY, **change})
-        assert models.config_from_hf(config.to_dict(), "llama") == config
+    mixed = ["full_attention", "sliding_attention"]
+    for family in models.FAMILIES:
+        for change in (
+            {},
+            {"rope_scaling": scaling},
+            {"sliding_window": 512},
+            {"sliding_window": None},
+            {"head_dim": None},
+            {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
+            {"use_sliding_window": True, "sliding_window": 5, "layer_types": mixed},
+        ):
+            config = models.config_from_hf({**TINY, **change, "model_type": family})
+            again = models.config_from_hf(config.to_dict(), family)
+            assert again == config, (family, change)
 
 
 def test_transformers_5_rope_parameters_are_read():
@@ -46,7 +58,7 @@ def test_the_weight_map_names_fused_tensors_and_their_sources():
     weights = {w.name: w for w in models.weight_map(config)}
     qkv = weights["model.layers.1.self_attn.qkv_proj.weight"]
     assert qkv.shape == (10 * 16, 48)
-    assert [s.rsplit(".", 2)[1] for s in qkv.sources] == ["q_proj", "k_proj", "v_proj"]
+    assert [part.tensor.rsplit(".", 2)[1] for part in qkv.parts] == ["q_proj", "k_proj", "v_proj"]
     assert weights["model.layers.0.self_attn.qkv_proj.bias"].shape == (160,)
     assert "model.layers.0.mlp.gate_up_proj.bias" not in weights
     assert weights["lm_head.weight"].quantizable == "lm_head"
@@ -56,7 +68,7 @@ def test_the_weight_map_names_fused_tensors_and_their_sources():
 def test_stored_shapes_follow_layout_and_padding():
     shapes = {
         name: [(p.shape, p.dtype) for p in scheme.stored_params("w.weight", (6, 45), use="linear")]
-        for name, scheme in quantization.SCHEMES.items()
+        for name, scheme in ((s.name, s) for s in schemes.OF_FLOATS)
     }
     assert shapes["q4f32_1"] == [((6, 8), "uint32"), ((6, 2), "float32")]
     assert shapes["q4f16_0"] == [((8, 6), "uint32"), ((2, 6), "float16")]
@@ -75,15 +87,46 @@ def test_stored_shapes_follow_layout_and_padding():
         ({"rms_norm_eps": -1}, CorruptFileError, "rms_norm_eps"),
         ({"rope_scaling": [1]}, CorruptFileError, "rope_scaling"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2}}, UnsupportedError, "rope_scaling"),
-        ({"rope_scaling": {"type": "longrope"}}, UnsupportedError, "rope_scaling"),
+        ({"rope_scaling": {"type": "longrope"}}, CorruptFileError, "rope_scaling.short_factor"),
+        ({"rope_scaling": {"type": "mrope"}}, UnsupportedError, "rope_scaling"),
         ({"hidden_act": "gelu"}, UnsupportedError, "hidden_act"),
-        ({"model_type": "gemma"}, UnsupportedError, "model_type"),
+        ({"model_type": "bert"}, UnsupportedError, "model_type"),
+        ({"partial_rotary_factor": 1.5}, CorruptFileError, "partial_rotary_factor"),
+        ({"layer_types": ["full_attention"]}, CorruptFileError, "layer_types"),
+        ({"layer_types": ["chunked_attention"] * 2}, UnsupportedError, "layer_types"),
+        # Keys that would change the result, and that the family does not read.
+        ({"attn_logit_softcapping": 50.0}, UnsupportedError, "attn_logit_softcapping"),
+        ({"num_local_experts": 8}, UnsupportedError, "num_local_experts"),
+        ({"embedding_multiplier": 12.0}, UnsupportedError, "embedding_multiplier"),
+        ({"use_qk_norm": True}, UnsupportedError, "use_qk_norm"),
+        ({"a_scale_of_tomorrow": 0.5}, UnsupportedError, "a_scale_of_tomorrow"),
     ],
 )
 def test_what_cannot_be_run_is_refused_by_field(change, error, field):
     with pytest.raises(error) as caught:
         models.config_from_hf({**TINY, **change})
     assert caught.value.param.startswith(field)
+
+
+def test_keys_that_change_nothing_or_are_off_are_no_fault():
+    idle = {
+        "attention_dropout": 0.1,
+        "initializer_range": 0.02,
+        "rope_interleaved": False,
+        "residual_multiplier": 1.0,
+        "attn_logit_softcapping": None,
+        "transformers_version": "5.0",
+        "_attn_implementation_autoset": True,
+    }
+    assert models.config_from_hf({**TINY, **idle}) == models.config_from_hf(TINY)
+
+
+def test_layers_may_have_different_windows():
+    window = {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}
+    config = models.config_from_hf({**TINY, **window, "model_type": "qwen2"})
+    layers = models.get("qwen2").decoder(config).layers
+    assert [layer.attention.window for layer in layers] == [-1, 64]
+    assert config.sliding_window_size == -1
 
 
 def test_an_unknown_type_or_scheme_is_told_what_there_is():

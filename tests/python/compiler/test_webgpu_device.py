@@ -69,7 +69,7 @@ def test_more_work_groups_than_a_side_takes(device: Any) -> None:
 def test_more_than_folding_helps_with_is_an_error(device: Any) -> None:
     x, y = np.zeros((70_000, 4), np.float32), np.zeros((70_000, 2), np.float32)
     with pytest.raises(RuntimeError, match="work-groups, and the device offers"):
-        gpu_tools.compiled(elementwise.silu_and_multiply(2), "webgpu")(frozen(x), y)
+        gpu_tools.compiled(elementwise.gate_and_multiply(2), "webgpu")(frozen(x), y)
 
 
 def test_a_tensor_that_a_kernel_cannot_take_whole_is_an_error(device: Any) -> None:

@@ -13,7 +13,7 @@ from vm_runner import Runner
 from mlc_llm.compiler import models, pipeline, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.library import build_module
-from mlc_llm.compiler.models.rope import inverse_frequencies
+from mlc_llm.compiler.spec.rope import inverse_frequencies
 
 CONFIG = {
     "model_type": "llama",

@@ -51,9 +51,10 @@ class Runner:
         self._params = [self._param(spec, weights) for spec in self.metadata["params"]]
         cache = self.metadata["kv_cache"]
         self.page_size = cache["page_size"]
-        shape = (num_pages, *cache["page_shape"])
-        garbage = np.full(shape, np.nan, cache["dtype"])
-        self.pages = [tvm.runtime.tensor(garbage) for _ in range(cache["num_layers"])]
+        self.pages = [
+            tvm.runtime.tensor(np.full((num_pages, *layer["page_shape"]), np.nan, layer["dtype"]))
+            for layer in cache["layers"]
+        ]
         self._free = [*range(0, num_pages, 2), *range(1, num_pages, 2)]
         self._tables: dict[str, list[int]] = {}
         self._lengths: dict[str, int] = {}
@@ -65,6 +66,8 @@ class Runner:
 
     def _param(self, spec: Mapping[str, Any], weights: Mapping[str, Array]) -> Any:
         value = weights[spec["name"]]
+        if str(value.dtype).startswith("float8"):  # which the core takes for bytes
+            value = value.view(np.uint8)
         found = (tuple(spec["shape"]), spec["dtype"])
         assert (value.shape, str(value.dtype)) == found, f"{spec['name']}: {value.shape}"
         return tvm.runtime.tensor(np.ascontiguousarray(value))

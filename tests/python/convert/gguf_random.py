@@ -17,7 +17,22 @@ Array = np.ndarray[Any, Any]
 # Where the float16 numbers of a block are; everything else may be any bits.
 HALVES = {
     "Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2), "Q8_0": (0,),
-    "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,),
+    "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "Q2_K": (80, 82), "Q3_K": (108,),
+    "IQ4_NL": (0,), "IQ4_XS": (0,), "MXFP4": (),
+}  # fmt: skip
+_SPREAD = {
+    "Q8_0": 1e-3, "Q4_K": 4e-4, "Q5_K": 2e-4, "Q6_K": 4e-5, "Q2_K": 3e-3, "Q3_K": 1e-3,
+    "IQ4_NL": 1e-3, "IQ4_XS": 5e-5,
+}  # fmt: skip
+
+# Of a Llama of two layers: every type that has kernels, somewhere.
+EVERY = {
+    "0.attn_q.weight": "Q4_0", "0.attn_k.weight": "Q4_1", "0.attn_v.weight": "Q5_0",
+    "0.attn_output.weight": "Q5_1", "0.ffn_gate.weight": "Q8_0", "0.ffn_up.weight": "Q4_K",
+    "0.ffn_down.weight": "Q5_K", "1.attn_q.weight": "Q2_K", "1.attn_k.weight": "Q3_K",
+    "1.attn_v.weight": "IQ4_NL", "1.attn_output.weight": "IQ4_XS", "1.ffn_gate.weight": "MXFP4",
+    "1.ffn_up.weight": "BF16", "1.ffn_down.weight": "F16", "output.weight": "Q6_K",
+    "token_embd.weight": "Q6_K",
 }  # fmt: skip
 
 
@@ -25,10 +40,32 @@ def random_blocks(kind: str, rows: int, ins: int, rng: np.random.Generator) -> A
     """uint8 (rows, bytes of a row): weights of both signs, about as large as a model's."""
     size, octets = gguf.GGML_QUANT_SIZES[GGMLQuantizationType[kind]]
     blocks = rng.integers(0, 256, (rows, ins // size, octets), dtype=np.uint8)
-    spread = {"Q8_0": 1e-3, "Q4_K": 4e-4, "Q5_K": 2e-4, "Q6_K": 4e-5}.get(kind, 1e-2)
+    if kind == "MXFP4":  # an exponent, biased
+        blocks[..., 0] = rng.integers(115, 122, blocks.shape[:2])
+    spread = _SPREAD.get(kind, 1e-2)
     for place in HALVES[kind]:
         halves = (rng.standard_normal((*blocks.shape[:2], 1)) * spread).astype("<f2")
         blocks[..., place : place + 2] = halves.view(np.uint8)
+    return blocks.reshape(rows, -1)
+
+
+# Types that have no kernels: where their one float16 is. IQ1_M has one in four pieces.
+_BOOKS = {
+    "IQ1_S": 0, "IQ1_M": None, "IQ2_XXS": 0, "IQ2_XS": 0, "IQ2_S": 0, "IQ3_XXS": 0, "IQ3_S": 0,
+    "TQ1_0": 52, "TQ2_0": 64,
+}  # fmt: skip
+
+
+def _blocks_with_a_book(kind: str, rows: int, ins: int, rng: np.random.Generator) -> Array:
+    size, octets = gguf.GGML_QUANT_SIZES[GGMLQuantizationType[kind]]
+    blocks = rng.integers(0, 256, (rows, ins // size, octets), dtype=np.uint8)
+    half = np.frombuffer(np.float16(0.01).tobytes(), np.uint8)
+    if (place := _BOOKS[kind]) is not None:
+        blocks[..., place : place + 2] = half
+    else:  # the upper nibbles of the four words of scales
+        nibbles = [half[0] & 15, half[0] >> 4, half[1] & 15, half[1] >> 4]
+        for i, nibble in enumerate(nibbles):
+            blocks[..., 49 + 2 * i] = blocks[..., 49 + 2 * i] & 15 | nibble << 4
     return blocks.reshape(rows, -1)
 
 
@@ -89,6 +126,16 @@ def _add(
 ) -> Array:
     if kind in HALVES:
         raw = random_blocks(kind, shape[0], shape[1], rng)
+        writer.add_tensor(name, raw, raw_dtype=GGMLQuantizationType[kind])
+        return exact(kind, raw)
+    if kind == "BF16":
+        values = rng.standard_normal(shape).astype(np.float32) * np.float32(0.05)
+        words = values.view(np.uint32) & np.uint32(0xFFFF0000)
+        raw = (words >> 16).astype("<u2").view(np.uint8)
+        writer.add_tensor(name, raw, raw_dtype=GGMLQuantizationType.BF16)
+        return words.view(np.float32)
+    if kind in _BOOKS:
+        raw = _blocks_with_a_book(kind, shape[0], shape[1], rng)
         writer.add_tensor(name, raw, raw_dtype=GGMLQuantizationType[kind])
         return exact(kind, raw)
     if kind not in ("F32", "F16"):  # one whose bits nobody looks at

@@ -58,6 +58,29 @@ def test_generation_config_comes_first(tmp_path):
     assert (config["bos_token_id"], config["pad_token_id"]) == (1, 0)
 
 
+def test_top_k_and_min_p_are_kept_where_they_say_something(tmp_path):
+    config, output = config_of(tmp_path, generation={"top_k": 20, "min_p": 0.0, "num_beams": 1})
+    assert config["top_k"] == 20 and "min_p" not in config
+    original = json.loads((output / "generation_config.json").read_text())
+    assert original == {"top_k": 20, "min_p": 0.0, "num_beams": 1}
+
+
+def test_a_gguf_files_own_sampling_is_kept(tmp_path):
+    def recommend(writer):
+        writer.add_float32("general.sampling.temp", 0.2)
+        writer.add_float32("general.sampling.top_p", 0.9)
+        writer.add_int32("general.sampling.top_k", 40)
+        writer.add_float32("general.sampling.penalty_repeat", 1.1)
+
+    file = tiny_models.write_gguf(
+        tmp_path / "m.gguf", tiny_models.random_weights(), add_metadata=recommend
+    )
+    write_config(open_source(file), tmp_path / "out", quantization="auto")
+    config = json.loads((tmp_path / "out" / "mlc-chat-config.json").read_text())
+    names = ("temperature", "top_p", "top_k", "repetition_penalty")
+    assert [config[name] for name in names] == [0.2, 0.9, 40, 1.1]
+
+
 def test_overrides(tmp_path):
     overrides = {
         "context_window_size": 4096,

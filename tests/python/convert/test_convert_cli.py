@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 import tiny_models
 
-from mlc_llm.cli import convert_weight, gen_config
+from mlc_llm.cli import named, parser_of
 from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import NotFoundError, UnsupportedError
 
 
 def mlc_llm(*arguments):
-    parser = argparse.ArgumentParser()
-    subparsers = parser.add_subparsers(required=True)
-    convert_weight.register(subparsers)
-    gen_config.register(subparsers)
-    args = parser.parse_args([str(argument) for argument in arguments])
+    words = named([str(argument) for argument in arguments])
+    args = parser_of(words[0]).parse_args(words)
     args.run(args)
 
 

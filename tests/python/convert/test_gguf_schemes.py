@@ -11,11 +11,12 @@ import tiny_models
 from gguf_random import HALVES, exact, random_blocks, write_mixed
 
 from mlc_llm.compiler import models, quantization
-from mlc_llm.compiler.convert import convert_model, gguf_weights, open_source
+from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert import weights as convert_weights
 from mlc_llm.compiler.convert.verify import verify
-from mlc_llm.compiler.quantization import gguf_blocks
-from mlc_llm.compiler.quantization.gguf_types import TYPES
-from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
+from mlc_llm.compiler.quantization.gguf import blocks as gguf_blocks
+from mlc_llm.compiler.quantization.gguf.types import TYPES, TYPES_ANEW
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, UnsupportedError
 
 MIXED = {  # as Q4_K_M files are: v and down partly Q6_K; q and k may differ too
     "0.attn_v.weight": "Q6_K",
@@ -56,12 +57,8 @@ def meaning(folder, config):
             found[weight.name] = tensors.pop(weight.name)
             continue
         parts = []
-        for piece in scheme.pieces(weight.name, weight.shape):
-            stored = [tensors.pop(param.name) for param in piece.stored_params()]
-            if len(stored) == 1:
-                parts.append(stored[0].astype(np.float32))
-            else:
-                parts.append(gguf_blocks.dequantized(piece.kind, stored, piece.shape[0]))
+        for matrix in scheme.matrices(weight.name, weight.shape, weight.quantizable):
+            parts.append(matrix.floats([tensors.pop(param.name) for param in matrix.stored]))
         found[weight.name] = np.concatenate(parts)
     assert not tensors
     return found
@@ -98,7 +95,7 @@ def test_a_mixed_file_keeps_every_type(tmp_path):
 def test_chunks_may_end_inside_of_a_strip(tmp_path, monkeypatch):
     write_mixed(tmp_path / "m.gguf", {}, default="Q4_1", wide=96)
     config = converted(tmp_path / "m.gguf", tmp_path / "whole")
-    monkeypatch.setattr(gguf_weights, "_CHUNK_WEIGHTS", 21 * 256)
+    monkeypatch.setattr(convert_weights, "_CHUNK_ELEMENTS", 21 * 256)
     converted(tmp_path / "m.gguf", tmp_path / "parts")
     whole, parts = (meaning(tmp_path / name, config) for name in ("whole", "parts"))
     assert all(np.array_equal(whole[name], parts[name]) for name in whole)
@@ -132,10 +129,79 @@ def test_a_scheme_may_be_named_and_must_be_the_files(tmp_path):
 
 
 def test_types_without_kernels_are_refused_by_tensor(tmp_path):
-    write_mixed(tmp_path / "q.gguf", {"1.ffn_up.weight": "IQ4_XS"}, default="Q4_K")
-    with pytest.raises(UnsupportedError, match=r"layers\.1\.mlp\.up_proj\.weight has type IQ4_XS"):
+    write_mixed(tmp_path / "q.gguf", {"1.ffn_up.weight": "NVFP4"}, default="Q4_K")
+    with pytest.raises(UnsupportedError, match=r"blk\.1\.ffn_up\.weight has type NVFP4"):
         converted(tmp_path / "q.gguf", tmp_path / "q")
     converted(tmp_path / "q.gguf", tmp_path / "r", "q4f32_1")  # as the message says
+
+
+@pytest.mark.parametrize("kind", TYPES_ANEW)
+def test_types_with_code_books_are_quantized_anew_with_a_warning(kind, tmp_path):
+    theirs = write_mixed(tmp_path / "q.gguf", {"1.ffn_up.weight": kind}, default="Q4_K")
+    with pytest.warns(UserWarning, match=f"weights of {kind}, .* anew as Q8_0"):
+        config = converted(tmp_path / "q.gguf", tmp_path / "q")
+    name = "model.layers.1.mlp.gate_up_proj.weight"
+    assert config["weight_types"][name] == [["Q4_K", 512], ["Q8_0", 512]]
+    found = meaning(tmp_path / "q", config)[name][512:]
+    exactly = theirs["blk.1.ffn_up.weight"]
+    step = np.abs(exactly).reshape(512, -1, 32).max(-1) / 127
+    assert np.abs(exactly).max() > 0
+    assert (np.abs(found - exactly).reshape(512, -1, 32).max(-1) <= 0.51 * step + 1e-6).all()
+
+
+def cut(path, folder, count):
+    """A GGUF file's tensors in several files, as llama.cpp's gguf-split names and marks them."""
+    reader = gguf.GGUFReader(path)
+    paths = [folder / f"m-{i + 1:05}-of-{count:05}.gguf" for i in range(count)]
+    for number, shard in enumerate(paths):
+        writer = gguf.GGUFWriter(shard, "llama")
+        if number == 0:
+            for field in reader.fields.values():
+                if not field.name.startswith("GGUF.") and field.name != "general.architecture":
+                    kind = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+                    writer.add_key_value(field.name, field.contents(), field.types[0], kind)
+        writer.add_uint16("split.no", number)
+        writer.add_uint16("split.count", count)
+        writer.add_int32("split.tensors.count", len(reader.tensors))
+        for tensor in reader.tensors[number::count]:
+            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+    return paths
+
+
+def test_a_model_in_several_files_is_one(tmp_path):
+    write_mixed(tmp_path / "whole.gguf", MIXED, default="Q4_K")
+    config = converted(tmp_path / "whole.gguf", tmp_path / "whole")
+    paths = cut(tmp_path / "whole.gguf", tmp_path, 3)
+    whole = meaning(tmp_path / "whole", config)
+    for path in paths[:2]:  # any of them
+        again = converted(path, tmp_path / path.stem)
+        assert again == config
+        parts = meaning(tmp_path / path.stem, again)
+        assert all(np.array_equal(whole[name], parts[name]) for name in whole)
+
+
+def test_files_that_are_not_of_one_model_are_refused(tmp_path):
+    write_mixed(tmp_path / "whole.gguf", {}, default="Q4_0")
+    paths = cut(tmp_path / "whole.gguf", tmp_path, 3)
+    second = paths[1].read_bytes()
+    paths[1].unlink()
+    with pytest.raises(NotFoundError, match="00002-of-00003.*cut into 3 files"):
+        open_source(paths[0])
+    for bytes_of_second, problem in (
+        (paths[2].read_bytes(), "split.no' is 2 of 3, not 1 of 3"),
+        (second[:200], "cut off|longer|claims"),
+    ):
+        paths[1].write_bytes(bytes_of_second)
+        with pytest.raises(CorruptFileError, match=problem):
+            open_source(paths[0])
+    alone = tmp_path / "alone.gguf"
+    paths[0].rename(alone)
+    with pytest.raises(CorruptFileError, match="one of 3 files, and its name does not"):
+        open_source(alone)
 
 
 def test_scales_that_are_no_numbers_are_refused(tmp_path):
@@ -153,7 +219,7 @@ def test_scales_that_are_no_numbers_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "types",
     [
-        [], "Q4_0", {"w.weight": []}, {"w.weight": [["Q4_0"]]}, {"w.weight": [["IQ4_XS", 16]]},
+        [], "Q4_0", {"w.weight": []}, {"w.weight": [["Q4_0"]]}, {"w.weight": [["IQ3_S", 16]]},
         {"w.weight": [["Q4_0", -16], ["Q4_0", 32]]}, {"w.weight": [["Q4_0", True]]},
         {"w.weight": [["Q4_0", 15]]}, {"w.weight": [["Q4_K", 16]]}, {"w.weight": [[None, 16]]},
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlc_llm.compiler import quantization
+from mlc_llm.compiler.quantization import schemes
 from mlc_llm.compiler.quantization.pack import (
     dequantize_rows,
     numpy_dtype,
@@ -13,7 +13,7 @@ from mlc_llm.compiler.quantization.pack import (
     quantize_rows,
 )
 
-GROUP_SCHEMES = [scheme for scheme in quantization.SCHEMES.values() if scheme.kind == "group"]
+GROUP_SCHEMES = schemes.GROUPS
 
 
 def reference(weight, bits, group_size, dtype):
@@ -62,14 +62,15 @@ def random_matrix(shape, seed=0):
 def test_equals_the_reference_bit_for_bit(scheme, columns):
     weight = random_matrix((9, columns))
     words, scales = quantize_rows(
-        weight, bits=scheme.bits, group_size=scheme.group_size, dtype=scheme.model_dtype
+        weight, bits=scheme.groups.bits, group_size=scheme.groups.size, dtype=scheme.model_dtype
     )
     expected_words, expected_scales = reference(
-        weight, scheme.bits, scheme.group_size, scheme.model_dtype
+        weight, scheme.groups.bits, scheme.groups.size, scheme.model_dtype
     )
     np.testing.assert_array_equal(words, expected_words)
     assert scales.tobytes() == expected_scales.tobytes()
-    stored = scheme.stored_params("m", weight.shape, use="embedding")
+    use = "linear" if scheme.layout == "NK" else "embedding"
+    stored = scheme.stored_params("m", weight.shape, use=use)
     assert [words.shape, scales.shape] == [param.shape for param in stored]
 
 
@@ -102,10 +103,10 @@ def test_equals_the_formula_compiled_by_tvm(dtype):
 @pytest.mark.parametrize("scheme", GROUP_SCHEMES, ids=lambda s: s.name)
 def test_dequantized_weights_are_within_half_a_step(scheme):
     weight = np.random.default_rng(1).standard_normal((64, 240), dtype=np.float32)
-    options = {"bits": scheme.bits, "group_size": scheme.group_size}
+    options = {"bits": scheme.groups.bits, "group_size": scheme.groups.size}
     words, scales = quantize_rows(weight, **options, dtype=scheme.model_dtype)
     back = dequantize_rows(words, scales, **options, columns=240).astype(np.float32)
-    step = np.repeat(scales.astype(np.float32), scheme.group_size, axis=1)[:, :240]
+    step = np.repeat(scales.astype(np.float32), scheme.groups.size, axis=1)[:, :240]
     # Beside half a step: the rounding of w, of w / s + qmax and of the product, in the dtype.
     epsilon = {"float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7}[scheme.model_dtype]
     bound = step * (0.5 + 16 * epsilon) + np.abs(weight) * 2 * epsilon
@@ -125,7 +126,11 @@ def test_zero_rows_come_back_as_zero():
 def test_chunks_and_layouts(scheme):
     """Chunking changes nothing, and the (in, out) layout is the transpose of the other."""
     weight = random_matrix((50, 80))
-    options = {"bits": scheme.bits, "group_size": scheme.group_size, "dtype": scheme.model_dtype}
+    options = {
+        "bits": scheme.groups.bits,
+        "group_size": scheme.groups.size,
+        "dtype": scheme.model_dtype,
+    }
     whole = quantize_rows(weight, **options)
     for transpose in (False, True):
         chunks = (weight[start : start + 7] for start in range(0, 50, 7))

@@ -197,7 +197,8 @@ def read_mlc_folder(folder: Path) -> dict[str, Array]:
         for record in shard["records"]:
             begin, end = record["byteOffset"], record["byteOffset"] + record["nbytes"]
             kind = record["dtype"]
-            dtype = ml_dtypes.bfloat16 if kind == "bfloat16" else np.dtype(kind)
+            small = kind == "bfloat16" or kind.startswith("float8")
+            dtype = np.dtype(getattr(ml_dtypes, kind) if small else kind)
             array = np.frombuffer(data[begin:end], dtype).reshape(record["shape"])
             result[record["name"]] = array
     return result

@@ -82,9 +82,14 @@ def test_jumping_forward_changes_nothing(default_model: ResolvedModel, temperatu
     assert "jump_forward" not in metrics[1]
 
 
-def test_a_schema_that_cannot_be_enforced_is_refused(default_model: ResolvedModel) -> None:
+def test_a_schema_that_cannot_be_enforced_is_refused_or_told(default_model: ResolvedModel) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
+    request = shaped(schema, 1, max_tokens=8)
     with engine_of(default_model) as engine:
+        answer = engine.chat.completions.create(**request)
+        assert answer.warnings is not None
+        assert [warning.path for warning in answer.warnings] == ["/properties/a/uniqueItems"]
+        request["response_format"]["json_schema"]["strict"] = True
         with pytest.raises(InvalidRequestError, match="/properties/a/uniqueItems") as caught:
-            engine.chat.completions.create(**shaped(schema, 1))
+            engine.chat.completions.create(**request)
         assert caught.value.param == "response_format.json_schema.schema"

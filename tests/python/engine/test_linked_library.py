@@ -117,6 +117,8 @@ def test_what_cannot_be_is_refused(
 def test_a_library_that_is_linked_into_a_program(tiny_model: ResolvedModel, tmp_path: Path) -> None:
     """For the processor; and what the program says of one that is not there."""
     check_linked(tiny_model, tmp_path, device="x86-64-v2", run_on="cpu", prefixes=["one_"])
+    named = run_linked(tiny_model, tmp_path / "program", "cpu", "one")[0]
+    assert named["choices"], "as MLC-LLM's apps name it, without the underscore"
     missing = run_linked(tiny_model, tmp_path / "program", "cpu", "no_")[0]["error"]
     assert missing["param"] == "model_lib" and "'no_'" in missing["message"]
 
@@ -172,7 +174,7 @@ def link(archives: list[Path], program: Path) -> None:
     ]
     command += ["-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive"]
     command += [f"-Wl,-rpath,{f}" for f in folders] + [f"-L{f}" for f in folders]
-    command += ["-l:libmlc_llm.so.0", "-ltvm_ffi", "-ltvm_runtime", "-lm", "-o", program]
+    command += ["-lmlc_llm", "-ltvm_ffi", "-ltvm_runtime", "-lm", "-o", program]
     subprocess.run(list(map(str, command)), check=True)
 
 

@@ -54,24 +54,32 @@ class Running:
 
 
 @contextmanager
-def started_server(*arguments: str) -> Iterator[Running]:
-    """A server on a free port; killed at the end if it has not ended."""
+def starting_server(*arguments: str) -> Iterator[Running]:
+    """A server on a free port that may have begun nothing yet; killed at the end if need be."""
     command = [sys.executable, "-m", "mlc_llm", "serve", "--port", "0", *arguments]
     # Into a file: a pipe that nobody reads makes the server wait when it is full.
     with TemporaryDirectory() as folder, open(log := Path(folder) / "log", "w") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
         try:
-            yield Running(_announced_url(process, log), process, log)
+            yield Running("", process, log)
         finally:
             if process.poll() is None:
                 process.kill()
             process.wait()
 
 
+@contextmanager
+def started_server(*arguments: str) -> Iterator[Running]:
+    """The same once its models are loaded."""
+    with starting_server(*arguments) as server:
+        server.url = _announced_url(server.process, server.log)
+        yield server
+
+
 def _announced_url(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
-        if found := re.search(r"running on (\S+:\d+)", log.read_text()):
+        if found := re.search(r"ready on (\S+:\d+)", log.read_text()):
             return found.group(1)
         time.sleep(0.02)
     pytest.fail("the server did not start:\n" + log.read_text())

@@ -18,6 +18,14 @@ CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/response
 HELLO = [{"role": "user", "content": "x"}]
 IMAGE = {"url": "data:image/png;base64,AA=="}
 SURROGATE = "\ud800"  # half of a pair, which is no text
+POSTS: dict[str, dict[str, Any]] = {
+    CHAT: {"messages": HELLO},
+    TEXT: {"prompt": "x"},
+    RESPONSES: {"input": "x"},
+    "/v1/embeddings": {"input": "x"},
+    "/tokenize": {"text": "x"},
+    "/detokenize": {"tokens": [1]},
+}
 
 
 class Case(NamedTuple):
@@ -186,7 +194,16 @@ CASES = [
     other(RESPONSES, "image", "input", "unsupported",
           input=said([{"type": "input_image", "image_url": "data:image/png;base64,AA=="}])),
     other(RESPONSES, "too long", "input", "context_length_exceeded", input="word " * 20_000),
-    other(RESPONSES, "surrogate", None, None, input=SURROGATE),
+    other(RESPONSES, "surrogate", "input", None, input=SURROGATE),
+    # What no model can be called, on every route
+    *(
+        other(path, f"{name} as a model", "model", code, model=model, **fields)
+        for path, fields in POSTS.items()
+        for name, model, code in (
+            ("surrogate", SURROGATE, None),
+            ("a long name", "a" * 100_000, "string_above_max_length"),
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -199,8 +216,12 @@ def plain() -> Any:
 
 
 def error_of(answer: httpx.Response) -> dict[str, Any]:
-    error: dict[str, Any] = answer.json()["error"]
+    body = answer.json()
+    error: dict[str, Any] = body["error"]
     assert set(error) == {"message", "type", "param", "code"} and error["message"]
+    # What MLC-LLM's clients read.
+    mlc_llm = {"object": "error", "message": error["message"], "code": answer.status_code}
+    assert body == {**mlc_llm, "error": error}
     return error
 
 
@@ -271,14 +292,16 @@ def test_unknown_routes_and_methods(plain: httpx.Client) -> None:
 
 
 def test_wrong_keys() -> None:
+    wrong = ("Bearer sk-wrong", "bearer sk-wrong", "sk-right", "Basic sk-right", "Bearersk-right")
     with running_server("--api-key", "sk-right") as url:
-        for given in ({}, {"Authorization": "Bearer sk-wrong"}, {"Authorization": "sk-right"}):
+        for given in ({}, *({"Authorization": words} for words in wrong)):
             answer = get(f"{url}/v1/models", headers=given)
             error = error_of(answer)
             assert answer.status_code == 401 and error["code"] == "invalid_api_key"
             assert "sk-right" not in answer.text and "sk-wrong" not in answer.text
-        right = {"Authorization": "Bearer sk-right"}
-        assert get(f"{url}/v1/models", headers=right).status_code == 200
+        for scheme in ("Bearer", "bearer", "BEARER"):
+            right = {"Authorization": f"{scheme} sk-right"}
+            assert get(f"{url}/v1/models", headers=right).status_code == 200
 
 
 def test_admin_faults() -> None:
@@ -290,9 +313,16 @@ def test_admin_faults() -> None:
             (b"{}", "model", "missing_required_parameter"),
             (b'{"model": 3}', "model", "invalid_type"),
             (b'{"model": "x", "modell": 1}', "modell", "unknown_parameter"),
+            (b'{"model": "x", "\\ud800": 1}', None, None),
+            (b'{"model": "\\ud800"}', "model", None),
+            (b'{"model": "x", "device": "\\udc00"}', "device", None),
+            (b'{"model": "x\\u0000y"}', "model", None),
+            (b'{"model": "%s"}' % (b"a" * 100_000), "model", "string_above_max_length"),
+            (b'{"model": "%s"}' % (b"a" * 300), "model", None),  # as no file can be called
         ):
-            error = error_of(post(http, "/admin/load", body))
-            assert (error["param"], error["code"]) == (param, code)
+            answer = post(http, "/admin/load", body)
+            error = error_of(answer)
+            assert (answer.status_code, error["param"], error["code"]) == (400, param, code), body
         absent = post(http, "/admin/load", b'{"model": "/no/such/model"}')
         assert absent.status_code == 404
         assert post(http, "/admin/unload", b'{"model": "nobody"}').status_code == 404

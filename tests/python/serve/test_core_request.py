@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlc_llm import _core
-from mlc_llm.serve.core_request import CoreRequest, Event
+from mlc_llm.serve.core_request import MAX_WAITING, CoreRequest, Event
 from mlc_llm.serve.inference import Answering, Shape
 from mlc_llm.serve.options import ServeOptions
 
@@ -19,6 +19,7 @@ class Engine:
     def __init__(self, act: Callable[[Callable[[int, str], None]], None]) -> None:
         self.act = act
         self.aborted: list[int] = []
+        self.pauses: list[bool] = []
 
     def submit_json(self, route: str, body: bytes, callback: Callable[[int, str], None]) -> int:
         threading.Thread(target=self.act, args=(callback,)).start()
@@ -26,6 +27,10 @@ class Engine:
 
     def abort(self, request_id: int) -> None:
         self.aborted.append(request_id)
+
+    def pause_request(self, request_id: int, paused: bool) -> None:
+        assert request_id == 7
+        self.pauses.append(paused)
 
 
 def request_of(engine: Engine) -> CoreRequest:
@@ -103,3 +108,71 @@ def test_a_request_whose_submission_is_cancelled_is_aborted() -> None:
             await asyncio.sleep(0.001)
 
     asyncio.run(asyncio.wait_for(run(), 120))
+
+
+def flood(callback: Callable[[int, str], None]) -> None:
+    """As much as may wait, in 16 chunks, and one chunk more."""
+    for _ in range(17):
+        callback(_core.EVENT_CHUNK, "x" * (MAX_WAITING // 16))
+
+
+def test_a_request_whose_events_wait_is_paused_until_they_are_taken() -> None:
+    flooded = threading.Event()
+    engine = Engine(lambda callback: (flood(callback), flooded.set()) and None)
+
+    async def run() -> None:
+        request = request_of(engine)
+        await request.submit("chat.completions", b"")
+        await asyncio.to_thread(flooded.wait, 120)
+        await asyncio.sleep(0)
+        assert engine.pauses == [True]
+        assert len(await request.next_events(120)) == 17
+        assert engine.pauses == [True, False]
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+    assert engine.aborted == []
+
+
+def test_events_that_come_before_the_id_is_known_count() -> None:
+    class Early(Engine):
+        def submit_json(self, route: str, body: bytes, callback: Any) -> int:
+            flood(callback)
+            assert self.pauses == []
+            return 7
+
+    engine = Early(lambda callback: None)
+
+    async def run() -> None:
+        await request_of(engine).submit("chat.completions", b"")
+
+    asyncio.run(asyncio.wait_for(run(), 120))
+    assert engine.pauses == [True]
+
+
+def test_a_stream_that_nobody_reads_ends_after_its_time() -> None:
+    engine = Engine(flood)
+    sent: list[Any] = []
+
+    async def run() -> None:
+        options = ServeOptions(stalled_timeout=0.01)
+        answering = Answering(engine, Shape(), options)  # type: ignore[arg-type]
+        response = await answering.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+            if len(sent) > 1:  # behind the head nothing is read
+                flood(callbacks[0])
+                await asyncio.sleep(3600)
+
+        await response({"type": "http", "asgi": {"spec_version": "2.3"}}, receive, send)
+
+    callbacks: list[Any] = []
+    act = engine.act
+    engine.act = lambda callback: (callbacks.append(callback), act(callback)) and None
+    asyncio.run(asyncio.wait_for(run(), 120))
+    assert engine.aborted == [7] and engine.pauses[-1] is True
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]

@@ -13,6 +13,7 @@ import pytest
 
 from mlc_llm.cli.serve import model_specs
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.serve.model_names import same_model
 
 from .conftest import ENDLESS, FAKE, PATIENCE, get, post, running_server
 
@@ -55,12 +56,67 @@ def test_several_models_in_one_process(other: Path) -> None:
             assert (again.status_code, again.json()["error"]["code"]) == (409, "model_exists")
 
 
+def ask_as(http: httpx.Client, name: str | None) -> tuple[int, str]:
+    """The status, and the name in the answer or the error's code."""
+    named = {} if name is None else {"model": name}
+    answer = http.post(CHAT, json={"messages": HELLO, "max_tokens": 1, **named})
+    body = answer.json()
+    return answer.status_code, body["model"] if answer.is_success else body["error"]["code"]
+
+
+def test_names_under_which_a_model_is_served() -> None:
+    with running_server("--served-model-name", "gpt-4o", "org/x") as url:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
+            ids = [model["id"] for model in http.get("/v1/models").json()["data"]]
+            assert ids == ["gpt-4o", "org/x"]
+            assert http.get("/v1/models/org/x").json()["id"] == "org/x"
+            for name in (None, "", "gpt-4o", "org/x", str(FAKE)):
+                assert ask_as(http, name) == (200, "gpt-4o"), name
+            assert ask_as(http, "fake-model") == (404, "model_not_found")
+
+
+def test_any_name_while_there_is_one_model(other: Path) -> None:
+    with running_server("--any-model-name", "--enable-admin") as url:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
+            assert ask_as(http, "gpt-9") == (200, "fake-model")
+            assert http.get("/v1/models/gpt-9").json()["id"] == "fake-model"
+            assert http.post("/v1/embeddings", json={"input": "x", "model": "y"}).is_success
+            loaded = http.post("/admin/load", json={"model": str(other), "device": "fake"})
+            assert loaded.is_success
+            assert ask_as(http, "gpt-9") == (404, "model_not_found")
+            assert ask_as(http, "other-model") == (200, "other-model")
+
+
+def test_a_path_that_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FAKE.parent)
+    home = str(FAKE.parent)
+    for name, argument, same in (
+        ("dist/x", "dist/x/", True),
+        ("./dist/x", "dist/x", True),
+        (f"{home}/dist/x", "dist/x", True),
+        ("dist/y/../x", "dist/x", True),
+        ("x", "dist/x", False),
+        ("HF://org/x", "HF://org/x", True),
+        ("org/x", "HF://org/x", True),
+        ("HF://org/x/", "HF://org/x", True),
+        ("x", "HF://org/x", False),
+        ("~nobody-of-that-name/x", "dist/x", False),
+        ("dist/x\0", "dist/x", False),
+    ):
+        assert same_model(name, argument) is same, (name, argument)
+
+
 def test_a_model_for_embeddings(other: Path) -> None:
-    with running_server("--embedding-model", str(other)) as url:
+    with running_server("--embedding-model", str(other), "--any-model-name") as url:
         names = [model["id"] for model in get(f"{url}/v1/models").json()["data"]]
         assert names == ["fake-model", "other-model"]
         answer = post(f"{url}/v1/embeddings", json={"input": "x"})
         assert (answer.status_code, answer.json()["model"]) == (200, "other-model")
+        for name, model in (("ada", "other-model"), ("fake-model", "fake-model")):
+            answer = post(f"{url}/v1/embeddings", json={"input": "x", "model": name})
+            assert answer.json()["model"] == model
+        with httpx.Client(base_url=url, timeout=PATIENCE) as http:
+            assert ask_as(http, "gpt-9") == (200, "fake-model")
         chat = post(url + CHAT, json={"messages": HELLO, "max_tokens": 2})
         assert chat.json()["model"] == "fake-model"
 
@@ -153,14 +209,15 @@ def test_draft_models_are_no_models_of_their_own() -> None:
         overrides, enable_tracing = "max_num_sequence=2", True
         speculative_mode, prefix_cache_mode, prefill_mode = "small_draft", None, None
         additional_models, model, model_lib = ["draft,lib"], "big", None
+        served_model_name = ["a", "b", "a"]
         device, mode, quantization = "cpu", "local", None
 
     (spec,) = model_specs(Args())  # type: ignore[arg-type]
     assert spec.model == "big" and spec.engine_config["additional_models"] == ["draft,lib"]
-    assert spec.engine_config["enable_tracing"] is True
+    assert spec.engine_config["enable_tracing"] is True and spec.names == ("a", "b")
     Args.speculative_mode = "prompt_lookup"
     second = model_specs(Args())[1]  # type: ignore[arg-type]
-    assert (second.model, second.model_lib) == ("draft", "lib")
+    assert (second.model, second.model_lib, second.names) == ("draft", "lib", ())
     Args.overrides = "max_num_sequence"
     with pytest.raises(InvalidRequestError):
         model_specs(Args())  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
 
@@ -14,7 +15,7 @@ from .conftest import ENDLESS, FAKE, KEY, PATIENCE, get, running_server
 
 HELLO = [{"role": "user", "content": "Hello"}]
 MODEL = "fake-model"
-CHAT = "/v1/chat/completions"
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 
 
 def metric(http: httpx.Client, name: str) -> float:
@@ -80,6 +81,61 @@ def test_text_completions(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as error:
         client.completions.create(prompt="x", suffix="y", **options)
     assert error.value.param == "suffix"
+
+
+def test_prompts_are_scored(http: httpx.Client) -> None:
+    """As scoring harnesses ask: token ids, an echo, log probabilities, one token or none."""
+    tokens = http.post("/tokenize", json={"text": "Once upon a time"}).json()["tokens"]
+    ask = {"prompt": [tokens, tokens[:3]], "echo": True, "logprobs": 1, "temperature": 0}
+    none, one = (http.post(TEXT, json={**ask, "max_tokens": n}).json() for n in (0, 1))
+    for scored, answered, count in zip(
+        none["choices"], one["choices"], (len(tokens), 3), strict=True
+    ):
+        lists = scored["logprobs"]
+        assert scored["finish_reason"] == "length" and scored["text"] == "".join(lists["tokens"])
+        assert {len(items) for items in lists.values()} == {count}
+        assert lists["token_logprobs"][0] == 0 and lists["top_logprobs"][0] == {}
+        assert all(score < 0 for score in lists["token_logprobs"][1:])
+        assert all(len(top) == 1 for top in lists["top_logprobs"][1:])
+        offsets = [len("".join(lists["tokens"][:i])) for i in range(count)]
+        assert lists["text_offset"] == offsets
+        assert {name: items[:-1] for name, items in answered["logprobs"].items()} == lists
+        assert answered["text"].startswith(scored["text"])
+    assert none["usage"]["completion_tokens"] == 0 and one["usage"]["completion_tokens"] == 2
+    stream = http.post(TEXT, json={**ask, "max_tokens": 0, "stream": True}).text.split("\n\n")
+    chunks = [json.loads(event[6:])["choices"][0] for event in stream[:-2]]
+    by_index = {chunk["index"]: chunk for chunk in chunks}
+    assert [by_index[i]["logprobs"] for i in range(2)] == [c["logprobs"] for c in none["choices"]]
+    assert http.post(TEXT, json={"prompt": "x", "max_tokens": 0}).json()["choices"][0]["text"] == ""
+
+
+def test_what_a_user_writes_is_text(http: httpx.Client) -> None:
+    """The special token's text in a message takes as many tokens as its letters."""
+    special = "<|im_start|>"
+    ids = http.post("/tokenize", json={"text": special}).json()["tokens"]
+    assert len(ids) == 1, "the model has no such token"
+    letters = [http.post("/tokenize", json={"text": s}).json()["count"] for s in ("<", special[1:])]
+
+    def prompt_tokens(content: str) -> int:
+        body = {"messages": [{"role": "user", "content": content}], "max_tokens": 1}
+        return int(http.post(CHAT, json=body).json()["usage"]["prompt_tokens"])
+
+    assert prompt_tokens(special) - prompt_tokens("") > max(letters)
+    raw = http.post(TEXT, json={"prompt": special, "max_tokens": 1}).json()
+    assert raw["usage"]["prompt_tokens"] == 1  # a completion's prompt is the model's own text
+
+
+def test_the_shape_of_chunks_is_openais(http: httpx.Client) -> None:
+    body = {"messages": HELLO, "stream": True, "max_tokens": 3, "seed": 1}
+    for usage in (False, True):
+        options = {"stream_options": {"include_usage": True}} if usage else {}
+        events = http.post(CHAT, json={**body, **options}).text.split("\n\n")[:-2]
+        chunks = [json.loads(event[6:]) for event in events]
+        deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+        assert deltas[0]["role"] == "assistant" and all("role" not in d for d in deltas[1:])
+        if usage:
+            assert chunks.pop()["usage"]["completion_tokens"] == 3
+        assert all(("usage" in chunk) is usage and not chunk.get("usage") for chunk in chunks)
 
 
 def test_server_sent_events_end_with_done(http: httpx.Client) -> None:

@@ -1,4 +1,8 @@
-"""The command `mlc_llm`: a module a subcommand, with `register(subparsers)` and `run(args)`."""
+"""The command `mlc_llm`: a module a subcommand, with `register(subparsers)` and `run(args)`.
+
+Only the module of the command that is called is imported, so that help and completion are fast.
+One of them is named `list`, which hides Python's own here once it is imported.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +12,73 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import mlc_llm
 from mlc_llm.errors import MLCError
 
-_COMMANDS = ("chat", "convert_weight", "gen_config", "compile", "doctor", "serve", "bench")
+# The same words as each module's own help.
+COMMANDS = {
+    "chat": "chat with a model",
+    "serve": "serve models over HTTP",
+    "list": "list the models that are kept here",
+    "pull": "download and prepare a model",
+    "show": "show a model's config, template and memory plan",
+    "rm": "remove kept models",
+    "convert_weight": "convert and quantize weights",
+    "gen_config": "write the config of a model folder",
+    "compile": "compile a model library",
+    "bench": "measure a server under load",
+    "doctor": "what this machine has and what a model would take",
+    "completion": "print a shell's completion script",
+}
 _PLANNED = ("package",)
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of(command: str | None) -> argparse.ArgumentParser:
+    """The parser, with the options of one command alone."""
     parser = argparse.ArgumentParser(
         prog="mlc_llm", description="Run, prepare and compile language models on this device."
     )
-    parser.add_argument("--version", action="version", version=f"mlc_llm {mlc_llm.__version__}")
+    parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in _COMMANDS:
-        importlib.import_module(f"mlc_llm.cli.{name}").register(subparsers)
+    for name, text in COMMANDS.items():
+        if name == command:
+            importlib.import_module(f"mlc_llm.cli.{name}").register(subparsers)
+        else:
+            subparsers.add_parser(name, help=text)
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; it is looked up when asked for, which takes time."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, help="show the version and exit", **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"mlc_llm {mlc_llm.__version__}")
+        parser.exit()
+
+
+def named(arguments: Sequence[str]) -> list[str]:
+    """The arguments with the command under its own name: `-` and `_` are one."""
+    first = arguments[0].replace("-", "_") if arguments and arguments[0][:1] != "-" else ""
+    return [first, *arguments[1:]] if first in COMMANDS else [*arguments]
 
 
 def _refuse_planned(arguments: Sequence[str]) -> None:
     command = arguments[0].replace("-", "_") if arguments else ""
     if command in _PLANNED:
         raise MLCError(f"'mlc_llm {command}' is not built yet; see the status table in the README")
+
+
+def _complete(words: Sequence[str]) -> int:
+    """What completion scripts call: prints what may follow."""
+    from mlc_llm.cli.completion import candidates
+
+    print(*candidates([*words]), sep="\n")
+    return 0
 
 
 def _fail(message: str) -> int:
@@ -66,13 +114,16 @@ def _describe(error: OSError) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Errors are one message, never a traceback."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    arguments = sys.argv[1:] if arguments is None else [*arguments]
     _take_any_text()
     # Mesa's Vulkan layer for desktops complains on standard error where none runs.
     os.environ.setdefault("NODEVICE_SELECT", "1")
     try:
         _refuse_planned(arguments)
-        args = _parser().parse_args(arguments)
+        if arguments[:1] == ["complete"]:
+            return _complete(arguments[1:])
+        arguments = named(arguments)
+        args = parser_of(arguments[0] if arguments else None).parse_args(arguments)
         args.run(args)
         _flush()
         return 0

@@ -7,11 +7,21 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mlc_llm import linker
+from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.steps import Steps, Update
+
+_STATIC = (".tar", ".a")  # archives, which nobody links here
+
 
 def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
     parser = subparsers.add_parser("compile", help="compile a model library", description=__doc__)
-    parser.add_argument("model", type=Path, help="-MLC folder or its mlc-chat-config.json")
+    parser.add_argument(
+        "model",
+        help="-MLC folder or its mlc-chat-config.json; or a model that is converted first: its "
+        "folder, a .gguf file, HF://org/repo, or 'default'",
+    )
     parser.add_argument("--quantization", help="scheme (default: what the config says)")
     parser.add_argument(
         "--model-type", default="auto", help="model family (default: what the config says)"
@@ -51,16 +61,51 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--debug-dump", type=Path, help="folder for the module's text after each phase"
     )
+    add_output_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
-    from mlc_llm.compiler.compile import compile_model, read_chat_config, report
-
+    steps = steps_for(args)
+    if args.output.suffix not in _STATIC:
+        linker.require()  # before a conversion
+    folder = _folder_of(args, steps)
     start = time.monotonic()
+    with steps.step(f"Compiling {args.model} for {args.device}") as update:
+        _compile(args, folder, steps, update)
+    if not args.quiet:
+        size = args.output.stat().st_size / 1024**2
+        print(f"Compiled {args.output} ({size:.1f} MB) in {time.monotonic() - start:.1f} s")
+
+
+def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
+    """The -MLC folder, or the file in it; another model is converted."""
+    from mlc_llm.model_source import CHAT_CONFIG, resolve_folder
+
+    path = Path(args.model)
+    if path.name == CHAT_CONFIG or (path / CHAT_CONFIG).is_file():
+        return path
+    if path.suffix == ".json" or path.is_dir() and not (path / "config.json").is_file():
+        return path  # it says what is missing
+    return resolve_folder(
+        args.model, quantization=args.quantization, device=args.device, progress=steps
+    )
+
+
+def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Update) -> None:
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+    from mlc_llm.compiler.jit import SHARES
+
+    def report(phase: str) -> None:
+        if phase in SHARES:
+            update(SHARES[phase])
+            steps.detail(f"compile: {phase}")
+        else:
+            steps.note(f"compile: {phase}")
+
     compile_model(
-        read_chat_config(args.model),
+        read_chat_config(folder),
         output=args.output,
         quantization=args.quantization,
         model_type=None if args.model_type == "auto" else args.model_type,
@@ -72,5 +117,3 @@ def run(args: argparse.Namespace) -> None:
         debug_dump=args.debug_dump,
         progress=report,
     )
-    size = args.output.stat().st_size / 1024**2
-    print(f"Compiled {args.output} ({size:.1f} MB) in {time.monotonic() - start:.1f} s")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.errors import UnsupportedError
+from mlc_llm.steps import Steps
 
 SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
 
@@ -16,7 +17,6 @@ def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
     parser = subparsers.add_parser(
         "convert_weight",
-        aliases=["convert-weight"],
         help="convert and quantize weights",
         description=__doc__,
     )
@@ -40,17 +40,20 @@ def register(subparsers: Any) -> None:
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """What `convert_weight` and `gen_config` share."""
     parser.add_argument(
-        "config", type=Path, help="config.json of the model, its folder, or a .gguf file"
+        "config",
+        help="config.json of the model, its folder, a .gguf file, HF://org/repo, or 'default' (the "
+        "embedded model)",
     )
     parser.add_argument(
         "--quantization",
-        required=True,
-        help="such as q4f32_1, q4f16_1 or q0f32; auto: a GGUF file's own types, without loss",
+        help="such as q4f32_1, q4f16_1 or q0f32; auto: a GGUF file's own types, without loss "
+        "(default: auto for a GGUF file, else q4f32_1)",
     )
     parser.add_argument(
         "--model-type", default="auto", help="model family (default: what the config says)"
     )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
+    add_output_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -60,18 +63,46 @@ def run(args: argparse.Namespace) -> None:
             "--lora-adapter is not supported: merge the adapter into the model first",
             param="lora-adapter",
         )
+    steps = steps_for(args)
     if args.device.partition(":")[0] not in ("auto", "cpu"):
-        print(f"note: converting on the CPU, not on {args.device}", file=sys.stderr)
+        steps.note(f"note: converting on the CPU, not on {args.device}")
+    path = path_of(args, steps)
+    quantization = quantization_of(args, path)
     from mlc_llm.compiler.convert import write_weights
+    from mlc_llm.jit_cache import types_said
 
-    source = open_model(args.config, source=args.source, source_format=args.source_format)
-    stats = write_weights(
-        source, args.output, quantization=args.quantization, model_type=model_type_of(args)
-    )
-    print(f"Parameter size after quantization: {stats.param_bytes / 1024**3:.3f} GB")
-    print(f"Total parameters: {stats.elements:,}")
-    print(f"Bits per parameter: {stats.bits_per_param:.3f}")
-    print(f"Saved to directory: {args.output}")
+    source = open_model(path, source=args.source, source_format=args.source_format)
+    with steps.step(f"Converting {path.name} to {types_said(quantization)}") as update:
+        stats = write_weights(
+            source,
+            args.output,
+            quantization=quantization,
+            model_type=model_type_of(args),
+            report=update,
+        )
+    if not args.quiet:
+        print(f"Parameter size after quantization: {stats.param_bytes / 1024**3:.3f} GB")
+        print(f"Total parameters: {stats.elements:,}")
+        print(f"Bits per parameter: {stats.bits_per_param:.3f}")
+        print(f"Saved to directory: {args.output}")
+
+
+def path_of(args: argparse.Namespace, steps: Steps) -> Path:
+    """The folder or file that CONFIG means; a repository is downloaded."""
+    from mlc_llm.hub_download import PREFIX
+    from mlc_llm.model_source import DEFAULT_MODEL, resolve_source
+
+    if args.config.startswith(PREFIX) or args.config == DEFAULT_MODEL:
+        return resolve_source(args.config, progress=steps)
+    return Path(args.config)
+
+
+def quantization_of(args: argparse.Namespace, path: Path) -> str:
+    """What is asked for, or what keeps most of the model."""
+    if args.quantization is not None:
+        return str(args.quantization)
+    source = str(getattr(args, "source", "auto"))
+    return "auto" if path.suffix == ".gguf" or source.endswith(".gguf") else "q4f32_1"
 
 
 def model_type_of(args: argparse.Namespace) -> str | None:

@@ -6,14 +6,15 @@ import argparse
 import json
 import os
 import platform
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import mlc_llm
+from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import MLCError
 
+_NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
 _MODES = ("local", "interactive", "server")
 
 
@@ -35,6 +36,7 @@ def register(subparsers: Any) -> None:
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_output_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _machine() -> dict[str, Any]:
-    from mlc_llm import _core, jit_cache
+    from mlc_llm import _core, jit_cache, linker
 
     return {
         "mlc_llm": mlc_llm.__version__,
@@ -70,6 +72,7 @@ def _machine() -> dict[str, Any]:
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),
         "home": str(jit_cache.home()),
+        "linker": str(linker.find() or _NO_LINKER),
     }
 
 
@@ -78,12 +81,12 @@ def _plans(args: argparse.Namespace) -> Sequence[Any]:
 
     return plan_modes(
         [args.mode] if args.mode else _MODES,
-        None if args.model == "default" else args.model,
+        args.model,
         model_lib=args.model_lib,
         device=args.device,
         quantization=args.quantization,
         engine_config=parse_overrides(args.overrides),
-        log=lambda line: print(line, file=sys.stderr),
+        log=steps_for(args),
     )
 
 

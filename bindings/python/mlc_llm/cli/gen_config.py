@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from mlc_llm.cli.convert_weight import add_model_arguments, model_type_of, open_model
+from mlc_llm.cli.convert_weight import (
+    add_model_arguments,
+    model_type_of,
+    open_model,
+    path_of,
+    quantization_of,
+)
+from mlc_llm.cli.output import steps_for
 
 _SIZES = {
     "context_window_size": "tokens that a conversation may have (default: the model's)",
@@ -21,7 +28,6 @@ def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
     parser = subparsers.add_parser(
         "gen_config",
-        aliases=["gen-config"],
         help="write the config of a model folder",
         description=__doc__,
     )
@@ -42,16 +48,28 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     from mlc_llm.compiler.convert import ConfigOverrides, write_config
 
+    path = path_of(args, steps_for(args))
+    quantization = quantization_of(args, path)
     overrides = ConfigOverrides(
+        extra=_extra(args.config, quantization),
         conv_template=args.conv_template,
         max_batch_size=args.max_batch_size,
         **{name: getattr(args, name) for name in _SIZES},
     )
     write_config(
-        open_model(args.config),
+        open_model(path),
         args.output,
-        quantization=args.quantization,
+        quantization=quantization,
         model_type=model_type_of(args),
         overrides=overrides,
     )
-    print(f"Saved to directory: {args.output}")
+    if not args.quiet:
+        print(f"Saved to directory: {args.output}")
+
+
+def _extra(model: str, quantization: str) -> dict[str, float]:
+    """What the embedded model's file does not say."""
+    from mlc_llm.embedded_model import config_of
+    from mlc_llm.model_source import DEFAULT_MODEL
+
+    return config_of(keeps_types=quantization == "auto") if model == DEFAULT_MODEL else {}

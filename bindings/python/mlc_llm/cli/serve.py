@@ -7,10 +7,15 @@ import json
 import os
 import sys
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from mlc_llm.serve.loading import Load
+    from mlc_llm.serve.registry import ModelRegistry
 
 _CLOSING_SECONDS = 5  # for connections to close once every request has ended
 
@@ -45,6 +50,14 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="answers /v1/embeddings that name no model (default: the first model)",
     )  # fmt: skip
     parser.add_argument(
+        "--served-model-name", nargs="+", default=[], metavar="NAME",
+        help="names that the first model answers to; the first name is in its answers",
+    )  # fmt: skip
+    parser.add_argument(
+        "--any-model-name", action="store_true",
+        help="the model answers to any name, while it is the only one",
+    )  # fmt: skip
+    parser.add_argument(
         "--speculative-mode",
         choices=("disable", "small_draft", "prompt_lookup", "eagle", "medusa"),
         help="how tokens are drafted ahead (default: disable)",
@@ -77,6 +90,10 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         help="between comments on a stream that is silent (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
+        "--stalled-timeout", type=float, default=60.0, metavar="SECONDS",
+        help="until a stream ends that its client does not read (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--shutdown-timeout", type=float, default=30.0, metavar="SECONDS",
         help="until requests are cancelled after SIGTERM or Ctrl-C (default: %(default)s)",
     )  # fmt: skip
@@ -93,11 +110,12 @@ def _json_list(text: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Loads the models and serves until it is told to stop."""
+    """Listens, loads the models, and serves until it is told to stop."""
     import uvicorn
 
     from mlc_llm.serve.app import create_app
     from mlc_llm.serve.lifecycle import Drain, Server
+    from mlc_llm.serve.loading import Loading
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
@@ -117,24 +135,38 @@ def run(args: argparse.Namespace) -> None:
         max_body_bytes=args.max_body_bytes,
         request_timeout=args.request_timeout,
         keep_alive=args.keep_alive,
+        stalled_timeout=args.stalled_timeout,
     )
     return_large_buffers()
     drain = Drain()
-    models = ModelRegistry(log=lambda line: print(line, file=sys.stderr))
+    log = lambda line: print(line, file=sys.stderr)  # noqa: E731
+    models = ModelRegistry(log, any_name=args.any_model_name)
+    models.loading = Loading(_jobs(args, models))
+    config = uvicorn.Config(
+        create_app(models, options, drain),
+        host=args.host,
+        port=args.port,
+        timeout_graceful_shutdown=_CLOSING_SECONDS,
+    )
+    server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
     try:
-        for spec in model_specs(args):
-            models.load(spec)
-        if args.embedding_model is not None:
-            models.load_for_embeddings(_spec(args, args.embedding_model))
-        config = uvicorn.Config(
-            create_app(models, options, drain),
-            host=args.host,
-            port=args.port,
-            timeout_graceful_shutdown=_CLOSING_SECONDS,
-        )
-        Server(config, drain, models, drain_seconds=args.shutdown_timeout).run()
+        server.run()
+        server.finish_loading()
     finally:
         models.close()
+    if server.failure is not None:
+        raise server.failure
+
+
+def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Load]]:
+    """The models to load, by what their arguments call them, and how."""
+    jobs: list[tuple[str, Load]] = [
+        (str(spec.model or "default"), partial(models.load, spec)) for spec in model_specs(args)
+    ]
+    if args.embedding_model is not None:
+        spec = _spec(args, args.embedding_model)
+        jobs.append((str(spec.model), partial(models.load_for_embeddings, spec)))
+    return jobs
 
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
@@ -149,7 +181,8 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     if args.speculative_mode == "small_draft":
         config["additional_models"] = additional
         additional = []
-    first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib)
+    names = tuple(dict.fromkeys(args.served_model_name))
+    first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib, names=names)
     others = [_spec(args, model) for model in additional]
     return [replace(spec, engine_config=config) for spec in (first, *others)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError
@@ -16,8 +17,11 @@ def _number(text: str) -> float:
     return value
 
 
+def _truth(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+
+
 def _stop_strings(text: str) -> list[str]:
-    """`stop=` with nothing behind it takes the stop strings back."""
     return [item for item in text.split(",") if item]
 
 
@@ -33,6 +37,18 @@ _GENERATION: dict[str, Callable[[str], Any]] = {
     "seed": int,
     "stop": _stop_strings,
 }
+
+_WHEN_FULL = ("say", "drop")
+
+
+def _when_full(text: str) -> str:
+    if text not in _WHEN_FULL:
+        raise ValueError
+    return text
+
+
+# What /set takes: generation settings, and what the chat does when the context is full.
+CHAT_SETTINGS: dict[str, Callable[[str], Any]] = {**_GENERATION, "when_full": _when_full}
 
 _ENGINE: dict[str, Callable[[str], Any]] = {
     "max_num_sequence": int,
@@ -56,21 +72,45 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "kv_cache_bytes": int,
     "memory_limit_bytes": int,
     "max_queued_requests": int,
+    "openai_last_chunk": _truth,
 }
 
 
-def parse_generation_settings(text: str) -> dict[str, Any]:
-    """ "temperature=0.5;stop=a,b" as the arguments of a request."""
-    return dict(_parse(text, _GENERATION))
+@dataclass(frozen=True)
+class ChatSettings:
+    """The settings of a chat; what is not set is the model's own."""
+
+    generation: Mapping[str, Any] = field(default_factory=dict)  # arguments of a request
+    when_full: str = "say"  # or "drop": forget the oldest turns when the context is full
+
+    def changed(self, text: str) -> ChatSettings:
+        """With "temperature=0.5;stop=a,b" applied; "temperature=" takes a setting back."""
+        found = self
+        for name, value in _parse(text, CHAT_SETTINGS, may_unset=True):
+            if name == "when_full":
+                found = replace(found, when_full=value or ChatSettings.when_full)
+                continue
+            changed = {**found.generation, name: value}  # a name that is there keeps its place
+            kept = {key: one for key, one in changed.items() if one is not None}
+            found = replace(found, generation=kept)
+        return found
 
 
-def format_settings(settings: Mapping[str, Any]) -> str:
-    """Settings as `parse_generation_settings` reads them."""
+def parse_chat_settings(text: str) -> ChatSettings:
+    """`--set`: "temperature=0.5;stop=a,b"."""
+    return ChatSettings().changed(text)
+
+
+def format_settings(settings: ChatSettings) -> str:
+    """Settings as `parse_chat_settings` reads them."""
 
     def text(value: Any) -> str:
         return ",".join(value) if isinstance(value, list) else str(value)
 
-    return ";".join(f"{name}={text(value)}" for name, value in settings.items())
+    items = [f"{name}={text(value)}" for name, value in settings.generation.items()]
+    if settings.when_full != ChatSettings.when_full:
+        items.append(f"when_full={settings.when_full}")
+    return ";".join(items)
 
 
 def parse_overrides(text: str) -> dict[str, Any]:
@@ -78,7 +118,10 @@ def parse_overrides(text: str) -> dict[str, Any]:
     return dict(_parse(text, _ENGINE))
 
 
-def _parse(text: str, known: dict[str, Callable[[str], Any]]) -> Iterator[tuple[str, Any]]:
+def _parse(
+    text: str, known: dict[str, Callable[[str], Any]], *, may_unset: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Names and values; None for a name with nothing behind its `=`."""
     for item in filter(None, (part.strip() for part in text.split(";"))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or name not in known:
@@ -87,10 +130,19 @@ def _parse(text: str, known: dict[str, Callable[[str], Any]]) -> Iterator[tuple[
                 + ", ".join(known),
                 param=name,
             )
+        if may_unset and not value:
+            yield name, None
+            continue
         try:
             yield name, known[name](value)
-        except ValueError:
-            kind = "an integer" if known[name] is int else "a number"
+        except (KeyError, ValueError):
             raise InvalidRequestError(
-                f"'{name}' must be {kind}, not '{value}'", param=name
+                f"'{name}' must be {_kind(known[name])}, not '{value}'", param=name
             ) from None
+
+
+def _kind(parse: Callable[[str], Any]) -> str:
+    if parse is _when_full:
+        return " or ".join(f"'{word}'" for word in _WHEN_FULL)
+    kinds: dict[Any, str] = {int: "an integer", _truth: "true or false"}
+    return kinds.get(parse, "a number")

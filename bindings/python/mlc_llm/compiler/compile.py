@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlc_llm import linker
 from mlc_llm.compiler import archive, hosts, models, targets
 from mlc_llm.compiler import quantization as schemes
-from mlc_llm.compiler.models.family import ConfigReader
+from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
 from mlc_llm.compiler.trailer import trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
@@ -30,6 +29,7 @@ from mlc_llm.errors import (
     ResourceError,
     UnsupportedError,
 )
+from mlc_llm.scratch import remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.library import LibrarySpec
@@ -87,6 +87,7 @@ def compile_model(
             quantization=quantization or _text(config, "quantization"),
         )
     _check_linking(output, devices, is_static)
+    found = None if is_static else linker.require()  # before the work, not behind it
     variants = []
     for one in devices:
         spec = library_spec(
@@ -101,7 +102,7 @@ def compile_model(
             progress(line)
         executable = _build(spec, prefix, debug_dump, progress)
         progress("archive" if is_static else "link")
-        data = _linked(executable, output, prefix, hosts.is_foreign(one))
+        data = _linked(executable, output, prefix, found)
         variants.append(Variant(one.name, one.cpu_features(), data))
     data = variants[0].data if len(variants) == 1 else pack(by_speed(variants))
     _write(data, b"" if is_static else trailer(data), output)
@@ -146,8 +147,14 @@ def library_spec(
         device=flags.applied_to(targets.resolve(device) if isinstance(device, str) else device),
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
-        activation_bits=flags.activation_bits,
+        activation_bits=_activation_bits(config, opt, flags),
     )
+
+
+def _activation_bits(config: Mapping[str, Any], opt: str, flags: OptimizationFlags) -> int:
+    """What --opt says, else what the model's config does."""
+    asked = config.get("activation_bits")
+    return asked if "activation_bits" not in opt and asked in (8, 16, 32) else flags.activation_bits
 
 
 def _text(config: Mapping[str, Any], name: str) -> str:
@@ -188,23 +195,25 @@ def _check_linking(
         )
 
 
-def _linked(executable: Any, output: Path, prefix: str | None, is_foreign: bool) -> bytes:
+def _linked(
+    executable: Any, output: Path, prefix: str | None, found: linker.Linker | None
+) -> bytes:
     """The shared object or archive, made in a folder beside the output."""
     with _writing(output) as folder:
         linked = folder / output.name
+
+        def link(name: str, objects: list[str], **_: Any) -> None:
+            assert found is not None
+            linker.link(found, Path(name), objects)
+
+        if prefix is not None:
+            return archive.write(executable, prefix, output, folder)
         try:
-            if prefix is not None:
-                return archive.write(executable, prefix, output, folder)
-            options = {"cc": os.environ["CXX"]} if is_foreign else {}
-            executable.export_library(str(linked), **options)
+            executable.export_library(str(linked), fcompile=link, workspace_dir=str(folder))
         except (OSError, MLCError):
             raise
-        except Exception as error:  # the linker's words, whatever class they come in
-            raise MLCError(
-                "linking the model library failed; a C++ compiler (g++ or clang++) must be on "
-                f"PATH: {str(error).strip().splitlines()[-1]}",
-                code="link_failed",
-            ) from error
+        except Exception as error:  # TVM's words, when it cannot write the object files
+            raise linker.failure(linked, str(error)) from error
         return linked.read_bytes()
 
 
@@ -224,13 +233,8 @@ def _write(data: bytes, end: bytes, output: Path) -> None:
 def _writing(output: Path) -> Iterator[Path]:
     """A folder beside `output`; errors of the file system name the option."""
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".mlc-link-", dir=output.parent) as folder:
-            yield Path(folder)
+        remove_leftovers(output.parent, output.name)
+        with scratch_folder(output) as folder:
+            yield folder
     except OSError as error:
         raise ResourceError(f"{output}: {error.strerror or error}", param="output") from None
-
-
-def report(phase: str) -> None:
-    """A progress callback that writes to standard error."""
-    print(f"compile: {phase}", file=sys.stderr, flush=True)

@@ -1,41 +1,108 @@
-"""The child process that converts a model just in time.
+"""The child process that converts or compiles a model just in time: see `jit_child.py`.
 
-    python -m mlc_llm.compiler.jit '{"source": ..., "output": ..., "quantization": ...}'
+    python -m mlc_llm.compiler.jit '{"kind": "convert", "source": ..., "output": ..., ...}'
 
-A progress bar goes to standard error. On failure the last line of standard output is the error as
-JSON, {"class", "message", "param", "code"}, and the exit status is 1.
+Its answers are lines of JSON on standard output. It ends when the process that started it does.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.errors import MLCError
+from mlc_llm.errors import MLCError, UnsupportedError
+
+# The part of a compilation that is done when a phase begins, as measured for the default model.
+SHARES = {"model": 0.1, "graph": 0.4, "calls": 0.45, "memory": 0.5, "runtime": 0.55}
+SHARES |= {"machine": 0.6, "code": 0.65, "link": 0.95}
+_BETWEEN_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Runs one job; returns the exit status."""
+    _end_with_parent()
     job = json.loads(arguments[0])
     try:
-        _convert(job)
+        (_compile if job["kind"] == "compile" else _convert)(job)
     except MLCError as error:
         fields = {"message": error.message, "param": error.param, "code": error.code}
-        print(json.dumps({"class": type(error).__name__, **fields}), flush=True)
+        _say({"class": type(error).__name__, **fields})
         return 1
     return 0
 
 
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it does, even by kill -9: its standard input ends
+    then. Linux does it by itself, also while the compiler keeps Python's lock."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def wait() -> None:
+        os.read(0, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _say(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
 def _convert(job: dict[str, Any]) -> None:
+    try:
+        _convert_to(job, job["quantization"])
+    except UnsupportedError as error:
+        if job["fallback"] is None:
+            raise
+        _say({"note": f"{error.message.partition('. ')[0]}. Converting to {job['fallback']}."})
+        _convert_to(job, job["fallback"])
+
+
+def _convert_to(job: dict[str, Any], quantization: str) -> None:
     from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source
+
+    said_at = 0.0
+
+    def report(fraction: float) -> None:
+        nonlocal said_at
+        if time.monotonic() > said_at + _BETWEEN_SECONDS:
+            said_at = time.monotonic()
+            _say({"progress": fraction})
 
     convert_model(
         open_source(Path(job["source"])),
         Path(job["output"]),
-        quantization=job["quantization"],
-        overrides=ConfigOverrides(sampling=job["sampling"]),
+        quantization=quantization,
+        overrides=ConfigOverrides(extra=job["extra"]),
+        report=report,
+    )
+
+
+def _compile(job: dict[str, Any]) -> None:
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+
+    def report(phase: str) -> None:
+        if phase in SHARES:
+            _say({"progress": SHARES[phase]})
+        print(f"compile: {phase}", file=sys.stderr, flush=True)
+
+    compile_model(
+        read_chat_config(Path(job["folder"])),
+        output=Path(job["output"]),
+        device=job["device"],
+        opt=job["opt"],
+        overrides=job["overrides"] or None,
+        progress=report,
     )
 
 

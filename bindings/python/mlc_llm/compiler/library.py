@@ -10,14 +10,15 @@ import tvm
 
 from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
-from mlc_llm.compiler.models.family import Model, ModelConfig, ModelFamily
+from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn import gpu_sampling
-from mlc_llm.compiler.nn.builder import Batch, Builder, Input
+from mlc_llm.compiler.nn.builder import Batch, Builder, Input, Inputs
+from mlc_llm.compiler.nn.decoder import Decoder
 from mlc_llm.compiler.programs import buffer_bytes, program_of
-from mlc_llm.compiler.quantization import AnyScheme
+from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.targets import GPU, Device
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # A step that wants logits, one that wants what the output head is given, and one with token trees.
 _HIDDEN = "batch_prefill_to_last_hidden_states"
 _VERIFY = "batch_verify"
@@ -38,7 +39,7 @@ class LibrarySpec:
 
     model_type: str
     config: ModelConfig
-    scheme: AnyScheme
+    scheme: Scheme
     device: Device | GPU
     prefill_chunk_size: int
     max_batch_size: int
@@ -48,12 +49,12 @@ class LibrarySpec:
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     weights = family.weight_map(spec.config)
     nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
-    model = family.build(spec.config, nn)
+    model = Decoder(nn, family.decoder(spec.config))
     _build_embed(nn, model, spec)
     for name in _PREFILLS:
         _build_prefill(nn, model, spec, name)
     _build_logits(nn, model, spec)
-    _build_copy(nn, model, spec)
+    _build_copy(nn)
     if isinstance(spec.device, GPU):
         gpu_sampling.build(nn, spec.config.vocab_size)
         if spec.device.graphs:
@@ -61,11 +62,11 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
             _build_programs(nn, (_DECODE,))
     else:
         _build_programs(nn, _PROGRAMS)
-    nn.text_function("_metadata", json.dumps(metadata(spec, model, nn)))
+    nn.text_function("_metadata", json.dumps(metadata(spec, nn)))
     return nn.finish()
 
 
-def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
+def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
     config = spec.config
     return {
         "schema_version": SCHEMA_VERSION,
@@ -73,7 +74,7 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "quantization": spec.scheme.name,
         "context_window_size": config.context_window_size,
         "sliding_window_size": config.sliding_window_size,
-        "attention_sink_size": getattr(config, "attention_sink_size", 0),
+        "attention_sink_size": config.attention_sink_size,
         "prefill_chunk_size": spec.prefill_chunk_size,
         "max_batch_size": spec.max_batch_size,
         "vocab_size": config.vocab_size,
@@ -83,16 +84,14 @@ def metadata(spec: LibrarySpec, model: Model, nn: Builder) -> dict[str, Any]:
         "activation_bits": spec.activation_bits,
         "kv_cache": {
             "page_size": PAGE_SIZE,
-            "num_layers": config.num_hidden_layers,
-            "page_shape": list(model.page_shape),
-            "slot_runs": [list(run) for run in model.slot_runs],
-            "dtype": model.page_dtype,
+            "layers": [pages.describe() for pages in nn.pages],
         },
         "params": [
             {
                 "name": param.name,
                 "shape": list(param.shape),
                 "dtype": param.dtype,
+                **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
                 **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
             }
             for param in nn.params
@@ -124,67 +123,62 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
 
 
-def _build_embed(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+def _build_embed(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     inputs = {"input_ids": Input(("n",), "int32")}
     with nn.function("embed", inputs, bounds={"n": spec.prefill_chunk_size}) as f:
         f.result = model.embed(f["input_ids"])
 
 
-def _build_decode(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     """`embed` and `batch_prefill` in one."""
-    inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(model, spec, "logit_rows")}
+    inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(nn, "logit_rows")}
     bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
     with nn.function(_DECODE, inputs, bounds=bounds) as f:
         batch = Batch(*(f[index] for index in _INDICES))
-        pages = f.items("kv_pages", spec.config.num_hidden_layers)
+        pages = f.items("kv_pages", len(nn.pages))
         rows = model.embed(f["input_ids"])
         f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], pages))
 
 
-def _batch_inputs(
-    model: Model, spec: LibrarySpec, wanted: str, copies: tuple[str, ...] = ()
-) -> dict[str, Input]:
+def _batch_inputs(nn: Builder, wanted: str, copies: tuple[str, ...] = ()) -> Inputs:
     """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
     sizes = ("n", "n", "n", "b_plus_1", "p")
     return {
         **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
         **{k: Input(("c",), "int32") for k in copies},
         wanted: Input(("m",), "int32"),
-        "kv_pages": _pages(model, spec),
+        "kv_pages": [pages.input() for pages in nn.pages],
     }
 
 
-def _build_prefill(nn: Builder, model: Model, spec: LibrarySpec, name: str) -> None:
+def _build_prefill(nn: Builder, model: Decoder, spec: LibrarySpec, name: str) -> None:
     wanted = "hidden_rows" if name == _HIDDEN else "logit_rows"
     copies = _COPIES if name == _VERIFY else ()
     inputs = {
         "embeddings": Input(("n", spec.config.hidden_size)),
-        **_batch_inputs(model, spec, wanted, copies),
+        **_batch_inputs(nn, wanted, copies),
     }
     bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
     with nn.function(name, inputs, bounds=bounds) as f:
         batch = Batch(*(f[index] for index in (*_INDICES, *copies)))
-        pages = f.items("kv_pages", spec.config.num_hidden_layers)
+        pages = f.items("kv_pages", len(nn.pages))
         hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], pages)
         f.result = model.logits(hidden_states) if wanted == "logit_rows" else hidden_states
 
 
-def _build_logits(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+def _build_logits(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     """For a step that wants both: logits of some of the hidden states."""
     inputs = {"hidden_states": Input(("m", spec.config.hidden_size))}
     with nn.function("get_logits", inputs, bounds={"m": spec.prefill_chunk_size}) as f:
         f.result = model.logits(f["hidden_states"])
 
 
-def _build_copy(nn: Builder, model: Model, spec: LibrarySpec) -> None:
+def _build_copy(nn: Builder) -> None:
     """Returns the pages, so that the copies count as used; callers ignore it."""
-    inputs = {name: Input(("k",), "int32") for name in ("source", "destination")}
-    inputs["kv_pages"] = _pages(model, spec)
+    inputs: Inputs = {
+        **{name: Input(("k",), "int32") for name in ("source", "destination")},
+        "kv_pages": [pages.input() for pages in nn.pages],
+    }
     with nn.function("copy_kv_pages", inputs, bounds={}, params=False) as f:
-        pages = f.items("kv_pages", spec.config.num_hidden_layers)
-        f.result = model.copy_pages(f["source"], f["destination"], pages)
-
-
-def _pages(model: Model, spec: LibrarySpec) -> Input:
-    shape = ("num_pages", *model.page_shape)
-    return Input(shape, model.page_dtype, count=spec.config.num_hidden_layers)
+        tensors = zip(nn.pages, f.items("kv_pages", len(nn.pages)), strict=True)
+        f.result = [p.copy(nn, f["source"], f["destination"], tensor) for p, tensor in tensors]

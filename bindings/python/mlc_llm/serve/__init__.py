@@ -1,4 +1,29 @@
 """`mlc_llm serve`: an OpenAI-compatible HTTP server over the same core as the SDK.
 
-`app.create_app(registry, options)` is the ASGI application; `cli/serve.py` runs it.
+`app.create_app(registry, options)` is the ASGI application; `cli/serve.py` runs it. Compatibility
+names: MLC-LLM has its engines and their config in this package.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlc_llm.async_engine import AsyncMLCEngine
+    from mlc_llm.engine import MLCEngine
+    from mlc_llm.serve.config import EngineConfig
+
+__all__ = ["AsyncMLCEngine", "EngineConfig", "MLCEngine"]
+
+
+def __getattr__(name: str) -> object:
+    """Loaded when they are first asked for: the server's parts need none of them."""
+    if name == "EngineConfig":
+        from mlc_llm.serve.config import EngineConfig
+
+        return EngineConfig
+    if name in __all__:
+        import mlc_llm
+
+        return getattr(mlc_llm, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
-from mlc_llm.serve.body import parse_object, require_json
+from mlc_llm.serve.body import model_name, parse_object, require_json
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.registry import ModelSpec, ServedModel
 from mlc_llm.serve.state import models_of
@@ -26,6 +26,7 @@ async def _read(request: Request, schema: str) -> dict[str, Any]:
     require_json(request)
     fields = parse_object(await request.body())
     check(fields, schema)
+    model_name(fields)
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -50,8 +51,7 @@ async def unload(request: Request) -> Response:
 async def _model(request: Request) -> ServedModel:
     """The one that the body names; without a body the first one."""
     body = await request.body()
-    name = parse_object(body).get("model") if body else None
-    return models_of(request).find(name if isinstance(name, str) else None)
+    return models_of(request).find(model_name(parse_object(body)) if body else None)
 
 
 @debug.post("/dump_engine_metrics")

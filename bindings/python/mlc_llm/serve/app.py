@@ -41,9 +41,6 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        # What is loaded by now stays: a full collection over it would hold every answer up.
-        gc.collect()
-        gc.freeze()
         yield
         gc.unfreeze()
         models.close()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from starlette.requests import Request
@@ -11,6 +13,8 @@ from starlette.requests import Request
 from mlc_llm.serve.errors import RequestError
 
 _LARGE = 1 << 16  # bytes from which on a body is parsed beside the event loop
+_MAX_NAME = 4096  # characters, as many as a path may have
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def require_json(request: Request) -> None:
@@ -50,7 +54,49 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise RequestError(
             "Invalid type for the request body: expected an object.", code="invalid_type"
         )
+    if b"\\ud" in body.lower():
+        require_text(parsed)
     return parsed
+
+
+def model_name(fields: Mapping[str, Any]) -> str | None:
+    """The `model` of a request, None where it names none. RequestError for what is no name."""
+    name = fields.get("model")
+    if not isinstance(name, str):
+        return None  # absent, or the core's to refuse
+    require_name(name)
+    return name
+
+
+def require_name(name: str) -> None:
+    """Refuses what no model can be called."""
+    if len(name) > _MAX_NAME:
+        raise RequestError(
+            f"Invalid 'model': string too long. Expected a string with maximum length {_MAX_NAME}, "
+            f"but got a string with length {len(name)} instead.",
+            code="string_above_max_length",
+            param="model",
+        )
+    require_text(name, "model")
+
+
+def require_text(value: object, path: str = "") -> None:
+    """Refuses half of a surrogate pair, which is no text, wherever it is in a JSON value."""
+    todo = [(value, path)]
+    while todo:
+        item, at = todo.pop()
+        if isinstance(item, str) and _SURROGATE.search(item):
+            place = f"'{at}'" if at else "the request body"
+            raise RequestError(
+                f"Invalid {place}: half of a surrogate pair is no text. Send valid Unicode.",
+                code="invalid_request",
+                param=at or None,
+            )
+        if isinstance(item, dict):
+            todo += [(key, at) for key in item]
+            todo += [(member, f"{at}.{key}" if at else key) for key, member in item.items()]
+        elif isinstance(item, list):
+            todo += [(member, f"{at}[{index}]") for index, member in enumerate(item)]
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import deque
+from collections.abc import Callable
 
 from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
 
 Event = tuple[int, str]
+MAX_WAITING = 1 << 17  # characters of events that wait; past it the request is paused
 
 
 class CoreRequest:
     """Events come on a thread of the core's and are taken in the event loop.
 
     The loop is woken once for all events that wait: a server that is behind catches up in one go.
+    When too much waits because the client does not read, the core pauses the request, whose pages
+    others may then take, until next_events has taken what waits.
     """
 
     def __init__(self, engine: CoreEngine) -> None:
@@ -26,6 +31,13 @@ class CoreRequest:
         self._waiter: asyncio.Future[bool] | None = None
         self._id: int | None = None
         self._ended = False
+        self._lock = threading.Lock()  # of the next two
+        self._num_waiting = 0  # characters
+        self._paused = False
+        self._patience = 0.0  # seconds for which it may stay paused; 0: for ever
+        self._on_stalled: Callable[[], object] | None = None
+        self._stalled_timer: asyncio.TimerHandle | None = None
+        self.stalled = False  # its client did not read for too long
 
     async def submit(self, route: str, body: bytes) -> None:
         """Off the event loop: rendering and tokenizing a long prompt takes time."""
@@ -34,6 +46,7 @@ class CoreRequest:
         )
         try:
             self._id = await asyncio.shield(submitted)
+            self._count(0)  # events may have come before its id was known
         except asyncio.CancelledError:  # the thread goes on and will have submitted it
             submitted.add_done_callback(self._abort_submitted)
             raise
@@ -46,12 +59,19 @@ class CoreRequest:
         events = []
         while self._events:
             events.append(self._events.popleft())
+        self._count(-sum(len(text) for _, text in events))
         if events:
             self._ended = events[-1][0] != _core.EVENT_CHUNK
         return events
 
+    def watch(self, patience: float, on_stalled: Callable[[], object]) -> None:
+        """Once it was paused for `patience` seconds it is aborted and `on_stalled` called."""
+        self._patience, self._on_stalled = patience, on_stalled
+
     def end(self) -> None:
         """Aborts what has not ended; the pages come free within a step."""
+        self._patience = 0.0
+        self._stop_timer()
         if self._id is not None and not self._ended:
             self._ended = True
             self._engine.abort(self._id)
@@ -76,6 +96,7 @@ class CoreRequest:
     def _take(self, kind: int, text: str) -> None:
         """On the core's thread."""
         self._events.append((kind, text))
+        self._count(len(text))
         if not self._waking:
             self._waking = True
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -84,6 +105,34 @@ class CoreRequest:
     def _wake(self) -> None:
         self._waking = False  # before looking: what comes from here on wakes again
         self._end_wait(True)
+
+    def _count(self, characters: int) -> None:
+        """Counts what waits; pauses the request at the bound, lets it go on once nothing waits."""
+        with self._lock:
+            self._num_waiting += characters
+            paused = self._num_waiting > (0 if self._paused else MAX_WAITING)
+            if paused == self._paused or self._id is None:
+                return
+            self._paused = paused
+            self._engine.pause_request(self._id, paused)  # under the lock: in this order
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._time_pause)
+
+    def _time_pause(self) -> None:
+        self._stop_timer()
+        if self._paused and self._patience > 0:
+            self._stalled_timer = self._loop.call_later(self._patience, self._end_stalled)
+
+    def _stop_timer(self) -> None:
+        if self._stalled_timer is not None:
+            self._stalled_timer.cancel()
+            self._stalled_timer = None
+
+    def _end_stalled(self) -> None:
+        self.stalled = True
+        self.end()
+        if self._on_stalled is not None:
+            self._on_stalled()
 
     def _abort_submitted(self, done: asyncio.Future[int]) -> None:
         if not done.cancelled() and done.exception() is None:

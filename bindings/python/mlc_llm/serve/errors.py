@@ -25,6 +25,7 @@ _STATUS_BY_CODE = {
     "request_cancelled": 499,
     "device_lost": 503,
     "kv_cache_exhausted": 503,
+    "model_loading": 503,
     "model_not_loaded": 503,
     "model_unloaded": 503,
     "shutting_down": 503,
@@ -52,9 +53,14 @@ def status_of(error: Mapping[str, Any]) -> int:
     return by_code or _STATUS_BY_TYPE.get(str(error.get("type")), 500)
 
 
-def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 1) -> Response:
-    """`body` is {"error": {"message", "type", "param", "code"}}."""
-    error = dict(body["error"])
+def error_response(
+    body: Mapping[str, Mapping[str, Any]],
+    *,
+    retry_after: int = 1,
+    beside: Mapping[str, Any] | None = None,
+) -> Response:
+    """`body` is {"error": {"message", "type", "param", "code"}}; `beside`: members beside it."""
+    error = {name: readable(value) for name, value in body["error"].items()}
     status = status_of(error)
     if error.get("code") == "invalid_request":
         error["code"] = None  # OpenAI has no word for what needs a sentence
@@ -63,7 +69,21 @@ def error_response(body: Mapping[str, Mapping[str, Any]], *, retry_after: int = 
         headers = {"WWW-Authenticate": "Bearer"}
     if status == 408:
         headers = {"X-Should-Retry": "false"}  # OpenAI's clients would
-    return JSONResponse({"error": error}, status_code=status, headers=headers)
+    content = {**(beside or {}), **error_body(error)}
+    return JSONResponse(content, status_code=status, headers=headers)
+
+
+def error_body(error: Mapping[str, Any]) -> dict[str, Any]:
+    """OpenAI's `error`; beside it what MLC-LLM's clients read: `object`, `message`, a number."""
+    code = status_of(error)
+    return {"object": "error", "message": error["message"], "code": code, "error": dict(error)}
+
+
+def readable(value: Any) -> Any:
+    """A text that can be sent: it may quote the caller's, with halves of surrogate pairs."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "replace").decode()
 
 
 def response_of(error: MLCError, *, retry_after: int = 1) -> Response:

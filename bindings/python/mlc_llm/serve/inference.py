@@ -20,7 +20,7 @@ from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import MLCError
 from mlc_llm.serve.core_request import CoreRequest, Event
-from mlc_llm.serve.errors import RequestError, error_response
+from mlc_llm.serve.errors import RequestError, error_body, error_response
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 
@@ -43,7 +43,7 @@ class Shape:
 
     def error(self, text: str) -> bytes:
         """An error once the stream has begun; nothing follows it."""
-        return self.chunk(text)
+        return self.chunk(json.dumps(error_body(json.loads(text)["error"]), ensure_ascii=False))
 
     def whole(self, text: str) -> str:
         return text
@@ -111,7 +111,7 @@ class Answering:
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
         stream = self._server_sent_events(events)
-        return _EventStream(stream, self._core)
+        return _EventStream(stream, self._core, self._options.stalled_timeout)
 
     async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
         """Events as they come, comments while it is silent."""
@@ -156,15 +156,26 @@ class Answering:
 
 class _EventStream(StreamingResponse):
     """Ends the request with itself, even when the client leaves before the first event is written:
-    the generator would not have begun then, and could not clean up."""
+    the generator would not have begun then, and could not clean up. Ends itself when its client
+    reads nothing for so long that the request stays paused."""
 
-    def __init__(self, events: AsyncIterator[bytes], core: CoreRequest) -> None:
+    def __init__(
+        self, events: AsyncIterator[bytes], core: CoreRequest, stalled_timeout: float
+    ) -> None:
         super().__init__(events, media_type="text/event-stream", headers=_SSE_HEADERS)
         self._core = core
+        self._stalled_timeout = stalled_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._core.watch(self._stalled_timeout, task.cancel)
         try:
             await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self._core.stalled:
+                raise
+            task.uncancel()  # the server closes a connection whose answer is not complete
         finally:
             self._core.end()
 

@@ -1,14 +1,20 @@
-"""How a server ends: it refuses new requests, finishes those it has, and cancels what takes longer.
+"""How a server begins and ends.
 
-The first SIGTERM or Ctrl-C begins that; a second one ends the server at once.
+It listens, then loads its models. The first SIGTERM or Ctrl-C makes it refuse new requests, finish
+those it has and cancel what takes longer; a second one ends it at once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 import os
+import socket
+import threading
 import time
 from types import FrameType
+from urllib.parse import urlunsplit
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mlc_llm.serve.errors import RequestError, response_of
 from mlc_llm.serve.registry import ModelRegistry
 
+_log = logging.getLogger("uvicorn.error")
+_CANCEL_SECONDS = 5  # for a load to see that it is cancelled
 # What a server that is ending still answers.
 _ALWAYS = {"/", "/health", "/ready", "/metrics"}
 
@@ -66,16 +74,54 @@ class Server(uvicorn.Server):
         self, config: uvicorn.Config, drain: Drain, models: ModelRegistry, *, drain_seconds: float
     ) -> None:
         super().__init__(config)
+        self.failure: BaseException | None = None  # why a model could not be loaded
+        self.url = ""  # where it listens, once it does
+        self._loader = threading.Thread(target=self._load, name="models", daemon=True)
         self._drain = drain
         self._models = models
         self._drain_seconds = drain_seconds
         self._cancelled = False
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Binds the port, then begins to load."""
+        await super().startup(sockets=sockets)
+        if self.started and not self.should_exit:
+            self.url = self._bound_url()
+            self._loader.start()
+
+    def _load(self) -> None:
+        """On a thread of its own."""
+        try:
+            self._models.loading.run()
+        except BaseException as error:
+            if not self._drain.begun:
+                self.failure = error
+            self.should_exit = True
+            return
+        # What is loaded by now stays: a full collection over it would hold every answer up.
+        gc.collect()
+        gc.freeze()
+        if self._models.loading.ended:
+            _log.info("Models are ready on %s", self.url)
+
+    def _bound_url(self) -> str:
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return urlunsplit(("http", place, "", "", ""))
+
+    def finish_loading(self) -> None:
+        """Waits, when the server has ended, for a load that was cancelled."""
+        if self._loader.is_alive():
+            self._loader.join(_CANCEL_SECONDS)
+        if self._loader.is_alive():  # it downloads or compiles; its files are not left half written
+            os._exit(0)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._drain.begun:
             os._exit(128 + sig)  # nothing is written that could be left half done
         else:
             self._drain.begin()
+            self._models.loading.cancel()
 
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""

@@ -17,17 +17,19 @@ OPEN_PATHS = {
 
 
 class AccessMiddleware:
-    """Wants `Authorization: Bearer KEY`, compared in constant time."""
+    """Wants `Authorization: Bearer KEY`, the scheme in any case, the key in constant time."""
 
     def __init__(self, app: ASGIApp, *, api_key: str) -> None:
         self._app = app
-        self._expected = f"Bearer {api_key}".encode()
+        self._expected = api_key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in OPEN_PATHS or scope["method"] == "OPTIONS":
             return await self._app(scope, receive, send)
-        given = Headers(scope=scope).get("authorization", "").encode("utf-8", "replace")
-        if hmac.compare_digest(given, self._expected):
+        given = Headers(scope=scope).get("authorization", "")
+        scheme, _, key = given.partition(" ")
+        is_right = hmac.compare_digest(key.strip().encode("utf-8", "replace"), self._expected)
+        if scheme.lower() == "bearer" and is_right:
             return await self._app(scope, receive, send)
         message = "Incorrect API key provided." if given else "You didn't provide an API key."
         error = RequestError(

@@ -19,4 +19,5 @@ class ServeOptions:
     max_body_bytes: int = 16 << 20
     request_timeout: float | None = None
     keep_alive: float = 10.0  # between comments on a silent stream
+    stalled_timeout: float = 60.0  # of a stream that waits for its client to read
     retry_after: int = 1  # told to clients when the queue is full

@@ -10,6 +10,8 @@ from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
 from mlc_llm.serve.errors import RequestError
+from mlc_llm.serve.loading import Loading, Report
+from mlc_llm.serve.model_names import require_path, same_model
 
 Log = Callable[[str], None]
 
@@ -24,33 +26,50 @@ class ModelSpec:
     mode: str = "local"
     quantization: str | None = None
     engine_config: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()  # it is served under; none: what `model` says
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A loaded model. It answers to its name and to the argument it was loaded by."""
+    """A loaded model. It answers to its names and to the argument it was loaded by."""
 
-    name: str
+    names: tuple[str, ...]  # at least one; the first is in its answers
     argument: str
     engine: CoreEngine
     created: int
 
-    def describe(self) -> dict[str, Any]:
-        """OpenAI's model object."""
-        return {"id": self.name, "object": "model", "created": self.created, "owned_by": "mlc_llm"}
+    @property
+    def name(self) -> str:
+        return self.names[0]
+
+    def answers_to(self, name: str) -> bool:
+        return name in self.names or same_model(name, self.argument)
+
+    def describe(self, name: str | None = None) -> dict[str, Any]:
+        """OpenAI's model object, under one of its names."""
+        fields = {"object": "model", "created": self.created, "owned_by": "mlc_llm"}
+        return {"id": name or self.name, **fields}
 
 
 class ModelRegistry:
-    """Loaded models in the order of their loading; the first one is the default. Thread-safe."""
+    """Loaded models in the order of their loading; the first one is the default. Thread-safe.
 
-    def __init__(self, log: Log | None = None) -> None:
+    With `any_name` a model that is the only one, beside the one for embeddings, answers to every
+    name.
+    """
+
+    def __init__(self, log: Log | None = None, *, any_name: bool = False) -> None:
         self._models: dict[str, ServedModel] = {}
+        self._any_name = any_name
+        self.loading = Loading()  # what the server begins with
         self._embedder: str | None = None
         self._lock = threading.Lock()
         self._log = log
 
-    def load(self, spec: ModelSpec) -> ServedModel:
+    def load(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
         """Loads a model; raises MLCError, with code `model_exists` for one that is there."""
+        require_path(spec.model, "model")
+        require_path(spec.model_lib, "model_lib")
         engine = CoreEngine(
             spec.model,
             model_lib=spec.model_lib,
@@ -59,28 +78,34 @@ class ModelRegistry:
             quantization=spec.quantization,
             engine_config=spec.engine_config,
             log=self._log,
+            name=spec.names[0] if spec.names else None,
+            progress=report,
         )
-        name = engine.model.name
-        served = ServedModel(name, str(spec.model or name), engine, int(time.time()))
+        names = spec.names or (engine.model.name,)
+        served = ServedModel(names, str(spec.model or names[0]), engine, int(time.time()))
         with self._lock:
-            if name not in self._models:
-                self._models[name] = served
+            taken = {name for model in self._models.values() for name in model.names}
+            twice = next((name for name in names if name in taken), None)
+            if twice is None:
+                self._models[served.name] = served
                 return served
         engine.close()
         raise RequestError(
-            f"a model with the name '{name}' is loaded already", code="model_exists", param="model"
+            f"a model with the name '{twice}' is loaded already", code="model_exists", param="model"
         )
 
-    def load_for_embeddings(self, spec: ModelSpec) -> ServedModel:
+    def load_for_embeddings(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
         """Loads the model that makes embeddings when a request names none."""
-        served = self.load(spec)
+        served = self.load(spec, report)
         self._embedder = served.name
         return served
 
     def find_for_embeddings(self, name: str | None) -> ServedModel:
-        with self._lock:
-            known = self._embedder in self._models
-        return self.find(name or (self._embedder if known else None))
+        models = self.all()
+        known = any(model.name == self._embedder for model in models)
+        is_taken = name is not None and any(served.answers_to(name) for served in models)
+        takes_all = not name or (self._any_name and not is_taken)
+        return self.find(self._embedder if known and takes_all else name)
 
     def unload(self, name: str) -> None:
         """Ends the model's requests and frees its memory."""
@@ -94,9 +119,14 @@ class ModelRegistry:
         with self._lock:
             models = list(self._models.values())
         for model in models:
-            if not name or name in (model.name, model.argument):
+            if not name or model.answers_to(name):
                 return model
-        there = ", ".join(model.name for model in models) or "none"
+        if not self.loading.ended:
+            raise self.loading.refusal()
+        others = [model for model in models if model.name != self._embedder] or models
+        if self._any_name and len(others) == 1:
+            return others[0]
+        there = ", ".join(name for model in models for name in model.names) or "none"
         raise RequestError(
             f"The model '{name}' does not exist; there is: {there}"
             if name

@@ -38,6 +38,7 @@ class ResponseShape(Shape):
         self._call_index: int | None = None  # of the call that is being written
         self._finish: str | None = None
         self._usage: Mapping[str, Any] | None = None
+        self._warnings: list[Any] | None = None
 
     def begin(self) -> bytes:
         response = self._response("in_progress")
@@ -48,6 +49,7 @@ class ResponseShape(Shape):
     def chunk(self, text: str) -> bytes:
         chunk = json.loads(text)
         self._usage = chunk.get("usage") or self._usage
+        self._warnings = chunk.get("warnings") or self._warnings
         return b"".join(self._take(choice, choice["delta"]) for choice in chunk["choices"])
 
     def done(self) -> bytes:
@@ -62,6 +64,7 @@ class ResponseShape(Shape):
         answer = json.loads(text)
         choice = answer["choices"][0]
         self._usage = answer.get("usage")
+        self._warnings = answer.get("warnings")
         self._take(choice, choice["message"])
         if not self._items:
             self._switch(MessageItem)
@@ -167,6 +170,7 @@ class ResponseShape(Shape):
             "truncation": "disabled",
             "usage": _usage(self._usage) if ended and self._usage else None,
             "user": asked.get("user"),
+            **({"warnings": self._warnings} if self._warnings else {}),
         }
 
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve import responses_request
-from mlc_llm.serve.body import peek, require_json
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.serve.body import model_name, peek, require_json, require_name
+from mlc_llm.serve.errors import RequestError, error_response
 from mlc_llm.serve.inference import Answering, Shape
 from mlc_llm.serve.openapi import gives, gives_text, takes
 from mlc_llm.serve.responses import ResponseShape
@@ -27,10 +27,9 @@ async def _answer(request: Request, route: str) -> Response:
     require_json(request)
     body = await request.body()
     fields = await peek(body)
-    name = fields.get("model")
     models = models_of(request)
     find = models.find_for_embeddings if route == "embeddings" else models.find
-    model = find(name if isinstance(name, str) else None)
+    model = find(model_name(fields))
     options = options_of(request)
     if fields.get("debug_config") is not None and not options.enable_debug:
         raise RequestError(
@@ -81,7 +80,7 @@ async def create_response(request: Request) -> Response:
     """OpenAI's responses, without state: text, streamed events, function tools."""
     require_json(request)
     asked = await asyncio.to_thread(responses_request.parse, await request.body())
-    model = models_of(request).find(asked.get("model"))
+    model = models_of(request).find(model_name(asked))
     body = responses_request.dump(responses_request.to_chat(asked))
     answering = Answering(model.engine, ResponseShape(asked, model.name), options_of(request))
     stream = asked.get("stream") is True
@@ -113,14 +112,16 @@ async def page() -> Response:
 @service.get("/v1/models", responses=gives("ModelList"))
 async def list_models(request: Request) -> Response:
     """The models that can answer."""
-    data = [model.describe() for model in models_of(request).all()]
+    data = [model.describe(name) for model in models_of(request).all() for name in model.names]
     return JSONResponse({"object": "list", "data": data})
 
 
 @service.get("/v1/models/{model:path}", responses=gives("ModelObject"))
 async def retrieve_model(request: Request, model: str) -> Response:
     """One of them."""
-    return JSONResponse(models_of(request).find(model).describe())
+    require_name(model)
+    found = models_of(request).find(model)
+    return JSONResponse(found.describe(model if model in found.names else None))
 
 
 @service.get("/health", responses=gives("HealthStatus"))
@@ -131,9 +132,13 @@ async def health() -> Response:
 
 @service.get("/ready", responses=gives("ReadyStatus"))
 async def ready(request: Request) -> Response:
-    """A model is loaded, and the server is not about to end."""
+    """All models are loaded, and the server is not about to end. Until then 503, with how far the
+    load is."""
     if drain_of(request).begun:
         raise drain_of(request).refusal()
+    loading = models_of(request).loading
+    if not loading.ended:
+        return error_response(loading.refusal().to_dict(), beside=loading.progress())
     return JSONResponse({"status": "ready", "model": models_of(request).find(None).name})
 
 

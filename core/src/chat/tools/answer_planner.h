@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "chat/model_bundle.h"
-#include "chat/protocol.gen.h"
+#include "chat/load/model_bundle.h"
+#include "chat/protocol/protocol.gen.h"
 #include "chat/tools/answer_parser.h"
 #include "engine/thinking.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "chat/model_bundle.h"
-#include "chat/protocol.gen.h"
+#include "chat/load/model_bundle.h"
+#include "chat/protocol/protocol.gen.h"
 
 namespace mlc {
 

@@ -31,6 +31,9 @@ Result<std::unique_ptr<DraftModel>> DraftModel::Create(std::unique_ptr<Model> mo
   if (info.sliding_window_size > 0) {
     return Unsupported("a draft model with a sliding window is not supported").WithParam("draft");
   }
+  if (info.state_bytes > 0) {
+    return Unsupported("a draft model with recurrent layers is not supported").WithParam("draft");
+  }
   int num_pages = (max_total_tokens + info.page_size - 1) / info.page_size;
   MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
   return std::unique_ptr<DraftModel>(new DraftModel(std::move(model), vocab_size, num_pages));
@@ -93,10 +96,12 @@ DraftModel::Branch* DraftModel::BranchOf(const Sequence& sequence) {
 }
 
 // Tokens beyond the model's vocabulary may stand in a prompt: the target's may be padded further.
+// Embedding rows are the target's own: nothing is drafted behind them.
 bool DraftModel::CanDraft(const DraftTask& task) const {
   const std::vector<int32_t>& tokens = task.sequence->tokens();
   int longest = model_->info().context_window_size;
   return static_cast<int>(tokens.size()) + task.max_drafts <= longest &&
+         !task.sequence->request->request.prompt.has_rows() &&
          *std::max_element(tokens.begin(), tokens.end()) < model_->info().vocab_size;
 }
 

@@ -18,13 +18,15 @@ int RunBefore(const std::vector<int32_t>& tokens, size_t end) {
   return run;
 }
 
-// Adds what followed `end`, at most `most` tokens, as far as it is not in the tree.
+// Adds what followed `end`, at most `most` tokens, as far as it is not in the tree. It ends before
+// what is no token (below zero).
 void AddContinuation(const std::vector<int32_t>& tokens, size_t end, int most, Drafts* tree) {
   // Where the two runs overlap, what follows repeats itself.
   size_t period = tokens.size() - end;
   int at = Drafts::kKnown;
   for (int i = 0; i < most; ++i) {
     int32_t token = tokens[end + static_cast<size_t>(i) % period];
+    if (token < 0) return;
     int found = tree->Child(at, token);
     if (found == Drafts::kNone) tree->Add(token, at);
     at = found == Drafts::kNone ? tree->size() - 1 : found;

@@ -3,12 +3,11 @@
 #ifndef MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
 #define MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
 
-#include <dlfcn.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "platform/shared_library.h"
 #include "runtime/device/plugin.h"
 
 namespace mlc {
@@ -19,11 +18,10 @@ struct NeededLibrary {
 };
 
 // Opens all of them, in order, for the rest of the process. Empty, or why that cannot be done.
-inline std::string OpenLibraries(const std::vector<NeededLibrary>& needed) {
+[[maybe_unused]] static std::string OpenLibraries(const std::vector<NeededLibrary>& needed) {
   for (const NeededLibrary& library : needed) {
-    if (dlopen(library.file, RTLD_NOW | RTLD_GLOBAL) != nullptr) continue;
-    const char* error = dlerror();
-    std::string reason = error == nullptr ? library.file : error;
+    if (OpenLibrary(library.file, LibraryScope::kGlobal) != nullptr) continue;
+    std::string reason = LibraryError();
     return std::string(library.otherwise) + " (" + reason.substr(0, reason.find('\n')) + ")";
   }
   return "";

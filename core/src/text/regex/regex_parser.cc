@@ -10,7 +10,7 @@ using Kind = RegexNode::Kind;
 using Assert = RegexNode::Assert;
 
 constexpr size_t kMaxPatternBytes = 1 << 16;
-constexpr int kMaxRepeat = 1000;
+constexpr int kMaxRepeat = 2048;
 
 }  // namespace
 
@@ -118,7 +118,8 @@ Result<RegexNodePtr> RegexParser::ParseQuantifiers(RegexNodePtr atom) {
       return atom;
     }
     if (stacked >= kMaxRegexDepth) return Bad("too many quantifiers");
-    if (min > kMaxRepeat || max > kMaxRepeat) return Bad("repeat count over 1000");
+    if (min > kMaxRepeat || max > kMaxRepeat)
+      return Bad("repeat count over " + std::to_string(kMaxRepeat));
     if (max != RegexNode::kUnbounded && max < min) return Bad("repeat counts out of order");
     RegexNodePtr repeat = MakeRegexNode(Kind::kRepeat);
     repeat->min = min;

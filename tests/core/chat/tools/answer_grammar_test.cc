@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "chat/grammar_builder.h"
-#include "chat/request_builder.h"
+#include "chat/request/grammar_builder.h"
+#include "chat/request/request_builder.h"
 #include "chat/test_model.h"
 
 namespace mlc {

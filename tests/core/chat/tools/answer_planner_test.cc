@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/request_builder.h"
+#include "chat/request/request_builder.h"
 #include "chat/test_model.h"
 
 namespace mlc {

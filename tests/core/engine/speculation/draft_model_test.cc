@@ -7,6 +7,7 @@
 
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -35,11 +36,10 @@ class Text {
  public:
   explicit Text(const std::string& prompt, Request request = {}) {
     static SequenceId next = 1;
-    request.prompt_tokens = Bytes(prompt);
+    request.prompt = Bytes(prompt);
     request.stop_token_ids = {kEnd};
-    sequence_ =
-        std::make_unique<Sequence>(next++, 0, std::make_shared<RequestState>(std::move(request)),
-                                   testing::ByteTokenizer().get());
+    sequence_ = std::make_unique<Sequence>(next++, 0, testing::StateOf(std::move(request)),
+                                           testing::ByteTokenizer().get());
   }
   Sequence* get() { return sequence_.get(); }
   void Accept(int32_t token) { sequence_->Accept({token, std::nullopt}, 1000); }
@@ -273,6 +273,11 @@ TEST(DraftModel, RefusesWhatCannotDraft) {
   info.sliding_window_size = 32;
   status = DraftModel::Create(std::make_unique<FakeModel>(info, Hash()), kByteVocab, 64).status();
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  info = SmallDraft();
+  info.state_bytes = FakeModel::StateBytes(info);
+  status = DraftModel::Create(std::make_unique<FakeModel>(info, Hash()), kByteVocab, 64).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.param(), "draft");
 }
 
 }  // namespace

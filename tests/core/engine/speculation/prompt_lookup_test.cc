@@ -33,6 +33,13 @@ TEST(LookUpDrafts, FindsWhatFollowedBefore) {
   }
 }
 
+TEST(LookUpDrafts, EmbeddingRowsAreNoDrafts) {
+  for (int width : {1, 3}) {
+    EXPECT_EQ(LookUpDrafts({1, 2, 3, -5, -5, 9, 1, 2}, 4, width), Drafts({3}));
+    EXPECT_TRUE(LookUpDrafts({1, 2, -5, -5, 9, 1, 2}, 4, width).empty());
+  }
+}
+
 TEST(LookUpDrafts, ATreeHasTheContinuationsOfTheBestPlaces) {
   struct {
     const char* tokens;

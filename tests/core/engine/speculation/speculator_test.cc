@@ -108,8 +108,9 @@ std::vector<Request> Requests() {
   for (RequestId id = 1; id <= 40; ++id) {
     Request request;
     request.id = id;
-    request.prompt_tokens.resize(static_cast<size_t>(1 + below(30)));
-    for (int32_t& token : request.prompt_tokens) token = 'a' + below(kPeriod);
+    std::vector<int32_t> prompt(static_cast<size_t>(1 + below(30)));
+    for (int32_t& token : prompt) token = 'a' + below(kPeriod);
+    request.prompt = std::move(prompt);
     request.n = below(3) == 0 ? 1 + below(3) : 1;
     request.max_tokens = 1 + below(30);
     request.ignore_eos = below(4) == 0;
@@ -182,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;
   request.id = id;
-  request.prompt_tokens = Bytes(prompt);
+  request.prompt = Bytes(prompt);
   request.max_tokens = max_tokens;
   request.ignore_eos = true;
   request.sampling.temperature = 0;
@@ -254,8 +255,8 @@ TEST(Speculator, RefusedBranchesAreFoundByNobody) {
   std::vector<int32_t> tokens = driver.Take(1).choices[0].tokens;
   // The whole chat is found, and going on with it says what a fresh engine says.
   Request second = Ask(2, "", 10);
-  second.prompt_tokens = first.prompt_tokens;
-  second.prompt_tokens.insert(second.prompt_tokens.end(), tokens.begin(), tokens.end());
+  second.prompt = first.prompt;
+  second.prompt.Append(tokens);
   ASSERT_TRUE(driver.Add(second).ok());
   driver.Run();
   EXPECT_GE(driver.Take(2).usage.cached_tokens, 15 + 30 - 2);

@@ -7,6 +7,7 @@ convert_model(source, Path("SmolLM2-MLC"), quantization="q4f32_1")
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,10 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
 from mlc_llm.compiler.convert.gguf import GGUFModel
-from mlc_llm.compiler.convert.gguf_weights import keeps_types, scheme_of_file
+from mlc_llm.compiler.convert.gguf_weights import DEFAULT, keeps_types, scheme_of_file
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
-from mlc_llm.compiler.convert.progress import progress_bar
 from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import (
     check_tensors,
@@ -29,12 +29,19 @@ from mlc_llm.compiler.convert.weights import (
 )
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
+GENERATION_CONFIG = "generation_config.json"
+
 __all__ = ["ConfigOverrides", "convert_model", "open_source", "write_config", "write_weights"]
 
 _REFUSED_FORMATS = {
     "huggingface-torch": "needs torch; convert the model to safetensors first",
     "awq": "is not supported; use the model's unquantized safetensors",
 }
+
+Report = Callable[[float], None]  # takes how much is done, 0 .. 1
+
+
+def _ignore(_: float) -> None: ...
 
 
 def open_source(
@@ -63,21 +70,27 @@ def convert_model(
     quantization: str,
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
+    report: Report = _ignore,
 ) -> None:
     """Makes the whole `-MLC` folder, in one atomic step."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         work.write_config(stage, overrides or ConfigOverrides())
-        work.write_weights(stage)
+        work.write_weights(stage, report)
 
 
 def write_weights(
-    source: ModelSource, output: Path, *, quantization: str, model_type: str | None = None
+    source: ModelSource,
+    output: Path,
+    *,
+    quantization: str,
+    model_type: str | None = None,
+    report: Report = _ignore,
 ) -> WeightStats:
     """Makes the weights alone, as `convert_weight` does."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
-        return work.write_weights(stage)
+        return work.write_weights(stage, report)
 
 
 def write_config(
@@ -119,13 +132,19 @@ class _Work:
     def needed_bytes(self) -> int:
         return stored_bytes(self._weights(), self._scheme)
 
-    def write_weights(self, folder: Path) -> WeightStats:
+    def write_weights(self, folder: Path, report: Report) -> WeightStats:
         weights = self._weights()
         writer = WeightWriter(folder)
-        total = stored_bytes(weights, self._scheme)
+        total = max(1, stored_bytes(weights, self._scheme))
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            report(done / total)
+
         try:
-            with progress_bar(f"Converting to {self._scheme.name}", total) as advance:
-                convert_weights(self._source, weights, self._scheme, writer, advance)
+            convert_weights(self._source, weights, self._scheme, writer, advance)
             return WeightStats(writer.param_bytes, count_elements(weights))
         finally:
             writer.abandon()
@@ -141,19 +160,22 @@ class _Work:
             quantization=self._scheme.name,
             overrides=overrides,
         )
-        if isinstance(self._scheme, schemes.GGUFScheme) and self._scheme.others:
-            config["weight_types"] = self._scheme.weight_types()
+        config |= self._scheme.config_fields()
+        generation = self._source.generation_config()
+        if generation:  # `mlc_llm show` says which of its fields count
+            files[GENERATION_CONFIG] = json.dumps(generation, indent=2).encode()
         for name, data in files.items():
             write_durably(folder / name, data)
         write_durably(folder / CHAT_CONFIG, json.dumps(config, indent=2).encode())
 
-    def _scheme_of(self, quantization: str) -> schemes.AnyScheme:
+    def _scheme_of(self, quantization: str) -> schemes.Scheme:
         if keeps_types(quantization):
-            weights = self._weights() if isinstance(self._source, GGUFModel) else []
+            has_types = self._source.blocks() is not None
+            weights = self._weights(schemes.get(DEFAULT)) if has_types else []
             return scheme_of_file(self._source, weights, wanted=quantization)
         return schemes.get(quantization)
 
-    def _weights(self) -> list[models.WeightSource]:
+    def _weights(self, scheme: schemes.Scheme | None = None) -> list[models.WeightSource]:
         """The weight map, checked against the tensors that are there before it is made use of."""
         tensors = self._source.tensors()
         layers = self._config.num_hidden_layers
@@ -162,6 +184,6 @@ class _Work:
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",
             )
-        weights = models.get(self._model_type).weight_map(self._config)
-        check_tensors(weights, tensors)
+        weights = models.get(self._model_type).weight_map(self._config, self._source.format)
+        check_tensors(weights, tensors, scheme or self._scheme)
         return weights

@@ -24,6 +24,8 @@ _SAMPLING_DEFAULTS = {
     "repetition_penalty": 1.0,
     "top_p": 0.95,
 }
+# MLC-LLM's configs do not have them; a request that is silent takes them from here too.
+_OPTIONAL_SAMPLING = {"top_k": 0, "min_p": 0.0}
 _TOKEN_DEFAULTS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 
@@ -39,7 +41,7 @@ class ConfigOverrides:
     tensor_parallel_shards: int | None = None
     pipeline_parallel_stages: int | None = None
     max_batch_size: int = 128
-    sampling: Mapping[str, float] = field(default_factory=dict)  # "temperature", "top_p", ...
+    extra: Mapping[str, float] = field(default_factory=dict)  # further fields: "temperature", ...
 
     def check(self) -> None:
         """Refuses sizes that cannot be."""
@@ -80,7 +82,7 @@ def chat_config(
         "active_vocab_size": _active_vocab_size(tokenizer, model_config.vocab_size),
         **sizes,
         **_sampling(generation_config, hf_config),
-        **overrides.sampling,
+        **overrides.extra,
         "tokenizer_files": sorted(tokenizer_files),
         "tokenizer_info": tokenizer_info(tokenizer),
         "conv_template": conversation_template(
@@ -127,9 +129,14 @@ def _sizes(config: ModelConfig, overrides: ConfigOverrides) -> dict[str, int]:
 
 def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
     """Sampling defaults: the first config that has a number for a name wins."""
-    return {
+    found = {
         name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()
     }
+    for name, without in _OPTIONAL_SAMPLING.items():
+        value = _first_number(name, without, configs)
+        if value > without:
+            found[name] = value
+    return found
 
 
 def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], ...]) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
 TOKENIZER_FILES = (
@@ -31,6 +32,8 @@ class HuggingFaceFolder:
     `config` names another config file than the folder's: `convert_weight CONFIG --source DIR`.
     """
 
+    format: FileFormat = "huggingface"
+
     def __init__(self, folder: Path, *, config: Path | None = None) -> None:
         self.folder = folder
         self._config_path = config or folder / "config.json"
@@ -41,6 +44,9 @@ class HuggingFaceFolder:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         return self._files()[name].read(name, start, stop)
+
+    def blocks(self) -> None:
+        return None
 
     def hf_config(self) -> dict[str, Any]:
         return read_json(self._config_path)

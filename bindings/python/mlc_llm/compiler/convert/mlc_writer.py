@@ -19,7 +19,7 @@ import numpy as np
 
 from mlc_llm.compiler.convert.source import Array
 from mlc_llm.compiler.quantization.pack import numpy_dtype
-from mlc_llm.compiler.quantization.schemes import StoredParam
+from mlc_llm.compiler.quantization.stored import StoredParam
 
 SHARD_BYTES = 32 << 20
 ALIGNMENT = 64

@@ -1,8 +1,7 @@
 """An output folder that appears whole or not at all.
 
-Everything is written into a temporary sibling, `.NAME.tmp-XXXX`, and moved into place at the end.
-The sibling is locked while its writer lives; what an earlier, killed run left is therefore
-recognised by its free lock and removed.
+Everything is written into a scratch folder beside it (`scratch.py`) and moved into place at the
+end; what an earlier, killed run left is removed.
 """
 
 from __future__ import annotations
@@ -11,16 +10,13 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock
-
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
 from mlc_llm.errors import ResourceError
+from mlc_llm.scratch import LOCK, check_space, disk_full, remove_leftovers, scratch_folder
 
-_LOCK = ".lock"
 _INDEXES = (TENSOR_CACHE, "tensor-cache-b16.json", "ndarray-cache.json", "ndarray-cache-b16.json")
 _SPARE_BYTES = 16 << 20  # config, tokenizer and the file system's own needs
 
@@ -34,44 +30,14 @@ def staged_folder(output: Path, *, needed_bytes: int) -> Iterator[Path]:
     loads with a mixture of both.
     """
     output = output.absolute()
-    _remove_leftovers(output)
+    remove_leftovers(output.parent, output.name)
     with _os_errors_named(output, needed_bytes):
         output.parent.mkdir(parents=True, exist_ok=True)
-        _check_space(output.parent, needed_bytes)
-        stage, lock = _new_stage(output)
-        try:
+        check_space(output.parent, needed_bytes + _SPARE_BYTES, param="output")
+        with scratch_folder(output) as stage:
             yield stage
-            (stage / _LOCK).unlink(missing_ok=True)
+            (stage / LOCK).unlink(missing_ok=True)
             _move_into_place(stage, output)
-        finally:
-            lock.release()
-            shutil.rmtree(stage, ignore_errors=True)
-
-
-def _new_stage(output: Path) -> tuple[Path, FileLock]:
-    """A fresh sibling, locked where the file system has locks."""
-    while True:
-        stage = Path(tempfile.mkdtemp(prefix=_prefix(output), dir=output.parent))
-        lock = FileLock(stage / _LOCK)
-        try:
-            lock.acquire(timeout=0)
-        except (NotImplementedError, OSError):  # no locks here: leftovers will have to stay
-            if stage.exists():
-                return stage, lock
-        if (stage / _LOCK).exists():  # else a cleaner was faster than our lock
-            stage.chmod(0o777 & ~_umask())
-            return stage, lock
-
-
-def _remove_leftovers(output: Path) -> None:
-    for stage in output.parent.glob(_prefix(output) + "*"):
-        lock = FileLock(stage / _LOCK)
-        with contextlib.suppress(NotImplementedError, OSError), lock.acquire(timeout=0):
-            shutil.rmtree(stage, ignore_errors=True)
-
-
-def _prefix(output: Path) -> str:
-    return f".{output.name}.tmp-"
 
 
 def _move_into_place(stage: Path, output: Path) -> None:
@@ -104,24 +70,9 @@ def _os_errors_named(output: Path, needed_bytes: int) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             free = shutil.disk_usage(output.parent).free
-            raise _disk_full(output.parent, needed_bytes, free) from None
+            raise disk_full(output.parent, needed_bytes, free, param="output") from None
         place = error.filename or output
         raise ResourceError(f"{place}: {error.strerror or error}", param=str(place)) from None
-
-
-def _check_space(folder: Path, needed_bytes: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed_bytes + _SPARE_BYTES:
-        raise _disk_full(folder, needed_bytes + _SPARE_BYTES, free)
-
-
-def _disk_full(folder: Path, needed: int, free: int) -> ResourceError:
-    return ResourceError(
-        f"{folder}: {needed:,} bytes are needed and {free:,} are free; make room, or choose "
-        "another place with --output or MLC_LLM_HOME",
-        param="output",
-        code="disk_full",
-    )
 
 
 def _sync(folder: Path) -> None:
@@ -132,9 +83,3 @@ def _sync(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

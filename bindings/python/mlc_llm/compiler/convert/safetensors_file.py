@@ -26,6 +26,7 @@ _DTYPES = {
     "F16": "float16",
     "BF16": "bfloat16",
 }
+_CODES = {"I32": "int32"}  # of repositories that are quantized already
 
 
 class SafetensorsFile:
@@ -47,8 +48,8 @@ class SafetensorsFile:
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows [start, stop) of a tensor."""
         info = self.tensors[name]
-        dtype_name = _DTYPES.get(info.dtype)
-        if dtype_name is None:
+        dtype_name = (_DTYPES | _CODES).get(info.dtype)
+        if dtype_name is None or (info.dtype in _CODES and name.endswith(".weight")):
             raise UnsupportedError(
                 f"{self.path}: tensor {name} has type {info.dtype}; "
                 f"weights must be one of {', '.join(_DTYPES)}",
@@ -93,8 +94,8 @@ class SafetensorsFile:
             raise self._corrupt(name, "has a shape or an offset that is not a whole number")
         if not isinstance(dtype, str):
             raise self._corrupt(name, "has a dtype that is not text")
-        if dtype in _DTYPES:
-            expected = math.prod(shape) * numpy_dtype(_DTYPES[dtype]).itemsize
+        if known := (_DTYPES | _CODES).get(dtype):
+            expected = math.prod(shape) * numpy_dtype(known).itemsize
             if end - begin != expected:
                 raise self._corrupt(
                     name,

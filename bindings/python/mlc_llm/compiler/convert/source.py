@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.errors import CorruptFileError
 
 Array = np.ndarray[Any, Any]
@@ -22,17 +23,31 @@ class TensorInfo:
     dtype: str
 
 
+class BlockReader(Protocol):
+    """A file whose quantized tensors can be read as they are."""
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows [start, stop) as they lie in the file, uint8 (rows, bytes of a row)."""
+
+
 class ModelSource(Protocol):
-    """A model in somebody's format. Tensor names and config are those of Hugging Face.
+    """A model in somebody's format. Tensors have the names of `format`; the config is always
+    that of Hugging Face.
 
     Nothing is read before it is asked for, and reading never keeps what it read.
     """
+
+    @property
+    def format(self) -> FileFormat: ...
 
     def tensors(self) -> Mapping[str, TensorInfo]:
         """All tensors by name."""
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows [start, stop) of a tensor's first axis, as a float array of the caller's own."""
+
+    def blocks(self) -> BlockReader | None:
+        """Of a `.gguf` file; None where tensors are plain floats."""
 
     def hf_config(self) -> dict[str, Any]:
         """The content of `config.json`."""

@@ -1,4 +1,4 @@
-"""Reads a model's weights, stacks and quantizes them, and hands them to the writer.
+"""Reads a model's weights, stacks them, and hands what the scheme makes of them to the writer.
 
 One tensor is worked on at a time, in chunks of rows: the most that is in memory is one finished
 tensor's codes and one chunk.
@@ -7,40 +7,72 @@ tensor's codes and one chunk.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mlc_llm.compiler.convert.gguf_weights import BlockSource, stored_pieces
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
-from mlc_llm.compiler.convert.progress import Advance
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
-from mlc_llm.compiler.models import WeightSource
-from mlc_llm.compiler.quantization import AnyScheme, GGUFScheme, Scheme, StoredParam
-from mlc_llm.compiler.quantization.pack import numpy_dtype, quantize_chunks
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.compiler.quantization.gguf.types import STRIP
+from mlc_llm.compiler.quantization.pack import numpy_dtype
+from mlc_llm.compiler.spec import Part, WeightSource
+from mlc_llm.compiler.spec.transforms import apply_all
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 
 _CHUNK_ELEMENTS = 4 << 20  # 16 MB of float32
 
 
-def check_tensors(weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]) -> None:
-    """Refuses a model whose tensors are not those its config asks for."""
+Advance = Callable[[int], None]  # takes the bytes that were written
+
+
+def check_tensors(
+    weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo], scheme: Scheme
+) -> None:
+    """Refuses a model whose tensors are not those its config and the scheme ask for."""
     for weight in weights:
-        for name, shape in zip(weight.sources, weight.source_shapes, strict=True):
-            if name not in tensors:
-                raise CorruptFileError(
-                    f"tensor {name} is missing; the config asks for it", param=name
-                )
-            if tensors[name].shape != shape:
-                raise CorruptFileError(
-                    f"tensor {name} has shape {list(tensors[name].shape)}; "
-                    f"the config asks for {list(shape)}",
-                    param=name,
-                )
+        suffixes = scheme.source_suffixes(weight.quantizable)
+        for part in weight.parts:
+            if suffixes == ("weight",):
+                _check_plain(part, tensors)
+            else:
+                _check_quantized(part.tensor, suffixes, tensors, scheme)
 
 
-def stored_bytes(weights: Sequence[WeightSource], scheme: AnyScheme) -> int:
+def _check_plain(part: Part, tensors: Mapping[str, TensorInfo]) -> None:
+    name, shape = part.tensor, part.source_shape
+    if name not in tensors:
+        raise CorruptFileError(f"tensor {name} is missing; the config asks for it", param=name)
+    if tensors[name].shape != shape:
+        raise CorruptFileError(
+            f"tensor {name} has shape {list(tensors[name].shape)}; "
+            f"the config asks for {list(shape)}",
+            param=name,
+        )
+
+
+def _check_quantized(
+    name: str, suffixes: Sequence[str], tensors: Mapping[str, TensorInfo], scheme: Scheme
+) -> None:
+    if name in tensors:
+        raise InvalidRequestError(
+            f"quantization {scheme.name} keeps what a repository has quantized, and in this one "
+            f"{name} is not; choose another one, such as q4f16_1",
+            param="quantization",
+        )
+    for part in (sibling(name, suffix) for suffix in suffixes):
+        if part not in tensors:
+            raise CorruptFileError(
+                f"tensor {part} is missing; quantization {scheme.name} asks for it", param=part
+            )
+
+
+def sibling(name: str, suffix: str) -> str:
+    """Another tensor of the module that the weight `name` belongs to."""
+    return f"{name.removesuffix('.weight')}.{suffix}"
+
+
+def stored_bytes(weights: Sequence[WeightSource], scheme: Scheme) -> int:
     """The size of the model in that scheme."""
     return sum(_param_bytes(param) for weight in weights for param in weight.stored_params(scheme))
 
@@ -53,78 +85,72 @@ def count_elements(weights: Sequence[WeightSource]) -> int:
 def convert_weights(
     source: ModelSource,
     weights: Sequence[WeightSource],
-    scheme: AnyScheme,
+    scheme: Scheme,
     writer: WeightWriter,
     advance: Advance,
 ) -> None:
     """Writes every tensor in order, and the index."""
     for weight in weights:
-        params = weight.stored_params(scheme)
-        if isinstance(scheme, GGUFScheme) and weight.quantizable is not None:
-            _write_as_it_is(cast("BlockSource", source), weight, scheme, writer)
-            advance(sum(_param_bytes(param) for param in params))
-            continue
-        chunks = _checked(weight.name, _chunks(source, weight))
-        if len(params) == 1:
-            dtype = numpy_dtype(params[0].dtype)
-            writer.add(params[0], _cast(weight.name, chunks, dtype))
-        else:
-            for param, array in zip(params, _quantized(weight, chunks, scheme), strict=True):
-                writer.add(param, [array])
-        advance(sum(_param_bytes(param) for param in params))
+        for param, chunks in scheme.convert(SourceRows(source, weight), use=weight.quantizable):
+            writer.add(param, chunks)
+            advance(_param_bytes(param))
     writer.finish(original_elements=count_elements(weights))
-
-
-def _write_as_it_is(
-    source: BlockSource, weight: WeightSource, scheme: GGUFScheme, writer: WeightWriter
-) -> None:
-    for piece, arrays in stored_pieces(source, weight, scheme):
-        for param, array in zip(piece.stored_params(), arrays, strict=True):
-            writer.add(param, [array])
 
 
 def _param_bytes(param: StoredParam) -> int:
     return math.prod(param.shape) * numpy_dtype(param.dtype).itemsize
 
 
-def _chunks(source: ModelSource, weight: WeightSource) -> Iterator[Array]:
-    """The rows of all sources, one after the other."""
-    for name, shape in zip(weight.sources, weight.source_shapes, strict=True):
-        step = max(1, _CHUNK_ELEMENTS // math.prod(shape[1:]))
-        for start in range(0, shape[0], step):
-            yield source.read(name, start, min(start + step, shape[0]))
+class SourceRows:
+    """The `WeightRows` of a weight: the rows of all its parts, one after the other."""
+
+    def __init__(self, source: ModelSource, weight: WeightSource) -> None:
+        self._source, self._weight = source, weight
+        self.name, self.shape = weight.name, weight.shape
+        self.num_rows = sum(part.shape[0] for part in weight.parts)
+
+    def floats(self, rows: range) -> Iterator[Array]:
+        """Refuses weights that are no numbers: they would spoil every answer without a word."""
+        for chunk in self._chunks(self._source.read, rows, 1):
+            if not np.isfinite(chunk).all():
+                raise CorruptFileError(
+                    f"tensor {self.name} holds NaN or infinite values", param=self.name
+                )
+            yield chunk
+
+    def blocks(self, rows: range) -> Iterator[Array]:
+        blocks = self._source.blocks()
+        assert blocks is not None, self.name
+        return self._chunks(blocks.read, rows, STRIP)
+
+    def tensors(self, suffix: str) -> list[Array]:
+        for part in self._weight.parts:
+            if part.transforms:
+                raise UnsupportedError(
+                    f"tensor {part.tensor} has to be changed before it can be used, so it cannot "
+                    "stay as the repository has quantized it; convert the repository in floats",
+                    param=part.tensor,
+                )
+        return [self._source.read(sibling(part.tensor, suffix)) for part in self._weight.parts]
+
+    def _chunks(self, read: Callable[..., Array], rows: range, fewest: int) -> Iterator[Array]:
+        first = 0
+        for part in self._weight.parts:
+            start, stop = max(rows.start - first, 0), min(rows.stop - first, part.shape[0])
+            if start < stop:
+                yield from _part_chunks(read, part, range(start, stop), fewest)
+            first += part.shape[0]
 
 
-def _checked(name: str, chunks: Iterator[Array]) -> Iterator[Array]:
-    """Refuses weights that are no numbers: they would spoil every answer without a word."""
-    for chunk in chunks:
-        if not np.isfinite(chunk).all():
-            raise CorruptFileError(f"tensor {name} holds NaN or infinite values", param=name)
-        yield chunk
-
-
-def _cast(name: str, chunks: Iterator[Array], dtype: np.dtype) -> Iterator[Array]:
-    for chunk in chunks:
-        with np.errstate(over="ignore"):
-            cast = chunk.astype(dtype, copy=False)
-        if dtype.itemsize == 2 and not np.isfinite(cast).all():
-            raise UnsupportedError(
-                f"tensor {name} has values beyond the range of {dtype}; "
-                "choose a quantization with bf16 or f32",
-                param=name,
-            )
-        yield cast
-
-
-def _quantized(
-    weight: WeightSource, chunks: Iterator[Array], scheme: Scheme
-) -> tuple[Array, Array]:
-    assert weight.quantizable is not None
-    return quantize_chunks(
-        _cast(weight.name, chunks, numpy_dtype(scheme.model_dtype)),
-        (weight.shape[0], weight.shape[1]),
-        bits=scheme.bits,
-        group_size=scheme.group_size,
-        dtype=scheme.model_dtype,
-        transpose=scheme.layout_of(weight.quantizable) == "KN",
-    )
+def _part_chunks(
+    read: Callable[..., Array], part: Part, rows: range, fewest: int
+) -> Iterator[Array]:
+    """Some rows of what a part's transforms make of its tensor, as many at a time as they need."""
+    shape, together = part.source_shape, part.rows_together
+    step = max(fewest, _CHUNK_ELEMENTS // math.prod(shape[1:]))
+    step = max(step // together, 1) * together if together else shape[0]
+    if rows != range(part.shape[0]):
+        assert part.moves_rows and rows.start % max(together, 1) == 0, (part, rows)
+    last = rows.stop if rows.stop < part.shape[0] else shape[0]
+    for start in range(rows.start, last, step):
+        yield apply_all(part.transforms, read(part.tensor, start, min(start + step, last)))

@@ -12,19 +12,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlc_llm.compiler.models import llama
-from mlc_llm.compiler.models.family import ModelConfig, ModelFamily, WeightSource
+from mlc_llm.compiler.models import (
+    gemma,
+    gemma2,
+    gemma3,
+    granite,
+    llama,
+    mistral,
+    phi3,
+    qwen2,
+    qwen3,
+    smollm3,
+)
+from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
+from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 FAMILIES: dict[str, ModelFamily] = {
     "llama": llama.FAMILY,
-    "mistral": llama.FAMILY,
+    "mistral": mistral.FAMILY,
+    "qwen2": qwen2.FAMILY,
+    "qwen3": qwen3.FAMILY,
+    "gemma": gemma.FAMILY,
+    "gemma2": gemma2.FAMILY,
+    "gemma3_text": gemma3.FAMILY,
+    "phi3": phi3.FAMILY,
+    "granite": granite.FAMILY,
+    "smollm3": smollm3.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
 ARCHITECTURES: dict[str, str] = {
     "LlamaForCausalLM": "llama",
     "MistralForCausalLM": "mistral",
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen3ForCausalLM": "qwen3",
+    "GemmaForCausalLM": "gemma",
+    "Gemma2ForCausalLM": "gemma2",
+    "Gemma3ForCausalLM": "gemma3_text",
+    "Phi3ForCausalLM": "phi3",
+    "GraniteForCausalLM": "granite",
+    "SmolLM3ForCausalLM": "smollm3",
 }
 
 __all__ = [
@@ -34,6 +62,7 @@ __all__ = [
     "WeightSource",
     "config_from_hf",
     "get",
+    "gguf_families",
     "model_type_of",
     "weight_map",
 ]
@@ -75,3 +104,8 @@ def config_from_hf(hf_config: Mapping[str, Any], model_type: str | None = None) 
 def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSource]:
     """All tensors of a model, in the order of its library's parameter list."""
     return get(model_type).weight_map(config)
+
+
+def gguf_families() -> dict[str, str]:
+    """By the `general.architecture` of GGUF files: the family's name."""
+    return {f.gguf.architecture: name for name, f in FAMILIES.items() if f.gguf is not None}

@@ -1,4 +1,4 @@
-"""What every model family has to offer the toolchain, and the words they share.
+"""What every model family offers the toolchain.
 
 A family is one file in this folder; its entry in `models/__init__.py` names its parts. Nothing here
 imports TVM: configurations and weight maps serve the converter, which does not need a compiler.
@@ -6,37 +6,13 @@ imports TVM: configurations and weight maps serve the converter, which does not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Literal, Protocol
 
-from mlc_llm.compiler.quantization import AnyScheme, StoredParam, WeightUse
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.compiler.spec import DecoderSpec, TensorMap, WeightSource, weight_map
 
-if TYPE_CHECKING:
-    from mlc_llm.compiler.nn import Batch, Builder
-
-
-@dataclass(frozen=True)
-class WeightSource:
-    """One of our tensors and the Hugging Face tensors that make it.
-
-    `sources` are stacked along the output dimension (axis 0) in this order; `source_shapes` are
-    """
-
-    name: str
-    sources: tuple[str, ...]
-    source_shapes: tuple[tuple[int, ...], ...]
-    quantizable: WeightUse | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        rows = sum(shape[0] for shape in self.source_shapes)
-        return (rows, *self.source_shapes[0][1:])
-
-    def stored_params(self, scheme: AnyScheme) -> tuple[StoredParam, ...]:
-        """The tensors that a weight folder of that scheme holds for it."""
-        return scheme.stored_params(self.name, self.shape, use=self.quantizable)
+FileFormat = Literal["huggingface", "gguf"]
 
 
 class ModelConfig(Protocol):
@@ -46,7 +22,8 @@ class ModelConfig(Protocol):
     num_hidden_layers: int
     vocab_size: int
     context_window_size: int
-    sliding_window_size: int
+    sliding_window_size: int  # of all layers; -1: some layer sees everything
+    attention_sink_size: int
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> ModelConfig:
@@ -56,91 +33,52 @@ class ModelConfig(Protocol):
         """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""
 
 
-class Model(Protocol):
-    """What the library's functions call. Tensors are Relax expressions."""
+class GGUFFields(Protocol):
+    """A GGUF file's metadata, under the keys of its architecture ("attention.head_count"). A value
+    that cannot be is refused by the key's name."""
 
-    @property
-    def page_shape(self) -> tuple[int, ...]:
-        """Of one page of the key/value cache, in one layer."""
+    def __contains__(self, key: str) -> bool: ...
 
-    @property
-    def page_dtype(self) -> str: ...
+    def size(self, key: str, default: int | None = None) -> int:
+        """A positive whole number."""
 
-    @property
-    def slot_runs(self) -> list[tuple[int, int]]:
-        """How the slots lie in it: see ARCHITECTURE.md, "slot_runs"."""
+    def number(self, key: str, default: float | None = None) -> float:
+        """A positive number."""
 
-    def embed(self, ids: Any) -> Any:
-        """(rows) -> (rows, hidden)."""
+    def has_tensor(self, name: str) -> bool: ...
 
-    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
-        """(rows of x, hidden) -> what the output head is given of `rows`; appends to `pages`."""
-
-    def logits(self, hidden_states: Any) -> Any:
-        """(rows, hidden) -> float32 logits (rows, vocabulary)."""
-
-    def copy_pages(self, source: Any, destination: Any, pages: list[Any]) -> list[Any]:
-        """Copies whole pages in every layer."""
-
-
-class ModelFamily(Protocol):
-    """An entry of the registry."""
-
-    @property
-    def config_class(self) -> type[ModelConfig]: ...
-
-    def weight_map(self, config: Any) -> list[WeightSource]:
-        """All tensors of the model, in the order of the library's parameter list."""
-
-    def build(self, config: Any, nn: Builder) -> Model:
-        """The model's layers, ready to be called inside the functions that `nn` builds."""
+    def values(self, tensor: str) -> list[float]:
+        """The content of a small tensor of the file."""
 
 
 @dataclass(frozen=True)
-class ConfigReader:
-    """Typed look-ups in a configuration whose errors name the field."""
+class GGUFFormat:
+    """How llama.cpp writes a family's models.
 
-    fields: Mapping[str, Any]
+    `config` gives the fields of Hugging Face's config.json that not every architecture has, such as
+    `hidden_act`.
+    """
 
-    def integer(
-        self,
-        *names: str,
-        default: int | None = None,
-        minimum: int = 1,
-        maximum: int = 2**24,
-    ) -> int:
-        """The first of `names` that is set. The bounds keep a hostile file from costing memory."""
-        name, value = self._find(names, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise CorruptFileError(
-                f"config: {name} must be an integer from {minimum} to {maximum}", param=name
-            )
-        return value
+    architecture: str  # the file's `general.architecture`
+    hf_class: str  # Hugging Face's `architectures[0]`
+    config: Callable[[GGUFFields], dict[str, Any]]
+    tensors: Callable[[Any], TensorMap]
 
-    def number(self, *names: str, default: float | None = None) -> float:
-        name, value = self._find(names, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e30:
-            raise CorruptFileError(f"config: {name} must be a positive number", param=name)
-        return float(value)
 
-    def flag(self, name: str, *, default: bool) -> bool:
-        value = self.fields.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise CorruptFileError(f"config: {name} must be true or false", param=name)
-        return value
+@dataclass(frozen=True)
+class ModelFamily:
+    """An entry of the registry."""
 
-    def mapping(self, name: str) -> Mapping[str, Any] | None:
-        value = self.fields.get(name)
-        if value is not None and not isinstance(value, Mapping):
-            raise CorruptFileError(f"config: {name} must be an object", param=name)
-        return value
+    config_class: type[ModelConfig]
+    decoder: Callable[[Any], DecoderSpec]
+    tensors: Callable[[Any], TensorMap]  # where a Hugging Face folder keeps them
+    gguf: GGUFFormat | None = None
 
-    def _find(self, names: tuple[str, ...], default: Any) -> tuple[str, Any]:
-        for name in names:
-            if self.fields.get(name) is not None:
-                return name, self.fields[name]
-        if default is None:
-            raise CorruptFileError(f"config: {names[0]} is missing", param=names[0])
-        return names[0], default
+    def weight_map(self, config: Any, source: FileFormat = "huggingface") -> list[WeightSource]:
+        """All tensors of the model, in the order of the library's parameter list, and where a
+        source of that format has them."""
+        tensors = self.tensors
+        if source == "gguf":
+            assert self.gguf is not None
+            tensors = self.gguf.tensors
+        return weight_map(self.decoder(config), tensors(config))

@@ -13,7 +13,7 @@ is a mistake in the model's file (KeyError).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,20 +22,23 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from mlc_llm.compiler.models.family import WeightSource
 from mlc_llm.compiler.nn import gpu_layers, layers
-from mlc_llm.compiler.nn.parts import axis_of, weight_parts
-from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.nn.pages import Pages
+from mlc_llm.compiler.nn.parts import Part, parts_of
+from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.spec import AttentionSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
 
 
 @dataclass(frozen=True)
 class Input:
-    """A function's argument: a tensor, or a tuple of them. Strings in shapes are run-time sizes."""
+    """A function's argument. Strings in shapes are run-time sizes."""
 
     shape: tuple[int | str, ...]
     dtype: str = "float32"
-    count: int = 0  # of tensors in the tuple; 0: the tensor itself
+
+
+Inputs = Mapping[str, Input | list[Input]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Function:
 class Builder:
     def __init__(
         self,
-        scheme: AnyScheme,
+        scheme: Scheme,
         device: Device | GPU,
         weights: Sequence[WeightSource],
         *,
@@ -85,25 +88,27 @@ class Builder:
         self.activation_bits = activation_bits  # 32: floats
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
         largest = device.largest_weight if isinstance(device, GPU) else 0
-        self._parts = {w.name: weight_parts(w, scheme, largest) for w in weights}
+        reader = self._layers.reader_of
+        self._parts = {
+            w.name: parts_of(w, scheme, reader, largest) for w in weights if w.quantizable
+        }
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
+        self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
 
     def _stored_params(self, weight: WeightSource) -> list[StoredParam]:
-        whole, parts = weight.stored_params(self.scheme), self._parts[weight.name]
-        if len(parts) == 1:
-            return list(whole)
-        axis = axis_of(weight, self.scheme)
-        return [param.part(span, axis) for span in parts for param in whole]
+        if weight.quantizable is None:
+            return list(weight.stored_params(self.scheme))
+        return [param for part in self._parts[weight.name] for param in part.reader.stored]
 
     @property
     def row_dtype(self) -> str:
         """On GPUs, of what layers give each other; what is added up through the model (the
         residual), the last hidden states and logits are float32 always."""
-        half = isinstance(self.scheme, Scheme) and self.scheme.model_dtype == "float16"
+        half = self.scheme.model_dtype == "float16"
         takes_half = isinstance(self.device, GPU) and self.device.half_rows
         return "float16" if half and takes_half and self.activation_bits != 32 else "float32"
 
@@ -112,8 +117,8 @@ class Builder:
         """Of cached keys and values: no coarser than what the layers around them compute with."""
         if isinstance(self.device, GPU):
             return self.row_dtype
-        exact = isinstance(self.scheme, Scheme) and self.scheme.kind == "none"
-        coarse = self.activation_bits == 8 and not exact and self.device.vectors.half_floats
+        coarse = self.activation_bits == 8 and not self.scheme.exact
+        coarse = coarse and self.device.vectors.half_floats
         return "float16" if coarse else "float32"
 
     # Layers
@@ -121,17 +126,30 @@ class Builder:
     def linear(self, name: str, outs: int, ins: int, *, bias: bool = False) -> Any:
         return self._layers.Linear(self, name, (outs, ins), bias=bias)
 
-    def embedding(self, name: str, entries: int, size: int) -> Any:
-        return self._layers.Embedding(self, name, (entries, size))
+    def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
+        return self._layers.Embedding(self, name, (entries, size), scale)
 
     def rms_norm(self, name: str, size: int, *, eps: float) -> Any:
         return self._layers.RMSNorm(self, name, size, eps)
 
-    def gated_silu(self, size: int) -> Any:
-        return self._layers.GatedSilu(self, size)
+    def gated(self, size: int, activation: str) -> Any:
+        return self._layers.Gated(self, size, activation)
 
-    def paged_attention(self, **options: Any) -> Any:
-        return self._layers.PagedAttention(self, **options)
+    def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
+        return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
+
+    def scaled_add(self, size: int, scale: float) -> Any:
+        return self._layers.ScaledAdd(self, size, scale)
+
+    def paged_attention(self, spec: AttentionSpec, norms: list[str], pages: int | None) -> Any:
+        """`norms`: the weights of its queries' and keys' norm; `pages`: those that it reads, where
+        it has none of its own."""
+        return self._layers.PagedAttention(self, spec, norms, pages)
+
+    def add_pages(self, pages: Pages) -> int:
+        """A layer's own; their number."""
+        self.pages.append(pages)
+        return len(self.pages) - 1
 
     # What layers use
 
@@ -141,13 +159,17 @@ class Builder:
     def stored(self, name: str) -> StoredParam:
         return self.params[self._index[name, 0]]
 
-    def parts_of(self, weight: str) -> list[range]:
-        """The outputs of the weight's parts: one range where it is whole."""
+    def parts_of(self, weight: str) -> list[Part]:
+        """What the weight is made of; mostly one part."""
         return self._parts[weight]
 
     def param(self, name: str, first: int = 0) -> relax.Expr:
         """The parameter inside the function being built; of one in parts, the part from there."""
         return relax.TupleGetItem(self._packed, self._index[name, first])
+
+    def params_of(self, reader: Any) -> list[relax.Expr]:
+        """Those of one of a weight's parts."""
+        return [self.param(param.name, param.first) for param in reader.stored]
 
     def constant(self, value: np.ndarray) -> relax.Expr:
         return relax.const(value)
@@ -178,9 +200,10 @@ class Builder:
 
     @contextmanager
     def function(
-        self, name: str, inputs: dict[str, Input], *, bounds: dict[str, int], params: bool = True
+        self, name: str, inputs: Inputs, *, bounds: dict[str, int], params: bool = True
     ) -> Iterator[Function]:
-        """Builds one function of the library. `bounds` are the largest run-time sizes, by name."""
+        """Builds one function of the library. An input that is a list is a tuple of tensors;
+        `bounds` are the largest run-time sizes, by name."""
         sizes: dict[str, tirx.Var] = {}
         arguments = {key: _argument(key, value, sizes) for key, value in inputs.items()}
         packed = relax.Var("params", relax.TupleType([_tensor(p, {}) for p in self.params]))
@@ -209,9 +232,10 @@ class Builder:
         return self._module.finalize()
 
 
-def _argument(name: str, value: Input, sizes: dict[str, tirx.Var]) -> relax.Var:
-    kind = _tensor(value, sizes)
-    return relax.Var(name, relax.TupleType([kind] * value.count) if value.count else kind)
+def _argument(name: str, value: Input | list[Input], sizes: dict[str, tirx.Var]) -> relax.Var:
+    if isinstance(value, Input):
+        return relax.Var(name, _tensor(value, sizes))
+    return relax.Var(name, relax.TupleType([_tensor(item, sizes) for item in value]))
 
 
 def _tensor(value: Input | StoredParam, sizes: dict[str, tirx.Var]) -> relax.TensorType:

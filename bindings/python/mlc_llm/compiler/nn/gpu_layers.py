@@ -13,25 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear, packs
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
+from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.nn import layers
 from mlc_llm.compiler.nn.layers import num_rows, tensor
+from mlc_llm.compiler.quantization import Matrix
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
 
 
-class _Matrix:
-    """A weight matrix (out, in) and the parameters that store it."""
+def reader_of(matrix: Matrix) -> Packs:
+    """How these devices' kernels read it."""
+    return matrix.on_gpu()
+
+
+class _Weight:
+    """A weight (out, in), and what it is made of."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, self.shape, self.name = nn, shape, f"{name}.weight"
-        self.use = nn.use_of(self.name)
-        self.parts = nn.parts_of(self.name)
-
-    def packs(self, part: range) -> packs.Packs:
-        return packs.packs_of(self.nn.scheme, self.name, (len(part), self.shape[1]), self.use)
+        self.nn, self.shape = nn, shape
+        self.use = nn.use_of(f"{name}.weight")
+        self.parts = nn.parts_of(f"{name}.weight")
 
     def call(
         self,
@@ -45,14 +49,12 @@ class _Matrix:
         """Calls `make(packs, shape, part=...)` for each part; all write the same result."""
         nn, made = self.nn, None
         for part in self.parts:
-            read = self.packs(part)
             kernel = nn.kernel(
                 name,
-                (self.shape, part.start, read.by_columns, read.scheme is None, key),
-                partial(make, read, self.shape, part=part),
+                (self.shape, part.outputs, part.reader.kind, key),
+                partial(make, part.reader, self.shape, part=part.outputs),
             )
-            params = [nn.param(param.name, part.start) for param in read.stored]
-            args = [x, *params, *extras]
+            args = [x, *nn.params_of(part.reader), *extras]
             if made is None:
                 made = nn.call(kernel, args, out)
             else:
@@ -73,7 +75,7 @@ class _Matrix:
         extras += [residual] if residual is not None else []
         library = None
         if len(self.parts) == 1 and nn.row_dtype == "float32":
-            library = GemmCall.of(nn.device.gemm, self.packs(self.parts[0]), self.shape)
+            library = GemmCall.of(nn.device.gemm, self.parts[0].reader, self.shape)
         make = partial(linear.linear, sizes=nn.device.linear, library=library, **options)
         key, y = tuple(options.values()), tensor(num_rows(x), self.shape[0], dtype=dtype)
         if library is None or not library.scratch:
@@ -90,7 +92,7 @@ class Linear:
     """y = x W^T (+ bias) (+ residual)."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int], *, bias: bool) -> None:
-        self.matrix = _Matrix(nn, name, shape)
+        self.matrix = _Weight(nn, name, shape)
         self.bias = nn.stored(f"{name}.bias") if bias else None
 
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
@@ -100,12 +102,13 @@ class Linear:
 class Embedding:
     """Rows of a table; with tied embeddings the table is the output layer too."""
 
-    def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, self.matrix = nn, _Matrix(nn, name, shape)
+    def __init__(self, nn: Builder, name: str, shape: tuple[int, int], scale: float) -> None:
+        self.nn, self.matrix, self.scale = nn, _Weight(nn, name, shape), scale
 
     def __call__(self, ids: relax.Expr) -> relax.Var:
         out = tensor(num_rows(ids), self.matrix.shape[1])
-        return self.matrix.call("embedding", elementwise.embedding, None, ids, [], out)
+        make = partial(elementwise.embedding, scale=self.scale)
+        return self.matrix.call("embedding", make, self.scale, ids, [], out)
 
     def logits(self, x: relax.Expr) -> relax.Var:
         return self.matrix.multiply(x)
@@ -133,19 +136,43 @@ class RMSNorm:
         out = tensor(num_rows(rows if gather else x), self.size, dtype=y_dtype)
         return self.nn.call(kernel, args, out)
 
+    def add(self, x: relax.Expr, residual: relax.Expr) -> relax.Var:
+        """residual + x / rms(x) * weight, in float32."""
+        nn, dtype, x_dtype = self.nn, self.nn.stored(self.name).dtype, str(x.ty.dtype)
+        kernel = nn.kernel(
+            "norm_and_add",
+            (self.size, self.eps, x_dtype),
+            lambda: elementwise.rms_norm(
+                self.size, self.eps, dtype, residual=True, x_dtype=x_dtype
+            ),
+        )
+        return nn.call(kernel, [x, nn.param(self.name), residual], tensor(num_rows(x), self.size))
 
-class GatedSilu:
-    """silu(gate) * up, of a tensor that holds gate then up."""
 
-    def __init__(self, nn: Builder, size: int) -> None:
-        self.nn, self.size = nn, size
+class ScaleAndCap(layers.ScaleAndCap):
+    """The same over the GPU's kernel."""
+
+    kernels = elementwise
+
+
+class ScaledAdd(layers.ScaledAdd):
+    """The same over the GPU's kernel."""
+
+    kernels = elementwise
+
+
+class Gated:
+    """activation(gate) * up, of a tensor that holds gate then up."""
+
+    def __init__(self, nn: Builder, size: int, activation: str) -> None:
+        self.nn, self.size, self.activation = nn, size, activation
 
     def __call__(self, x: relax.Expr) -> relax.Var:
-        dtype = self.nn.row_dtype
+        dtype, word = self.nn.row_dtype, self.activation
         kernel = self.nn.kernel(
-            "silu_and_multiply",
-            self.size,
-            lambda: elementwise.silu_and_multiply(self.size, dtype),
+            "gate_and_multiply",
+            (self.size, word),
+            lambda: elementwise.gate_and_multiply(self.size, word, dtype),
         )
         return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=dtype))
 
@@ -156,4 +183,4 @@ class PagedAttention(layers.PagedAttention):
     kernels = attention
 
     def attend(self) -> tirx.PrimFunc:
-        return attention.paged_attention(self.shape, self.shape.dim**-0.5)
+        return attention.paged_attention(self.shape, self.spec.scale)

@@ -6,6 +6,7 @@ Activations are float32 tensors (rows, features); weights come as the scheme sto
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
@@ -15,15 +16,12 @@ from mlc_llm.compiler.kernels.cpu import (
     attention,
     elementwise,
     join,
-    linear,
-    linear_columns,
-    linear_integer,
-    linear_strips,
     paged_attention,
 )
-from mlc_llm.compiler.kernels.cpu.strips import Strips
-from mlc_llm.compiler.models.rope import RopeScaling, inverse_frequencies
-from mlc_llm.compiler.nn.matrices import Matrix, matrices_of
+from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+from mlc_llm.compiler.nn.pages import Pages
+from mlc_llm.compiler.quantization import Matrix
+from mlc_llm.compiler.spec import AttentionSpec, RopeSpec
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder
@@ -36,6 +34,18 @@ def tensor(rows: Any, *rest: int, dtype: str = "float32") -> relax.TensorType:
 def num_rows(x: relax.Expr) -> Any:
     """The run-time number of rows."""
     return x.ty.shape[0]
+
+
+def reader_of(matrix: Matrix) -> CPUMatrix:
+    """How this device's kernels read it."""
+    return matrix.on_cpu()
+
+
+def matrices_of(nn: Builder, name: str, shape: tuple[int, int]) -> list[CPUMatrix]:
+    """What the weight of the module `name` is made of, by rows: mostly one matrix."""
+    parts = nn.parts_of(f"{name}.weight")
+    assert (parts[-1].outputs.stop, parts[0].reader.shape[1]) == shape, (name, shape)
+    return [part.reader for part in parts]
 
 
 class Linear:
@@ -51,40 +61,21 @@ class Linear:
         return _join(self.nn, self.matrices, x, self.bias, residual)
 
 
-def multiply(nn: Builder, matrix: Matrix, x, *, bias=None, residual=None) -> relax.Var:
-    if matrix.by_integers:
-        return _multiply_integers(nn, matrix, x, bias, residual)
-    options = _options(bias, residual)
-
-    def make():
-        if matrix.by_columns:
-            tile = linear.Tile(*nn.device.vectors.column_tile)
-            return linear_columns.linear_columns(
-                matrix.scheme, matrix.rows.stored, matrix.shape, tile=tile, **options
-            )
-        tile = linear.Tile(*nn.device.vectors.dot_tile)
-        return linear.linear(matrix.rows, matrix.shape, tile=tile, **options)
-
-    key = (matrix.shape, matrix.kind, *options.values())
-    args = [plain(x), *matrix.params(), *_extras(nn, bias, residual)]
-    return nn.call(nn.kernel("linear", key, make), args, tensor(num_rows(x), matrix.shape[0]))
-
-
-def _multiply_integers(nn: Builder, matrix: Matrix, x, bias, residual) -> relax.Var:
-    options, unit, codes = _options(bias, residual), nn.device.vectors, matrix.codes
-    tools = {"unit": unit.dot, "tile": unit.integer_tile}
-
-    def make():
-        if isinstance(matrix.rows, Strips):
-            return linear_strips.linear_strips(codes, matrix.rows, **tools, **options)
-        return linear_integer.linear_integer(codes, matrix.rows.stored, **tools, **options)
-
-    kernel = nn.kernel("linear_integer", (codes, matrix.kind, *options.values()), make)
-    args = [quantized(nn, x, codes), *matrix.params(), *_extras(nn, bias, residual)]
+def multiply(nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None) -> relax.Var:
+    options, unit = _options(bias, residual), nn.device.vectors
+    codes = matrix.codes(nn.activation_bits)
+    if codes is None:
+        name, key, rows = "linear", (matrix.shape, matrix.kind), plain(x)
+        make = partial(matrix.linear, unit, **options)
+    else:
+        name, key, rows = "linear_integer", (codes, matrix.kind), quantized(nn, x, codes)
+        make = partial(matrix.linear_of_codes, codes, unit, **options)
+    args = [rows, *nn.params_of(matrix), *_extras(nn, bias, residual)]
+    kernel = nn.kernel(name, (*key, *options.values()), make)
     return nn.call(kernel, args, tensor(num_rows(x), matrix.shape[0]))
 
 
-def _join(nn: Builder, matrices: list[Matrix], x, bias, residual) -> relax.Var:
+def _join(nn: Builder, matrices: list[CPUMatrix], x, bias, residual) -> relax.Var:
     """The products with each, side by side."""
     x = x if isinstance(x, Deferred) else Deferred.of(nn, x)  # so that codes are made once
     parts = [multiply(nn, matrix, x) for matrix in matrices]
@@ -157,18 +148,18 @@ def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -
 class Embedding:
     """Rows of a table; with tied embeddings the table is the output layer too."""
 
-    def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
-        self.nn, (self.matrix,) = nn, matrices_of(nn, name, shape)
+    def __init__(self, nn: Builder, name: str, shape: tuple[int, int], scale: float) -> None:
+        self.nn, (self.matrix,), self.scale = nn, matrices_of(nn, name, shape), scale
 
     def __call__(self, ids: relax.Expr) -> relax.Var:
         matrix = self.matrix
         kernel = self.nn.kernel(
             "embedding",
-            (matrix.shape, matrix.kind),
-            lambda: elementwise.embedding(matrix.rows, matrix.shape),
+            (matrix.shape, matrix.kind, self.scale),
+            lambda: matrix.embedding(self.scale),
         )
         out = tensor(num_rows(ids), matrix.shape[1])
-        return self.nn.call(kernel, [ids, *matrix.params()], out)
+        return self.nn.call(kernel, [ids, *self.nn.params_of(matrix)], out)
 
     def logits(self, x: relax.Expr) -> relax.Var:
         return multiply(self.nn, self.matrix, x)
@@ -203,88 +194,130 @@ class RMSNorm:
 
         return Deferred(self.nn, tensor(num_rows(rows if gather else x), self.size), forms)
 
+    def add(self, x: relax.Expr, residual: relax.Expr) -> relax.Var:
+        """residual + x / rms(x) * weight."""
+        nn, dtype = self.nn, self.nn.stored(self.name).dtype
+        kernel = nn.kernel(
+            "norm_and_add",
+            (self.size, self.eps),
+            lambda: elementwise.rms_norm(self.size, self.eps, dtype, residual=True),
+        )
+        out = tensor(num_rows(x), self.size)
+        return nn.call(kernel, [x, nn.param(self.name), residual], out)
 
-class GatedSilu:
-    """silu(gate) * up, of a tensor that holds gate then up."""
 
-    def __init__(self, nn: Builder, size: int) -> None:
-        self.nn, self.size = nn, size
+class ScaleAndCap:
+    """x * scale, then cap * tanh(x / cap): of logits."""
+
+    kernels: Any = elementwise
+
+    def __init__(self, nn: Builder, size: int, *, scale: float, cap: float) -> None:
+        self.nn, self.key = nn, (size, scale, cap)
+
+    def __call__(self, x: relax.Expr) -> relax.Var:
+        kernel = self.nn.kernel(
+            "scale_and_cap", self.key, lambda: self.kernels.scale_and_cap(*self.key)
+        )
+        return self.nn.call(kernel, [x], tensor(num_rows(x), self.key[0]))
+
+
+class ScaledAdd:
+    """residual + scale * x."""
+
+    kernels: Any = elementwise
+
+    def __init__(self, nn: Builder, size: int, scale: float) -> None:
+        self.nn, self.size, self.scale = nn, size, scale
+
+    def add(self, x: relax.Expr, residual: relax.Expr) -> relax.Var:
+        key = (self.size, self.scale, str(x.ty.dtype))
+        kernel = self.nn.kernel("scaled_add", key, lambda: self.kernels.scaled_add(*key))
+        return self.nn.call(kernel, [x, residual], tensor(num_rows(x), self.size))
+
+
+class Gated:
+    """activation(gate) * up, of a tensor that holds gate then up."""
+
+    def __init__(self, nn: Builder, size: int, activation: str) -> None:
+        self.nn, self.size, self.activation = nn, size, activation
 
     def __call__(self, x: relax.Expr) -> Deferred:
         def forms(codes: activations.Codes | None):
-            key = (self.size, codes)
+            word = self.activation
             if codes is None:
-                return (
-                    "silu_and_multiply",
-                    key,
-                    [x],
-                    lambda: elementwise.silu_and_multiply(self.size),
-                )
-            return "silu_and_quantize", key, [x], lambda: activations.silu_and_quantize(codes)
+                make = partial(elementwise.gate_and_multiply, self.size, word)
+                return "gate_and_multiply", (self.size, word), [x], make
+            make = partial(activations.gate_and_quantize, codes, word)
+            return "gate_and_quantize", (codes, word), [x], make
 
         return Deferred(self.nn, tensor(num_rows(x), self.size), forms)
 
 
 class PagedAttention:
-    """Rotates queries and keys, appends to the cache's pages and attends over them."""
+    """Rotates queries and keys, appends to its pages and attends over them.
+
+    `norms` are the names of the weights that queries and keys are normed with, if any; `pages` the
+    number of an earlier layer's pages, if it has none of its own.
+    """
 
     kernels: Any = attention  # whose `rope_and_append`, `copy_slots` and `copy_pages` it calls
 
     def __init__(
-        self,
-        nn: Builder,
-        *,
-        heads: int,
-        kv_heads: int,
-        dim: int,
-        rope_theta: float,
-        rope_scaling: RopeScaling,
-        sliding_window: int = -1,
-        sinks: int = 0,
+        self, nn: Builder, spec: AttentionSpec, norms: list[str], pages: int | None
     ) -> None:
-        self.nn = nn
+        self.nn, self.spec, self.norms = nn, spec, norms
+        rope = spec.rope or RopeSpec(dim=spec.dim, theta=1.0)
         self.shape = attention.AttentionShape(
-            heads=heads,
-            kv_heads=kv_heads,
-            dim=dim,
-            sliding_window=sliding_window,
-            sinks=sinks,
+            heads=spec.heads,
+            kv_heads=spec.kv_heads,
+            dim=spec.dim,
+            sliding_window=spec.window,
+            sinks=spec.pinned,
             page_dtype=nn.page_dtype,
             row_dtype=nn.row_dtype,
+            rotated=0 if rope.dim == spec.dim else rope.dim,
+            qk_norm=spec.qk_norm.eps if spec.qk_norm else None,
+            norm_dtype=nn.stored(norms[0]).dtype if norms else "float32",
+            softcap=spec.softcap,
+            appends=pages is None,
         )
-        frequencies = inverse_frequencies(dim, rope_theta, rope_scaling)
-        self.table = nn.constant(attention.rope_table(frequencies, rope_scaling.magnitude))
+        self.pages = nn.add_pages(Pages(self.shape, self.kernels)) if pages is None else pages
+        frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
+        self.table = nn.constant(attention.rope_table(frequencies, rope.scaling.magnitude))
 
-    def __call__(self, qkv: relax.Expr, batch: Batch, pages: relax.Expr) -> relax.Var:
+    def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
+        """`pages` are those of all layers; what this one writes takes the place of its own."""
         nn, shape = self.nn, self.shape
-        append = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
-        attend = nn.kernel("paged_attention", shape, self.attend)
-        pages = nn.block.emit(pages)
-        dtype = shape.row_dtype
-        out = [pages.ty, tensor(num_rows(qkv), shape.heads, shape.dim, dtype=dtype)]
-        args = [qkv, batch.positions, batch.slots, self.table, pages]
-        both = nn.call_in_place(append, args, [4, -1], out)
-        q, pages = relax.TupleGetItem(both, 1), relax.TupleGetItem(both, 0)
-        if batch.copy_source is not None:
-            pages = self._copy_slots(batch, nn.block.emit(pages))
+        q = self._append(qkv, batch, pages)
+        key = (shape, self.spec.scale)
+        attend = nn.kernel("paged_attention", key, self.attend)
         where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
-        out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=dtype)
-        return nn.call(attend, [q, *where, pages], out)
+        out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=shape.row_dtype)
+        return nn.call(attend, [q, *where, pages[self.pages]], out)
+
+    def _append(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Expr:
+        """The queries, rotated; keys and values go into the pages."""
+        nn, shape = self.nn, self.shape.of_append
+        kernel = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
+        norms = [nn.param(name) for name in self.norms]
+        q = tensor(num_rows(qkv), shape.heads, shape.dim, dtype=shape.row_dtype)
+        if not shape.appends:
+            return nn.call(kernel, [qkv, batch.positions, self.table, *norms], q)
+        own = nn.block.emit(pages[self.pages])
+        args = [qkv, batch.positions, batch.slots, self.table, *norms, own]
+        both = nn.call_in_place(kernel, args, [len(args) - 1, -1], [own.ty, q])
+        pages[self.pages] = relax.TupleGetItem(both, 0)
+        if batch.copy_source is not None:
+            pages[self.pages] = self._copy_slots(batch, nn.block.emit(pages[self.pages]))
+        return relax.TupleGetItem(both, 1)
 
     def _copy_slots(self, batch: Batch, pages: relax.Var) -> relax.Var:
-        shape = self.shape
+        shape = self.shape.of_pages
         kernel = self.nn.kernel("copy_slots", shape, lambda: self.kernels.copy_slots(shape))
         args = [batch.copy_source, batch.copy_destination, pages]
         return self.nn.call_in_place(kernel, args, [2], [pages.ty])
 
     def attend(self) -> tirx.PrimFunc:
-        """The kernel that attends, scaled by 1 / sqrt(dim)."""
+        """The kernel that attends."""
         sizes = self.nn.device.vectors.attention_sizes
-        return paged_attention.paged_attention(self.shape, self.shape.dim**-0.5, **sizes)
-
-    def copy_pages(self, source: relax.Expr, destination: relax.Expr, pages: relax.Expr):
-        """Copies whole pages; the result is the tensor of pages itself."""
-        shape = self.shape
-        kernel = self.nn.kernel("copy_pages", shape, lambda: self.kernels.copy_pages(shape))
-        pages = self.nn.block.emit(pages)
-        return self.nn.call_in_place(kernel, [source, destination, pages], [2], [pages.ty])
+        return paged_attention.paged_attention(self.shape, self.spec.scale, **sizes)

@@ -1,42 +1,54 @@
-"""How weights that a device cannot give a kernel whole are cut, by outputs.
+"""The matrices that a weight is made of, as a device's kernels take them.
 
-    parts_of(stored, largest_bytes)      # [range(0, 65536), range(65536, 128256)]
-
-Outputs are rows of what is stored, or its columns where a scheme stores matrices (in, out). Each
-part is a parameter of its own, which the core loads out of the one tensor in the weight files, and
-has a kernel call of its own.
+A scheme may store a weight in several matrices, by outputs, and a matrix that a device cannot give
+a kernel whole is cut, by outputs too. Each part is parameters of its own, which the core loads out
+of the tensors in the weight files, and has a kernel call of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from mlc_llm.compiler.models.family import WeightSource
-from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam
+from mlc_llm.compiler.quantization import Matrix, Scheme
 from mlc_llm.compiler.quantization.pack import numpy_dtype
+from mlc_llm.compiler.spec import WeightSource
 
 
-def parts_of(stored: Sequence[StoredParam], largest_bytes: int, axis: int = 0) -> list[range]:
-    """The outputs of each part, of nearly equal numbers; `stored` are tensors that have as many
-    along `axis`."""
-    count = stored[0].shape[axis]
-    output_bytes = max(math.prod(p.shape) // count * numpy_dtype(p.dtype).itemsize for p in stored)
-    most = max(1, largest_bytes // output_bytes)
-    size = -(-count // -(-count // most))
-    return [range(first, min(first + size, count)) for first in range(0, count, size)]
+@dataclass(frozen=True)
+class Part:
+    """Outputs of a weight, and what reads them: `Matrix.on_cpu()` or `Matrix.on_gpu()`."""
+
+    outputs: range
+    reader: Any
 
 
-def weight_parts(weight: WeightSource, scheme: AnyScheme, largest_bytes: int) -> list[range]:
-    """The parts of a weight; one where it need not be cut."""
-    if not largest_bytes or weight.quantizable is None:
-        return [range(weight.shape[0])]
-    return parts_of(weight.stored_params(scheme), largest_bytes, axis_of(weight, scheme))
+def parts_of(
+    weight: WeightSource, scheme: Scheme, reader: Callable[[Matrix], Any], largest_bytes: int
+) -> list[Part]:
+    """`largest_bytes` of a tensor are given to a kernel; 0: of any size."""
+    assert weight.quantizable is not None, weight
+    parts, first = [], 0
+    rows, ins = weight.shape
+    for matrix in scheme.matrices(weight.name, (rows, ins), weight.quantizable):
+        for span in spans_of(matrix, largest_bytes):
+            outputs = range(first + span.start, first + span.stop)
+            parts.append(Part(outputs, reader(matrix.cut(span))))
+        first += matrix.shape[0]
+    return parts
 
 
-def axis_of(weight: WeightSource, scheme: AnyScheme) -> int:
-    """Of what is stored: where the outputs are."""
-    use = weight.quantizable
-    if use is None or not isinstance(scheme, Scheme) or not scheme.quantizes(use):
-        return 0
-    return 1 if scheme.layout_of(use) == "KN" else 0
+def spans_of(matrix: Matrix, largest_bytes: int) -> list[range]:
+    """The outputs of each part of a matrix, of nearly equal numbers."""
+    outs, each = matrix.shape[0], matrix.granule
+    if not largest_bytes:
+        return [range(outs)]
+    count = -(-outs // each)  # of granules
+    granule_bytes = max(
+        math.prod(p.shape) // count * numpy_dtype(p.dtype).itemsize for p in matrix.stored
+    )
+    most = max(1, largest_bytes // granule_bytes)
+    size = -(-count // -(-count // most)) * each
+    return [range(first, min(first + size, outs)) for first in range(0, outs, size)]

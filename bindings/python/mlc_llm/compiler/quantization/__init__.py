@@ -1,7 +1,7 @@
-"""Quantization schemes: `get(name)`, the table `SCHEMES`, and what a scheme stores."""
+"""Quantization schemes: `get(name)`, the table `SCHEMES`, and what a scheme supplies."""
 
-from mlc_llm.compiler.quantization.gguf_scheme import GGUFScheme
-from mlc_llm.compiler.quantization.schemes import SCHEMES, AnyScheme, Scheme, get
+from mlc_llm.compiler.quantization.scheme import Matrix, Scheme, WeightRows
+from mlc_llm.compiler.quantization.schemes import SCHEMES, get
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
-__all__ = ["SCHEMES", "AnyScheme", "GGUFScheme", "Scheme", "StoredParam", "WeightUse", "get"]
+__all__ = ["SCHEMES", "Matrix", "Scheme", "StoredParam", "WeightRows", "WeightUse", "get"]

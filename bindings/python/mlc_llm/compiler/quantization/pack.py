@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from mlc_llm.errors import UnsupportedError
+
 Array = np.ndarray[Any, Any]
 
 _BLOCK_ELEMENTS = 1 << 17  # 512 KB of float32
@@ -32,6 +34,21 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, name))
+
+
+def cast_rows(name: str, chunks: Iterable[Array], dtype: str) -> Iterator[Array]:
+    """Chunks of the tensor `name` in that dtype; values beyond its range are refused."""
+    kind = numpy_dtype(dtype)
+    for chunk in chunks:
+        with np.errstate(over="ignore"):
+            cast = chunk.astype(kind, copy=False)
+        if kind.itemsize == 2 and not np.isfinite(cast).all():
+            raise UnsupportedError(
+                f"tensor {name} has values beyond the range of {kind}; "
+                "choose a quantization with bf16 or f32",
+                param=name,
+            )
+        yield cast
 
 
 def packed_shapes(

@@ -8,6 +8,9 @@ from typing import Literal
 # How the model uses a weight; None means that no scheme ever quantizes it (norms, biases).
 WeightUse = Literal["linear", "embedding", "lm_head"]
 
+_WORD_BYTES = 4
+_SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
+
 
 @dataclass(frozen=True)
 class StoredParam:
@@ -19,11 +22,31 @@ class StoredParam:
     span: range | None = None  # along `axis`, where the tensor has `extent`
     axis: int = 0
     extent: int = 0
+    file_dtype: str = ""  # where a library takes the same bytes as another type than the files'
 
     def part(self, span: range, axis: int = 0) -> StoredParam:
         """Those rows (axis 0) or columns (1)."""
+        if span == range(self.shape[axis]):
+            return self
         shape = (*self.shape[:axis], len(span), *self.shape[axis + 1 :])
         return replace(self, shape=shape, span=span, axis=axis, extent=self.shape[axis])
+
+    def seen_as(self, dtype: str) -> StoredParam:
+        """The same bytes as a library takes them, where it has no elements of their own type:
+        float8 as bytes, or anything small as words of 32 bits."""
+        if dtype == self.dtype:
+            return self
+        if self.dtype.startswith("float8"):  # which the core takes for bytes
+            return replace(self, dtype="uint8").seen_as(dtype)
+        of_new = _SIZES.get(dtype, _WORD_BYTES) // _SIZES.get(self.dtype, _WORD_BYTES)
+        assert of_new > 0 and self.shape[-1] % of_new == 0, (self, dtype)
+        shape = (*self.shape[:-1], self.shape[-1] // of_new)
+        seen = replace(self, shape=shape, dtype=dtype, file_dtype=self.dtype)
+        if self.span is None or self.axis < len(shape) - 1:
+            return seen
+        assert self.span.start % of_new == 0 and self.extent % of_new == 0, (self, dtype)
+        span = range(self.span.start // of_new, self.span.start // of_new + shape[-1])
+        return replace(seen, span=span, extent=self.extent // of_new)
 
     @property
     def first(self) -> int:

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 24d0c7f121ff3cc7
+// Schema hash: 549eb57c327f1a1f
 //
 // What a helper has in common in all languages: its types, its events, its words.
 

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 24d0c7f121ff3cc7
+// Schema hash: 549eb57c327f1a1f
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "24d0c7f121ff3cc7"
+let schemaHash = "549eb57c327f1a1f"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -719,7 +719,8 @@ public struct JSONSchema: WireObject {
     public var description: String?
     /// The JSON Schema.
     public var schema: JSONObject?
-    /// Whether the answer is held to the schema exactly while it is generated.
+    /// Whether a schema is refused that the answer cannot be held to in full. Otherwise what cannot
+    /// be enforced is left out, and `warnings` say so.
     public var strict: Bool?
 
     public init(
@@ -1172,8 +1173,8 @@ public struct ChatCompletionRequest: WireObject {
     /// `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
     /// most 2147483647. Unit: milliseconds.
     public var timeout_ms: Int?
-    /// Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: false.
-    /// An extension of this engine.
+    /// Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: it does
+    /// in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
     public var usage_extra: Bool?
     /// Switches for tests and measurements; a server takes them in debug mode only.
     public var debug_config: DebugConfig?
@@ -1806,7 +1807,8 @@ public struct KVLoadRequest: WireObject {
 public struct ModelLoadRequest: WireObject {
     /// The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
     public var model: String
-    /// The compiled library. Absent: none, which only the device `fake` can do with.
+    /// The compiled library: a file, or the name of one that is linked into the program. Absent:
+    /// the one in the folder `lib` of the model's folder.
     public var model_lib: String?
     /// Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default:
     /// `auto`.
@@ -2059,6 +2061,12 @@ public struct EngineConfig: WireObject {
     /// Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
     /// mlc-chat-config.json says under the same name, else `mean`.
     public var embedding_pooling: EmbeddingPooling?
+    /// Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has. Absent:
+    /// false; its `content` is then an empty text, as MLC-LLM's is.
+    public var openai_last_chunk: Bool?
+    /// Whether a request with a member that no field has is refused, with its path; for programs
+    /// that write their JSON by hand, as in C. Absent: false; such members are ignored.
+    public var refuse_unknown_fields: Bool?
     /// How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
     public var max_history_size: Int?
     /// Whether what was computed is kept for requests that begin alike. Absent: `radix`.
@@ -2105,6 +2113,8 @@ public struct EngineConfig: WireObject {
         max_queued_requests: Int? = nil,
         enable_tracing: Bool? = nil,
         embedding_pooling: EmbeddingPooling? = nil,
+        openai_last_chunk: Bool? = nil,
+        refuse_unknown_fields: Bool? = nil,
         max_history_size: Int? = nil,
         prefix_cache_mode: PrefixCacheMode? = nil,
         prefix_cache_max_num_recycling_seqs: Int? = nil,
@@ -2131,6 +2141,8 @@ public struct EngineConfig: WireObject {
         self.max_queued_requests = max_queued_requests
         self.enable_tracing = enable_tracing
         self.embedding_pooling = embedding_pooling
+        self.openai_last_chunk = openai_last_chunk
+        self.refuse_unknown_fields = refuse_unknown_fields
         self.max_history_size = max_history_size
         self.prefix_cache_mode = prefix_cache_mode
         self.prefix_cache_max_num_recycling_seqs = prefix_cache_max_num_recycling_seqs
@@ -2159,6 +2171,8 @@ public struct EngineConfig: WireObject {
         "max_queued_requests",
         "enable_tracing",
         "embedding_pooling",
+        "openai_last_chunk",
+        "refuse_unknown_fields",
         "max_history_size",
         "prefix_cache_mode",
         "prefix_cache_max_num_recycling_seqs",
@@ -2189,6 +2203,8 @@ public struct EngineConfig: WireObject {
         self.max_queued_requests = try reader.optional("max_queued_requests")
         self.enable_tracing = try reader.optional("enable_tracing")
         self.embedding_pooling = try reader.optional("embedding_pooling")
+        self.openai_last_chunk = try reader.optional("openai_last_chunk")
+        self.refuse_unknown_fields = try reader.optional("refuse_unknown_fields")
         self.max_history_size = try reader.optional("max_history_size")
         self.prefix_cache_mode = try reader.optional("prefix_cache_mode")
         self.prefix_cache_max_num_recycling_seqs = try reader.optional(
@@ -2219,6 +2235,8 @@ public struct EngineConfig: WireObject {
         writer.optional("max_queued_requests", self.max_queued_requests)
         writer.optional("enable_tracing", self.enable_tracing)
         writer.optional("embedding_pooling", self.embedding_pooling)
+        writer.optional("openai_last_chunk", self.openai_last_chunk)
+        writer.optional("refuse_unknown_fields", self.refuse_unknown_fields)
         writer.optional("max_history_size", self.max_history_size)
         writer.optional("prefix_cache_mode", self.prefix_cache_mode)
         writer.optional(
@@ -2530,6 +2548,83 @@ public struct CompletionTokensDetails: WireObject {
     }
 }
 
+/// Measurements of a request, under MLC-LLM's names.
+public struct CompletionUsageExtra: WireObject {
+    /// The length of the prompt. Range: at least 0. Unit: tokens.
+    public var prompt_tokens: Int?
+    /// The length of the answers. Range: at least 0. Unit: tokens.
+    public var completion_tokens: Int?
+    /// How much of the prompt the model read; the rest was cached. Range: at least 0. Unit: tokens.
+    public var prefill_tokens: Int?
+    /// The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+    public var decode_tokens: Int?
+    /// The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens.
+    public var jump_forward_tokens: Int?
+    /// How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+    public var prefill_tokens_per_s: Double?
+    /// How fast the answer was generated. Range: at least 0. Unit: tokens per second.
+    public var decode_tokens_per_s: Double?
+    /// From the request to its first token. Range: at least 0. Unit: seconds.
+    public var ttft_s: Double?
+    /// The mean time from token to token. Range: at least 0. Unit: seconds.
+    public var inter_token_latency_s: Double?
+    /// From the request to its last token. Range: at least 0. Unit: seconds.
+    public var end_to_end_latency_s: Double?
+
+    public init(
+        prompt_tokens: Int? = nil,
+        completion_tokens: Int? = nil,
+        prefill_tokens: Int? = nil,
+        decode_tokens: Int? = nil,
+        jump_forward_tokens: Int? = nil,
+        prefill_tokens_per_s: Double? = nil,
+        decode_tokens_per_s: Double? = nil,
+        ttft_s: Double? = nil,
+        inter_token_latency_s: Double? = nil,
+        end_to_end_latency_s: Double? = nil
+    ) {
+        self.prompt_tokens = prompt_tokens
+        self.completion_tokens = completion_tokens
+        self.prefill_tokens = prefill_tokens
+        self.decode_tokens = decode_tokens
+        self.jump_forward_tokens = jump_forward_tokens
+        self.prefill_tokens_per_s = prefill_tokens_per_s
+        self.decode_tokens_per_s = decode_tokens_per_s
+        self.ttft_s = ttft_s
+        self.inter_token_latency_s = inter_token_latency_s
+        self.end_to_end_latency_s = end_to_end_latency_s
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.prompt_tokens = try reader.optional("prompt_tokens")
+        self.completion_tokens = try reader.optional("completion_tokens")
+        self.prefill_tokens = try reader.optional("prefill_tokens")
+        self.decode_tokens = try reader.optional("decode_tokens")
+        self.jump_forward_tokens = try reader.optional("jump_forward_tokens")
+        self.prefill_tokens_per_s = try reader.optional("prefill_tokens_per_s")
+        self.decode_tokens_per_s = try reader.optional("decode_tokens_per_s")
+        self.ttft_s = try reader.optional("ttft_s")
+        self.inter_token_latency_s = try reader.optional("inter_token_latency_s")
+        self.end_to_end_latency_s = try reader.optional("end_to_end_latency_s")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.optional("prompt_tokens", self.prompt_tokens)
+        writer.optional("completion_tokens", self.completion_tokens)
+        writer.optional("prefill_tokens", self.prefill_tokens)
+        writer.optional("decode_tokens", self.decode_tokens)
+        writer.optional("jump_forward_tokens", self.jump_forward_tokens)
+        writer.optional("prefill_tokens_per_s", self.prefill_tokens_per_s)
+        writer.optional("decode_tokens_per_s", self.decode_tokens_per_s)
+        writer.optional("ttft_s", self.ttft_s)
+        writer.optional("inter_token_latency_s", self.inter_token_latency_s)
+        writer.optional("end_to_end_latency_s", self.end_to_end_latency_s)
+        return writer.jsonValue
+    }
+}
+
 /// What a request cost.
 public struct CompletionUsage: WireObject {
     /// The length of the prompt. Range: at least 0. Unit: tokens.
@@ -2542,8 +2637,8 @@ public struct CompletionUsage: WireObject {
     public var prompt_tokens_details: PromptTokensDetails?
     /// What the answer's tokens were.
     public var completion_tokens_details: CompletionTokensDetails?
-    /// Measurements of this request, under the names that `RequestMetrics` has.
-    public var extra: [String: Double]?
+    /// Measurements of this request, when they were asked for.
+    public var extra: CompletionUsageExtra?
 
     public init(
         prompt_tokens: Int,
@@ -2551,7 +2646,7 @@ public struct CompletionUsage: WireObject {
         total_tokens: Int,
         prompt_tokens_details: PromptTokensDetails? = nil,
         completion_tokens_details: CompletionTokensDetails? = nil,
-        extra: [String: Double]? = nil
+        extra: CompletionUsageExtra? = nil
     ) {
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
@@ -2583,6 +2678,41 @@ public struct CompletionUsage: WireObject {
     }
 }
 
+/// What a schema says and the answer was not held to.
+public struct SchemaWarning: WireObject {
+    /// The field of the request that holds the schema.
+    public var param: String
+    /// The JSON pointer of the keyword in the schema.
+    public var path: String
+    /// Why it is left out.
+    public var message: String
+
+    public init(
+        param: String,
+        path: String,
+        message: String
+    ) {
+        self.param = param
+        self.path = path
+        self.message = message
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.param = try reader.required("param")
+        self.path = try reader.required("path")
+        self.message = try reader.required("message")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("param", self.param)
+        writer.required("path", self.path)
+        writer.required("message", self.message)
+        return writer.jsonValue
+    }
+}
+
 /// The answers to a request.
 public struct ChatCompletion: WireObject {
     /// The request's id.
@@ -2597,6 +2727,8 @@ public struct ChatCompletion: WireObject {
     public var choices: [ChatCompletionChoice]
     /// What the request cost.
     public var usage: CompletionUsage?
+    /// What schemas of the request say and the answer was not held to.
+    public var warnings: [SchemaWarning]?
     /// Names the configuration that answered; equal ones answer a seed equally.
     public var system_fingerprint: String?
 
@@ -2606,6 +2738,7 @@ public struct ChatCompletion: WireObject {
         model: String,
         choices: [ChatCompletionChoice],
         usage: CompletionUsage? = nil,
+        warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
         self.id = id
@@ -2613,6 +2746,7 @@ public struct ChatCompletion: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
 
@@ -2624,6 +2758,7 @@ public struct ChatCompletion: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
 
@@ -2635,6 +2770,7 @@ public struct ChatCompletion: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue
     }
@@ -2738,7 +2874,8 @@ public struct ChoiceDeltaToolCall: WireObject {
 public struct ChatCompletionChunkDelta: WireObject {
     /// Who speaks, in an answer's first chunk.
     public var role: ChatCompletionRole?
-    /// The next piece of the text; whole characters only.
+    /// The next piece of the text; whole characters only. Never absent in an answer's last chunk,
+    /// where it may be empty, unless the engine's `openai_last_chunk` is set.
     public var content: String?
     /// The next piece of what the model thinks.
     public var reasoning_content: String?
@@ -2785,7 +2922,7 @@ public struct ChatCompletionChunkDelta: WireObject {
 public struct ChatCompletionChunkChoice: WireObject {
     /// Which of the `n` answers this belongs to, from 0. Range: at least 0.
     public var index: Int
-    /// What is added; empty in the last chunk.
+    /// What is added.
     public var delta: ChatCompletionChunkDelta
     /// The log probabilities of the tokens that are added.
     public var logprobs: ChoiceLogprobs?
@@ -2837,6 +2974,8 @@ public struct ChatCompletionChunk: WireObject {
     public var choices: [ChatCompletionChunkChoice]
     /// What the request cost, in the last chunk, when `include_usage` asks for it.
     public var usage: CompletionUsage?
+    /// What schemas of the request say and the answer is not held to; in the first chunk.
+    public var warnings: [SchemaWarning]?
     /// Names the configuration that answers; equal ones answer a seed equally.
     public var system_fingerprint: String?
 
@@ -2846,6 +2985,7 @@ public struct ChatCompletionChunk: WireObject {
         model: String,
         choices: [ChatCompletionChunkChoice],
         usage: CompletionUsage? = nil,
+        warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
         self.id = id
@@ -2853,6 +2993,7 @@ public struct ChatCompletionChunk: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
 
@@ -2864,6 +3005,7 @@ public struct ChatCompletionChunk: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
 
@@ -2875,6 +3017,7 @@ public struct ChatCompletionChunk: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue
     }
@@ -2976,6 +3119,9 @@ public struct Completion: WireObject {
     public var choices: [CompletionChoice]
     /// What the request cost; in a stream in the last chunk, when it is asked for.
     public var usage: CompletionUsage?
+    /// What the schema of the request says and the answer is not held to; in the first chunk of a
+    /// stream.
+    public var warnings: [SchemaWarning]?
     /// Names the configuration that answered; equal ones answer a seed equally.
     public var system_fingerprint: String?
 
@@ -2985,6 +3131,7 @@ public struct Completion: WireObject {
         model: String,
         choices: [CompletionChoice],
         usage: CompletionUsage? = nil,
+        warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
         self.id = id
@@ -2992,6 +3139,7 @@ public struct Completion: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
 
@@ -3003,6 +3151,7 @@ public struct Completion: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
 
@@ -3014,6 +3163,7 @@ public struct Completion: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue
     }
@@ -3432,7 +3582,7 @@ public struct DeviceProbe: WireObject {
     }
 }
 
-/// Measurements of one request; `usage.extra` has the same names.
+/// Measurements of one request; `usage.extra` has the same.
 public struct RequestMetrics: WireObject {
     /// The length of the prompt. Range: at least 0. Unit: tokens.
     public var prompt_tokens: Int?
@@ -3611,6 +3761,12 @@ public struct EngineMetrics: WireObject {
     public var kv_pages_total: Int?
     /// The pages that no sequence holds now. Range: at least 0. Unit: pages.
     public var kv_pages_free: Int?
+    /// The sequences that are generated at the moment. Range: at least 0.
+    public var num_running_sequences: Int?
+    /// The sequences that wait for their turn or for pages. Range: at least 0.
+    public var num_waiting_sequences: Int?
+    /// The requests that no step has taken in yet. Range: at least 0.
+    public var num_queued_requests: Int?
     /// How often the model ran. Range: at least 0.
     public var num_steps: Int?
     /// How often a sequence had to give back its pages and begin again. Range: at least 0.
@@ -3647,6 +3803,9 @@ public struct EngineMetrics: WireObject {
         decode_tokens_per_s: Double? = nil,
         kv_pages_total: Int? = nil,
         kv_pages_free: Int? = nil,
+        num_running_sequences: Int? = nil,
+        num_waiting_sequences: Int? = nil,
+        num_queued_requests: Int? = nil,
         num_steps: Int? = nil,
         num_preemptions: Int? = nil,
         device_read_bytes_sum: Int? = nil,
@@ -3671,6 +3830,9 @@ public struct EngineMetrics: WireObject {
         self.decode_tokens_per_s = decode_tokens_per_s
         self.kv_pages_total = kv_pages_total
         self.kv_pages_free = kv_pages_free
+        self.num_running_sequences = num_running_sequences
+        self.num_waiting_sequences = num_waiting_sequences
+        self.num_queued_requests = num_queued_requests
         self.num_steps = num_steps
         self.num_preemptions = num_preemptions
         self.device_read_bytes_sum = device_read_bytes_sum
@@ -3698,6 +3860,9 @@ public struct EngineMetrics: WireObject {
         self.decode_tokens_per_s = try reader.optional("decode_tokens_per_s")
         self.kv_pages_total = try reader.optional("kv_pages_total")
         self.kv_pages_free = try reader.optional("kv_pages_free")
+        self.num_running_sequences = try reader.optional("num_running_sequences")
+        self.num_waiting_sequences = try reader.optional("num_waiting_sequences")
+        self.num_queued_requests = try reader.optional("num_queued_requests")
         self.num_steps = try reader.optional("num_steps")
         self.num_preemptions = try reader.optional("num_preemptions")
         self.device_read_bytes_sum = try reader.optional("device_read_bytes_sum")
@@ -3725,6 +3890,9 @@ public struct EngineMetrics: WireObject {
         writer.optional("decode_tokens_per_s", self.decode_tokens_per_s)
         writer.optional("kv_pages_total", self.kv_pages_total)
         writer.optional("kv_pages_free", self.kv_pages_free)
+        writer.optional("num_running_sequences", self.num_running_sequences)
+        writer.optional("num_waiting_sequences", self.num_waiting_sequences)
+        writer.optional("num_queued_requests", self.num_queued_requests)
         writer.optional("num_steps", self.num_steps)
         writer.optional("num_preemptions", self.num_preemptions)
         writer.optional("device_read_bytes_sum", self.device_read_bytes_sum)

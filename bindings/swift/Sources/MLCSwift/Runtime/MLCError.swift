@@ -23,6 +23,9 @@ public struct MLCError: Error, Hashable, Sendable {
         case unavailable
         /// The request took longer than it was given.
         case deadlineExceeded = "timeout"
+        /// A typed answer ended before it was a whole value: give it more tokens. Python's
+        /// `UnfinishedAnswerError`.
+        case unfinishedAnswer = "unfinished_answer"
         /// A mistake of ours.
         case internalError = "internal_error"
     }
@@ -80,6 +83,7 @@ public struct MLCError: Error, Hashable, Sendable {
         case "unavailable", "device_lost", "model_unloaded", "model_not_loaded":
             return .unavailable
         case "timeout", "deadline_exceeded": return .deadlineExceeded
+        case "unfinished_answer": return .unfinishedAnswer
         default: break
         }
         switch type {

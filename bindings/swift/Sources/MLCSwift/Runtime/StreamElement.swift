@@ -2,8 +2,11 @@
 /// that ended the answer.
 ///
 /// A failure comes once, as the last element, with `error` set. Its choices, one for each answer
-/// that was asked for, add nothing and have the finish reason `error`, so that a loop which looks
-/// at nothing else still sees that the answer did not end well.
+/// that was asked for, have the finish reason `error`, so that a loop which looks at nothing else
+/// still sees that the answer did not end well.
+///
+/// The content of a chat's `delta` is never nil, as MLC-LLM's programs expect: where a chunk adds no
+/// text it is empty, and in a failure it is the error's message.
 ///
 ///     for await res in await engine.chat.completions.create(messages: messages) {
 ///         if let error = res.error { show(error.message) }
@@ -29,23 +32,38 @@ public struct StreamElement<Chunk: WireObject>: Hashable, Sendable {
 public protocol FailableChunk: WireObject {
     associatedtype Request: WireObject
     /// The last chunk of an answer that failed; `last` is the one before, if any.
-    static func failed(_ request: Request, after last: Self?) -> Self
+    static func failed(_ request: Request, after last: Self?, with error: MLCError) -> Self
+    /// With an empty text where MLC-LLM has one.
+    func withContent() -> Self
 }
 
 extension ChatCompletionChunk: FailableChunk {
-    public static func failed(_ request: ChatCompletionRequest, after last: Self?) -> Self {
+    public static func failed(
+        _ request: ChatCompletionRequest, after last: Self?, with error: MLCError
+    ) -> Self {
+        let delta = ChatCompletionChunkDelta(content: error.message)
         let choices = (0..<max(1, min(request.n, 128))).map { index in
-            ChatCompletionChunkChoice(
-                index: index, delta: ChatCompletionChunkDelta(), finish_reason: .error)
+            ChatCompletionChunkChoice(index: index, delta: delta, finish_reason: .error)
         }
         return Self(
             id: last?.id ?? "", created: last?.created ?? 0,
             model: last?.model ?? request.model ?? "", choices: choices)
     }
+
+    public func withContent() -> Self {
+        if self.choices.allSatisfy({ $0.delta.content != nil }) { return self }
+        var whole = self
+        for index in whole.choices.indices where whole.choices[index].delta.content == nil {
+            whole.choices[index].delta.content = ""
+        }
+        return whole
+    }
 }
 
 extension Completion: FailableChunk {
-    public static func failed(_ request: CompletionRequest, after last: Self?) -> Self {
+    public static func failed(
+        _ request: CompletionRequest, after last: Self?, with error: MLCError
+    ) -> Self {
         let choices = (0..<max(1, min(request.n, 128))).map { index in
             CompletionChoice(index: index, text: "", finish_reason: .error)
         }
@@ -53,6 +71,8 @@ extension Completion: FailableChunk {
             id: last?.id ?? "", created: last?.created ?? 0,
             model: last?.model ?? request.model ?? "", choices: choices)
     }
+
+    public func withContent() -> Self { self }
 }
 
 /// The elements of a request that runs; a failure becomes the last one.
@@ -81,7 +101,7 @@ actor ElementReader<Chunk: FailableChunk> {
         do throws(MLCError) {
             let chunk = try Chunk(answer: bytes)
             self.last = chunk
-            return StreamElement(chunk)
+            return StreamElement(chunk.withContent())
         } catch {
             return self.fail(error)
         }
@@ -89,7 +109,8 @@ actor ElementReader<Chunk: FailableChunk> {
 
     private func fail(_ error: MLCError) -> StreamElement<Chunk> {
         self.running = nil
-        return StreamElement(Chunk.failed(self.request, after: self.last), error: error)
+        let chunk = Chunk.failed(self.request, after: self.last, with: error)
+        return StreamElement(chunk, error: error)
     }
 }
 
@@ -99,7 +120,8 @@ extension AsyncStream {
         _ error: MLCError, _ request: Chunk.Request
     ) -> AsyncStream<StreamElement<Chunk>> where Element == StreamElement<Chunk> {
         AsyncStream { continuation in
-            continuation.yield(StreamElement(Chunk.failed(request, after: nil), error: error))
+            let chunk = Chunk.failed(request, after: nil, with: error)
+            continuation.yield(StreamElement(chunk, error: error))
             continuation.finish()
         }
     }

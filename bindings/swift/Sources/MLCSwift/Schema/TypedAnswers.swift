@@ -37,21 +37,11 @@ extension ResponseFormat {
                 json_schema: JSONSchema(
                     name: String(words.prefix(64)), schema: schema, strict: true)))
     }
-
-    /// MLC-LLM's form: a JSON object, which may have to match a JSON Schema given as text.
-    public init(type: String, schema: String? = nil) {
-        switch type {
-        case "text": self = .text(ResponseFormatText())
-        case "json_object":
-            self = .jsonObject(ResponseFormatJSONObject(schema: schema.map { .text($0) }))
-        default: self = .unknown(["type": .string(type)])
-        }
-    }
 }
 
 extension ChatCompletion {
-    /// The answer as a value; throws a `DecodingError` when it is cut off, or an ``MLCError`` when
-    /// there is no text.
+    /// The answer as a value; throws an ``MLCError`` of the kind `unfinishedAnswer` when it is no
+    /// whole one, and of another when there is no text.
     public func decode<T: Decodable>(_ type: T.Type, choice: Int = 0) throws -> T {
         guard self.choices.indices.contains(choice),
             let text = self.choices[choice].message.content
@@ -59,7 +49,16 @@ extension ChatCompletion {
             throw MLCError(
                 .invalidRequest, "answer \(choice) has no text", param: "choices[\(choice)]")
         }
-        return try JSONDecoder().decode(type, from: Data(text.utf8))
+        do {
+            return try JSONDecoder().decode(type, from: Data(text.utf8))
+        } catch let error as DecodingError {
+            let reason = self.choices[choice].finish_reason
+            throw MLCError(
+                .unfinishedAnswer,
+                "answer \(choice) (finish_reason \(reason)) is no whole \(type): \(error); "
+                    + "give it more tokens",
+                param: "choices[\(choice)]")
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 #include "runtime/device/cuda/cublas.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
@@ -12,6 +11,8 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+
+#include "platform/shared_library.h"
 
 namespace mlc::cuda {
 namespace {
@@ -35,13 +36,13 @@ Cublas Open() {
   Cublas cublas;
   const char* named = std::getenv("MLC_CUBLAS_LIBRARY");
   const char* file = named != nullptr && *named != '\0' ? named : "libcublas.so.13";
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void* library = OpenLibrary(file, LibraryScope::kLocal);
   if (library == nullptr) {
     cublas.problem = "pip install \"mlc-llm[cublas]\"";
     return cublas;
   }
   auto find = [&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::decay_t<decltype(*function)>>(dlsym(library, name));
+    *function = reinterpret_cast<std::decay_t<decltype(*function)>>(FindSymbol(library, name));
     if (*function == nullptr) cublas.problem = std::string(file) + " has no " + name;
   };
   find("cublasCreate_v2", &cublas.create);

@@ -1,6 +1,5 @@
 #include "runtime/device/cuda/launch_graph.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -8,6 +7,8 @@
 
 #include <memory>
 #include <type_traits>
+
+#include "platform/shared_library.h"
 
 namespace mlc::cuda {
 namespace {
@@ -31,9 +32,9 @@ struct Runtime {
 };
 
 Runtime Find() {
-  void* library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL);
+  void* library = OpenLibrary("libcudart.so.13", LibraryScope::kGlobal);
   auto find = [library](const char* name, auto* function) {
-    void* found = library == nullptr ? nullptr : dlsym(library, name);
+    void* found = library == nullptr ? nullptr : FindSymbol(library, name);
     if (found == nullptr) TVM_FFI_THROW(RuntimeError) << "CUDA's runtime has no " << name;
     *function = reinterpret_cast<std::decay_t<decltype(*function)>>(found);
   };
@@ -56,7 +57,7 @@ const Runtime& Cuda() {
   return *runtime;
 }
 
-void Check(int status, const char* what) {
+void CheckRuntime(int status, const char* what) {
   if (status == 0) return;
   Cuda().last_error();  // which another call would report as its own
   TVM_FFI_THROW(RuntimeError) << what << ": " << Cuda().error_text(status);
@@ -66,7 +67,7 @@ void Check(int status, const char* what) {
 class RecordingStream {
  public:
   explicit RecordingStream(int device) : device_(device) {
-    Check(Cuda().create_stream(&stream_, kNonBlocking), "cudaStreamCreate");
+    CheckRuntime(Cuda().create_stream(&stream_, kNonBlocking), "cudaStreamCreate");
     TVMFFIEnvSetStream(kDLCUDA, device_, stream_, &before_);
   }
   ~RecordingStream() {
@@ -92,7 +93,7 @@ Owned RecordGraph(int device, const ffi::Function& act) {
   DLDevice place{kDLCUDA, device};
   tvm::runtime::DeviceAPI::Get(place)->SetDevice(place);
   RecordingStream stream(device);
-  Check(Cuda().begin(stream.get(), kThreadLocal), "cudaStreamBeginCapture");
+  CheckRuntime(Cuda().begin(stream.get(), kThreadLocal), "cudaStreamBeginCapture");
   void* graph = nullptr;
   try {
     act();
@@ -102,17 +103,18 @@ Owned RecordGraph(int device, const ffi::Function& act) {
     Cuda().last_error();
     throw;
   }
-  Check(Cuda().end(stream.get(), &graph), "cudaStreamEndCapture");
+  CheckRuntime(Cuda().end(stream.get(), &graph), "cudaStreamEndCapture");
   return Owned(graph, {Cuda().destroy_graph});
 }
 
 ffi::Function Record(int device, const ffi::Function& act) {
   Owned graph = RecordGraph(device, act);
   void* made = nullptr;
-  Check(Cuda().instantiate(&made, graph.get(), 0), "cudaGraphInstantiate");
+  CheckRuntime(Cuda().instantiate(&made, graph.get(), 0), "cudaGraphInstantiate");
   std::shared_ptr<void> executable(made, Destroy{Cuda().destroy_executable});
   return ffi::Function::FromTyped([device, executable] {
-    Check(Cuda().launch(executable.get(), TVMFFIEnvGetStream(kDLCUDA, device)), "cudaGraphLaunch");
+    CheckRuntime(Cuda().launch(executable.get(), TVMFFIEnvGetStream(kDLCUDA, device)),
+                 "cudaGraphLaunch");
   });
 }
 

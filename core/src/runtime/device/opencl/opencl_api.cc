@@ -1,14 +1,15 @@
 #include "runtime/device/opencl/opencl_api.h"
 
-#include <dlfcn.h>
 #include <tvm/ffi/error.h>
 
 #include <cstdlib>
 
+#include "platform/shared_library.h"
+
 namespace mlc::opencl {
 namespace {
 
-void* OpenLibrary(std::string* problem) {
+void* OpenDriver(std::string* problem) {
   const char* named = std::getenv("MLC_OPENCL_LIBRARY");
 #if defined(__APPLE__)
   const char* usual[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
@@ -16,12 +17,12 @@ void* OpenLibrary(std::string* problem) {
   const char* usual[] = {"libOpenCL.so.1", "libOpenCL.so"};
 #endif
   if (named != nullptr && *named != '\0') {
-    void* library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) *problem = std::string("MLC_OPENCL_LIBRARY: ") + dlerror();
+    void* library = OpenLibrary(named, LibraryScope::kLocal);
+    if (library == nullptr) *problem = std::string("MLC_OPENCL_LIBRARY: ") + LibraryError();
     return library;
   }
   for (const char* name : usual) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    if (void* library = OpenLibrary(name, LibraryScope::kLocal)) return library;
   }
   *problem = "there is no OpenCL driver (libOpenCL.so.1 was not found)";
   return nullptr;
@@ -29,10 +30,10 @@ void* OpenLibrary(std::string* problem) {
 
 Api Load() {
   Api api;
-  void* library = OpenLibrary(&api.problem);
+  void* library = OpenDriver(&api.problem);
   if (library == nullptr) return api;
-#define MLC_OPENCL_FIND(name)                                             \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name)); \
+#define MLC_OPENCL_FIND(name)                                                  \
+  api.name = reinterpret_cast<decltype(api.name)>(FindSymbol(library, #name)); \
   if (api.name == nullptr) api.problem = "libOpenCL has no function " #name ": it is too old";
   MLC_OPENCL_FUNCTIONS(MLC_OPENCL_FIND)
 #undef MLC_OPENCL_FIND

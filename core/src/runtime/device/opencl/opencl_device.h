@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/address_map.h"
+#include "platform/address_map.h"
 #include "runtime/device/buffer_pool.h"
 #include "runtime/device/device_list.h"
 #include "runtime/device/opencl/opencl_session.h"

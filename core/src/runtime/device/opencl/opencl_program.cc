@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/file.h"
 #include "base/hash.h"
+#include "platform/file.h"
 #include "runtime/device/signal_handlers.h"
 
 namespace mlc::opencl {

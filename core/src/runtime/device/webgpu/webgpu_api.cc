@@ -1,8 +1,8 @@
 #include "runtime/device/webgpu/webgpu_api.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
+
+#include "platform/shared_library.h"
 
 namespace mlc::webgpu {
 namespace {
@@ -14,15 +14,15 @@ constexpr const char* kUsual[] = {"@rpath/libwgpu_native-release.dylib", "libwgp
 constexpr const char* kUsual[] = {"libwgpu_native-release.so", "libwgpu_native.so"};
 #endif
 
-void* OpenLibrary(std::string* problem) {
+void* OpenDriver(std::string* problem) {
   const char* named = std::getenv("MLC_WGPU_LIBRARY");
   if (named != nullptr && *named != '\0') {
-    void* library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) *problem = std::string("MLC_WGPU_LIBRARY: ") + dlerror();
+    void* library = OpenLibrary(named, LibraryScope::kLocal);
+    if (library == nullptr) *problem = std::string("MLC_WGPU_LIBRARY: ") + LibraryError();
     return library;
   }
   for (const char* name : kUsual) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    if (void* library = OpenLibrary(name, LibraryScope::kLocal)) return library;
   }
   *problem = "wgpu-native was not found; install the Python package wgpu==" MLC_WGPU_PACKAGE;
   return nullptr;
@@ -35,10 +35,10 @@ std::string VersionText(uint32_t version) {
 
 Api Load() {
   Api api;
-  void* library = OpenLibrary(&api.problem);
+  void* library = OpenDriver(&api.problem);
   if (library == nullptr) return api;
-#define MLC_WEBGPU_FIND(name)                                             \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #name)); \
+#define MLC_WEBGPU_FIND(name)                                                  \
+  api.name = reinterpret_cast<decltype(api.name)>(FindSymbol(library, #name)); \
   if (api.name == nullptr) api.problem = "wgpu-native has no function " #name;
   MLC_WEBGPU_FUNCTIONS(MLC_WEBGPU_FIND)
 #undef MLC_WEBGPU_FIND

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/address_map.h"
+#include "platform/address_map.h"
 #include "runtime/device/buffer_pool.h"
 #include "runtime/device/webgpu/webgpu_adapter.h"
 #include "runtime/device/webgpu/webgpu_session.h"

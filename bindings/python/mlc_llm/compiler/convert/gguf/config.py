@@ -1,89 +1,101 @@
 """GGUF metadata to a Hugging Face `config.json`.
 
-(Facts: ggml-org/llama.cpp, convert_hf_to_gguf.py and docs/gguf.md, for the keys and for which
-architectures store the rows of q and k in interleaved rotary order.)
+Here is what all architectures share; what is one family's own stands in its file in `models`.
+(Facts: ggml-org/llama.cpp, convert_hf_to_gguf.py and docs/gguf.md.)
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
+from mlc_llm.compiler.models.config import is_off, may_matter
+from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-
-@dataclass(frozen=True)
-class _Architecture:
-    model_type: str
-    hf_class: str
-    interleaved_rotary: bool
-
-
-_ARCHITECTURES = {
-    "llama": _Architecture("llama", "LlamaForCausalLM", True),
-    "qwen2": _Architecture("qwen2", "Qwen2ForCausalLM", False),
-    "qwen3": _Architecture("qwen3", "Qwen3ForCausalLM", False),
-}
 _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
+# Metadata that says what another key, or a tensor's shape, says too; or nothing of the result.
+_SAID_ELSEWHERE = frozenset(
+    "attention.value_length attention.layer_norm_epsilon rope.scaling.finetuned tensor_data_layout "
+    "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor".split()
+)
 
 
 def hf_config(file: GGUFFile) -> dict[str, Any]:
-    """The config of the model; raises on a missing or senseless field."""
-    architecture, fields = _architecture(file), _Fields(file)
-    tensors = file.tensors()
-    hidden = fields.size("embedding_length")
-    heads = fields.size("attention.head_count")
-    embedding = tensors.get("token_embd.weight")
+    """The config of the model; raises on a missing or senseless field, and on one that no family
+    reads."""
+    model_type, format = _family(file)
+    fields = _Fields(file)
+    embedding = file.tensors().get("token_embd.weight")
     if embedding is None:
         raise CorruptFileError(
             f"{file.path}: tensor 'token_embd.weight' is missing", param="token_embd.weight"
         )
-    config: dict[str, Any] = {
-        "architectures": [architecture.hf_class],
-        "model_type": architecture.model_type,
-        "hidden_act": "silu",
+    config = {
+        "architectures": [format.hf_class],
+        "model_type": model_type,
+        "vocab_size": embedding.shape[0],
+        "tie_word_embeddings": "output.weight" not in file.tensors(),
+        "torch_dtype": "float32",
+        **_common(file, fields),
+        **format.config(fields),
+    }
+    _refuse_what_is_missing_here(file, fields)
+    return config | _token_ids(fields)
+
+
+def _common(file: GGUFFile, fields: _Fields) -> dict[str, Any]:
+    """What every architecture has keys for."""
+    hidden, heads = fields.size("embedding_length"), fields.size("attention.head_count")
+    dim = fields.size("attention.key_length", max(1, hidden // heads))
+    rotated = fields.size("rope.dimension_count", dim)
+    common: dict[str, Any] = {
         "hidden_size": hidden,
         "intermediate_size": fields.size("feed_forward_length"),
         "num_hidden_layers": fields.size("block_count"),
         "num_attention_heads": heads,
         "num_key_value_heads": fields.size("attention.head_count_kv", heads),
-        "head_dim": fields.size("attention.key_length", max(1, hidden // heads)),
+        "head_dim": dim,
         "rms_norm_eps": fields.number("attention.layer_norm_rms_epsilon"),
         "rope_theta": fields.number("rope.freq_base", 10000.0),
+        "rope_scaling": _rope_scaling(file, fields, rotated),
         "max_position_embeddings": fields.size("context_length"),
-        "vocab_size": embedding.shape[0],
-        "tie_word_embeddings": "output.weight" not in tensors,
-        "attention_bias": "blk.0.attn_q.bias" in tensors,
-        "mlp_bias": "blk.0.ffn_gate.bias" in tensors,
-        "torch_dtype": "float32",
     }
-    _refuse_what_is_missing_here(file, fields, config["head_dim"])
+    if rotated != dim:
+        common["partial_rotary_factor"] = rotated / dim
     if "attention.sliding_window" in fields:
-        config["sliding_window"] = fields.size("attention.sliding_window")
-    config["rope_scaling"] = _rope_scaling(file, fields, config["head_dim"])
-    return config | _token_ids(file, fields)
-
-
-def heads_of_rows(file: GGUFFile, hf_name: str) -> int | None:
-    """How many heads the rows of a tensor in interleaved rotary order make; None for any other."""
-    if not _architecture(file).interleaved_rotary:
-        return None
-    fields = _Fields(file)
-    heads = fields.size("attention.head_count")
-    if ".q_proj." in hf_name:
-        return heads
-    return fields.size("attention.head_count_kv", heads) if ".k_proj." in hf_name else None
+        common["sliding_window"] = fields.size("attention.sliding_window")
+    return common
 
 
 def eos_token_ids(file: GGUFFile) -> list[int]:
     """Every token that ends an answer."""
-    fields = _Fields(file)
-    ids = [fields.token(name) for name in _END_TOKENS]
-    return list(dict.fromkeys(token for token in ids if token is not None))
+    return _Fields(file).end_tokens()
+
+
+# llama.cpp's keys, behind "general.sampling.".
+_SAMPLING = {
+    "temp": "temperature",
+    "top_k": "top_k",
+    "top_p": "top_p",
+    "min_p": "min_p",
+    "penalty_repeat": "repetition_penalty",
+}
+
+
+def sampling_defaults(file: GGUFFile) -> dict[str, float]:
+    """What the file recommends, by the names of generation_config.json."""
+    found = {name: file.metadata.get(f"general.sampling.{key}") for key, name in _SAMPLING.items()}
+    return {
+        # Kept as float32: 0.2 would be 0.20000000298.
+        name: round(value, 6) if isinstance(value, float) else value
+        for name, value in found.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
 
 
 class _Fields:
@@ -91,7 +103,8 @@ class _Fields:
 
     def __init__(self, file: GGUFFile) -> None:
         self._file = file
-        self._prefix = file.metadata["general.architecture"]
+        self._prefix = file.metadata["general.architecture"] + "."
+        self._seen: set[str] = set()
 
     def size(self, key: str, default: int | None = None) -> int:
         value = self._get(key, default)
@@ -108,63 +121,84 @@ class _Fields:
         return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06: as config.json has it
 
     def __contains__(self, key: str) -> bool:
-        return f"{self._prefix}.{key}" in self._file.metadata
+        return self._prefix + key in self._file.metadata
 
     def text(self, key: str) -> str | None:
-        value = self._file.metadata.get(f"{self._prefix}.{key}")
+        self._seen.add(key)
+        value = self._file.metadata.get(self._prefix + key)
         return value if isinstance(value, str) else None
+
+    def has_tensor(self, name: str) -> bool:
+        return name in self._file.tensors()
+
+    def values(self, tensor: str) -> list[float]:
+        """The content of a small tensor."""
+        return [float(value) for value in self._file.read(tensor)]
+
+    def unread(self) -> dict[str, Any]:
+        """What was not asked for and may change the result."""
+        metadata = self._file.metadata
+        own = {k.removeprefix(self._prefix): v for k, v in metadata.items()
+               if k.startswith(self._prefix)}  # fmt: skip
+        left = own.keys() - self._seen - _SAID_ELSEWHERE
+        if own.get("attention.causal") is True:
+            left -= {"attention.causal"}
+        return {key: own[key] for key in left if may_matter(key) and not is_off(own[key])}
 
     def token(self, name: str) -> int | None:
         value = self._file.metadata.get(f"tokenizer.ggml.{name}")
         return value if type(value) is int and 0 <= value < 1 << 31 else None
 
+    def end_tokens(self) -> list[int]:
+        ids = [self.token(name) for name in _END_TOKENS]
+        return list(dict.fromkeys(token for token in ids if token is not None))
+
     def _get(self, key: str, default: Any) -> Any:
-        name = f"{self._prefix}.{key}"
+        self._seen.add(key)
+        name = self._prefix + key
         value = self._file.metadata.get(name, default)
         if value is None:
             raise CorruptFileError(f"{self._file.path}: {name!r} is missing", param=name)
         return value
 
     def _bad(self, key: str, problem: str, value: Any) -> CorruptFileError:
-        name = f"{self._prefix}.{key}"
+        name = self._prefix + key
         return CorruptFileError(
             f"{self._file.path}: {name!r} {problem}, not {value!r:.80}", param=name
         )
 
 
-def _architecture(file: GGUFFile) -> _Architecture:
+def _family(file: GGUFFile) -> tuple[str, GGUFFormat]:
+    """The name of the family, and what its file says of GGUF."""
     name = file.metadata.get("general.architecture")
     if not isinstance(name, str):
         raise CorruptFileError(
             f"{file.path}: 'general.architecture' is missing", param="general.architecture"
         )
-    if name not in _ARCHITECTURES:
+    known = models.gguf_families()
+    if name not in known:
         raise UnsupportedError(
             f"{file.path}: architecture {name!r} cannot be read from GGUF; "
-            f"known: {', '.join(_ARCHITECTURES)}",
+            f"known: {', '.join(known)}",
             param="general.architecture",
         )
-    return _ARCHITECTURES[name]
+    format = models.get(known[name]).gguf
+    assert format is not None
+    return known[name], format
 
 
-def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields, head_dim: int) -> None:
+def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields) -> None:
     """Variants of the architectures that would convert into something wrong."""
-    rotary = fields.size("rope.dimension_count", head_dim)
-    problem, param = None, ""
-    if rotary != head_dim:
-        problem = f"rotary embedding over {rotary} of {head_dim} dimensions"
-        param = "rope.dimension_count"
-    elif "expert_count" in fields:
-        problem, param = "a mixture of experts", "expert_count"
-    elif file.metadata.get("split.count", 1) != 1:
-        problem = "one part of a split file (merge the parts with llama-gguf-split first)"
-        param = "split.count"
-    if problem is not None:
-        raise UnsupportedError(f"{file.path}: {problem} is not supported", param=param)
+    for key, value in fields.unread().items():
+        raise UnsupportedError(
+            f"{file.path}: {key!r} is not supported for this architecture (its value here is "
+            f"{str(value)[:60]}), and leaving it out could change every answer",
+            param=key,
+        )
 
 
-def _token_ids(file: GGUFFile, fields: _Fields) -> dict[str, int | list[int]]:
-    ends = eos_token_ids(file)
+def _token_ids(fields: _Fields) -> dict[str, int | list[int]]:
+    ends = fields.end_tokens()
     ids = {"bos_token_id": fields.token("bos_token_id")}
     ids["pad_token_id"] = fields.token("padding_token_id")
     known: dict[str, int | list[int]] = {k: v for k, v in ids.items() if v is not None}
@@ -173,10 +207,10 @@ def _token_ids(file: GGUFFile, fields: _Fields) -> dict[str, int | list[int]]:
     return known
 
 
-def _rope_scaling(file: GGUFFile, fields: _Fields, head_dim: int) -> dict[str, Any] | None:
+def _rope_scaling(file: GGUFFile, fields: _Fields, rotated: int) -> dict[str, Any] | None:
     if "rope_freqs.weight" in file.tensors():
         factors = file.read("rope_freqs.weight").astype(np.float64)
-        return _llama3_scaling(file, factors, fields.number("rope.freq_base", 10000.0), head_dim)
+        return _llama3_scaling(file, factors, fields.number("rope.freq_base", 10000.0), rotated)
     kind = fields.text("rope.scaling.type")
     if kind in (None, "none"):
         return None

@@ -20,6 +20,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.vector import (
+    ACTIVATIONS,
     LANES,
     at,
     emit_fold,
@@ -27,7 +28,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_rows,
     emit_value,
     shuffle,
-    sigmoid,
     splat,
     to_float,
 )
@@ -131,14 +131,15 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
     return kernel([x, *rows, Arg("weight", (codes.size,), dtype), codes.arg], body)
 
 
-def silu_and_quantize(codes: Codes) -> tirx.PrimFunc:
-    """f(x [n, 2 size], codes): of silu(gate) * up, x holding gate then up."""
+def gate_and_quantize(codes: Codes, activation: str = "silu") -> tirx.PrimFunc:
+    """f(x [n, 2 size], codes): of activation(gate) * up, x holding gate then up."""
+    activate = ACTIVATIONS[activation]
 
     def body(x, out) -> None:
         def reader(row) -> Callable:
             def read(base):
                 gate = emit_value(x[row, at(base)])
-                return gate * sigmoid(gate) * x[row, at(base + codes.size)]
+                return activate(gate) * x[row, at(base + codes.size)]
 
             return read
 

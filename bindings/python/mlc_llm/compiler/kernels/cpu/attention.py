@@ -11,12 +11,14 @@ attend to: pages may be shared, reused without clearing, or (outside a sliding w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.vector import (
     LANES,
@@ -25,6 +27,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_value,
     fma,
     splat,
+    to_float,
     vector_type,
 )
 from mlc_llm.errors import UnsupportedError
@@ -45,6 +48,11 @@ class AttentionShape:
     sinks: int = 0
     page_dtype: str = "float32"  # of keys and values in the cache
     row_dtype: str = "float32"  # of what comes in and goes out; the CPU's are float32
+    rotated: int = 0  # first elements of a head that are turned; 0: all
+    qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
+    norm_dtype: str = "float32"  # of that norm's weights
+    softcap: float = 0.0  # of scores; 0: none
+    appends: bool = True  # False: `qkv` holds queries alone, the pages are another layer's
 
     def __post_init__(self) -> None:
         if self.dim % LANES:
@@ -74,16 +82,36 @@ class AttentionShape:
         return Arg("pages", ("num_pages", *self.page_shape), self.page_dtype)
 
     @property
+    def turned(self) -> int:
+        """Elements of a head that are turned."""
+        return self.rotated or self.dim
+
+    @property
     def append_args(self) -> list[Arg]:
         """Of `rope_and_append`."""
+        made = 2 * self.kv_heads if self.appends else 0
+        norm = Arg("q_norm", (self.dim,), self.norm_dtype)
+        norms = [norm, replace(norm, name="k_norm")] if self.appends else [norm]
         return [
-            Arg("qkv", ("n", (self.heads + 2 * self.kv_heads) * self.dim), self.row_dtype),
+            Arg("qkv", ("n", (self.heads + made) * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
-            Arg("slots", ("n",), "int32"),
-            Arg("table", (3 * ROPE_FINE, 2, self.dim // 2)),
-            self.pages,
+            *([Arg("slots", ("n",), "int32")] if self.appends else []),
+            Arg("table", (3 * ROPE_FINE, 2, self.turned // 2)),
+            *([] if self.qk_norm is None else norms),
+            *([self.pages] if self.appends else []),
             Arg("q", ("n", self.heads, self.dim), self.row_dtype),
         ]
+
+    @property
+    def of_append(self) -> AttentionShape:
+        """Without what `rope_and_append` does not depend on."""
+        return replace(self, sliding_window=-1, sinks=0, softcap=0.0)
+
+    @property
+    def of_pages(self) -> AttentionShape:
+        """Without what the copies of pages do not depend on."""
+        pages = {"kv_heads": self.kv_heads, "dim": self.dim, "page_dtype": self.page_dtype}
+        return AttentionShape(heads=self.kv_heads, row_dtype=self.row_dtype, **pages)
 
     @property
     def attend_args(self) -> list[Arg]:
@@ -115,40 +143,98 @@ def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, pages, q [n, heads, dim]).
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
+    q [n, heads, dim].
 
-    Rotates queries into q; writes rotated keys, and values, into their slots of the pages.
+    Norms queries and keys where `norms` are given: a weight [dim] for each. Rotates queries into q;
+    writes rotated keys, and values, into their slots of the pages. Without `appends` there are no
+    slots, no keys and no pages.
     """
-    dim, heads, kv_heads = shape.dim, shape.heads, shape.kv_heads
-    half = dim // 2
-    lanes = math.gcd(half, LANES)
+    return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
 
-    def body(qkv, positions, slots, table, pages, q) -> None:
-        def row(r) -> None:
-            position = emit_value(positions[r])
+
+def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
+    slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
+    table, *norms, q = rest
+    pages = norms.pop() if shape.appends else None
+    half, heads, kv_heads = shape.turned // 2, shape.heads, shape.kv_heads
+    lanes, rest_lanes = math.gcd(half, LANES), math.gcd(shape.dim - shape.turned, LANES)
+
+    def row(r) -> None:
+        position = emit_value(positions[r])
+        queries = _Heads(shape, qkv, r, 0, heads, norms[:1])
+        queries.emit_factors()
+
+        def store_query(h, d, value, lanes) -> None:
+            T.buffer_store(q, value, [r, h, at(d, lanes)])
+
+        stores = [(queries, store_query)]
+        if shape.appends:
             page, offset = (emit_value(e) for e in (slots[r] // PAGE_SIZE, slots[r] % PAGE_SIZE))
-            for base in range(0, half, lanes):
-                rotation = _emit_rotation(table, position, base, lanes)
-                with T.serial(heads) as h:
-                    low, high = _emit_rotated(qkv, r, h * dim + base, half, rotation, lanes)
-                    T.buffer_store(q, low, [r, h, at(base, lanes)])
-                    T.buffer_store(q, high, [r, h, at(base + half, lanes)])
-                with T.serial(kv_heads) as h:
-                    source = (heads + h) * dim + base
-                    pair = _emit_rotated(qkv, r, source, half, rotation, lanes)
-                    for d, value in zip((base, base + half), pair, strict=True):
-                        place = T.ramp(d * PAGE_SIZE + offset, PAGE_SIZE, lanes)
-                        value = T.Cast(vector_type(shape.page_dtype, lanes), value)
-                        T.buffer_store(pages, value, [page, 0, h, place])
-            with T.serial(kv_heads) as h:
-                for base in range(0, dim, LANES):
-                    value = qkv[r, at((heads + kv_heads + h) * dim + base)]
-                    value = T.Cast(vector_type(shape.page_dtype), value)
-                    T.buffer_store(pages, value, [page, 1, h, at(offset * dim + base)])
+            keys = _Heads(shape, qkv, r, heads, kv_heads, norms[1:])
+            keys.emit_factors()
 
-        emit_rows(qkv.shape[0], row)
+            def store_key(h, d, value, lanes) -> None:
+                place = T.ramp(d * PAGE_SIZE + offset, PAGE_SIZE, lanes)
+                value = T.Cast(vector_type(shape.page_dtype, lanes), value)
+                T.buffer_store(pages, value, [page, 0, h, place])
 
-    return kernel(shape.append_args, body)
+            stores.append((keys, store_key))
+        for base in range(0, half, lanes):
+            rotation = _emit_rotation(table, position, base, lanes)
+            for some, store in stores:
+                with T.serial(some.count) as h:
+                    pair = [some.emit_read(h, d, lanes) for d in (base, base + half)]
+                    low, high = _emit_rotated(*pair, rotation, lanes)
+                    store(h, base, low, lanes)
+                    store(h, base + half, high, lanes)
+        for base in range(shape.turned, shape.dim, rest_lanes):
+            for some, store in stores:
+                with T.serial(some.count) as h:
+                    store(h, base, some.emit_read(h, base, rest_lanes), rest_lanes)
+        if shape.appends:
+            values = _Heads(shape, qkv, r, heads + kv_heads, kv_heads, [])
+            _emit_values(shape, values, pages, page, offset)
+
+    emit_rows(qkv.shape[0], row)
+
+
+def _emit_values(shape: AttentionShape, values: _Heads, pages, page, offset) -> None:
+    with T.serial(values.count) as h:
+        for base in range(0, shape.dim, LANES):
+            value = T.Cast(vector_type(shape.page_dtype), values.emit_read(h, base, LANES))
+            T.buffer_store(pages, value, [page, 1, h, at(offset * shape.dim + base)])
+
+
+@dataclass
+class _Heads:
+    """`count` heads of a row of x, from head number `first` on, and their norm's weight, if any."""
+
+    shape: AttentionShape
+    x: Any
+    row: Any
+    first: int
+    count: int
+    norm: list
+    factors: Any = None
+
+    def emit_factors(self) -> None:
+        """1 / rms of every head."""
+        if not self.norm:
+            return
+        dim, eps = self.shape.dim, self.shape.qk_norm
+        self.factors = T.sblock_alloc_buffer((self.count,), "float32")
+        with T.serial(self.count) as h:
+            factor = emit_norm_factor(self.x, self.row, dim, eps, (self.first + h) * dim)
+            T.buffer_store(self.factors, factor, [h])
+
+    def emit_read(self, h, d, lanes: int):
+        """Elements [d, d + lanes) of head h, normed."""
+        value = self.x[self.row, at((self.first + h) * self.shape.dim + d, lanes)]
+        if self.norm:
+            weight = to_float(self.norm[0][at(d, lanes)], lanes)
+            value = value * splat(self.factors[h], lanes) * weight
+        return emit_value(value)
 
 
 def _emit_rotation(table, position, base: int, lanes: int):
@@ -171,10 +257,9 @@ def _emit_sum_of_angles(a, b, lanes: int):
     return cos, emit_value(fma(sin_b, cos_a, cos_b * sin_a, lanes))
 
 
-def _emit_rotated(x, row, base, half: int, rotation, lanes: int):
-    """The pair of vectors at base and base + half, turned."""
+def _emit_rotated(low, high, rotation, lanes: int):
+    """A pair of vectors, turned."""
     cos, sin = rotation
-    low, high = (emit_value(x[row, at(base + i, lanes)]) for i in (0, half))
     turned_low = emit_value(fma(low, cos, splat(0.0, lanes) - high * sin, lanes))
     return turned_low, emit_value(fma(high, cos, low * sin, lanes))
 

@@ -1,4 +1,4 @@
-"""Embedding rows, RMS norm and the gated activation: one row in, one row out."""
+"""Embedding rows, RMS norm, the gated activation, caps: one row in, one row out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.linear import emit_blocks
 from mlc_llm.compiler.kernels.cpu.vector import (
+    ACTIVATIONS,
     LANES,
     at,
     emit_floats,
@@ -17,16 +18,20 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_value,
     emit_zero,
     fma,
-    sigmoid,
+    softcap,
     splat,
     to_float,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
 
 
-def embedding(weights: Rows, shape: tuple[int, int]) -> tirx.PrimFunc:
-    """f(ids i32 [n], *stored weights, y [n, hidden]); an id outside the table reads its edge."""
+def embedding(weights: Rows, shape: tuple[int, int], scale: float = 1.0) -> tirx.PrimFunc:
+    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`; an id outside the table
+    reads its edge."""
     entries, hidden = shape
+
+    def scaled(value, lanes: int):
+        return value if scale == 1.0 else value * splat(scale, lanes)
 
     def body(ids, *rest) -> None:
         *buffers, y = rest
@@ -37,11 +42,11 @@ def embedding(weights: Rows, shape: tuple[int, int]) -> tirx.PrimFunc:
             def copy(block, vector: int) -> None:
                 value = weights.emit_vector(buffers, entry, block, vector)
                 offset = (block * weights.block_vectors + vector) * LANES
-                T.buffer_store(y, value, [r, at(offset)])
+                T.buffer_store(y, scaled(value, LANES), [r, at(offset)])
 
             emit_blocks(hidden, weights.block_vectors, copy)
             for k in range(hidden // LANES * LANES, hidden):
-                T.buffer_store(y, weights.element(buffers, entry, k), [r, k])
+                T.buffer_store(y, scaled(weights.element(buffers, entry, k), 1), [r, k])
 
         emit_rows(ids.shape[0], row, parallel_from=256)
 
@@ -49,14 +54,18 @@ def embedding(weights: Rows, shape: tuple[int, int]) -> tirx.PrimFunc:
     return kernel([Arg("ids", ("n",), "int32"), *tables, Arg("y", ("n", hidden))], body)
 
 
-def rms_norm(size: int, eps: float, dtype: str, *, gather: bool = False) -> tirx.PrimFunc:
+def rms_norm(
+    size: int, eps: float, dtype: str, *, gather: bool = False, residual: bool = False
+) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], y [n, size]): y = x / rms(x) * weight.
 
     With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]), of those rows of x.
+    With `residual`: f(x, weight, residual [n, size], y), y = residual + x / rms(x) * weight.
     """
 
     def body(x, *rest) -> None:
-        rows, (weight, y) = (rest[0] if gather else None), rest[-2:]
+        rows, before = (rest[0] if gather else None), (rest[-2] if residual else None)
+        weight, y = rest[-3 if residual else -2], rest[-1]
 
         def row(r) -> None:
             source = emit_value(rows[r]) if gather else r
@@ -65,6 +74,7 @@ def rms_norm(size: int, eps: float, dtype: str, *, gather: bool = False) -> tirx
             def scale(base, lanes: int) -> None:
                 value = x[source, at(base, lanes)] * splat(factor, lanes)
                 value = value * to_float(weight[at(base, lanes)], lanes)
+                value = value if before is None else before[r, at(base, lanes)] + value
                 T.buffer_store(y, value, [r, at(base, lanes)])
 
             emit_over(size, scale)
@@ -73,15 +83,17 @@ def rms_norm(size: int, eps: float, dtype: str, *, gather: bool = False) -> tirx
 
     picked = [Arg("rows", ("m",), "int32")] if gather else []
     out = Arg("y", ("m" if gather else "n", size))
-    return kernel([Arg("x", ("n", size)), *picked, Arg("weight", (size,), dtype), out], body)
+    added = [Arg("residual", ("n", size))] if residual else []
+    weight = Arg("weight", (size,), dtype)
+    return kernel([Arg("x", ("n", size)), *picked, weight, *added, out], body)
 
 
-def emit_norm_factor(x, row, size: int, eps: float):
-    """1 / rms of a row of x."""
-    return emit_value(T.float32(1) / T.sqrt(_mean_square(x, row, size) + T.float32(eps)))
+def emit_norm_factor(x, row, size: int, eps: float, first=0):
+    """1 / rms of `size` elements of a row of x, from `first` on."""
+    return emit_value(T.float32(1) / T.sqrt(_mean_square(x, row, size, first) + T.float32(eps)))
 
 
-def _mean_square(x, row, size: int):
+def _mean_square(x, row, size: int, first):
     sums = emit_floats(1)
     emit_zero(sums, 1)
     tail = T.sblock_alloc_buffer((1,), "float32")
@@ -89,25 +101,62 @@ def _mean_square(x, row, size: int):
 
     def add(base, lanes: int) -> None:
         buffer = sums if lanes == LANES else tail
-        value = emit_value(x[row, at(base, lanes)])
+        value = emit_value(x[row, at(first + base, lanes)])
         T.buffer_store(buffer, fma(value, value, buffer[at(0, lanes)], lanes), [at(0, lanes)])
 
     emit_over(size, add)
     return (emit_sum(sums[at(0)]) + tail[0]) * T.float32(1.0 / size)
 
 
-def silu_and_multiply(size: int) -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = silu(gate) * up, x holding gate then up."""
+def gate_and_multiply(size: int, activation: str = "silu") -> tirx.PrimFunc:
+    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up, x holding gate then up."""
+    activate = ACTIVATIONS[activation]
 
     def body(x, y) -> None:
         def row(r) -> None:
             def gated(base, lanes: int) -> None:
                 gate = emit_value(x[r, at(base, lanes)])
                 up = x[r, at(base + size, lanes)]
-                T.buffer_store(y, gate * sigmoid(gate, lanes) * up, [r, at(base, lanes)])
+                T.buffer_store(y, activate(gate, lanes) * up, [r, at(base, lanes)])
 
             emit_over(size, gated)
 
         emit_rows(y.shape[0], row)
 
     return kernel([Arg("x", ("n", 2 * size)), Arg("y", ("n", size))], body)
+
+
+def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
+    """f(x [m, size], y [m, size]): y = x * scale, then cap * tanh(y / cap) where cap is not 0."""
+
+    def body(x, y) -> None:
+        def row(r) -> None:
+            def change(base, lanes: int) -> None:
+                value = x[r, at(base, lanes)]
+                value = value if scale == 1.0 else value * splat(scale, lanes)
+                value = softcap(value, cap, lanes) if cap else value
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, change)
+
+        emit_rows(y.shape[0], row)
+
+    return kernel([Arg("x", ("m", size)), Arg("y", ("m", size))], body)
+
+
+def scaled_add(size: int, scale: float, x_dtype: str = "float32") -> tirx.PrimFunc:
+    """f(x [n, size], residual [n, size], y [n, size]): y = residual + scale * x."""
+
+    def body(x, residual, y) -> None:
+        def row(r) -> None:
+            def add(base, lanes: int) -> None:
+                value = to_float(x[r, at(base, lanes)], lanes)
+                value = fma(value, splat(scale, lanes), residual[r, at(base, lanes)], lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, add)
+
+        emit_rows(y.shape[0], row)
+
+    x = Arg("x", ("n", size), x_dtype)
+    return kernel([x, Arg("residual", ("n", size)), Arg("y", ("n", size))], body)

@@ -27,7 +27,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     to_float,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
-from mlc_llm.compiler.quantization import StoredParam
+from mlc_llm.compiler.quantization.stored import StoredParam
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""y = x W^T (+ bias) (+ residual), for quantized weights stored (in, out): `_0` schemes.
+"""y = x W^T (+ bias) (+ residual), for weights stored (in, out): `_0` schemes, AWQ.
 
-Lanes run over outputs, so a word of codes serves 16 outputs for 8 (or 10) inputs in turn and no
-sum across lanes is needed: y[m, n] is one chain of fused multiply-adds over ascending inputs.
+Lanes run over outputs, so no sum across lanes is needed: y[m, n] is one chain of fused
+multiply-adds over ascending inputs.
 """
 
 from __future__ import annotations
@@ -11,26 +11,22 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.cpu.columns import Columns
 from mlc_llm.compiler.kernels.cpu.function import kernel
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, Tile, linear_args
 from mlc_llm.compiler.kernels.cpu.vector import (
     LANES,
     at,
     emit_floats,
-    emit_value,
     emit_zero,
     fma,
     splat,
-    to_float,
 )
-from mlc_llm.compiler.kernels.cpu.weights import dequantized
-from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.errors import UnsupportedError
 
 
 def linear_columns(
-    scheme: Scheme,
-    stored: tuple[StoredParam, ...],
+    weights: Columns,
     shape: tuple[int, int],
     *,
     tile: Tile,
@@ -40,17 +36,19 @@ def linear_columns(
     """The function of `linear.linear`, over (in, out) tensors; `tile.w_rows` counts vectors."""
     outs, ins = shape
     if outs < LANES:
-        raise UnsupportedError(f"{scheme.name}: a layer with fewer than {LANES} outputs")
-    panel = _Panel(scheme, outs, ins, tile.w_rows)
+        raise UnsupportedError(
+            f"weights stored (in, out): a layer has {outs} outputs, fewer than {LANES}"
+        )
+    panel = _Panel(weights, outs, ins, tile.w_rows)
 
-    def body(x, words, scales, *rest) -> None:
-        *extras, y = rest
+    def body(x, *rest) -> None:
+        buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
         epilogue = Epilogue(
             bias=extras[0] if bias else None, residual=extras[-1] if residual else None
         )
 
         def tiles(first, row, x_rows: int) -> None:
-            sums = panel.emit_sums(first, x, row, x_rows, words, scales)
+            sums = panel.emit_sums(first, x, row, x_rows, buffers)
             for i in range(x_rows):
                 for j in range(tile.w_rows):
                     column = panel.column(first, j)
@@ -67,14 +65,14 @@ def linear_columns(
             with T.serial(rows % many) as row:
                 tiles(index * panel.width, rows // many * many + row, 1)
 
-    return kernel(linear_args(stored, shape, bias, residual), body)
+    return kernel(linear_args(weights.stored, shape, bias, residual), body)
 
 
 @dataclass(frozen=True)
 class _Panel:
     """A few vectors of outputs, over all inputs."""
 
-    scheme: Scheme
+    weights: Columns
     outs: int
     ins: int
     vectors: int
@@ -89,42 +87,28 @@ class _Panel:
             return first + j * LANES
         return T.min(first + j * LANES, self.outs - LANES)
 
-    def emit_sums(self, first, x, row, x_rows: int, words, scales):
+    def emit_sums(self, first, x, row, x_rows: int, buffers):
         """x rows [row, row + x_rows) against the panel, one vector of sums for each pair."""
         sums = emit_floats(x_rows * self.vectors)
         emit_zero(sums, x_rows * self.vectors)
-        whole, rest = divmod(self.ins, self.scheme.group_size)
+        whole, rest = divmod(self.ins, self.weights.size)
 
         def group(g, size: int) -> None:
             for j in range(self.vectors):
-                self._emit_group(g, size, first, j, x, row, x_rows, words, scales, sums)
+                self._emit_group(g, size, first, j, x, row, x_rows, buffers, sums)
 
         if whole:
             with T.serial(whole) as g:
-                group(g, self.scheme.group_size)
+                group(g, self.weights.size)
         if rest:
             group(whole, rest)
         return sums
 
-    def _emit_group(self, g, size, first, j, x, row, x_rows, words, scales, sums) -> None:
-        per_word = self.scheme.codes_per_word
-        column = at(self.column(first, j))
-        scale = emit_value(to_float(scales[g, column]))
+    def _emit_group(self, g, size, first, j, x, row, x_rows, buffers, sums) -> None:
+        def add(k, weight) -> None:
+            for i in range(x_rows):
+                place = at((i * self.vectors + j) * LANES)
+                value = splat(x[row + i, k])
+                T.buffer_store(sums, fma(value, weight, sums[place]), [place])
 
-        def word(index, codes: int) -> None:
-            packed = emit_value(words[g * self.scheme.words_per_group + index, column])
-            first_input = g * self.scheme.group_size + index * per_word
-            for k in range(codes):
-                shift = splat(T.uint32(k * self.scheme.bits))
-                weight = dequantized(self.scheme, packed, shift, scale)
-                for i in range(x_rows):
-                    place = at((i * self.vectors + j) * LANES)
-                    value = splat(x[row + i, first_input + k])
-                    T.buffer_store(sums, fma(value, weight, sums[place]), [place])
-
-        whole, rest = divmod(size, per_word)
-        if whole:
-            with T.serial(whole) as index:
-                word(index, per_word)
-        if rest:
-            word(whole, rest)
+        self.weights.emit_group(buffers, g, size, self.column(first, j), add)

@@ -44,7 +44,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     to_float,
     vector_type,
 )
-from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.compiler.quantization.group import Groups
+from mlc_llm.compiler.quantization.stored import StoredParam
 
 WORDS_IN_LINE = 16  # of a cache
 AHEAD_LINES = 128
@@ -102,15 +103,15 @@ def linear_integer(
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
 
 
-def fits(scheme: Scheme, shape: tuple[int, int]) -> bool:
+def fits(groups: Groups, shape: tuple[int, int]) -> bool:
     """Whether a quantized matrix (out, in) can be multiplied so: it has whole strips and blocks."""
     outs, ins = shape
     return (
-        scheme.group_size == GROUP
-        and scheme.bits in (4, 8)
+        groups.size == GROUP
+        and groups.bits in (4, 8)
         and outs % LANES == 0
         and ins % GROUP == 0
-        and ins * scheme.bits >= 32 * LANES
+        and ins * groups.bits >= 32 * LANES
     )
 
 

@@ -33,7 +33,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     splat,
     to_float,
 )
-from mlc_llm.compiler.quantization.gguf_types import GROUP, BlockType
+from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128
 
@@ -135,16 +135,15 @@ class _Strip:
     def _emit_by_groups(self, row, rows: int, sums) -> None:
         with T.serial(self.codes.groups) as group:
             quads = self.weights.emit_quads(self.buffers, self.index, group)
-            scales, minimum = self._emit_scales(group)
-            each = len(quads) // len(scales)
+            scales, minimums = self._emit_scales(group)
             self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
             for m in range(rows):
 
                 def products(i: int, start, m: int = m):
-                    picked = range(i * each, (i + 1) * each)
+                    picked = self.weights.quads_of_scale(i)
                     return self._emit_products(quads, picked, row + m, group, start)
 
-                self._emit_added(sums, m, row + m, group, scales, minimum, products)
+                self._emit_added(sums, m, row + m, group, scales, minimums, products)
 
     def _emit_by_quads(self, steps: Steps, row, rows: int, sums) -> None:
         def quads(group, turn) -> list[tuple[Any, Any]]:
@@ -152,36 +151,36 @@ class _Strip:
             return self.weights.emit_quads_of_word(self.buffers, self.index, group, turn)
 
         def finish(group, whole) -> None:
-            scales, minimum = self._emit_scales(group)
+            scales, minimums = self._emit_scales(group)
             for m in range(rows):
 
                 def products(_, start, m: int = m):
                     return whole(m, start)
 
-                self._emit_added(sums, m, row + m, group, scales, minimum, products)
+                self._emit_added(sums, m, row + m, group, scales, minimums, products)
 
         emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
 
-    def _emit_scales(self, group) -> tuple[list[Any], Any]:
+    def _emit_scales(self, group) -> tuple[list[Any], list[Any]]:
         where = (self.buffers, self.index, group)
-        return self.weights.emit_scales(*where), self.weights.emit_minimum(*where)
+        return self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
 
     def _emit_added(
-        self, sums, m: int, row, group, scales: list, minimum, products: Callable[[int, Any], Any]
+        self, sums, m: int, row, group, scales: list, minimums: list, products: Callable
     ) -> None:
         """Adds a group's products with a row of x to its sums. `products(i, start)`: start + those
         under the i-th scale."""
         total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
         for i, scale in enumerate(scales):
             offset = self.x[row, self.codes.place_of_offset(group, i)]
-            found = products(i, T.int32(0) if minimum is not None else offset)
+            found = products(i, T.int32(0) if minimums else offset)
             total = emit_value(fma(to_float(found), scale * splat(factor), total))
-        if minimum is not None:
-            added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group)])
+        for i, minimum in enumerate(minimums):
+            added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group, i)])
             total = emit_value(fma(minimum, splat(added), total))
         T.buffer_store(sums, total, [at(m * LANES)])
 
-    def _emit_products(self, quads: list, picked: range, row, group, start):
+    def _emit_products(self, quads: list, picked: list[int], row, group, start):
         """start + the exact sum of the picked quads' products."""
         parts = []
         for part in range(self.codes.parts):

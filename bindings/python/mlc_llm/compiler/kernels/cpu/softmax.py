@@ -27,6 +27,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_zero,
     exp2,
     fma,
+    softcap,
     splat,
     to_float,
 )
@@ -222,10 +223,12 @@ class State:
                     for j, key in enumerate(keys):
                         place = at((h * each + j) * LANES)
                         T.buffer_store(sums, fma(query, key, sums[place]), [place])
-        factor = splat(self.scale * math.log2(math.e))
+        cap, log2e = self.shape.softcap, math.log2(math.e)
+        factor = splat(self.scale if cap else self.scale * log2e)
         for h, (m, g) in enumerate(heads):
             for j, index in enumerate(indices):
                 score = emit_value(sums[at((h * each + j) * LANES)] * factor)
+                score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
                 score = rows.masked(score, index)
                 T.buffer_store(self.weights, score, [self._weight(m, g, base + j)])
 

@@ -1,4 +1,4 @@
-"""How kernels read matrices of GGUF's types: strips of 16 rows (`quantization/gguf_types.py`).
+"""How kernels read matrices of GGUF's types: strips of 16 rows (`quantization/gguf/types.py`).
 
 `Strips` is one of the readers of `weights.py` (a row's weights as floats, for embeddings and float
 products), and gives `linear_strips.py` the codes and scales of 16 rows at a time.
@@ -23,7 +23,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     to_float,
 )
 from mlc_llm.compiler.kernels.cpu.weights import spread
-from mlc_llm.compiler.quantization.gguf_types import GROUP, STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, BlockType
 from mlc_llm.compiler.quantization.stored import StoredParam
 
 assert STRIP == LANES
@@ -48,18 +48,19 @@ class Strips:
             lambda i: buffers[0][strip, base + i, lane], [i // per_word for i in range(LANES)]
         )
         shifts = constant([i % per_word * self.kind.bits for i in range(LANES)], "uint32")
+        halves, half = self._halves, vector if self._halves > 1 else 0
         scales = self._emit_scales(buffers, strip, block, at(lane, 1), 1)
-        scale = scales[vector if self.kind.group < GROUP else 0]
-        minimum = self._emit_minimum(buffers, strip, block, at(lane, 1), 1)
-        return self._dequantized(words, shifts, scale, minimum, LANES)
+        minimum = self._emit_minimum(buffers, strip, block * halves + half, at(lane, 1), 1)
+        return self._dequantized(words, shifts, scales[half], minimum, LANES)
 
     def element(self, buffers, row, column):
         per_word = 32 // self.kind.bits
-        strip, lane, group = row // STRIP, row % STRIP, column // GROUP
+        strip, lane = row // STRIP, row % STRIP
         word = buffers[0][strip, column // per_word, lane]
         shift = T.Cast("uint32", column % per_word * self.kind.bits)
-        scale = self._scale(buffers, strip, column // self.kind.group, lane, 1)
-        minimum = self._emit_minimum(buffers, strip, group, lane, 1)
+        place = column // self.kind.group
+        scale = self._scale(buffers, strip, place, lane, 1)
+        minimum = self._emit_minimum(buffers, strip, place, lane, 1)
         return self._dequantized(word, shift, scale, minimum, 1)
 
     def _dequantized(self, words, shifts, scale, minimum, lanes: int):
@@ -102,12 +103,29 @@ class Strips:
         """One vector of scales, or one for each half of the group."""
         return self._emit_scales(buffers, strip, group, at(0), LANES)
 
-    def emit_minimum(self, buffers, strip, group):
-        """The vector that is added to each weight, or None."""
-        return self._emit_minimum(buffers, strip, group, at(0), LANES)
+    def emit_minimums(self, buffers, strip, group) -> list[Any]:
+        """Of each scale the vector that is added to its weights; none where there is no minimum."""
+        if not self.kind.minimum:
+            return []
+        each = self._halves
+        places = [group * each + i for i in range(each)]
+        return [self._emit_minimum(buffers, strip, place, at(0), LANES) for place in places]
+
+    def quads_of_scale(self, i: int) -> list[int]:
+        """The places of the quads under a group's i-th scale."""
+        quads = range(GROUP // 4)
+        if self._halves == 1:
+            return list(quads)
+        words = self.kind.words_per_group  # quads of 4 bits: low ones of each word, then high ones
+        return [q for q in quads if q % words * self._halves // words == i]
+
+    @property
+    def _halves(self) -> int:
+        """Scales of a group."""
+        return GROUP // self.kind.group
 
     def _emit_scales(self, buffers, strip, group, lane, lanes: int) -> list[Any]:
-        each = GROUP // self.kind.group
+        each = self._halves
         return [self._scale(buffers, strip, group * each + i, lane, lanes) for i in range(each)]
 
     def _scale(self, buffers, strip, place, lane, lanes: int):
@@ -118,11 +136,12 @@ class Strips:
             scale = scale * to_float(shared[strip, outer, lane], lanes)
         return emit_value(scale)
 
-    def _emit_minimum(self, buffers, strip, group, lane, lanes: int):
+    def _emit_minimum(self, buffers, strip, place, lane, lanes: int):
         if not self.kind.minimum:
             return None
-        minimum = to_float(buffers[2][strip, group, lane], lanes)
+        minimum = to_float(buffers[2][strip, place, lane], lanes)
         if self.kind.nested:
-            outer = to_float(buffers[4][strip, group // (SUPER // GROUP), lane], lanes)
+            outer = place // (SUPER // self.kind.group)
+            outer = to_float(buffers[4][strip, outer, lane], lanes)
             minimum = minimum * (outer * splat(-1.0, lanes))
         return emit_value(minimum)

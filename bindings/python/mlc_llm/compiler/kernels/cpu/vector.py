@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import tvm
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
@@ -63,8 +64,32 @@ def fma(a, b, c, lanes: int = LANES):
 
 
 def emit_value(expression):
-    """Computes it once and gives it a name."""
-    return T.Bind(expression)
+    """Computes it once and gives it a name.
+
+    TVM puts what a name stands for into the expressions that use the name, again and again, which
+    made the code to simplify grow exponentially: it took half of a compilation. It leaves memory
+    alone, and LLVM turns that into a register. Whole numbers stay names, since TVM computes
+    addresses with them, but for a quotient of two unknown numbers.
+    """
+    dtype = tvm.DataType(str(expression.ty.dtype))
+    if dtype.lanes == 1 and not _is_float(dtype) and not _divides_unknown(expression):
+        return T.Bind(expression)
+    register = T.alloc_buffer((dtype.lanes,), str(dtype).partition("x")[0])
+    T.buffer_store(register, expression, [at(0, dtype.lanes)])
+    return register[at(0, dtype.lanes)]
+
+
+def _is_float(dtype: tvm.DataType) -> bool:
+    return str(dtype).startswith(("float", "bfloat"))
+
+
+def _divides_unknown(expression) -> bool:
+    """Whether a part of it divides by what is no constant."""
+    if isinstance(expression, tirx.FloorDiv | tirx.FloorMod):
+        if not isinstance(expression.b, tirx.IntImm):
+            return True
+    parts = (getattr(expression, name, None) for name in ("a", "b", "value"))
+    return any(_divides_unknown(part) for part in parts if isinstance(part, tvm.ir.Expr))
 
 
 def emit_prefetch(buffer, *indices) -> None:
@@ -112,6 +137,28 @@ def sigmoid(x, lanes: int = LANES):
     return splat(1.0, lanes) / (
         splat(1.0, lanes) + exp2(x * splat(-math.log2(math.e), lanes), lanes)
     )
+
+
+def silu(x, lanes: int = LANES):
+    return x * sigmoid(x, lanes)
+
+
+def gelu_tanh(x, lanes: int = LANES):
+    """x * (1 + tanh(u)) / 2, which is x * sigmoid(2 u), with u a polynomial of x."""
+    cube = emit_value(x * x * x)
+    return x * sigmoid(
+        fma(cube, splat(_GELU * 0.044715, lanes), x * splat(_GELU, lanes), lanes), lanes
+    )
+
+
+_GELU = 2 * math.sqrt(2 / math.pi)
+ACTIVATIONS = {"silu": silu, "gelu_tanh": gelu_tanh}
+
+
+def softcap(x, cap: float, lanes: int = LANES):
+    """cap * tanh(x / cap)."""
+    half = sigmoid(x * splat(2 / cap, lanes), lanes)
+    return fma(half, splat(2 * cap, lanes), splat(-cap, lanes), lanes)
 
 
 def emit_over(size: int, body: Callable[[object, int], None]) -> None:

@@ -22,8 +22,11 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     shuffle,
     splat,
     to_float,
+    vector_type,
 )
-from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization.fp8 import Float8
+from mlc_llm.compiler.quantization.group import Groups
+from mlc_llm.compiler.quantization.stored import StoredParam
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,15 @@ class QuantizedRows:
     """Packed codes and scales along each row, the layout of `_1` schemes and of embeddings."""
 
     stored: tuple[StoredParam, ...]
-    scheme: Scheme
+    groups: Groups
 
     @property
     def block_vectors(self) -> int:
-        return math.lcm(LANES, self.scheme.group_size) // LANES
+        return math.lcm(LANES, self.groups.size) // LANES
 
     def emit_vector(self, buffers, row, block, vector: int):
         words, scales = buffers
-        per_word, group = self.scheme.codes_per_word, self.scheme.group_size
+        per_word, group = self.groups.codes_per_word, self.groups.size
         block_words = self.block_vectors * LANES // per_word
         block_groups = self.block_vectors * LANES // group
         places = [vector * LANES + lane for lane in range(LANES)]
@@ -69,15 +72,47 @@ class QuantizedRows:
             lambda i: to_float(scales[row, block * block_groups + i], 1),
             [p // group for p in places],
         )
-        shifts = constant([p % per_word * self.scheme.bits for p in places], "uint32")
-        return dequantized(self.scheme, packed, shifts, scale)
+        shifts = constant([p % per_word * self.groups.bits for p in places], "uint32")
+        return dequantized(self.groups, packed, shifts, scale)
 
     def element(self, buffers, row, column):
         words, scales = buffers
-        per_word, bits = self.scheme.codes_per_word, self.scheme.bits
+        per_word, bits = self.groups.codes_per_word, self.groups.bits
         shift = T.Cast("uint32", column % per_word * bits)
-        scale = to_float(scales[row, column // self.scheme.group_size], 1)
-        return dequantized(self.scheme, words[row, column // per_word], shift, scale, lanes=1)
+        scale = to_float(scales[row, column // self.groups.size], 1)
+        return dequantized(self.groups, words[row, column // per_word], shift, scale, lanes=1)
+
+
+@dataclass(frozen=True)
+class Float8Rows:
+    """Floats of 8 bits, as bytes; and their scale, if they have one."""
+
+    stored: tuple[StoredParam, ...]
+    kind: Float8
+    block_vectors: int = 2
+
+    def emit_vector(self, buffers, row, block, vector: int):
+        base = (block * self.block_vectors + vector) * LANES
+        return self._floats(buffers, buffers[0][row, at(base)], LANES)
+
+    def element(self, buffers, row, column):
+        return self._floats(buffers, buffers[0][row, column], 1)
+
+    def _floats(self, buffers, octets, lanes: int):
+        """A float16 with the same bits of sign, exponent and fraction differs by a factor."""
+        wide = T.Cast(vector_type("uint16", lanes), octets)
+        sign = T.shift_left(T.bitwise_and(wide, splat(T.uint16(0x80), lanes)), _by(8, lanes))
+        rest = T.bitwise_and(wide, splat(T.uint16(0x7F), lanes))
+        bits = T.bitwise_or(sign, T.shift_left(rest, _by(self.kind.shift, lanes)))
+        value = to_float(T.reinterpret(vector_type("float16", lanes), bits), lanes)
+        if not self.kind.scaled:
+            return emit_value(value)
+        value = value * splat(self.kind.factor, lanes)
+        return emit_value(value * splat(buffers[1][0], lanes))
+
+
+def _by(bits: int, lanes: int):
+    return splat(T.uint16(bits), lanes)
 
 
 class Rows(Protocol):
@@ -96,20 +131,12 @@ class Rows(Protocol):
         """One weight, as a float."""
 
 
-def rows_of(scheme: Scheme, name: str, shape: tuple[int, int], use: WeightUse) -> Rows:
-    """The reader of a matrix that lies in (out, in) layout."""
-    stored = scheme.stored_params(name, shape, use=use)
-    if not scheme.quantizes(use):
-        return PlainRows(stored)
-    return QuantizedRows(stored, scheme)
-
-
-def dequantized(scheme: Scheme, packed, shifts, scale, *, lanes: int = LANES):
+def dequantized(groups: Groups, packed, shifts, scale, *, lanes: int = LANES):
     """(code - qmax) * scale, in float32."""
-    mask = splat(T.uint32((1 << scheme.bits) - 1), lanes)
+    mask = splat(T.uint32((1 << groups.bits) - 1), lanes)
     codes = T.bitwise_and(T.shift_right(packed, shifts), mask)
     signed = T.Cast("int32" if lanes == 1 else f"int32x{lanes}", codes)
-    return emit_value((to_float(signed, lanes) - splat(float(scheme.qmax), lanes)) * scale)
+    return emit_value((to_float(signed, lanes) - splat(float(groups.qmax), lanes)) * scale)
 
 
 def spread(load: Callable, indices: list[int]):

@@ -10,6 +10,7 @@ written that another item still reads.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from mlc_llm.compiler.kernels.cpu.attention import (
     AttentionShape,
 )
 from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor, softcap
 from mlc_llm.compiler.kernels.gpu.grid import (
     NEVER,
     barrier,
@@ -38,49 +40,90 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 
 ITEMS = 64  # of a work-group; in `emit_rows` also the keys of a step
 _MOST_HEADS = 8  # query heads of one key head that a work-group takes
+_LOG2E = math.log2(math.e)
 _SHARED_FLOATS = 4096  # 16 KB, what every device has
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, pages, q [n, heads, dim]).
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
+    q [n, heads, dim].
 
-    Rotates queries into q; writes rotated keys, and values, into their slots of the pages.
+    Norms queries and keys where `norms` are given: a weight [dim] for each. Rotates queries into q;
+    writes rotated keys, and values, into their slots of the pages. Without `appends` there are no
+    slots, no keys and no pages.
     """
-    dim, heads, kv_heads = shape.dim, shape.heads, shape.kv_heads
-    half = dim // 2
+    return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
 
-    def body(qkv, positions, slots, table, pages, q) -> None:
-        with grid((heads + 2 * kv_heads, qkv.shape[0]), ITEMS) as ((head, row), item):
-            position = emit_value(positions[row])
+
+def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
+    slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
+    table, *norms, q = rest
+    pages = norms.pop() if shape.appends else None
+    dim, heads, kv_heads, half = shape.dim, shape.heads, shape.kv_heads, shape.turned // 2
+    groups = heads + 2 * kv_heads if shape.appends else heads
+    with grid((groups, qkv.shape[0]), ITEMS) as ((head, row), item):
+        position = emit_value(positions[row])
+        read = _emit_reader(shape, qkv, row, head, norms, item)
+        if shape.appends:
             page, offset = (
                 emit_value(e) for e in (slots[row] // PAGE_SIZE, slots[row] % PAGE_SIZE)
             )
 
-            def rotate(i) -> None:
-                cos, sin = _emit_rotation(table, position, i)
-                low = emit_value(to_float(qkv[row, head * dim + i], 1))
-                high = emit_value(to_float(qkv[row, head * dim + half + i], 1))
-                pair = (low * cos - high * sin, high * cos + low * sin)
-                for d, value in zip((i, i + half), pair, strict=True):
-                    with T.If(head < heads):
-                        with T.Then():
-                            emit_store(q, value, [row, T.min(head, heads - 1), d])
-                        with T.Else():
-                            place = d * PAGE_SIZE + offset
-                            emit_store(pages, value, [page, 0, head - heads, place])
-
-            def copy(d) -> None:
-                value = to_float(qkv[row, head * dim + d], 1)
-                place = [page, 1, head - heads - kv_heads, offset * dim + d]
-                emit_store(pages, value, place)
-
-            with T.If(head < heads + kv_heads):
+        def store(d, value) -> None:
+            if not shape.appends:
+                emit_store(q, value, [row, head, d])
+                return
+            with T.If(head < heads):
                 with T.Then():
-                    emit_spread(half, ITEMS, item, rotate)
+                    emit_store(q, value, [row, T.min(head, heads - 1), d])
                 with T.Else():
-                    emit_spread(dim, ITEMS, item, copy)
+                    emit_store(pages, value, [page, 0, head - heads, d * PAGE_SIZE + offset])
 
-    return kernel(shape.append_args, body)
+        def rotate(i) -> None:
+            cos, sin = _emit_rotation(table, position, i)
+            low, high = emit_value(read(i)), emit_value(read(half + i))
+            store(i, low * cos - high * sin)
+            store(i + half, high * cos + low * sin)
+
+        def turn() -> None:
+            emit_spread(half, ITEMS, item, rotate)
+            if shape.turned < dim:
+                emit_spread(
+                    dim - shape.turned,
+                    ITEMS,
+                    item,
+                    lambda i: store(shape.turned + i, read(shape.turned + i)),
+                )
+
+        def copy(d) -> None:
+            value = to_float(qkv[row, head * dim + d], 1)
+            place = [page, 1, head - heads - kv_heads, offset * dim + d]
+            emit_store(pages, value, place)
+
+        if not shape.appends:
+            turn()
+            return
+        with T.If(head < heads + kv_heads):
+            with T.Then():
+                turn()
+            with T.Else():
+                emit_spread(dim, ITEMS, item, copy)
+
+
+def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> Callable:
+    """What reads an element of a query or key, normed where there are weights for it."""
+    dim = shape.dim
+    if not norms:
+        return lambda d: to_float(qkv[row, head * dim + d], 1)
+    factor = emit_norm_factor(qkv, row, head * dim, dim, shape.qk_norm, item)
+
+    def weight(d):
+        query = to_float(norms[0][d], 1)
+        if len(norms) == 1:
+            return query
+        return T.Select(head < shape.heads, query, to_float(norms[1][d], 1))
+
+    return lambda d: to_float(qkv[row, head * dim + d], 1) * factor * weight(d)
 
 
 def _emit_rotation(table, position, pair):
@@ -103,7 +146,7 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y)."""
 
     def body(*buffers) -> None:
-        attend = _Attend(shape, scale * math.log2(math.e), *buffers)
+        attend = _Attend(shape, scale if shape.softcap else scale * _LOG2E, *buffers)
         rows, sequences = attend.q.shape[0], attend.page_indptr.shape[0] - 1
         with T.If(rows < 4 * sequences):
             with T.Then():
@@ -116,7 +159,7 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
 
 @dataclass
 class _Attend:
-    """`scale` is in base-2 logarithms."""
+    """`scale` is in base-2 logarithms, but where scores have a softcap."""
 
     shape: AttentionShape
     scale: float
@@ -138,6 +181,11 @@ class _Attend:
     def parts(self) -> int:
         """Work-groups of a row."""
         return self.shape.heads // self.heads
+
+    def score(self, dot):
+        """Of a query and a key, in base-2 logarithms."""
+        score, cap = dot * scalar(self.scale), self.shape.softcap
+        return softcap(score, cap) * scalar(_LOG2E) if cap else score
 
     def allowed(self, place, position):
         """Whether a row at `position` attends to the position `place`."""
@@ -200,7 +248,7 @@ class _Attend:
                 for h in range(heads):
                     T.buffer_store(dots, dots[h] + query[h * dim + d] * key, [h])
         for h in range(heads):
-            score = T.Select(allowed, dots[h] * scalar(self.scale), scalar(NEVER))
+            score = T.Select(allowed, self.score(dots[h]), scalar(NEVER))
             T.buffer_store(scores, score, [h * ITEMS + item])
 
     def _emit_weights(self, weights, scores, allowed, item, maxima, values, sums, own) -> None:
@@ -344,7 +392,7 @@ class _Tile:
             with T.serial(self.dim) as d:
                 product = self.queries[query * self.dim + d] * self.page[d * PAGE_SIZE + slot]
                 T.buffer_store(dot, dot[0] + product, [0])
-            T.buffer_store(self.scores, dot[0] * scalar(self.a.scale), [i])
+            T.buffer_store(self.scores, self.a.score(dot[0]), [i])
 
         emit_spread(self.count * PAGE_SIZE, ITEMS, self.item, score)
 

@@ -1,6 +1,8 @@
-"""Embedding rows, RMS norm and the gated activation on GPUs: a work-group a row."""
+"""Embedding rows, RMS norm, the gated activation and caps on GPUs: a work-group a row."""
 
 from __future__ import annotations
+
+import math
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -23,8 +25,11 @@ from mlc_llm.compiler.kernels.gpu.packs import Packs
 ITEMS = 64
 
 
-def embedding(packs: Packs, shape: tuple[int, int], part: range | None = None) -> tirx.PrimFunc:
-    """f(ids i32 [n], *stored weights, y [n, hidden]); an id outside the table reads its edge.
+def embedding(
+    packs: Packs, shape: tuple[int, int], part: range | None = None, scale: float = 1.0
+) -> tirx.PrimFunc:
+    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`; an id outside the table
+    reads its edge.
 
     With `part` the weights are those entries of the table alone, and only their rows are written.
     """
@@ -40,6 +45,7 @@ def embedding(packs: Packs, shape: tuple[int, int], part: range | None = None) -
             def copy(pack) -> None:
                 for i, value in enumerate(packs.emit(buffers, entry, pack)):
                     k = pack * packs.size + i
+                    value = value if scale == 1.0 else value * scalar(scale)
                     if hidden % packs.size == 0:
                         T.buffer_store(y, value, [row, k])
                         continue
@@ -56,50 +62,112 @@ def embedding(packs: Packs, shape: tuple[int, int], part: range | None = None) -
 
 
 def rms_norm(
-    size: int, eps: float, dtype: str, *, gather: bool = False, y_dtype: str = "float32"
+    size: int,
+    eps: float,
+    dtype: str,
+    *,
+    gather: bool = False,
+    residual: bool = False,
+    x_dtype: str = "float32",
+    y_dtype: str = "float32",
 ) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], y [n, size]): y = x / rms(x) * weight; `dtype` is the weight's.
 
     With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]), of those rows of x.
+    With `residual`: f(x, weight, residual [n, size], y), y = residual + x / rms(x) * weight.
     """
 
     def body(x, *rest) -> None:
-        rows, (weight, y) = (rest[0] if gather else None), rest[-2:]
+        rows, before = (rest[0] if gather else None), (rest[-2] if residual else None)
+        weight, y = rest[-3 if residual else -2], rest[-1]
         with grid((y.shape[0],), ITEMS) as ((row,), item):
             source = emit_value(rows[row]) if gather else row
-            sums, partial = registers(1), shared(ITEMS)
-            emit_fill(sums, 1, 0.0)
-
-            def add(k) -> None:
-                value = emit_value(x[source, k])
-                T.buffer_store(sums, sums[0] + value * value, [0])
-
-            emit_spread(size, ITEMS, item, add)
-            T.buffer_store(partial, sums[0], [item])
-            emit_group_sums(partial, item, ITEMS, 1)
-            mean = partial[0] * scalar(1.0 / size)
-            factor = emit_value(scalar(1.0) / T.sqrt(mean + scalar(eps)))
+            factor = emit_norm_factor(x, source, 0, size, eps, item)
 
             def scale(k) -> None:
-                value = x[source, k] * factor * to_float(weight[k], 1)
+                value = to_float(x[source, k], 1) * factor * to_float(weight[k], 1)
+                value = value if before is None else before[row, k] + value
                 emit_store(y, value, [row, k])
 
             emit_spread(size, ITEMS, item, scale)
 
     picked = [Arg("rows", ("m",), "int32")] if gather else []
+    added = [Arg("residual", ("n", size))] if residual else []
     out = Arg("y", ("m" if gather else "n", size), y_dtype)
-    return kernel([Arg("x", ("n", size)), *picked, Arg("weight", (size,), dtype), out], body)
+    weight = Arg("weight", (size,), dtype)
+    return kernel([Arg("x", ("n", size), x_dtype), *picked, weight, *added, out], body)
 
 
-def silu_and_multiply(size: int, dtype: str = "float32") -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = silu(gate) * up, x holding gate then up."""
+def emit_norm_factor(x, row, first, size: int, eps: float, item):
+    """1 / rms of `size` elements of a row of x, from `first` on, for every item of the group."""
+    sums, partial = registers(1), shared(ITEMS)
+    emit_fill(sums, 1, 0.0)
+
+    def add(k) -> None:
+        value = emit_value(to_float(x[row, first + k], 1))
+        T.buffer_store(sums, sums[0] + value * value, [0])
+
+    emit_spread(size, ITEMS, item, add)
+    T.buffer_store(partial, sums[0], [item])
+    emit_group_sums(partial, item, ITEMS, 1)
+    mean = partial[0] * scalar(1.0 / size)
+    return emit_value(scalar(1.0) / T.sqrt(mean + scalar(eps)))
+
+
+def _sigmoid(x):
+    return scalar(1.0) / (scalar(1.0) + T.exp(scalar(0.0) - x))
+
+
+def _gelu_tanh(x):
+    """x * (1 + tanh(u)) / 2, which is x * sigmoid(2 u), with u a polynomial of x."""
+    scale = 2 * math.sqrt(2 / math.pi)
+    return x * _sigmoid(x * scalar(scale) + x * x * x * scalar(scale * 0.044715))
+
+
+ACTIVATIONS = {"silu": lambda x: x * _sigmoid(x), "gelu_tanh": _gelu_tanh}
+
+
+def softcap(x, cap: float):
+    """cap * tanh(x / cap)."""
+    return _sigmoid(x * scalar(2 / cap)) * scalar(2 * cap) - scalar(cap)
+
+
+def gate_and_multiply(size: int, activation: str = "silu", dtype: str = "float32") -> tirx.PrimFunc:
+    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up, x holding gate then up."""
 
     def body(x, y) -> None:
         with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
             k = emit_value(part * ITEMS + item)
             with T.If(k < size), T.Then():
                 gate = emit_value(to_float(x[row, k], 1))
-                sigmoid = scalar(1.0) / (scalar(1.0) + T.exp(scalar(0.0) - gate))
-                emit_store(y, gate * sigmoid * to_float(x[row, k + size], 1), [row, k])
+                value = ACTIVATIONS[activation](gate) * to_float(x[row, k + size], 1)
+                emit_store(y, value, [row, k])
 
     return kernel([Arg("x", ("n", 2 * size), dtype), Arg("y", ("n", size), dtype)], body)
+
+
+def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
+    """f(x [m, size], y [m, size]): y = x * scale, then cap * tanh(y / cap) where cap is not 0."""
+
+    def body(x, y) -> None:
+        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
+            k = emit_value(part * ITEMS + item)
+            with T.If(k < size), T.Then():
+                value = x[row, k] * scalar(scale)
+                T.buffer_store(y, softcap(value, cap) if cap else value, [row, k])
+
+    return kernel([Arg("x", ("m", size)), Arg("y", ("m", size))], body)
+
+
+def scaled_add(size: int, scale: float, x_dtype: str = "float32") -> tirx.PrimFunc:
+    """f(x [n, size], residual [n, size], y [n, size]): y = residual + scale * x."""
+
+    def body(x, residual, y) -> None:
+        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
+            k = emit_value(part * ITEMS + item)
+            with T.If(k < size), T.Then():
+                value = residual[row, k] + to_float(x[row, k], 1) * scalar(scale)
+                T.buffer_store(y, value, [row, k])
+
+    x = Arg("x", ("n", size), x_dtype)
+    return kernel([x, Arg("residual", ("n", size)), Arg("y", ("n", size))], body)

@@ -17,7 +17,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.vector import NEVER, emit_value, to_float
+from mlc_llm.compiler.kernels.cpu.vector import NEVER, to_float
 
 __all__ = [
     "NEVER",
@@ -32,6 +32,12 @@ __all__ = [
 ]
 
 _AXES = "xyz"
+
+
+def emit_value(expression: Any) -> Any:
+    """Computes it once and gives it a name. Not as on CPUs, whose named values lie in memory until
+    LLVM: OpenCL would put that memory into another address space."""
+    return T.Bind(expression)
 
 
 @contextmanager
@@ -100,14 +106,15 @@ def emit_spread(count: int, items: int, item: Any, body: Callable[[Any], None]) 
             body(index)
 
 
-def emit_group_sums(partial: Any, item: Any, items: int, count: int) -> None:
-    """`partial` is shared(count * items), item by item; the sums end up in its first `count`.
+def emit_group_sums(partial: Any, item: Any, items: int, count: int, until: int = 1) -> None:
+    """`partial` is shared(count * items), item by item; the sums end up in its first `count`. With
+    `until` items are added whose numbers differ by multiples of it, to those of the first ones.
 
     The tree is the same whatever the group does besides, so that a row's bits are its own.
     """
     barrier()
     width = items // 2
-    while width >= 1:
+    while width >= until:
         with T.If(item < width), T.Then():
             for i in range(count):
                 other = partial[(item + width) * count + i]

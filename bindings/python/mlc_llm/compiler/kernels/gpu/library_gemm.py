@@ -29,23 +29,23 @@ class GemmCall:
     def __init__(self, library: LibraryGemm, packs: Packs, shape: tuple[int, int]) -> None:
         self.library, self.packs = library, packs
         self.outs, self.ins = shape
-        self.dtype = packs.stored[-1].dtype  # of the scales, or of the plain matrix
+        self.dtype = packs.library_dtype
         row_bytes = self.ins * (2 if self.dtype == "float16" else 4)
         slices = math.ceil(self.outs / max(1, _SLICE_BYTES // row_bytes))
-        self.slice = math.ceil(self.outs / slices) if packs.scheme else self.outs
+        self.slice = math.ceil(self.outs / slices) if not packs.is_plain else self.outs
 
     @classmethod
     def of(
         cls, library: LibraryGemm | None, packs: Packs, shape: tuple[int, int]
     ) -> GemmCall | None:
-        fits = library is not None and packs.stored[-1].dtype in ("float16", "float32")
+        fits = library is not None and packs.library_dtype
         return cls(library, packs, shape) if library is not None and fits else None
 
     @property
     def scratch(self) -> list[Arg]:
         """What a call needs besides, and nobody reads afterwards: x, and a slice of the weights."""
         args = [Arg("rounded", ("n", self.ins), self.dtype)] if self.dtype == "float16" else []
-        if self.packs.scheme is not None:
+        if not self.packs.is_plain:
             args.append(Arg("written_out", (self.slice, self.ins), self.dtype))
         return args
 
@@ -65,7 +65,7 @@ class GemmCall:
         adds = product.bias is not None or product.residual is not None
         if adds:
             self._emit_summands(product)
-        if self.packs.scheme is None:
+        if self.packs.is_plain:
             self._emit_gemm(x, product.weights[0], product.y, 0, self.outs, adds)
             return
         with T.serial(math.ceil(self.outs / self.slice)) as index:

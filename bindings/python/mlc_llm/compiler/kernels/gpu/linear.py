@@ -29,6 +29,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 )
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
+from mlc_llm.compiler.quantization.gguf.types import STRIP
 from mlc_llm.compiler.targets import LinearSizes
 
 
@@ -61,7 +62,11 @@ def linear(
         product.first = part.start
         product.bias = extras.pop(0) if bias else None
         product.residual = extras.pop(0) if residual else None
-        few = product.emit_few_by_columns if packs.by_columns else product.emit_few
+        few = {
+            "rows": product.emit_few,
+            "columns": product.emit_few_by_columns,
+            "strips": product.emit_few_by_strips,
+        }[packs.order]
 
         def many() -> None:
             if library is None:
@@ -140,6 +145,30 @@ class _Product:
             for r in range(rows):
                 self._emit_store(rg * rows + r, og * items + item, sums[r])
 
+    def emit_few_by_strips(self, rows: int) -> None:
+        """A work-group has a strip of outputs. Items lie along its outputs, and behind those along
+        its packs, so that neighbours read neighbours; items of one output then add up."""
+        items = self.sizes.items
+        with grid((-(-self.outs // STRIP), self._row_groups(rows)), items) as ((og, rg), item):
+            sums, partial = registers(rows), shared(rows * items)
+            emit_fill(sums, rows, 0.0)
+            out = emit_value(og * STRIP + item % STRIP)  # what is behind the last one is zero
+
+            def add(pack) -> None:
+                inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
+                self._emit_products(sums, 0, 1, out, pack, inputs)
+
+            emit_spread(self.packs.count, items // STRIP, item // STRIP, add)
+            for r in range(rows):
+                T.buffer_store(partial, sums[r], [item * rows + r])
+            emit_group_sums(partial, item, items, rows, until=STRIP)
+
+            def store(index) -> None:
+                row, lane = index // STRIP, index % STRIP
+                self._emit_store(rg * rows + row, og * STRIP + lane, partial[lane * rows + row])
+
+            emit_spread(rows * STRIP, items, item, store)
+
     def _row_groups(self, rows: int):
         return T.floordiv(self.rows + (rows - 1), rows)
 
@@ -210,7 +239,7 @@ class _Product:
         def load(index) -> None:
             o, p = (
                 (index % edge, index // edge)
-                if packs.by_columns
+                if packs.order != "rows"
                 else (index // packs.step, index % packs.step)
             )
             out = T.min(out0 + o, self.outs - 1)

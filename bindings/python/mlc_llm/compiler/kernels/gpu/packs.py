@@ -1,81 +1,306 @@
 """How a GPU kernel reads a weight matrix (out, in): in packs of neighbours along the inputs.
 
-A pack is one word of a quantized matrix, or four floats of a plain one.
+A scheme's `Matrix.on_gpu()` gives one of these readers. A pack is one word of a quantized matrix,
+or four floats of a plain one. Devices need no numbers of 8 and 16 bits for `StripPacks` and
+`HalfPacks`: they take every tensor as words of 32 bits.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
-from mlc_llm.compiler.quantization import AnyScheme, Scheme, StoredParam, WeightUse
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.compiler.quantization import awq
+from mlc_llm.compiler.quantization.fp8 import Float8
+from mlc_llm.compiler.quantization.gguf.types import STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.group import Groups
+from mlc_llm.compiler.quantization.stored import StoredParam
+
+# What of a matrix lies side by side: packs of a row, outputs, or outputs of a strip.
+Order = Literal["rows", "columns", "strips"]
 
 
-@dataclass(frozen=True)
-class Packs:
-    """`by_columns`: the matrix is stored (in, out), as `_0` schemes do."""
+class Packs(Protocol):
+    @property
+    def stored(self) -> tuple[StoredParam, ...]: ...
 
-    stored: tuple[StoredParam, ...]
-    scheme: Scheme | None  # None: plain floats
-    by_columns: bool
-    ins: int
+    @property
+    def kind(self) -> str:
+        """What, beside the shape, tells its kernels from others of the same model."""
 
     @property
     def size(self) -> int:
         """Weights in a pack."""
-        return self.scheme.codes_per_word if self.scheme else 4
 
     @property
     def count(self) -> int:
         """Packs along a row; the last may be padded."""
-        return -(-self.ins // self.size)
 
     @property
     def step(self) -> int:
         """Packs that belong together: of one scale, or about 32 weights."""
-        return self.scheme.words_per_group if self.scheme else 8
+
+    @property
+    def order(self) -> Order: ...
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a matrix of floats, which a library can take as it is."""
+
+    @property
+    def library_dtype(self) -> str:
+        """In which a library multiplies it; "" if none does."""
+
+    @property
+    def args(self) -> list[Arg]: ...
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        """The weights of a pack, as float32."""
+
+
+@dataclass(frozen=True)
+class _Packs:
+    stored: tuple[StoredParam, ...]
+    ins: int
+
+    order = "rows"
+    is_plain = False
+    size = 4
+
+    @property
+    def kind(self) -> str:
+        return f"{self.order} of {self.stored[-1].dtype}"
+
+    @property
+    def count(self) -> int:
+        return -(-self.ins // self.size)
+
+    @property
+    def step(self) -> int:
+        return 32 // self.size
+
+    @property
+    def library_dtype(self) -> str:
+        return "float32"
 
     @property
     def args(self) -> list[Arg]:
         return [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(self.stored)]
 
+
+@dataclass(frozen=True)
+class PlainPacks(_Packs):
+    """Floats of a type that the device has."""
+
+    is_plain = True
+
+    @property
+    def library_dtype(self) -> str:
+        dtype = self.stored[0].dtype
+        return dtype if dtype in ("float16", "float32") else ""
+
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
-        """The weights of a pack, as float32."""
-        if self.scheme is None:
-            return [self._plain(buffers[0], out, pack * self.size + i) for i in range(self.size)]
-        scheme = self.scheme
-        scale = emit_value(to_float(self._at(buffers[1], out, pack // scheme.words_per_group), 1))
+        """The last pack may reach beyond the row."""
+        places = [pack * self.size + i for i in range(self.size)]
+        if self.ins % self.size:
+            places = [T.min(place, self.ins - 1) for place in places]
+        return [to_float(buffers[0][out, place], 1) for place in places]
+
+
+@dataclass(frozen=True)
+class GroupPacks(_Packs):
+    """Of a group scheme, stored (out, in)."""
+
+    groups: Groups
+
+    @property
+    def size(self) -> int:
+        return self.groups.codes_per_word
+
+    @property
+    def step(self) -> int:
+        return self.groups.words
+
+    @property
+    def library_dtype(self) -> str:
+        dtype = self.stored[1].dtype
+        return dtype if dtype in ("float16", "float32") else ""
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        groups = self.groups
+        scale = emit_value(to_float(self._at(buffers[1], out, pack // groups.words), 1))
         word = emit_value(self._at(buffers[0], out, pack))
-        mask = T.uint32((1 << scheme.bits) - 1)
-        codes = [
-            T.bitwise_and(T.shift_right(word, T.uint32(i * scheme.bits)), mask)
-            for i in range(self.size)
-        ]
-        zero = scalar(float(scheme.qmax))
-        return [(T.Cast("float32", code) - zero) * scale for code in codes]
+        zero = scalar(float(groups.qmax))
+        return [(T.Cast("float32", c) - zero) * scale for c in _codes(word, groups.bits)]
 
     def _at(self, buffer: Any, out: Any, place: Any) -> Any:
-        return buffer[place, out] if self.by_columns else buffer[out, place]
-
-    def _plain(self, buffer: Any, out: Any, place: Any) -> Any:
-        """The last pack may reach beyond the row."""
-        inside = place if self.ins % self.size == 0 else T.min(place, self.ins - 1)
-        return to_float(self._at(buffer, out, inside), 1)
+        return buffer[out, place]
 
 
-def packs_of(scheme: AnyScheme, name: str, shape: tuple[int, int], use: WeightUse | None) -> Packs:
-    if not isinstance(scheme, Scheme):
-        raise UnsupportedError(
-            f'quantization "{scheme.name}" has no GPU kernels yet; use q4f32_1, or q4f16_1 where '
-            "the device has 16-bit floats",
-            param="quantization",
-        )
-    stored = scheme.stored_params(name, shape, use=use)
-    if not scheme.quantizes(use):
-        return Packs(stored, None, False, shape[1])
-    return Packs(stored, scheme, scheme.layout_of(use) == "KN", shape[1])
+@dataclass(frozen=True)
+class GroupColumns(GroupPacks):
+    """The same, stored (in, out)."""
+
+    order = "columns"
+
+    def _at(self, buffer: Any, out: Any, place: Any) -> Any:
+        return buffer[place, out]
+
+
+@dataclass(frozen=True)
+class AWQPacks(_Packs):
+    """Of AWQ: a word holds eight outputs of one input. A pack is four inputs, as of floats."""
+
+    order = "columns"
+
+    @property
+    def kind(self) -> str:
+        return "awq"
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        codes, zeros, scales = buffers
+        group = emit_value(pack * self.size // awq.GROUP)
+        word = emit_value(scales[group, out // 2])
+        scale = half_of_word(word, T.Cast("uint32", out % 2 * 16), "float16")
+        zero = emit_value(self._code(zeros, group, out))
+        rows = [pack * self.size + i for i in range(self.size)]
+        return [(self._code(codes, row, out) - zero) * scale for row in rows]
+
+    def _code(self, words: Any, row: Any, out: Any) -> Any:
+        """Outputs 0, 2, 4, 6 are the lower nibbles, 1, 3, 5, 7 the upper ones."""
+        place = out % awq.PER_WORD
+        shift = T.Cast("uint32", (place % 2 * 4 + place // 2) * 4)
+        word = words[row, out // awq.PER_WORD]
+        return T.Cast("float32", T.bitwise_and(T.shift_right(word, shift), T.uint32(15)))
+
+
+@dataclass(frozen=True)
+class HalfPacks(_Packs):
+    """Floats of 16 bits, two in a word."""
+
+    dtype: str  # float16 or bfloat16
+
+    @property
+    def kind(self) -> str:
+        return f"words of {self.dtype}"
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        words, last = self.size // 2, self.ins // 2 - 1
+        found = []
+        for i in range(words):
+            place = pack * words + i
+            place = T.min(place, last) if self.ins % self.size else place
+            word = emit_value(buffers[0][out, place])
+            found += [half_of_word(word, T.uint32(0), self.dtype)]
+            found += [half_of_word(word, T.uint32(16), self.dtype)]
+        return found
+
+
+@dataclass(frozen=True)
+class Float8Packs(_Packs):
+    """Floats of 8 bits, four in a word."""
+
+    float8: Float8
+
+    @property
+    def kind(self) -> str:
+        return self.float8.dtype
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        """A float16 with the same bits of sign, exponent and fraction differs by a factor."""
+        word = emit_value(buffers[0][out, pack])
+        found = []
+        for i in range(self.size):
+            octet = emit_value(T.bitwise_and(T.shift_right(word, T.uint32(8 * i)), T.uint32(255)))
+            sign = T.shift_left(T.bitwise_and(octet, T.uint32(0x80)), T.uint32(8))
+            rest = T.bitwise_and(octet, T.uint32(0x7F))
+            bits = T.bitwise_or(sign, T.shift_left(rest, T.uint32(self.float8.shift)))
+            found.append(half_of_word(bits, T.uint32(0), "float16"))
+        if not self.float8.scaled:
+            return found
+        scale = emit_value(buffers[1][0])
+        return [value * scalar(self.float8.factor) * scale for value in found]
+
+
+@dataclass(frozen=True)
+class StripPacks(_Packs):
+    """Of a GGUF type, in strips of 16 rows (`quantization/gguf/types.py`)."""
+
+    block: BlockType
+
+    order = "strips"
+
+    @property
+    def kind(self) -> str:
+        return self.block.name
+
+    @property
+    def size(self) -> int:
+        return 32 // self.block.bits
+
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        """Products of scale and code are exact, so that the one rounding is GGUF's own."""
+        strip, lane = emit_value(out // STRIP), emit_value(out % STRIP)
+        codes = _codes(emit_value(buffers[0][strip, pack, lane]), self.block.bits)
+        place = emit_value(pack * self.size // self.block.group)
+        scale = emit_value(self._scale(buffers, strip, place, lane))
+        if not self.block.minimum:
+            zero = scalar(float(self.block.zero))
+            return [(T.Cast("float32", code) - zero) * scale for code in codes]
+        minimum = emit_value(self._minimum(buffers, strip, place, lane))
+        return [T.Cast("float32", code) * scale + minimum for code in codes]
+
+    def _scale(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
+        if self.block.float_scale:
+            return buffers[1][strip, place, lane]
+        if not self.block.nested:
+            return _half(buffers[1], strip, place, lane)
+        outer = _half(buffers[3 if self.block.minimum else 2], strip, self._outer(place), lane)
+        return _small_integer(buffers[1], strip, place, lane) * outer
+
+    def _minimum(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
+        if not self.block.nested:
+            return _half(buffers[2], strip, place, lane)
+        outer = _half(buffers[4], strip, self._outer(place), lane)
+        return _small_integer(buffers[2], strip, place, lane) * (scalar(0.0) - outer)
+
+    def _outer(self, place: Any) -> Any:
+        return place // (SUPER // self.block.group)
+
+
+def _codes(word: Any, bits: int) -> list[Any]:
+    mask = T.uint32((1 << bits) - 1)
+    return [T.bitwise_and(T.shift_right(word, T.uint32(i * bits)), mask) for i in range(32 // bits)]
+
+
+def _half(words: Any, strip: Any, place: Any, lane: Any) -> Any:
+    """The float16 of a row of a strip, as float32."""
+    word = emit_value(words[strip, place, lane // 2])
+    return half_of_word(word, T.Cast("uint32", lane % 2 * 16), "float16")
+
+
+def _small_integer(words: Any, strip: Any, place: Any, lane: Any) -> Any:
+    """The int8 of a row of a strip, as float32."""
+    word = words[strip, place, lane // 4]
+    octet = T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), T.uint32(255))
+    flipped = T.Cast("int32", T.bitwise_xor(octet, T.uint32(128)))  # 128 more
+    return T.Cast("float32", flipped - 128)
+
+
+def half_of_word(word: Any, shift: Any, dtype: str) -> Any:
+    """Sixteen bits of a word as float32, without any instruction for 16-bit floats; finite ones."""
+    bits = emit_value(T.bitwise_and(T.shift_right(word, shift), T.uint32(0xFFFF)))
+    if dtype == "bfloat16":
+        return emit_value(T.reinterpret("float32", T.shift_left(bits, T.uint32(16))))
+    sign = T.shift_left(T.bitwise_and(bits, T.uint32(0x8000)), T.uint32(16))
+    rest = emit_value(T.bitwise_and(bits, T.uint32(0x7FFF)))
+    moved = T.shift_left(rest, T.uint32(13)) + T.uint32((127 - 15) << 23)
+    small = T.Cast("float32", rest) * scalar(2.0**-24)  # below the smallest normal number
+    large = T.reinterpret("float32", moved)
+    magnitude = emit_value(T.Select(rest < T.uint32(0x400), small, large))
+    signed = T.bitwise_or(T.reinterpret("uint32", magnitude), sign)
+    return emit_value(T.reinterpret("float32", signed))

@@ -119,6 +119,16 @@ class DeadlineExceededException internal constructor(
     code: String?,
 ) : MLCException(message, type, param, code, null)
 
+/** The answer ended before it was a whole value: give it more tokens. */
+class UnfinishedAnswerException internal constructor(
+    message: String,
+    param: String?,
+    cause: Throwable?,
+) : MLCException(message, "server_error", param, "unfinished_answer", cause)
+
+/** The name that it has in the other languages. */
+typealias UnfinishedAnswerError = UnfinishedAnswerException
+
 /** A mistake of ours. */
 class InternalException internal constructor(
     message: String,

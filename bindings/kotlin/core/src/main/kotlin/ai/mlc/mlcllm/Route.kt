@@ -33,9 +33,17 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
      * reading it throws. The request ends with the channel ([ReceiveChannel.cancel]) and with the
      * coroutine that called, should that fail or be cancelled.
      */
-    suspend fun create(request: Q): ReceiveChannel<C> {
-        val chunks = Channel<C>(Channel.UNLIMITED)
-        val sent = Request(requests.engine) { event -> chunks.deliver(event) }
+    suspend fun create(request: Q): ReceiveChannel<C> =
+        open(bodyOf(request, stream = true), { it }, failed = null)
+
+    /** The channel of [create], of what [of] makes of a chunk and [failed] of a failure. */
+    internal suspend fun <T> open(
+        body: ByteArray,
+        of: (C) -> T,
+        failed: ((MLCException) -> T)?,
+    ): ReceiveChannel<T> {
+        val chunks = Channel<T>(Channel.UNLIMITED)
+        val sent = Request(requests.engine) { event -> chunks.deliver(event, of, failed) }
         val job = currentCoroutineContext()[Job]
         val watch = job?.invokeOnCompletion { cause ->
             if (cause != null) chunks.cancel()
@@ -45,7 +53,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
             sent.cancel()
         }
         try {
-            requests.start(sent, route, bodyOf(request, stream = true))
+            requests.start(sent, route, body)
         } catch (error: Throwable) {
             chunks.cancel()
             throw error
@@ -82,26 +90,32 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         }
 
     internal fun checkStreams(stream: Boolean) {
-        if (!stream) {
-            throw InvalidRequestException(
-                "create(...) gives a stream; complete(...) waits for the whole answer",
-                param = "stream",
-            )
-        }
+        if (!stream) throw needsStream()
     }
+
+    internal fun needsStream() = InvalidRequestException(
+        "create(...) gives a stream; complete(...) waits for the whole answer",
+        param = "stream",
+    )
 
     private fun bodyOf(request: Q, stream: Boolean): ByteArray =
         encode(this.request, streaming(request, stream))
 
-    private fun Channel<C>.deliver(event: Event) {
-        try {
+    private fun <T> Channel<T>.deliver(event: Event, of: (C) -> T, failed: ((MLCException) -> T)?) {
+        val failure = try {
             if (event.kind == NativeBridge.CHUNK) {
-                trySend(decode(chunk, event.json))
-            } else {
-                close(event.failure())
+                trySend(of(decode(chunk, event.json)))
+                return
             }
+            event.failure()
         } catch (error: MLCException) {
-            close(error)
+            error
+        }
+        if (failure == null || failed == null) {
+            close(failure)
+        } else {
+            trySend(failed(failure))
+            close()
         }
     }
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 24d0c7f121ff3cc7
+// Schema hash: 549eb57c327f1a1f
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -796,6 +796,54 @@ class ChatCompletions internal constructor(requests: Requests) :
             function_call = function_call,
         ),
     )
+
+    /** Compatibility name: MLC-LLM's function. See [createCompatible]. */
+    suspend fun create(
+        messages: List<OpenAIProtocol.ChatCompletionMessage>,
+        model: String? = null,
+        frequency_penalty: Float? = null,
+        presence_penalty: Float? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Int = 0,
+        logit_bias: Map<Int, Float>? = null,
+        max_tokens: Int? = null,
+        n: Int = 1,
+        seed: Int? = null,
+        stop: List<String>? = null,
+        stream: Boolean = true,
+        stream_options: OpenAIProtocol.StreamOptions? = null,
+        temperature: Float? = null,
+        top_p: Float? = null,
+        tools: List<OpenAIProtocol.ChatTool>? = null,
+        user: String? = null,
+        response_format: OpenAIProtocol.ResponseFormat? = null,
+    ): ReceiveChannel<OpenAIProtocol.ChatCompletionStreamResponse> = create(
+        OpenAIProtocol.ChatCompletionRequest(
+            messages = messages,
+            model = model,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logprobs = logprobs,
+            top_logprobs = top_logprobs,
+            logit_bias = logit_bias,
+            max_tokens = max_tokens,
+            n = n,
+            seed = seed,
+            stop = stop,
+            stream = stream,
+            stream_options = stream_options,
+            temperature = temperature,
+            top_p = top_p,
+            tools = tools,
+            user = user,
+            response_format = response_format,
+        ),
+    )
+
+    /** The same, for a request that is made already. */
+    suspend fun create(
+        request: OpenAIProtocol.ChatCompletionRequest,
+    ): ReceiveChannel<OpenAIProtocol.ChatCompletionStreamResponse> = createCompatible(request)
 }
 
 /** Makes a [ChatCompletionRequest] in Java, where parameters have no names. */
@@ -1004,7 +1052,8 @@ class ChatCompletionRequestBuilder(
 
     /**
      * Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent:
-     * false. An extension of this engine.
+     * it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this
+     * engine.
      */
     fun usage_extra(usage_extra: Boolean?): ChatCompletionRequestBuilder =
         apply { this.usage_extra = usage_extra }
@@ -1799,6 +1848,148 @@ class Completions internal constructor(requests: Requests) :
             debug_config = debug_config,
         ),
     )
+
+    /** Sends a request; gives its chunks by a channel. See [Route.create]. */
+    @JvmName("createOfTexts")
+    suspend fun create(
+        prompt: List<String>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+        stream: Boolean = true,
+    ): ReceiveChannel<Completion> {
+        checkStreams(stream)
+        return create(
+            CompletionRequest(
+                prompt = PromptItems(prompt.map(::PromptItemText)),
+                model = model,
+                suffix = suffix,
+                echo = echo,
+                best_of = best_of,
+                stream_options = stream_options,
+                max_tokens = max_tokens,
+                n = n,
+                temperature = temperature,
+                top_p = top_p,
+                frequency_penalty = frequency_penalty,
+                presence_penalty = presence_penalty,
+                logit_bias = logit_bias,
+                logprobs = logprobs,
+                seed = seed,
+                stop = stop,
+                response_format = response_format,
+                user = user,
+                debug_config = debug_config,
+            ),
+        )
+    }
+
+    /** The chunks of an answer as a cold flow. See [Route.stream]. */
+    @JvmName("streamOfTexts")
+    fun stream(
+        prompt: List<String>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Flow<Completion> = stream(
+        CompletionRequest(
+            prompt = PromptItems(prompt.map(::PromptItemText)),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
+
+    /** Sends a request and waits for the whole answer. See [Route.complete]. */
+    @JvmName("completeOfTexts")
+    suspend fun complete(
+        prompt: List<String>,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        logit_bias: Map<Int, Double>? = null,
+        logprobs: Long? = null,
+        seed: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        user: String? = null,
+        debug_config: DebugConfig? = null,
+    ): Completion = complete(
+        CompletionRequest(
+            prompt = PromptItems(prompt.map(::PromptItemText)),
+            model = model,
+            suffix = suffix,
+            echo = echo,
+            best_of = best_of,
+            stream_options = stream_options,
+            max_tokens = max_tokens,
+            n = n,
+            temperature = temperature,
+            top_p = top_p,
+            frequency_penalty = frequency_penalty,
+            presence_penalty = presence_penalty,
+            logit_bias = logit_bias,
+            logprobs = logprobs,
+            seed = seed,
+            stop = stop,
+            response_format = response_format,
+            user = user,
+            debug_config = debug_config,
+        ),
+    )
 }
 
 /** Makes a [CompletionRequest] in Java, where parameters have no names. */
@@ -2010,6 +2201,28 @@ class Embeddings internal constructor(requests: Requests) :
     ): EmbeddingResponse = create(
         EmbeddingRequest(
             input = PromptItems(input),
+            model = model,
+            encoding_format = encoding_format,
+            dimensions = dimensions,
+            user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
+        ),
+    )
+
+    /** Sends a request and waits for the answer. See [WholeRoute.create]. */
+    @JvmName("createOfTexts")
+    suspend fun create(
+        input: List<String>,
+        model: String? = null,
+        encoding_format: EmbeddingEncoding = EmbeddingEncoding.float,
+        dimensions: Long? = null,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+    ): EmbeddingResponse = create(
+        EmbeddingRequest(
+            input = PromptItems(input.map(::PromptItemText)),
             model = model,
             encoding_format = encoding_format,
             dimensions = dimensions,

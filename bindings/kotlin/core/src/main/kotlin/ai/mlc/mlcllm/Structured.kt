@@ -11,7 +11,7 @@ import kotlinx.serialization.serializer
 inline fun <reified T> responseFormatOf(name: String = "answer"): ResponseFormat =
     ResponseFormatJSONSchema(JSONSchema(name, schema = jsonSchemaOf<T>(), strict = true))
 
-/** Asks for a `T` and reads it; an answer that was cut short is an [InternalException]. */
+/** Asks for a `T` and reads it; an answer that was cut short is an [UnfinishedAnswerException]. */
 suspend inline fun <reified T> ChatCompletions.completeAs(request: ChatCompletionRequest): T {
     val answer = complete(request.copy(response_format = responseFormatOf<T>()))
     return answerAs(serializer<T>(), answer)
@@ -23,9 +23,10 @@ fun <T> answerAs(serializer: KSerializer<T>, answer: ChatCompletion): T {
     try {
         return Json.decodeFromString(serializer, choice.message.content.orEmpty())
     } catch (error: SerializationException) {
-        throw InternalException(
-            "the answer (finish_reason ${choice.finish_reason}) is no ${serializer.descriptor.serialName}" +
-                ": ${error.message}; give it more tokens",
+        throw UnfinishedAnswerException(
+            "answer ${choice.index} (finish_reason ${choice.finish_reason}) is no whole " +
+                "${serializer.descriptor.serialName}: ${error.message}; give it more tokens",
+            param = "choices[${choice.index}]",
             cause = error,
         )
     }

@@ -12,11 +12,3 @@ fun ChatCompletionMessageContent.asText(): String = when (this) {
 
 /** The text itself: in an answer it is one already. */
 fun String.asText(): String = this
-
-// MLC-LLM's names for types that have OpenAI's here.
-typealias ChatCompletionStreamResponse = OpenAIProtocol.ChatCompletionChunk
-typealias ChatCompletionStreamResponseChoice = OpenAIProtocol.ChatCompletionChunkChoice
-typealias ChatCompletionResponse = OpenAIProtocol.ChatCompletion
-typealias ChatCompletionResponseChoice = OpenAIProtocol.ChatCompletionChoice
-typealias ChatTool = OpenAIProtocol.ChatCompletionTool
-typealias ChatFunction = OpenAIProtocol.FunctionDefinition

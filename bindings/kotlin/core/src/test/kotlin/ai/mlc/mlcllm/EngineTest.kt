@@ -36,6 +36,18 @@ import org.junit.Test
 
 /** The engine through JNI, on the fake model. */
 class EngineTest {
+    @Test
+    fun `vectors of a list of texts`() = runBlocking {
+        FakeModel.engine().use { engine ->
+            val made = engine.embeddings.create(listOf("a", "b"))
+            assertEquals(listOf(0L, 1L), made.data.map { it.index })
+            val one = engine.embeddings.create("a")
+            assertEquals(made.data[0].embedding, one.data[0].embedding)
+            val texts = engine.completions.complete(listOf("a", "b"), max_tokens = 3, seed = 1)
+            assertEquals(listOf(0L, 1L), texts.choices.map { it.index })
+        }
+    }
+
     private lateinit var engine: MLCEngine
     private val completions get() = engine.chat.completions
 

@@ -5,7 +5,7 @@ import ai.mlc.mlcllm.FakeModel
 import ai.mlc.mlcllm.MLCEngine
 import ai.mlc.mlcllm.OpenAIProtocol
 import ai.mlc.mlcllm.OpenAIProtocol.ChatCompletionMessage
-import ai.mlc.mlcllm.asText
+import ai.mlc.mlcllm.user
 import kotlinx.coroutines.flow.fold
 import kotlinx.coroutines.runBlocking
 import org.junit.Assert.assertEquals
@@ -43,7 +43,7 @@ class SnippetTest {
     fun `literal names and words`() = runBlocking {
         FakeModel.engine().use { engine ->
             var finishReasonLength = false
-            var tokens = 0L
+            var tokens = 0
             val channel = engine.chat.completions.create(
                 messages = listOf(
                     ChatCompletionMessage(role = OpenAIProtocol.ChatCompletionRole.user, content = "Hi"),
@@ -51,7 +51,7 @@ class SnippetTest {
                 stream_options = OpenAIProtocol.StreamOptions(include_usage = true),
                 max_tokens = 3,
                 stop = listOf("never"),
-                logit_bias = mapOf(498 to -100.0),
+                logit_bias = mapOf(498 to -100f),
                 stream = true,
             )
             for (res in channel) {
@@ -61,14 +61,14 @@ class SnippetTest {
                 res.usage?.let { tokens = it.completion_tokens }
             }
             assertTrue(finishReasonLength)
-            assertEquals(3L, tokens)
+            assertEquals(3, tokens)
         }
     }
 
     @Test
     fun `the three functions say the same`() = runBlocking {
         FakeModel.engine().use { engine ->
-            val messages = listOf(ChatCompletionMessage(OpenAIProtocol.ChatCompletionRole.user, "Hi"))
+            val messages = listOf(user("Hi"))
             val completions = engine.chat.completions
             var channel = ""
             for (chunk in completions.create(messages, seed = 4, max_tokens = 9)) {

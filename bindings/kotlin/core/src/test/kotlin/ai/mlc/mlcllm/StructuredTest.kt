@@ -144,13 +144,24 @@ class StructuredTest {
     }
 
     @Test
+    fun `an answer that max_tokens cuts short is an error of its own`(): Unit = runBlocking {
+        FakeModel.engine().use { engine ->
+            val request = request("Heads or tails?", 2).copy(debug_config = null)
+            assertThrows(UnfinishedAnswerException::class.java) {
+                runBlocking { engine.chat.completions.completeAs<Coin>(request) }
+            }
+        }
+    }
+
+    @Test
     fun `an answer that was cut short says so`() {
         val message = ChatCompletionResponseMessage(content = "{\"isHeads\": tr")
         val choice = ChatCompletionChoice(0, message, finish_reason = "length")
-        val error = assertThrows(InternalException::class.java) {
+        val error = assertThrows(UnfinishedAnswerError::class.java) {
             answerAs(serializer<Coin>(), ChatCompletion("id", 1, "m", listOf(choice)))
         }
         assertTrue(error.message, "length" in error.message)
+        assertEquals("unfinished_answer" to "choices[0]", error.code to error.param)
     }
 }
 

@@ -1,0 +1,301 @@
+"""A conversation: its history, its settings, and the commands that act on them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlc_llm import _core
+from mlc_llm.cli.settings import ChatSettings, format_settings
+from mlc_llm.core_engine import raise_if_error
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError
+
+Message = dict[str, str]
+
+COMMANDS = {
+    "/help": ("", "print the special commands"),
+    "/exit": ("", "quit the chat"),
+    "/reset": ("", "forget the conversation"),
+    "/system": ("[TEXT]", "set the system message; without a text, take it away"),
+    "/set": ("[SETTINGS]", "change settings, or show them"),
+    "/save": ("FILE", "save the conversation"),
+    "/load": ("FILE", "go on with a saved conversation"),
+    "/stats": ("", "print the speed of the last answer"),
+    "/metrics": ("", "print the engine's counters"),
+}
+_FORMAT = "mlc_llm chat"
+_FULL = "context_length_exceeded"
+_ADVICE = (
+    "/reset starts anew; `/set when_full=drop` drops the oldest turns whenever the context is full"
+)
+
+
+def help_text() -> str:
+    """The commands, and how settings are written."""
+    lines = [f"  {f'{name} {argument}':<18} {text}" for name, (argument, text) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Commands:",
+            *lines,
+            "Settings: /set temperature=0.5;top_p=0.8;seed=23;max_tokens=100;stop=str1,str2",
+            "  `name=` with nothing behind it goes back to the model's own value.",
+            "Keys: Esc+Enter starts a new line, Tab completes, Ctrl-C stops the answer.",
+            "",
+        ]
+    )
+
+
+@dataclass
+class _Answer:
+    """What came of a turn."""
+
+    text: str = ""
+    thoughts: str = ""
+    is_cut: bool = False  # by max_tokens, or by the end of the context
+    num_tokens: int = 0
+
+
+@dataclass
+class _Screen:
+    """Standard output: thoughts are dim, and only on a terminal."""
+
+    is_terminal: bool = field(default_factory=lambda: sys.stdout is not None and _is_terminal())
+    is_dim: bool = False
+
+    def answer(self, text: str) -> None:
+        self.end_thoughts()
+        print(text, end="", flush=True)
+
+    def think(self, text: str) -> None:
+        if not self.is_terminal:
+            return
+        print(text if self.is_dim else f"\x1b[2m{text}", end="", flush=True)
+        self.is_dim = True
+
+    def end_thoughts(self) -> None:
+        if self.is_dim:
+            print("\x1b[0m\n", flush=True)
+        self.is_dim = False
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+class ChatSession:
+    """`engine`: a `CoreEngine`, or what has its `stream`, `call`, `abort`, `reset`, `metrics`."""
+
+    def __init__(
+        self, engine: Any, *, system: str | None, settings: ChatSettings, quiet: bool = False
+    ) -> None:
+        self._engine = engine
+        self._system = system or None
+        self._settings = settings
+        self._quiet = quiet
+        self._history: list[Message] = []
+        self.done = False
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "/help": lambda _: print(help_text(), end=""),
+            "/exit": lambda _: self._exit(),
+            "/stats": lambda _: print(self._stats()),
+            "/metrics": lambda _: self._print_metrics(),
+            "/reset": lambda _: self._reset(),
+            "/system": self._set_system,
+            "/set": self._set,
+            "/save": self._save,
+            "/load": self._load,
+        }
+
+    @property
+    def title(self) -> str:
+        """The model, how its weights are kept, and where it runs."""
+        model = self._engine.model
+        return f"{model.name} ({model.quantization}, {self._engine.device})"
+
+    def greet(self) -> None:
+        """What a user sees first."""
+        self._say(f"{self.title}. /help shows the commands, /exit ends the chat.")
+
+    def take(self, line: str) -> None:
+        """A line of the user's: a command, or something to answer."""
+        word, _, rest = line.strip().partition(" ")
+        if word in self._handlers:
+            self._handlers[word](rest.strip())
+        elif word.startswith("/") and word[1:].isalpha():
+            print(f"Unknown command {word}.", help_text(), sep="\n", end="")
+        elif line.strip():
+            self.answer(line)
+
+    def answer(self, prompt: str) -> None:
+        """Streams the answer to standard output. Ctrl-C ends it; what came stays in the history."""
+        messages = [*self._history, {"role": "user", "content": prompt}]
+        answer, screen = _Answer(), _Screen()
+        try:
+            messages = self._stream(messages, answer, screen)
+        except KeyboardInterrupt:
+            screen.end_thoughts()
+            self._end_turn(messages, answer, mark=" [stopped]")
+            raise
+        except MLCError:
+            screen.end_thoughts()
+            if answer.text:
+                print(flush=True)
+            raise
+        screen.end_thoughts()
+        self._end_turn(messages, answer)
+
+    def _stream(self, messages: list[Message], answer: _Answer, screen: _Screen) -> list[Message]:
+        """Answers the messages, without the oldest turns if need be; returns what was answered."""
+        while True:
+            try:
+                for chunk in self._chunks(messages):
+                    _take_chunk(chunk, answer, screen)
+                return messages
+            except MLCError as error:
+                if error.code != _FULL or len(messages) < 3:
+                    raise
+                if self._settings.when_full != "drop":
+                    raise type(error)(
+                        f"{error.message} {_ADVICE}.", param=error.param, code=error.code
+                    ) from None
+                messages = messages[2:]
+                self._note("[the context is full: the oldest turn was dropped]")
+
+    def _chunks(self, messages: list[Message]) -> Iterator[dict[str, Any]]:
+        request = self._request(messages) | {"stream": True}
+        request["stream_options"] = {"include_usage": True}
+        request_id, events = self._engine.stream("chat.completions", request)
+        try:
+            while True:
+                kind, text = events.next()
+                if kind != _core.EVENT_CHUNK:
+                    raise_if_error(kind, text)
+                    return
+                yield json.loads(text)
+        finally:
+            self._engine.abort(request_id)
+
+    def _request(self, messages: list[Message]) -> dict[str, Any]:
+        system = [{"role": "system", "content": self._system}] if self._system else []
+        return {"messages": system + messages, **self._settings.generation}
+
+    def _end_turn(self, messages: list[Message], answer: _Answer, *, mark: str = "") -> None:
+        print(mark, flush=True)
+        if answer.text:
+            self._history = [*messages, {"role": "assistant", "content": answer.text}]
+        limit = self._settings.generation.get("max_tokens")
+        if answer.is_cut and (limit is None or answer.num_tokens < limit):
+            self._note(f"[the context is full: {_ADVICE}]")
+
+    def _note(self, text: str) -> None:
+        if not self._quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def _say(self, text: str) -> None:
+        """What a command did."""
+        if not self._quiet:
+            print(text)
+
+    def _exit(self) -> None:
+        self.done = True
+
+    def _stats(self) -> str:
+        last = self._engine.metrics().get("last_finished_request")
+        if last is None:
+            return "No request has finished yet."
+        return (
+            f"prefill: {last['prefill_tokens_per_s']:.1f} tok/s, "
+            f"decode: {last['decode_tokens_per_s']:.1f} tok/s"
+        )
+
+    def _print_metrics(self) -> None:
+        for name, value in self._engine.metrics().items():
+            print(f"{name}: {value}")
+
+    def _reset(self) -> None:
+        self._history = []
+        self._engine.reset()
+        self._say("The chat is reset.")
+
+    def _set_system(self, text: str) -> None:
+        self._system = text or None
+        self._say(f"System message: {text or 'none'}")
+
+    def _set(self, text: str) -> None:
+        if text:
+            self._use(self._settings.changed(text))
+        show = self._say if text else print
+        show(f"Settings: {format_settings(self._settings) or 'those of the model'}")
+
+    def _use(self, settings: ChatSettings) -> None:
+        """Settings that a request would be refused for are refused here."""
+        messages = [{"role": "user", "content": "x"}]
+        self._engine.call("render", {"messages": messages, **settings.generation})
+        self._settings = settings
+
+    def _save(self, path: str) -> None:
+        saved = {
+            "format": _FORMAT,
+            "version": 1,
+            "model": self._engine.model.name,
+            "system": self._system,
+            "settings": format_settings(self._settings),
+            "messages": self._history,
+        }
+        target = _file(path, "/save")
+        target.write_text(json.dumps(saved, indent=1, ensure_ascii=False), encoding="utf-8")
+        self._say(f"Saved {_turns(self._history)} to {target}.")
+
+    def _load(self, path: str) -> None:
+        saved = _read_chat(_file(path, "/load"))
+        self._use(ChatSettings().changed(saved["settings"]))
+        self._system, self._history = saved["system"], saved["messages"]
+        self._say(f"Loaded {_turns(self._history)} with {saved['model']}.")
+
+
+def _take_chunk(chunk: dict[str, Any], answer: _Answer, screen: _Screen) -> None:
+    """Shows a chunk and keeps it."""
+    for choice in chunk.get("choices", ()):
+        delta = choice.get("delta", {})
+        if thought := delta.get("reasoning_content"):
+            answer.thoughts += thought
+            screen.think(thought)
+        if text := delta.get("content"):
+            answer.text += text
+            screen.answer(text)
+        answer.is_cut = answer.is_cut or choice.get("finish_reason") == "length"
+    if usage := chunk.get("usage"):
+        answer.num_tokens = usage.get("completion_tokens", 0)
+
+
+def _turns(history: list[Message]) -> str:
+    count = len(history) // 2
+    return f"{count} turn" if count == 1 else f"{count} turns"
+
+
+def _file(path: str, command: str) -> Path:
+    if not path:
+        raise InvalidRequestError(f"{command} needs a file: {command} talk.json", param="path")
+    return Path(path).expanduser()
+
+
+def _read_chat(path: Path) -> dict[str, Any]:
+    """A saved conversation; raises CorruptFileError for anything else."""
+    saved: dict[str, Any] = {}
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        roles = [message["role"] for message in saved["messages"]]
+        texts = [message["content"] for message in saved["messages"]]
+        system, settings = saved["system"], saved["settings"]
+        is_right = saved["format"] == _FORMAT and roles == ["user", "assistant"] * (len(roles) // 2)
+        is_right &= all(isinstance(text, str) for text in [*texts, settings, system or ""])
+        saved["model"] = str(saved.get("model"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        is_right = False
+    if not is_right:
+        raise CorruptFileError(f"{path}: no conversation that /save wrote", param="path")
+    return saved

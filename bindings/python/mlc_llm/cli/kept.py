@@ -1,0 +1,117 @@
+"""What lies under MLC_LLM_HOME: weights, downloads, libraries; for `list`, `rm`, completion."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.embedded_model import NAME
+from mlc_llm.hub_download import MARK, PREFIX
+from mlc_llm.jit_cache import LAST_USE, home
+
+_CONVERTED = re.compile(r"(?P<name>.+)-(?P<quantization>[^-]+)-[0-9a-f]{12}-MLC")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A model that is kept; `paths` are its folder or file, and the libraries made for it."""
+
+    name: str
+    quantization: str  # "-": as it was downloaded
+    paths: tuple[Path, ...]
+    size: int  # bytes
+    last_use: float  # seconds since 1970
+
+    def answers_to(self, name: str) -> bool:
+        """Its name, with or without the quantization, or its folder's name."""
+        names = (self.name, f"{self.name}-{self.quantization}", self.paths[0].name)
+        return name.lower() in {known.lower() for known in names}
+
+
+def kept_models() -> list[Kept]:
+    """All of them, the last used first."""
+    weights = home() / "model_weights"
+    found = [*_converted(weights / "converted"), *_downloads(weights / "hf")]
+    found += [_entry(path, NAME, "-") for path in sorted((weights / "embedded").glob("*.gguf"))]
+    found = _with_libraries(found)
+    return sorted(found, key=lambda model: -model.last_use)
+
+
+def _converted(folder: Path) -> Iterator[Kept]:
+    for path in sorted(folder.glob("[!.]*-MLC")):
+        if match := _CONVERTED.fullmatch(path.name):
+            quantization = _read(path / "mlc-chat-config.json").get("quantization")
+            origin = str(_read(path / LAST_USE).get("model", ""))
+            name = origin if origin.startswith(PREFIX) else match["name"]
+            yield _entry(path, name, str(quantization or match["quantization"]))
+
+
+def _downloads(folder: Path) -> Iterator[Kept]:
+    for mark in sorted(folder.glob(f"*/*/{MARK}")):
+        path = mark.parent
+        repo, _, revision = path.name.partition("@")
+        name = f"{PREFIX}{path.parent.name}/{repo}" + (f":{revision}" if revision else "")
+        config = _read(path / "mlc-chat-config.json")
+        yield _entry(path, name, str(config.get("quantization", "-")))
+
+
+def _entry(path: Path, name: str, quantization: str) -> Kept:
+    used = _time(path / LAST_USE) or _time(path)
+    return Kept(
+        name=name, quantization=quantization, paths=(path,), size=_size(path), last_use=used
+    )
+
+
+def _with_libraries(models: list[Kept]) -> list[Kept]:
+    """Libraries count to the model that they were compiled for; others stand for themselves."""
+    by_folder = {model.paths[0].name: index for index, model in enumerate(models)}
+    models = list(models)
+    for library in sorted((home() / "model_lib").glob("*.so")):
+        mark = library.with_suffix(".json")
+        folder = str(_read(mark).get("folder", "?"))
+        size, used = _size(library), max(_time(library), _time(mark))
+        if (index := by_folder.get(folder)) is not None:
+            model = models[index]
+            models[index] = replace(
+                model,
+                paths=(*model.paths, library, mark),
+                size=model.size + size,
+                last_use=max(model.last_use, used),
+            )
+        else:
+            name = f"library of {folder}"
+            models.append(
+                Kept(name=name, quantization="-", paths=(library, mark), size=size, last_use=used)
+            )
+    return models
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(_stat_size(file) for file in files)
+
+
+def _stat_size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

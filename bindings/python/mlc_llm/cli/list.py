@@ -1,0 +1,69 @@
+"""`mlc_llm list`: the models that are kept here, with their libraries."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+_DAY = 86400
+_UNITS = (
+    *((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day")),
+    *((3600, "hour"), (60, "minute")),
+)
+
+
+def register(subparsers: Any) -> None:
+    """Adds the command to the `mlc_llm` parser."""
+    parser = subparsers.add_parser(
+        "list", help="list the models that are kept here", description=__doc__
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Runs the command."""
+    from mlc_llm.cli.kept import kept_models
+    from mlc_llm.jit_cache import home
+
+    models = kept_models()
+    if args.json:
+        rows = [
+            {
+                "name": model.name,
+                "quantization": model.quantization,
+                "size_bytes": model.size,
+                "last_use": int(model.last_use),
+                "paths": [str(path) for path in model.paths],
+            }
+            for model in models
+        ]
+        print(json.dumps(rows, indent=2))
+        return
+    if not models:
+        print(f"No models are kept in {home()}; `mlc_llm pull HF://org/repo` gets one.")
+        return
+    table = [("NAME", "QUANTIZATION", "SIZE", "LAST USE")]
+    table += [
+        (model.name, model.quantization, megabytes(model.size), _ago(model.last_use))
+        for model in models
+    ]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def megabytes(size: int) -> str:
+    """A size as people read it."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def _ago(moment: float) -> str:
+    seconds = time.time() - moment
+    for length, unit in _UNITS:
+        if (count := int(seconds // length)) >= 1:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"

@@ -1,0 +1,143 @@
+"""Weight matrices (out, in) as layers see them: which kernels multiply them and read their rows.
+
+A scheme's `Matrix.on_cpu()` gives one of these. `codes` is the form of activations that multiplies
+it in whole numbers, or None; layers then call `linear_of_codes` with activations of that form, and
+`linear` with floats otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tvm import tirx
+
+from mlc_llm.compiler.kernels.cpu import (
+    elementwise,
+    linear,
+    linear_columns,
+    linear_integer,
+    linear_strips,
+)
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.columns import Columns
+from mlc_llm.compiler.kernels.cpu.strips import Strips
+from mlc_llm.compiler.kernels.cpu.weights import QuantizedRows, Rows
+from mlc_llm.compiler.quantization.stored import StoredParam
+from mlc_llm.compiler.targets import VectorUnit
+
+FLOATS = 32  # bits of an activation
+
+
+class CPUMatrix(Protocol):
+    @property
+    def stored(self) -> tuple[StoredParam, ...]: ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def kind(self) -> str:
+        """What, beside the shape, tells its kernels from others of the same model."""
+
+    def codes(self, bits: int) -> Codes | None:
+        """For activations of that many bits."""
+
+    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc: ...
+
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc: ...
+
+    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc: ...
+
+
+@dataclass(frozen=True)
+class FloatMatrix:
+    """One that is multiplied as floats; `rows` reads it."""
+
+    rows: Rows
+    shape: tuple[int, int]
+
+    @property
+    def stored(self) -> tuple[StoredParam, ...]:
+        return self.rows.stored
+
+    @property
+    def kind(self) -> str:
+        return self.stored[0].dtype
+
+    def codes(self, bits: int) -> Codes | None:
+        return None
+
+    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        return linear.linear(self.rows, self.shape, tile=linear.Tile(*unit.dot_tile), **options)
+
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        raise AssertionError("it has no codes")
+
+    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
+        return elementwise.embedding(self.rows, self.shape, scale)
+
+
+@dataclass(frozen=True)
+class GroupMatrix(FloatMatrix):
+    """Of a group scheme, stored (out, in)."""
+
+    rows: QuantizedRows
+    shape: tuple[int, int]
+
+    def codes(self, bits: int) -> Codes | None:
+        groups = self.rows.groups
+        if bits == FLOATS or not linear_integer.fits(groups, self.shape):
+            return None
+        return Codes(size=self.shape[1], bits=bits, weight_bits=groups.bits, zero=groups.qmax)
+
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        tools = {"unit": unit.dot, "tile": unit.integer_tile}
+        return linear_integer.linear_integer(codes, self.stored, **tools, **options)
+
+
+@dataclass(frozen=True)
+class StripMatrix(FloatMatrix):
+    """Of a GGUF type."""
+
+    rows: Strips
+    shape: tuple[int, int]
+
+    @property
+    def kind(self) -> str:
+        return self.rows.kind.name
+
+    def codes(self, bits: int) -> Codes | None:
+        if bits == FLOATS:
+            return None
+        return linear_strips.codes_for(self.rows.kind, self.shape[1], bits)
+
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        tools = {"unit": unit.dot, "tile": unit.integer_tile}
+        return linear_strips.linear_strips(codes, self.rows, **tools, **options)
+
+
+@dataclass(frozen=True)
+class ColumnMatrix:
+    """One that is stored (in, out): it has no rows to read."""
+
+    columns: Columns
+    shape: tuple[int, int]
+    kind: str = "columns"
+
+    @property
+    def stored(self) -> tuple[StoredParam, ...]:
+        return self.columns.stored
+
+    def codes(self, bits: int) -> Codes | None:
+        return None
+
+    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        tile = linear.Tile(*unit.column_tile)
+        return linear_columns.linear_columns(self.columns, self.shape, tile=tile, **options)
+
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        raise AssertionError("it has no codes")
+
+    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
+        raise AssertionError("tables are stored by rows")

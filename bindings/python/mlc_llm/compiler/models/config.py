@@ -1,0 +1,346 @@
+"""Configurations: what decoders have in common, and typed look-ups whose errors name the field.
+
+    class MyConfig(DecoderConfig):
+        @classmethod
+        def fields(cls, read):
+            return {**super().fields(read), "scale": read.number("my_scale", default=1.0)}
+
+A key of a config.json that may change what the model computes is read, or has the value that means
+"off", or is refused by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlc_llm.compiler.spec import (
+    AttentionSpec,
+    DecoderSpec,
+    LayerSpec,
+    NormSpec,
+    RopeScaling,
+    RopeSpec,
+)
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+FULL, SLIDING = "full_attention", "sliding_attention"  # Hugging Face's `layer_types`
+_NO_WINDOW = -1
+
+
+@dataclass(frozen=True)
+class ConfigReader:
+    """Typed look-ups in a configuration; it knows which fields were asked for."""
+
+    config: Mapping[str, Any]
+    seen: set[str] = field(default_factory=set)
+
+    def integer(
+        self,
+        *names: str,
+        default: int | None = None,
+        minimum: int = 1,
+        maximum: int = 2**24,
+    ) -> int:
+        """The first of `names` that is set. The bounds keep a hostile file from costing memory."""
+        name, value = self._find(names, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise CorruptFileError(
+                f"config: {name} must be an integer from {minimum} to {maximum}", param=name
+            )
+        return value
+
+    def number(self, *names: str, default: float | None = None) -> float:
+        """A positive number."""
+        name, value = self._find(names, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e30:
+            raise CorruptFileError(f"config: {name} must be a positive number", param=name)
+        return float(value)
+
+    def switch(self, name: str, default: float = 0.0) -> float:
+        """A positive number; 0 where the field is null or, without a default, absent."""
+        if name in self.config and not self.config[name]:
+            self.seen.add(name)
+            return 0.0
+        return self.number(name, default=default) if default or name in self.config else 0.0
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        self.seen.add(name)
+        value = self.config.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise CorruptFileError(f"config: {name} must be true or false", param=name)
+        return value
+
+    def mapping(self, name: str) -> Mapping[str, Any] | None:
+        self.seen.add(name)
+        value = self.config.get(name)
+        if value is not None and not isinstance(value, Mapping):
+            raise CorruptFileError(f"config: {name} must be an object", param=name)
+        return value
+
+    def choice(self, *names: str, of: Mapping[str, str], default: str) -> str:
+        """One of the words of `of`, and what it stands for."""
+        name, value = self._find(names, default)
+        if not isinstance(value, str) or value not in of:
+            raise UnsupportedError(
+                f'config: {name} "{value}" is not supported in this family; available: '
+                f"{', '.join(of)}",
+                param=name,
+            )
+        return of[value]
+
+    def words(self, name: str, count: int, of: Sequence[Any]) -> tuple[Any, ...] | None:
+        """A list of `count` values out of `of`; None where it is absent or empty."""
+        self.seen.add(name)
+        value = self.config.get(name)
+        if not value:
+            return None
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            raise CorruptFileError(f"config: {name} must be a list of {count}", param=name)
+        for word in value:
+            if word not in of:
+                raise UnsupportedError(
+                    f'config: {name} holds "{word}", which is not supported in this family; '
+                    f"available: {', '.join(map(str, of))}",
+                    param=name,
+                )
+        return tuple(value)
+
+    def refuse_unread(self) -> None:
+        """Refuses by name what was not asked for and may change the result."""
+        for name, value in self.config.items():
+            if name in self.seen or not may_matter(name) or is_off(value):
+                continue
+            raise UnsupportedError(
+                f"config: {name} is not supported in this family (its value here is "
+                f"{str(value)[:60]}), and leaving it out could change every answer",
+                param=name,
+            )
+
+    def _find(self, names: tuple[str, ...], default: Any) -> tuple[str, Any]:
+        self.seen.update(names)
+        for name in names:
+            if self.config.get(name) is not None:
+                return name, self.config[name]
+        if default is None:
+            raise CorruptFileError(f"config: {names[0]} is missing", param=names[0])
+        return names[0], default
+
+
+# Words in the names of fields that say how a model computes.
+_TELLING = frozenset(
+    "act activation alibi attention attn bias bidirectional capping clip embedding eps expert "
+    "experts factor head heads interleaved kv layernorm layers logit logits lora mla mlp moe mtp "
+    "multiplier norm pattern qk qkv residual rope rotary scalar scale scaling shared softcap "
+    "softcapping sparse ssm state types window".split()
+)
+# Fields with such a word that change nothing: of training, of implementations, and of our own
+# configurations.
+_HARMLESS = frozenset(
+    "attention_dropout attn_dropout attn_pdrop attn_implementation attention_probs_dropout_prob "
+    "num_attention_layers output_attentions quantization quantization_config weight_types "
+    "use_flash_attn position_embedding_base max_position_embeddings embedding_size "
+    "embedding_metadata num_logits_to_keep head_dim_in_config router_aux_loss_coef".split()
+)
+
+
+def may_matter(name: str) -> bool:
+    """Whether a field of that name may say how a model computes."""
+    if name in _HARMLESS or name.startswith("_attn"):
+        return False
+    return not _TELLING.isdisjoint(re.split(r"[_.]", name))
+
+
+def is_off(value: Any) -> bool:
+    """Whether a field of that value asks for nothing."""
+    if value is None or isinstance(value, (bool, str)):
+        return value in (None, False, "")
+    return value in (0, 1, [], {}, ())
+
+
+_SILU = {"silu": "silu", "swish": "silu"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderConfig:
+    """Sizes and options of a decoder, under Hugging Face's names where those exist.
+
+    Windows: `sliding_window_size` where every layer has that window, and the pages behind it are
+    given back; `sliding_window` where `layer_types` says which layers have it.
+    """
+
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    vocab_size: int
+    rms_norm_eps: float
+    rope_theta: float
+    rope_scaling: RopeScaling
+    partial_rotary_factor: float
+    tie_word_embeddings: bool
+    context_window_size: int
+    sliding_window_size: int = _NO_WINDOW
+    attention_sink_size: int = 0
+    sliding_window: int = _NO_WINDOW
+    layer_types: tuple[str, ...] = ()
+
+    # What a family says once for all its models.
+    hidden_act = "silu"
+    activations = _SILU  # values of `hidden_act`, and what they mean
+    tied_by_default = False
+    default_theta = 10000.0
+    default_window = _NO_WINDOW  # where `sliding_window` is not there
+    window_by_default = True  # where `use_sliding_window` does not say
+    kinds_matter = False  # whether layers of different `layer_types` differ in more than a window
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any]) -> DecoderConfig:
+        """Reads a Hugging Face config.json or the `model_config` of an mlc-chat-config.json."""
+        read = ConfigReader(config)
+        made = cls(**cls.fields(read))
+        made.check()
+        read.refuse_unread()
+        return made
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        """What `cls` is made of. A family adds its own."""
+        read.choice("hidden_act", "hidden_activation", of=cls.activations, default=cls.hidden_act)
+        heads, hidden = read.integer("num_attention_heads"), read.integer("hidden_size")
+        layers = read.integer("num_hidden_layers", maximum=1024)
+        return {
+            "hidden_size": hidden,
+            "intermediate_size": read.integer("intermediate_size"),
+            "num_hidden_layers": layers,
+            "num_attention_heads": heads,
+            "num_key_value_heads": read.integer("num_key_value_heads", default=heads),
+            "head_dim": read.integer("head_dim", default=max(hidden // heads, 1)),
+            "vocab_size": read.integer("vocab_size"),
+            "rms_norm_eps": read.number("rms_norm_eps", default=1e-6),
+            "tie_word_embeddings": read.flag("tie_word_embeddings", default=cls.tied_by_default),
+            **_rope_fields(read, cls.default_theta),
+            **cls.window_fields(read, layers),
+        }
+
+    @classmethod
+    def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
+        """Which layers have the window of `sliding_window` where `layer_types` does not say."""
+        return [SLIDING] * layers
+
+    @classmethod
+    def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
+        """-1 means none; so do 0, null and `use_sliding_window: false`."""
+        whole = read.integer("sliding_window_size", default=_NO_WINDOW, minimum=-1)
+        some = read.config.get("sliding_window", cls.default_window)
+        read.seen.update(("sliding_window", "sliding_window_pattern", "_sliding_window_pattern"))
+        found = some not in (None, 0, _NO_WINDOW)
+        some = read.integer("sliding_window", default=cls.default_window) if found else _NO_WINDOW
+        if not read.flag("use_sliding_window", default=cls.window_by_default):
+            some = _NO_WINDOW
+        kinds = read.words("layer_types", layers, (FULL, SLIDING))
+        kinds = tuple(kinds or cls.layer_kinds(read, layers))
+        if some == _NO_WINDOW or SLIDING not in kinds:
+            everywhere, some = whole, _NO_WINDOW
+        elif FULL not in kinds:
+            everywhere, some = (whole if whole > 0 else some), _NO_WINDOW
+        else:
+            everywhere = whole
+        return {
+            "attention_sink_size": read.integer("attention_sink_size", default=0, minimum=0),
+            "sliding_window_size": everywhere or _NO_WINDOW,
+            "sliding_window": some,
+            "layer_types": kinds if some > 0 or cls.kinds_matter else (),
+        }
+
+    def check(self) -> None:
+        if self.num_attention_heads % self.num_key_value_heads:
+            raise CorruptFileError(
+                "config: num_attention_heads must be a multiple of num_key_value_heads",
+                param="num_key_value_heads",
+            )
+        if self.head_dim % 2:
+            raise CorruptFileError("config: head_dim must be even", param="head_dim")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["rope_scaling"] = self.rope_scaling.to_dict()
+        fields["position_embedding_base"] = fields.pop("rope_theta")
+        fields["layer_types"] = list(self.layer_types)
+        if fields["sliding_window"] == self.default_window:
+            del fields["sliding_window"]
+        defaults = {"layer_types": [], "partial_rotary_factor": 1.0}
+        for name, default in defaults.items():
+            if fields[name] == default:
+                del fields[name]
+        windows = {"use_sliding_window": True} if self.layer_types else {}
+        return {**fields, **windows, "hidden_act": self.hidden_act}
+
+    # What families describe their layers with
+
+    @property
+    def rms(self) -> NormSpec:
+        return NormSpec(eps=self.rms_norm_eps)
+
+    @property
+    def rope(self) -> RopeSpec:
+        rotated = int(self.head_dim * self.partial_rotary_factor)
+        return RopeSpec(dim=rotated, theta=self.rope_theta, scaling=self.rope_scaling)
+
+    def is_sliding(self, layer: int) -> bool:
+        return bool(self.layer_types) and self.layer_types[layer] == SLIDING
+
+    def attention(self, layer: int, **changes: Any) -> AttentionSpec:
+        """That of Llama, with what is different here."""
+        own = self.sliding_window if self.is_sliding(layer) else _NO_WINDOW
+        windows = [window for window in (own, self.sliding_window_size) if window > 0]
+        fields: dict[str, Any] = {
+            "heads": self.num_attention_heads,
+            "kv_heads": self.num_key_value_heads,
+            "dim": self.head_dim,
+            "scale": self.head_dim**-0.5,
+            "rope": self.rope,
+            "window": min(windows, default=_NO_WINDOW),
+            "pinned": self.attention_sink_size,
+        }
+        return AttentionSpec(**{**fields, **changes})
+
+    def decoder(self, layers: Iterable[LayerSpec], **changes: Any) -> DecoderSpec:
+        fields: dict[str, Any] = {
+            "vocab_size": self.vocab_size,
+            "hidden_size": self.hidden_size,
+            "layers": tuple(layers),
+            "norm": self.rms,
+            "tied_head": self.tie_word_embeddings,
+        }
+        return DecoderSpec(**{**fields, **changes})
+
+
+def _rope_fields(read: ConfigReader, default_theta: float) -> dict[str, Any]:
+    """transformers 5 has everything of the rotation in `rope_parameters`."""
+    context = read.integer("context_window_size", "max_position_embeddings", default=2048)
+    trained = read.integer("max_position_embeddings", default=context)
+    rope = read.mapping("rope_parameters") or {}
+    if any(isinstance(value, Mapping) for value in rope.values()):
+        rope = {}  # one for each kind of layer: the family reads them
+    scaling = read.mapping("rope_scaling") or rope
+    read.seen.update(("rope_theta", "position_embedding_base", "partial_rotary_factor"))
+    both = ConfigReader({**rope, **read.config})
+    partial = both.number("partial_rotary_factor", default=1.0)
+    if partial > 1:
+        raise CorruptFileError(
+            "config: partial_rotary_factor must be at most 1", param="partial_rotary_factor"
+        )
+    return {
+        "context_window_size": context,
+        "rope_theta": both.number("rope_theta", "position_embedding_base", default=default_theta),
+        "rope_scaling": RopeScaling.from_dict(scaling, context=trained, window=context),
+        "partial_rotary_factor": partial,
+    }

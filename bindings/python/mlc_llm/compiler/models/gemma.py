@@ -1,0 +1,48 @@
+"""Gemma 1: Llama's block with gelu, a scaled embedding, and norms whose weight is 1 + w.
+
+transformers' `models/gemma/modeling_gemma.py`. Our weights, as MLC-LLM's and llama.cpp's, have the
+1 in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, TensorMap
+from mlc_llm.compiler.spec.transforms import PlusOne
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmaConfig(DecoderConfig):
+    hidden_act = "gelu_pytorch_tanh"
+    activations = {"gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_tanh"}  # Gemma never means erf
+    tied_by_default = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        return {**super().fields(read), "head_dim": read.integer("head_dim", default=256)}
+
+
+def decoder(c: GemmaConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
+    layers = [
+        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, embedding_scale=c.hidden_size**0.5)
+
+
+def tensors(c: GemmaConfig) -> TensorMap:
+    return HUGGING_FACE.changed(norm=(PlusOne(),))
+
+
+FAMILY = ModelFamily(
+    config_class=GemmaConfig,
+    decoder=decoder,
+    tensors=tensors,
+    gguf=GGUFFormat(
+        "gemma", "GemmaForCausalLM", lambda fields: {"hidden_act": "gelu"}, lambda c: GGUF
+    ),
+)

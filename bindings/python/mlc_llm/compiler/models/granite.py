@@ -1,0 +1,64 @@
+"""Granite 3, dense: Llama's block with four given scales.
+
+transformers' `models/granite/modeling_granite.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.llama import LlamaConfig
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraniteConfig(LlamaConfig):
+    embedding_multiplier: float
+    attention_multiplier: float
+    residual_multiplier: float
+    logits_scaling: float  # logits are divided by it
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        names = ("embedding", "attention", "residual")
+        scales = {f"{n}_multiplier": read.number(f"{n}_multiplier", default=1.0) for n in names}
+        scales["logits_scaling"] = read.number("logits_scaling", default=1.0)
+        return {**super().fields(read), **scales}
+
+
+def decoder(c: GraniteConfig) -> DecoderSpec:
+    mlp, bias = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias), c.attention_bias
+    options = {"scale": c.attention_multiplier, "qkv_bias": bias, "output_bias": bias}
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, **options),
+            mlp=mlp,
+            norm=c.rms,
+            residual_scale=c.residual_multiplier,
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    scales = {"embedding_scale": c.embedding_multiplier, "logit_scale": 1 / c.logits_scaling}
+    return c.decoder(layers, **scales)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {
+        **llama.gguf_config(fields),
+        "embedding_multiplier": fields.number("embedding_scale", 1.0),
+        "attention_multiplier": fields.number("attention.scale", 1.0),
+        "residual_multiplier": fields.number("residual_scale", 1.0),
+        "logits_scaling": fields.number("logit_scale", 1.0),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=GraniteConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("granite", "GraniteForCausalLM", _gguf_config, llama.gguf_tensors),
+)

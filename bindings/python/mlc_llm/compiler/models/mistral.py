@@ -1,0 +1,24 @@
+"""Mistral 7B and its kin: Llama's block, every layer with the same window, if with any.
+
+transformers' `models/mistral/modeling_mistral.py`. llama.cpp writes these files as "llama".
+"""
+
+from __future__ import annotations
+
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.family import ModelFamily
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+
+
+def decoder(c: DecoderConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    return c.decoder(
+        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
+    )
+
+
+FAMILY = ModelFamily(
+    config_class=DecoderConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+)

@@ -1,0 +1,70 @@
+"""Phi 3, 3.5, 4 and 4-mini: Llama's block; files keep q, k and v, and gate and up, fused.
+
+transformers' `models/phi3/modeling_phi3.py`. Longer variants have longrope, 4-mini turns three
+quarters of a head.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, Source
+from mlc_llm.compiler.spec.decoder import NAMES
+
+_NAMES = {
+    **NAMES,
+    "embedding": "transformer.embd",
+    "norm": "transformer.norm",
+    "layer": "transformer.h.{}",
+    "attention_norm": "ln",
+    "qkv": "mixer.qkv_proj",
+    "output": "mixer.out_proj",
+}
+
+
+class Phi3Config(DecoderConfig):
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        config, original = dict(read.config), read.config.get("original_max_position_embeddings")
+        for name in ("rope_scaling", "rope_parameters"):  # the context that it stretches is outside
+            if isinstance(config.get(name), dict) and original is not None:
+                config[name] = {"original_max_position_embeddings": original, **config[name]}
+        return super().fields(ConfigReader(config, read.seen))
+
+
+def decoder(c: Phi3Config) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    layers = [
+        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, names=_NAMES)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    if not fields.has_tensor("rope_factors_long.weight"):
+        return {}
+    return {
+        "rope_scaling": {
+            "rope_type": "longrope",
+            "long_factor": fields.values("rope_factors_long.weight"),
+            "short_factor": fields.values("rope_factors_short.weight"),
+            "attention_factor": fields.number("rope.scaling.attn_factor", 1.0),
+            "original_max_position_embeddings": fields.size("rope.scaling.original_context_length"),
+        }
+    }
+
+
+_FUSED = (Source("self_attn.qkv_proj"),), (Source("mlp.gate_up_proj"),)
+FAMILY = ModelFamily(
+    config_class=Phi3Config,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE.changed(qkv=_FUSED[0], gate_up=_FUSED[1]),
+    gguf=GGUFFormat(
+        "phi3",
+        "Phi3ForCausalLM",
+        _gguf_config,
+        lambda c: GGUF.changed(qkv=(Source("attn_qkv"),), gate_up=(Source("ffn_up"),)),
+    ),
+)

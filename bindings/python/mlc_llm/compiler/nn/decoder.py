@@ -1,0 +1,123 @@
+"""Any decoder that `spec.DecoderSpec` describes, out of the layers of a device.
+
+What a layer adds to the residual is added by the last kernel of each half: that of its linear
+layer, or that of the norm behind it. Tensors are Relax expressions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlc_llm.compiler.nn.builder import Batch, Builder
+from mlc_llm.compiler.spec import DecoderSpec
+
+
+class Decoder:
+    """The whole model: what the library's functions call."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+        vocabulary, hidden, names = spec.vocab_size, spec.hidden_size, spec.names
+        self.table = nn.embedding(
+            names["embedding"], vocabulary, hidden, scale=spec.embedding_scale
+        )
+        self.layers: list[Layer] = []
+        for index in range(len(spec.layers)):
+            self.layers.append(Layer(nn, spec, index, self.layers))
+        self.norm = nn.rms_norm(names["norm"], hidden, eps=spec.norm.eps)
+        own = None if spec.tied_head else nn.linear(names["head"], vocabulary, hidden)
+        self.head = own or self.table.logits
+        changed = spec.logit_scale != 1.0 or spec.logit_softcap
+        scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
+        self.change = nn.scale_and_cap(vocabulary, **scales) if changed else lambda logits: logits
+
+    def embed(self, ids: Any) -> Any:
+        """(rows) -> (rows, hidden)."""
+        return self.table(ids)
+
+    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
+        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `pages`."""
+        pages = list(pages)
+        for layer in self.layers:
+            x = layer(x, batch, pages)
+        return self.norm(x, rows)
+
+    def logits(self, hidden_states: Any) -> Any:
+        """(rows, hidden) -> float32 logits (rows, vocabulary)."""
+        return self.change(self.head(hidden_states))
+
+
+class Layer:
+    """Attention and the MLP with their norms; each adds to the residual."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
+        places = spec.layers[index].places
+        attention = Attention(nn, spec, index, earlier)
+        mlp = MLP(nn, spec, index)
+        self.pages = attention.attend.pages
+
+        def norm(role: str, wanted: bool) -> Any:
+            if not wanted:
+                return None
+            eps = spec.layers[index].norm.eps
+            return nn.rms_norm(spec.layer_name(index, role), spec.hidden_size, eps=eps)
+
+        before, behind = places != "post", places != "pre"
+        scale = spec.layers[index].residual_scale
+        add = None if scale == 1.0 else nn.scaled_add(spec.hidden_size, scale)
+        first, last = norm("post_attention_norm", behind), norm("post_mlp_norm", behind)
+        self.attention = Half(norm("attention_norm", before), attention, first or add)
+        self.mlp = Half(norm("mlp_norm", before), mlp, last or add)
+
+    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
+        x = self.attention(x, batch, pages)
+        return self.mlp(x, batch, pages)
+
+
+class Half:
+    """x + after(part(before(x))). `before` is a norm or None, `after` a norm, a scale or None."""
+
+    def __init__(self, before: Any, part: Any, after: Any) -> None:
+        self.before, self.part, self.after = before, part, after
+
+    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
+        given = x if self.before is None else self.before(x)
+        if self.after is None:
+            return self.part(given, batch, pages, residual=x)
+        return self.after.add(self.part(given, batch, pages), residual=x)
+
+
+class Attention:
+    """Self-attention over the layer's pages."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
+        a, hidden = spec.layers[index].attention, spec.hidden_size
+
+        def name(role: str) -> str:
+            return spec.layer_name(index, role)
+
+        shared = None if a.pages_of is None else earlier[a.pages_of].pages
+        keys = 0 if a.pages_of is not None else 2 * a.kv_heads
+        self.qkv = nn.linear(name("qkv"), (a.heads + keys) * a.dim, hidden, bias=a.qkv_bias)
+        self.output = nn.linear(name("output"), hidden, a.heads * a.dim, bias=a.output_bias)
+        roles = ["q_norm", "k_norm"] if keys else ["q_norm"]
+        norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
+        self.attend = nn.paged_attention(a, norms, shared)
+
+    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
+        qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
+        attended = self.attend(qkv, batch, pages)  # (rows, heads * dim)
+        return self.output(attended, residual)  # (rows, hidden)
+
+
+class MLP:
+    """down(activation(gate(x)) * up(x))."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
+        mlp, hidden = spec.layers[index].mlp, spec.hidden_size
+        gate_up, down = (spec.layer_name(index, role) for role in ("gate_up", "down"))
+        self.gate_up = nn.linear(gate_up, 2 * mlp.width, hidden, bias=mlp.bias)
+        self.activation = nn.gated(mlp.width, mlp.activation)
+        self.down = nn.linear(down, hidden, mlp.width, bias=mlp.bias)
+
+    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
+        return self.down(self.activation(self.gate_up(x)), residual)

@@ -1,0 +1,1 @@
+"""GGUF's own types, as schemes that keep them."""

@@ -1,0 +1,246 @@
+"""GGUF's blocks to the tensors of `types.py` and back to floats, in NumPy, without any rounding.
+
+    parts = read_blocks(TYPES["Q4_1"], raw)      # raw: uint8 (rows, bytes of a row)
+    tensors = strips_of(TYPES["Q4_1"], parts)    # in the order of `stored_params`
+
+(Facts: ggml-org/llama.cpp, ggml/src/ggml-common.h and gguf-py/gguf/quants.py, for the order of bits
+in a block. Tests compare with the dequantizer of the `gguf` package.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, BlockType
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Rows of a matrix: codes (rows, inputs) uint8; the others by `types.py`, (rows, places)."""
+
+    codes: Array
+    scales: Array
+    minimums: Array | None = None
+    supers: Array | None = None
+    super_minimums: Array | None = None
+
+    def arrays(self) -> list[Array]:
+        """Those that are there, in the order of `stored_params`."""
+        every = (self.codes, self.scales, self.minimums, self.supers, self.super_minimums)
+        return [array for array in every if array is not None]
+
+
+def read_blocks(kind: BlockType, raw: Array) -> Parts:
+    """What the blocks of some rows hold."""
+    blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.name])  # (rows, blocks, bytes)
+    return _READERS[kind.name](blocks)
+
+
+def strips_of(kind: BlockType, parts: Parts) -> list[Array]:
+    """The stored tensors of these rows: strips of 16, the last one padded with zeros."""
+    words, *others = parts.arrays()
+    return [_strips(array) for array in (_packed(words, kind.bits), *others)]
+
+
+def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
+    """Stored tensors as float32 (rows, inputs): what GGUF's own definition gives, bit for bit."""
+    words, scales, *rest = (_rows(tensor, rows) for tensor in tensors)
+    codes = _unpacked(words, kind.bits).astype(np.float32)
+    minimums = rest.pop(0) if kind.minimum else None
+    if kind.nested:
+        scales = _widened(rest[0], scales.shape[1]) * scales.astype(np.float32)
+        if minimums is not None:
+            minimums = -(_widened(rest[1], minimums.shape[1]) * minimums.astype(np.float32))
+    scale = _widened(scales, codes.shape[1])
+    if minimums is None:
+        return scale * (codes - np.float32(kind.zero))
+    return scale * codes + _widened(minimums, codes.shape[1])
+
+
+def _widened(values: Array, size: int) -> Array:
+    """Each value for as many neighbours as share it, float32."""
+    return np.repeat(values.astype(np.float32), size // values.shape[1], axis=1)
+
+
+def _strips(array: Array) -> Array:
+    """(rows, places) -> (strips, places, 16)."""
+    missing = -array.shape[0] % STRIP
+    padded = np.pad(array, ((0, missing), (0, 0)))
+    turned = padded.reshape(-1, STRIP, array.shape[1]).transpose(0, 2, 1)
+    return np.ascontiguousarray(turned)
+
+
+def _rows(tensor: Array, rows: int) -> Array:
+    return tensor.transpose(0, 2, 1).reshape(-1, tensor.shape[1])[:rows]
+
+
+def _packed(codes: Array, bits: int) -> Array:
+    if bits == 4:
+        codes = codes[:, 0::2] | codes[:, 1::2] << 4
+    return np.ascontiguousarray(codes).view("<u4")
+
+
+def _unpacked(words: Array, bits: int) -> Array:
+    octets = np.ascontiguousarray(words).view(np.uint8)
+    if bits == 8:
+        return octets
+    return np.stack([octets & 15, octets >> 4], axis=-1).reshape(len(octets), -1)
+
+
+def _half(blocks: Array, start: int) -> Array:
+    """The float16 at that byte of every block, (rows, blocks)."""
+    return np.ascontiguousarray(blocks[..., start : start + 2]).view("<f2")[..., 0]
+
+
+def _flat(values: Array) -> Array:
+    return values.reshape(values.shape[0], -1)
+
+
+def _nibbles(octets: Array, each: int) -> Array:
+    """Codes of blocks: of each `each` bytes the low halves, then the high ones."""
+    grouped = octets.reshape(*octets.shape[:-1], -1, each)  # (rows, blocks, runs, each)
+    return np.stack([grouped & 15, grouped >> 4], axis=-2).reshape(*octets.shape[:-1], -1)
+
+
+def _fifth_bits(blocks: Array, start: int) -> Array:
+    """Bit i of a 32-bit word, as 0 or 16, for weight i of a block."""
+    return np.unpackbits(blocks[..., start : start + 4], axis=-1, bitorder="little") << 4
+
+
+def _q4_0(blocks: Array) -> Parts:
+    return Parts(_flat(_nibbles(blocks[..., 2:18], 16)), _half(blocks, 0))
+
+
+def _q4_1(blocks: Array) -> Parts:
+    return Parts(_flat(_nibbles(blocks[..., 4:20], 16)), _half(blocks, 0), _half(blocks, 2))
+
+
+def _q5_0(blocks: Array) -> Parts:
+    codes = _nibbles(blocks[..., 6:22], 16) | _fifth_bits(blocks, 2)
+    return Parts(_flat(codes + np.uint8(128 - 16)), _half(blocks, 0))
+
+
+def _q5_1(blocks: Array) -> Parts:
+    codes = _nibbles(blocks[..., 8:24], 16) | _fifth_bits(blocks, 4)
+    return Parts(_flat(codes), _half(blocks, 0), _half(blocks, 2))
+
+
+def _q8_0(blocks: Array) -> Parts:
+    return Parts(_flat(blocks[..., 2:34] ^ np.uint8(128)), _half(blocks, 0))  # + 128, of a byte
+
+
+def _q4_k(blocks: Array) -> Parts:
+    return _with_six_bit_scales(_nibbles(blocks[..., 16:144], 32), blocks)
+
+
+def _q5_k(blocks: Array) -> Parts:
+    octets = blocks[..., None, 16:48]  # bit g of byte i belongs to weight i of group g
+    shifts = np.arange(SUPER // GROUP, dtype=np.uint8)[:, None]
+    fifth = ((octets >> shifts & 1) << 4).reshape(*blocks.shape[:2], SUPER)
+    return _with_six_bit_scales(_nibbles(blocks[..., 48:176], 32) | fifth, blocks)
+
+
+def _with_six_bit_scales(codes: Array, blocks: Array) -> Parts:
+    """d, dmin, then 12 bytes: scales and minimums 0 to 3 in the lower six bits of 8 bytes; the
+    others have four bits in the last 4 bytes and two in the upper ones of the first 8."""
+    first, second, third = (blocks[..., i : i + 4] for i in (4, 8, 12))
+    scales = [first & 63, third & 15 | first >> 6 << 4]
+    minimums = [second & 63, third >> 4 | second >> 6 << 4]
+    return Parts(
+        _flat(codes),
+        *(_flat(np.concatenate(part, axis=-1).view(np.int8)) for part in (scales, minimums)),
+        supers=_half(blocks, 0),
+        super_minimums=_half(blocks, 2),
+    )
+
+
+def _q6_k(blocks: Array) -> Parts:
+    """Per 128 weights 64 bytes of low halves and 32 bytes of two upper bits, in four runs of 32."""
+    low = _nibbles(blocks[..., :128], 64)
+    upper = blocks[..., 128:192].reshape(*blocks.shape[:2], 2, 1, 32)
+    shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
+    codes = low | ((upper >> shifts & 3) << 4).reshape(low.shape)
+    scales = np.ascontiguousarray(blocks[..., 192:208]).view(np.int8)
+    return Parts(_flat(codes + np.uint8(128 - 32)), _flat(scales), supers=_half(blocks, 208))
+
+
+def _q2_k(blocks: Array) -> Parts:
+    """Of each 128 weights four runs of 32 share 32 bytes; a byte of `scales` has scale, minimum."""
+    scales = blocks[..., :16]
+    return Parts(
+        _flat(_pairs_of_bits(blocks[..., 16:80])),
+        _flat(scales & 15).view(np.int8),
+        _flat(scales >> 4).view(np.int8),
+        supers=_half(blocks, 80),
+        super_minimums=_half(blocks, 82),
+    )
+
+
+def _pairs_of_bits(octets: Array) -> Array:
+    runs = octets.reshape(*octets.shape[:-1], -1, 1, 32)  # (rows, blocks, runs, 1, 32)
+    shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
+    return (runs >> shifts & 3).reshape(*octets.shape[:-1], -1)
+
+
+def _q3_k(blocks: Array) -> Parts:
+    """Bit g of byte i of the first 32 is the third one of weight i of group g. Of 12 bytes of
+    scales the first 8 hold four bits of two scales each, the others two bits of four."""
+    shifts = np.arange(SUPER // GROUP, dtype=np.uint8)[:, None]
+    third = (blocks[..., None, :32] >> shifts & 1).reshape(*blocks.shape[:2], SUPER)
+    codes = _pairs_of_bits(blocks[..., 32:96]) | third << 2
+    low = _nibbles(blocks[..., 96:104], 8)
+    high = blocks[..., None, 104:108] >> np.arange(0, 8, 2, dtype=np.uint8)[:, None] & 3
+    scales = (low | high.reshape(low.shape) << 4).view(np.int8) - np.int8(32)
+    return Parts(_flat(codes), _flat(scales), supers=_half(blocks, 108))
+
+
+# The values of four bits, of IQ4_NL and IQ4_XS, and of MXFP4 (twice what they stand for).
+_IQ4 = np.array(
+    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int16
+)
+_E2M1 = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int16)
+
+
+def _looked_up(octets: Array, values: Array) -> Array:
+    """Codes of eight bits, 128 for zero."""
+    return (values + 128).astype(np.uint8)[_nibbles(octets, 16)]
+
+
+def _iq4_nl(blocks: Array) -> Parts:
+    return Parts(_flat(_looked_up(blocks[..., 2:18], _IQ4)), _half(blocks, 0))
+
+
+def _iq4_xs(blocks: Array) -> Parts:
+    """Scales have four bits in the nibbles of 4 bytes and two in a word of 16 bits."""
+    octets = blocks[..., 4:8]
+    low = np.stack([octets & 15, octets >> 4], axis=-1).reshape(*blocks.shape[:2], 8)
+    upper = np.ascontiguousarray(blocks[..., 2:4]).view("<u2")
+    high = (upper >> np.arange(0, 16, 2, dtype=np.uint16) & 3).astype(np.uint8)
+    scales = (low | high << 4).view(np.int8) - np.int8(32)
+    codes = _looked_up(blocks[..., 8:136], _IQ4)
+    return Parts(_flat(codes), _flat(scales), supers=_half(blocks, 0))
+
+
+def _mxfp4(blocks: Array) -> Parts:
+    """The scale is a power of two: 2 ** (e - 128)."""
+    e = blocks[..., 0].astype(np.uint32)
+    bits = np.where(e < 2, np.uint32(0x200000) << np.minimum(e, 2), e - (e >= 2) << np.uint32(23))
+    return Parts(_flat(_looked_up(blocks[..., 1:17], _E2M1)), bits.astype("<u4").view("<f4"))
+
+
+_READERS = {
+    "Q4_0": _q4_0, "Q4_1": _q4_1, "Q5_0": _q5_0, "Q5_1": _q5_1, "Q8_0": _q8_0,
+    "Q4_K": _q4_k, "Q5_K": _q5_k, "Q6_K": _q6_k, "Q2_K": _q2_k, "Q3_K": _q3_k,
+    "IQ4_NL": _iq4_nl, "IQ4_XS": _iq4_xs, "MXFP4": _mxfp4,
+}  # fmt: skip
+_BLOCK_BYTES = {
+    "Q4_0": 18, "Q4_1": 20, "Q5_0": 22, "Q5_1": 24, "Q8_0": 34,
+    "Q4_K": 144, "Q5_K": 176, "Q6_K": 210, "Q2_K": 84, "Q3_K": 110,
+    "IQ4_NL": 18, "IQ4_XS": 136, "MXFP4": 17,
+}  # fmt: skip

@@ -1,0 +1,88 @@
+"""Matrices of GGUF's own types: in strips of 16 rows, or plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlc_llm.compiler.quantization.gguf.blocks import dequantized, read_blocks, strips_of
+from mlc_llm.compiler.quantization.gguf.types import STRIP, BlockType
+from mlc_llm.compiler.quantization.plain import PlainMatrix
+from mlc_llm.compiler.quantization.scheme import WeightRows
+from mlc_llm.compiler.quantization.stored import StoredParam
+from mlc_llm.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+    from mlc_llm.compiler.kernels.gpu.packs import Packs
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class StripMatrix:
+    """Blocks laid out anew, as `types.py` says."""
+
+    kind: BlockType
+    shape: tuple[int, int]
+    stored: tuple[StoredParam, ...]
+    granule: int = STRIP
+
+    def cut(self, outputs: range) -> StripMatrix:
+        strips = range(outputs.start // STRIP, -(-outputs.stop // STRIP))
+        stored = tuple(param.part(strips) for param in self.stored)
+        return replace(self, shape=(len(outputs), self.shape[1]), stored=stored)
+
+    def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
+        found = []
+        for raw in _whole_strips(rows.blocks(outputs)):
+            parts = read_blocks(self.kind, raw)
+            if not all(np.isfinite(a).all() for a in parts.arrays() if a.dtype.kind == "f"):
+                raise CorruptFileError(
+                    f"tensor {rows.name} holds NaN or infinite scales", param=rows.name
+                )
+            found.append(strips_of(self.kind, parts))
+        return list(zip(*found, strict=True))
+
+    def floats(self, arrays: Sequence[Array]) -> Array:
+        return dequantized(self.kind, arrays, self.shape[0])
+
+    def on_cpu(self) -> CPUMatrix:
+        from mlc_llm.compiler.kernels.cpu import matrices, strips
+
+        return matrices.StripMatrix(strips.Strips(self.stored, self.kind), self.shape)
+
+    def on_gpu(self) -> Packs:
+        """Everything as words of 32 bits: not every device has smaller numbers."""
+        from mlc_llm.compiler.kernels.gpu import packs
+
+        words = tuple(p if p.dtype == "float32" else p.seen_as("uint32") for p in self.stored)
+        return packs.StripPacks(words, self.shape[1], self.kind)
+
+
+class FloatMatrix(PlainMatrix):
+    """Floats of a GGUF file, for devices of any kind."""
+
+    def on_gpu(self) -> Packs:
+        from mlc_llm.compiler.kernels.gpu import packs
+
+        (param,) = self.stored
+        if param.dtype == "float32" or self.shape[1] % 2:
+            return super().on_gpu()
+        return packs.HalfPacks((param.seen_as("uint32"),), self.shape[1], param.dtype)
+
+
+def _whole_strips(chunks: Iterator[Array]) -> Iterator[Array]:
+    """The same rows, cut where strips end."""
+    rest: Array | None = None
+    for chunk in chunks:
+        rows = chunk if rest is None else np.concatenate([rest, chunk])
+        whole = len(rows) // STRIP * STRIP
+        if whole:
+            yield rows[:whole]
+        rest = rows[whole:]
+    if rest is not None and len(rest):
+        yield rest

@@ -1,0 +1,142 @@
+"""Weights quantized in groups along the inputs, as MLC-LLM's schemes of 3 and 4 bits are.
+
+For each `size` weights a group keeps `scale = max|w| / qmax` and
+`q = clip(round(w / scale + qmax), 0, 2 * qmax)`, all in the model dtype; codes are packed low bits
+first, `32 // bits` in a uint32 (`pack.py`). A weight is `(q - qmax) * scale`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mlc_llm.compiler.quantization.pack import cast_rows, dequantize_rows, quantize_chunks
+from mlc_llm.compiler.quantization.plain import PlainMatrix
+from mlc_llm.compiler.quantization.scheme import ByMatrices, Matrix, WeightRows
+from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+    from mlc_llm.compiler.kernels.gpu.packs import Packs
+
+Array = np.ndarray[Any, Any]
+Layout = Literal["NK", "KN"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """How the codes of a group lie."""
+
+    bits: int
+    size: int
+    qmax: int  # the code that means 0, and the largest magnitude
+
+    @property
+    def codes_per_word(self) -> int:
+        return 32 // self.bits
+
+    @property
+    def words(self) -> int:
+        """Of a group."""
+        return self.size // self.codes_per_word
+
+    def count(self, ins: int) -> int:
+        """Groups in a row; the last one is padded to its full size."""
+        return -(-ins // self.size)
+
+
+@dataclass(frozen=True)
+class GroupMatrix:
+    """`q_weight` and `q_scale`. The layout "NK" keeps (out, in), "KN" keeps (in, out)."""
+
+    groups: Groups
+    shape: tuple[int, int]
+    stored: tuple[StoredParam, ...]
+    layout: Layout
+    granule: int = 1
+
+    @classmethod
+    def of(
+        cls, groups: Groups, module: str, shape: tuple[int, int], dtype: str, layout: Layout
+    ) -> GroupMatrix:
+        outs, count = shape[0], groups.count(shape[1])
+        words, scales = (outs, count * groups.words), (outs, count)
+        if layout == "KN":
+            words, scales = words[::-1], scales[::-1]
+        stored = (
+            StoredParam(f"{module}.q_weight", words, "uint32"),
+            StoredParam(f"{module}.q_scale", scales, dtype),
+        )
+        return cls(groups, shape, stored, layout)
+
+    @property
+    def by_columns(self) -> bool:
+        return self.layout == "KN"
+
+    def cut(self, outputs: range) -> GroupMatrix:
+        axis = 1 if self.by_columns else 0
+        stored = tuple(param.part(outputs, axis) for param in self.stored)
+        return GroupMatrix(self.groups, (len(outputs), self.shape[1]), stored, self.layout)
+
+    def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
+        dtype = self.stored[1].dtype
+        found = quantize_chunks(
+            cast_rows(rows.name, rows.floats(outputs), dtype),
+            self.shape,
+            bits=self.groups.bits,
+            group_size=self.groups.size,
+            dtype=dtype,
+            transpose=self.by_columns,
+        )
+        return [[array] for array in found]
+
+    def floats(self, arrays: Sequence[Array]) -> Array:
+        words, scales = (array.T if self.by_columns else array for array in arrays)
+        return dequantize_rows(
+            words,
+            scales.astype(np.float32),
+            bits=self.groups.bits,
+            group_size=self.groups.size,
+            columns=self.shape[1],
+        )
+
+    def on_cpu(self) -> CPUMatrix:
+        from mlc_llm.compiler.kernels.cpu import columns, matrices, weights
+
+        if self.by_columns:
+            reader = columns.GroupColumns(self.stored, self.groups)
+            return matrices.ColumnMatrix(reader, self.shape)
+        rows = weights.QuantizedRows(self.stored, self.groups)
+        return matrices.GroupMatrix(rows, self.shape)
+
+    def on_gpu(self) -> Packs:
+        from mlc_llm.compiler.kernels.gpu import packs
+
+        kind = packs.GroupColumns if self.by_columns else packs.GroupPacks
+        return kind(self.stored, self.shape[1], self.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupScheme(ByMatrices):
+    """`layout` is that of linear weights; embedding tables are always (vocabulary, hidden)."""
+
+    name: str
+    model_dtype: str  # of unquantized tensors and of scales
+    groups: Groups
+    layout: Layout = "NK"
+    plain: frozenset[WeightUse] = field(default_factory=frozenset)  # kept as floats
+
+    def quantizes(self, use: WeightUse | None) -> bool:
+        return use is not None and use not in self.plain
+
+    def layout_of(self, use: WeightUse) -> Layout:
+        return "NK" if use == "embedding" else self.layout
+
+    def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
+        if not self.quantizes(use):
+            return [PlainMatrix.of(name, shape, self.model_dtype)]
+        module, layout = name.removesuffix(".weight"), self.layout_of(use)
+        return [GroupMatrix.of(self.groups, module, shape, self.model_dtype, layout)]

@@ -1,0 +1,66 @@
+"""Weights as plain floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlc_llm.compiler.quantization.pack import cast_rows
+from mlc_llm.compiler.quantization.scheme import ByMatrices, WeightRows
+from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+    from mlc_llm.compiler.kernels.gpu.packs import Packs
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class PlainMatrix:
+    """One tensor (out, in) of floats."""
+
+    shape: tuple[int, int]
+    stored: tuple[StoredParam, ...]
+    granule: int = 1
+
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, int], dtype: str) -> PlainMatrix:
+        return cls(shape, (StoredParam(name, shape, dtype),))
+
+    def cut(self, outputs: range) -> PlainMatrix:
+        (param,) = self.stored
+        shape = (len(outputs), self.shape[1])
+        return replace(self, shape=shape, stored=(param.part(outputs),))
+
+    def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
+        return [cast_rows(rows.name, rows.floats(outputs), self.stored[0].dtype)]
+
+    def floats(self, arrays: Sequence[Array]) -> Array:
+        return arrays[0].astype(np.float32)
+
+    def on_cpu(self) -> CPUMatrix:
+        from mlc_llm.compiler.kernels.cpu import matrices, weights
+
+        return matrices.FloatMatrix(weights.PlainRows(self.stored), self.shape)
+
+    def on_gpu(self) -> Packs:
+        from mlc_llm.compiler.kernels.gpu import packs
+
+        return packs.PlainPacks(self.stored, self.shape[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainScheme(ByMatrices):
+    name: str
+    model_dtype: str
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> list[PlainMatrix]:
+        return [PlainMatrix.of(name, shape, self.model_dtype)]

@@ -1,0 +1,153 @@
+"""What a quantization scheme supplies: the seam between schemes and everything else.
+
+A scheme says how a weight is converted, what is stored and under which names, and which readers
+the kernels of CPUs and GPUs have for it. Nothing outside of this folder asks which scheme it has.
+
+    for matrix in scheme.matrices("lm_head.weight", (49152, 576), "lm_head"):
+        matrix.stored                  # the tensors in the weight files
+        matrix.on_cpu()                # a reader of kernels/cpu/matrices.py
+        matrix.cut(range(32)).on_gpu() # a reader of kernels/gpu/packs.py, of the first 32 outputs
+
+A new scheme is a file here with a `Matrix` for each new form of storage, and a line in the table of
+`schemes.py`. Nothing here imports TVM, except inside of `on_cpu` and `on_gpu`: a converter does not
+need a compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from mlc_llm.compiler.quantization.pack import cast_rows
+from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+    from mlc_llm.compiler.kernels.gpu.packs import Packs
+
+Array = np.ndarray[Any, Any]
+Converted = tuple[StoredParam, Iterable[Array]]  # a tensor and its rows, in chunks
+
+
+class WeightRows(Protocol):
+    """The weight that is converted, by rows (outputs). Nothing is read before it is asked for."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def num_rows(self) -> int:
+        """Of all experts together, where the shape has an axis of experts."""
+
+    def floats(self, rows: range) -> Iterator[Array]:
+        """Chunks of those rows as floats, all of them finite numbers."""
+
+    def blocks(self, rows: range) -> Iterator[Array]:
+        """Chunks of those rows as a GGUF file stores them, uint8 (rows, bytes of a row)."""
+
+    def tensors(self, suffix: str) -> list[Array]:
+        """Of a repository that is quantized already: that tensor ("qweight", ...) of each module
+        that the weight is stacked out of, as it is."""
+
+
+class Matrix(Protocol):
+    """Neighbouring rows of a weight (out, in) that are stored alike; mostly all of them."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def stored(self) -> tuple[StoredParam, ...]: ...
+
+    @property
+    def granule(self) -> int:
+        """Outputs that cannot be parted."""
+
+    def cut(self, outputs: range) -> Matrix:
+        """Those outputs; they begin at a multiple of the granule, and end at one or at the end."""
+
+    def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
+        """The arrays of `stored`, each in chunks along its first axis."""
+
+    def floats(self, arrays: Sequence[Array]) -> Array:
+        """What stored arrays mean, (out, in), float32."""
+
+    def on_cpu(self) -> CPUMatrix: ...
+
+    def on_gpu(self) -> Packs: ...
+
+
+class Scheme(Protocol):
+    """How all weights of a model are stored."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model_dtype(self) -> str:
+        """Of what no scheme quantizes; float16 also lets some devices compute in it."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether weights are plain floats, so that nothing around them should be coarser."""
+
+    def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
+        """What the weight `name` ("....weight"), whose plain shape is `shape`, is made of."""
+
+    def stored_params(
+        self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
+    ) -> tuple[StoredParam, ...]:
+        """All that is stored for the tensor `name`."""
+
+    def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
+        """The same with its content, one tensor after the other."""
+
+    def source_suffixes(self, use: WeightUse | None) -> tuple[str, ...]:
+        """The tensors of a module that a model in safetensors must have: mostly its weight."""
+
+    def config_fields(self) -> dict[str, Any]:
+        """What mlc-chat-config.json says of the scheme, beside its name."""
+
+
+class ByMatrices:
+    """The part of a scheme that follows from `matrices` and `model_dtype`."""
+
+    name: str
+    model_dtype: str
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
+        raise NotImplementedError
+
+    def stored_params(
+        self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
+    ) -> tuple[StoredParam, ...]:
+        if use is None:
+            return (StoredParam(name, shape, self.model_dtype),)
+        rows, ins = shape
+        return tuple(p for matrix in self.matrices(name, (rows, ins), use) for p in matrix.stored)
+
+    def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
+        if use is None:
+            (param,) = self.stored_params(rows.name, rows.shape, use=None)
+            yield param, cast_rows(rows.name, rows.floats(range(rows.num_rows)), param.dtype)
+            return
+        first, (count, ins) = 0, rows.shape
+        for matrix in self.matrices(rows.name, (count, ins), use):
+            outputs = range(first, first + matrix.shape[0])
+            yield from zip(matrix.stored, matrix.convert(rows, outputs), strict=True)
+            first = outputs.stop
+
+    def source_suffixes(self, use: WeightUse | None) -> tuple[str, ...]:
+        return ("weight",)
+
+    def config_fields(self) -> dict[str, Any]:
+        return {}

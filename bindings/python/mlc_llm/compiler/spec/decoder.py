@@ -1,0 +1,110 @@
+"""The parts of a decoder, layer by layer. A family fills these in; `nn/decoder.py` builds them.
+
+    layer = LayerSpec(
+        attention=AttentionSpec(heads=9, kv_heads=3, dim=64, scale=64**-0.5, rope=rope),
+        mlp=MLPSpec(width=1536),
+        norm=NormSpec(eps=1e-5),
+    )
+    DecoderSpec(vocab_size=49152, hidden_size=576, layers=(layer,) * 30, norm=layer.norm)
+
+Layers may differ in everything but the hidden size. A field's default is what Llama does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from mlc_llm.compiler.spec.rope import RopeSpec
+
+Activation = Literal["silu", "gelu_tanh"]
+Places = Literal["pre", "sandwich", "post"]
+
+# Our name of each parameter's module: MLC-LLM's names, so that its repositories load. Those of a
+# layer stand behind `layer`, in which `{}` is the layer's number.
+NAMES: Mapping[str, str] = {
+    "embedding": "model.embed_tokens",
+    "norm": "model.norm",
+    "head": "lm_head",
+    "layer": "model.layers.{}",
+    "qkv": "self_attn.qkv_proj",
+    "output": "self_attn.o_proj",
+    "q_norm": "self_attn.q_norm",
+    "k_norm": "self_attn.k_norm",
+    "gate_up": "mlp.gate_up_proj",
+    "down": "mlp.down_proj",
+    "attention_norm": "input_layernorm",
+    "mlp_norm": "post_attention_layernorm",
+    "post_attention_norm": "post_attention_layernorm",
+    "post_mlp_norm": "post_feedforward_layernorm",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormSpec:
+    """x / rms(x) * weight. A family whose weights mean 1 + w adds the 1 in its weight map."""
+
+    eps: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSpec:
+    """Self-attention of one layer over its key/value pages."""
+
+    heads: int
+    kv_heads: int
+    dim: int  # of a head
+    scale: float  # of scores
+    rope: RopeSpec | None  # None: no positions
+    qkv_bias: bool = False
+    output_bias: bool = False
+    qk_norm: NormSpec | None = None  # of each head's query and key, before they are rotated
+    window: int = -1  # positions that a row looks back, itself included; -1: all
+    pinned: int = 0  # first positions that stay in reach of the window
+    softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: they stay
+    pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class MLPSpec:
+    """down(activation(gate(x)) * up(x))."""
+
+    width: int
+    activation: Activation = "silu"
+    bias: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerSpec:
+    """Attention, then the MLP; each adds to the residual.
+
+    `places` says where norms stand: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))), "post"
+    x + norm(f(x)). `residual_scale` multiplies what is added, where no norm stands behind it.
+    """
+
+    attention: AttentionSpec
+    mlp: MLPSpec
+    norm: NormSpec
+    places: Places = "pre"
+    residual_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        assert self.residual_scale == 1.0 or self.places == "pre", self
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderSpec:
+    vocab_size: int
+    hidden_size: int
+    layers: tuple[LayerSpec, ...]
+    norm: NormSpec  # behind the last layer
+    tied_head: bool = False
+    embedding_scale: float = 1.0
+    logit_scale: float = 1.0
+    logit_softcap: float = 0.0  # logits become cap * tanh(logit / cap), behind the scale; 0: none
+    names: Mapping[str, str] = field(default_factory=lambda: NAMES)
+
+    def layer_name(self, layer: int, role: str) -> str:
+        """Of a layer's module."""
+        return f"{self.names['layer'].format(layer)}.{self.names[role]}"

@@ -1,0 +1,204 @@
+"""Rotary position embedding: which variants exist, and their frequencies.
+
+`RopeScaling.from_dict` reads Hugging Face's `rope_scaling` (or, from transformers 5 on,
+`rope_parameters`); `RopeSpec.frequencies` gives what the kernels bake in. Formulas follow
+transformers' `modeling_rope_utils.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+KINDS = ("default", "linear", "llama3", "yarn", "longrope")
+_ALIASES = {"su": "longrope"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeScaling:
+    """How frequencies are stretched beyond the context the model was trained on."""
+
+    kind: str = "default"
+    factor: float = 1.0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    original_context: int = 0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    attention_factor: float = 0.0  # yarn and longrope; 0: derived from the factor
+    truncate: bool = True  # yarn: the ends of its ramp are whole pairs
+    # longrope: what each frequency is divided by, in texts within the original context and in
+    # longer ones. transformers takes the second once a text is long, which would turn cached keys
+    # anew; llama.cpp and we take it when the configured context is.
+    short_factor: tuple[float, ...] = ()
+    long_factor: tuple[float, ...] = ()
+    is_long: bool = False
+
+    @classmethod
+    def from_dict(
+        cls, fields: Mapping[str, Any] | None, *, context: int, window: int = 0
+    ) -> RopeScaling:
+        """`context` stands in for a missing `original_max_position_embeddings`; `window` is the
+        context that the model is to be used with."""
+        fields = fields or {}
+        kind = str(fields.get("rope_type") or fields.get("type") or "default")
+        kind = _ALIASES.get(kind, kind)
+        _check_kind(kind)
+        if kind == "default":
+            return cls()
+        original = int(_positive(fields, "original_max_position_embeddings", context))
+        return cls(
+            kind=kind,
+            factor=_factor(kind, fields, context / original),
+            low_freq_factor=_positive(fields, "low_freq_factor", 1.0),
+            high_freq_factor=_positive(fields, "high_freq_factor", 4.0),
+            original_context=original,
+            beta_fast=_positive(fields, "beta_fast", 32.0),
+            beta_slow=_positive(fields, "beta_slow", 1.0),
+            attention_factor=_attention_factor(kind, fields),
+            truncate=fields.get("truncate") is not False,
+            short_factor=_factors(kind, fields, "short_factor"),
+            long_factor=_factors(kind, fields, "long_factor"),
+            is_long=kind == "longrope" and window > original,
+        )
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """The `rope_scaling` field that `from_dict` reads back."""
+        if self.kind == "default":
+            return None
+        fields = asdict(self)
+        fields["rope_type"] = fields.pop("kind")
+        fields["original_max_position_embeddings"] = fields.pop("original_context")
+        del fields["is_long"]
+        if fields.pop("truncate") is False:
+            return {**{name: value for name, value in fields.items() if value}, "truncate": False}
+        return {name: value for name, value in fields.items() if value}
+
+    @property
+    def magnitude(self) -> float:
+        """The factor on rotated queries and keys."""
+        if self.kind == "yarn":
+            return self.attention_factor or 0.1 * math.log(max(self.factor, 1.0)) + 1.0
+        if self.kind != "longrope":
+            return 1.0
+        stretched = math.sqrt(1 + math.log(max(self.factor, 1.0)) / math.log(self.original_context))
+        return self.attention_factor or stretched
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeSpec:
+    """The rotation of one layer's queries and keys: of the first `dim` elements of a head, in pairs
+    (i, i + dim / 2)."""
+
+    dim: int
+    theta: float
+    scaling: RopeScaling = field(default_factory=RopeScaling)
+
+    @property
+    def frequencies(self) -> list[float]:
+        """The angle per position of each pair."""
+        return inverse_frequencies(self.dim, self.theta, self.scaling)
+
+
+def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling) -> list[float]:
+    """The angle per position of each of the `dim / 2` rotated pairs."""
+    plain = [theta ** (-2.0 * i / dim) for i in range(dim // 2)]
+    if scaling.kind == "linear":
+        return [f / scaling.factor for f in plain]
+    if scaling.kind == "llama3":
+        return [_llama3(f, scaling) for f in plain]
+    if scaling.kind == "yarn":
+        return _yarn(plain, dim, theta, scaling)
+    if scaling.kind == "longrope":
+        return _longrope(plain, scaling)
+    return plain
+
+
+def _llama3(frequency: float, s: RopeScaling) -> float:
+    """Long waves are stretched, short ones kept, those between blended."""
+    turns = s.original_context * frequency / (2 * math.pi)  # in the original context
+    if turns < s.low_freq_factor:
+        return frequency / s.factor
+    if turns > s.high_freq_factor:
+        return frequency
+    smooth = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor)
+    return (1 - smooth) * frequency / s.factor + smooth * frequency
+
+
+def _yarn(plain: list[float], dim: int, theta: float, s: RopeScaling) -> list[float]:
+    """Interpolates the pairs that turn rarely, keeps those that turn often, ramps between."""
+
+    def pair_with(turns: float) -> float:
+        return dim * math.log(s.original_context / (turns * 2 * math.pi)) / (2 * math.log(theta))
+
+    low, high = pair_with(s.beta_fast), pair_with(s.beta_slow)
+    if s.truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
+    width = max(high - low, 0.001)
+    ramp = [min(max((i - low) / width, 0.0), 1.0) for i in range(len(plain))]
+    return [f / s.factor * r + f * (1 - r) for f, r in zip(plain, ramp, strict=True)]
+
+
+def _longrope(plain: list[float], s: RopeScaling) -> list[float]:
+    factors = s.long_factor if s.is_long else s.short_factor
+    if len(factors) != len(plain):
+        name = "rope_scaling.long_factor" if s.is_long else "rope_scaling.short_factor"
+        raise CorruptFileError(
+            f"config: {name} must hold {len(plain)} numbers, not {len(factors)}", param=name
+        )
+    return [f / factor for f, factor in zip(plain, factors, strict=True)]
+
+
+def _check_kind(kind: str) -> None:
+    if kind == "dynamic":
+        raise UnsupportedError(
+            "rope_scaling: dynamic NTK changes the rotation of cached keys as a text grows and "
+            'is not supported; set "type" to "linear", "llama3" or "yarn", or remove it',
+            param="rope_scaling",
+        )
+    if kind not in KINDS:
+        raise UnsupportedError(
+            f'rope_scaling: unknown type "{kind}"; available: {", ".join(KINDS)}',
+            param="rope_scaling",
+        )
+
+
+def _factor(kind: str, fields: Mapping[str, Any], stretch: float) -> float:
+    """`stretch`: the whole context over the original one, which longrope need not say."""
+    return _positive(fields, "factor", stretch if kind == "longrope" else None)
+
+
+def _factors(kind: str, fields: Mapping[str, Any], name: str) -> tuple[float, ...]:
+    if kind != "longrope":
+        return ()
+    values = fields.get(name)
+    if not isinstance(values, (list, tuple)) or not 0 < len(values) <= 4096:
+        raise CorruptFileError(
+            f"config: rope_scaling.{name} must be a list of numbers", param=f"rope_scaling.{name}"
+        )
+    return tuple(_positive({name: value}, name) for value in values)
+
+
+def _attention_factor(kind: str, fields: Mapping[str, Any]) -> float:
+    if kind not in ("yarn", "longrope"):
+        return 0.0
+    if fields.get("mscale") or fields.get("mscale_all_dim"):
+        raise UnsupportedError("rope_scaling: mscale is not supported", param="rope_scaling")
+    given = fields.get("attention_factor")
+    return 0.0 if given is None else _positive(fields, "attention_factor")
+
+
+def _positive(fields: Mapping[str, Any], name: str, default: float | None = None) -> float:
+    value = fields.get(name)
+    if value is None:
+        value = default
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+        raise CorruptFileError(
+            f"config: rope_scaling.{name} must be a positive number", param=f"rope_scaling.{name}"
+        )
+    return float(value)

@@ -1,0 +1,140 @@
+"""What a weight map may do to a file's tensor before it becomes one of ours. One idea each.
+
+A transform is a value with `apply(array)`, and with `source_shape(shape)`, the shape that it takes
+to give `shape`. All of them work along axis 0, the outputs, unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+
+class Transform(Protocol):
+    @property
+    def moves_rows(self) -> bool:
+        """Whether whole rows only change their places or are left out."""
+
+    @property
+    def rows_together(self) -> int:
+        """The rows of the source that it needs at a time: a multiple of them; 0: all."""
+
+    def source_shape(self, shape: Shape) -> Shape: ...
+
+    def apply(self, array: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows [start, stop) of a tensor that has `total`: a split."""
+
+    start: int
+    stop: int
+    total: int
+    moves_rows = True
+    rows_together = 0
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] == self.stop - self.start, (self, shape)
+        return (self.total, *shape[1:])
+
+    def apply(self, array: Array) -> Array:
+        return array[self.start : self.stop]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """One member of each group: rows are (groups, sum(sizes)), and of each group those of the
+    member number `index` are taken. So lie q, k and v where a file keeps them head by head."""
+
+    groups: int
+    sizes: tuple[int, ...]
+    index: int
+    moves_rows = True
+
+    @property
+    def rows_together(self) -> int:
+        return sum(self.sizes)
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] == self.groups * self.sizes[self.index], (self, shape)
+        return (self.groups * sum(self.sizes), *shape[1:])
+
+    def apply(self, array: Array) -> Array:
+        first = sum(self.sizes[: self.index])
+        groups = array.reshape(-1, sum(self.sizes), *array.shape[1:])
+        return groups[:, first : first + self.sizes[self.index]].reshape(-1, *array.shape[1:])
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """Rotary rows of `head_rows` a head, from pairs (x0, y0), (x1, y1) to halves (x..., y...)."""
+
+    head_rows: int
+    moves_rows = True
+
+    @property
+    def rows_together(self) -> int:
+        return self.head_rows
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] % self.head_rows == 0, (self, shape)
+        return shape
+
+    def apply(self, array: Array) -> Array:
+        pairs = array.reshape(-1, self.head_rows // 2, 2, *array.shape[1:])  # (heads, D/2, 2, ...)
+        return pairs.swapaxes(1, 2).reshape(array.shape)
+
+
+@dataclass(frozen=True)
+class Transposed:
+    """(in, out) to (out, in); a vector stays."""
+
+    moves_rows = False
+    rows_together = 0
+
+    def source_shape(self, shape: Shape) -> Shape:
+        return shape[::-1]
+
+    def apply(self, array: Array) -> Array:
+        return np.ascontiguousarray(array.T)
+
+
+@dataclass(frozen=True)
+class PlusOne:
+    """w + 1: of norms whose weight is kept as what differs from 1."""
+
+    moves_rows = False
+    rows_together = 1
+
+    def source_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def apply(self, array: Array) -> Array:
+        return array.astype(np.float32) + np.float32(1)
+
+
+@dataclass(frozen=True)
+class MinusExp:
+    """-exp(w): of decays that are kept as logarithms."""
+
+    moves_rows = False
+    rows_together = 1
+
+    def source_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def apply(self, array: Array) -> Array:
+        return -np.exp(array.astype(np.float32))
+
+
+def apply_all(transforms: Sequence[Transform], array: Array) -> Array:
+    for transform in transforms:
+        array = transform.apply(array)
+    return array

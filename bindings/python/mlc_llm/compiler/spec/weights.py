@@ -1,0 +1,60 @@
+"""One of our tensors, and the tensors of a file that make it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.spec.transforms import Shape, Transform
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one tensor of a file gives, behind its transforms."""
+
+    tensor: str
+    shape: Shape
+    transforms: tuple[Transform, ...] = ()
+
+    @property
+    def source_shape(self) -> Shape:
+        """Of the tensor in the file."""
+        shape = self.shape
+        for transform in reversed(self.transforms):
+            shape = transform.source_shape(shape)
+        return shape
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether its rows only change their places, so that they can stay as they are stored."""
+        return all(transform.moves_rows for transform in self.transforms)
+
+    @property
+    def rows_together(self) -> int:
+        """How many rows have to be read at a time; 0: all."""
+        counts = [transform.rows_together for transform in self.transforms]
+        return 0 if 0 in counts else max(counts, default=1)
+
+
+@dataclass(frozen=True)
+class WeightSource:
+    """One of our tensors: its parts, stacked along the outputs (axis 0) in their order.
+
+    With `experts` the parts are those of expert 0, then those of expert 1, and so on, and the
+    tensor is (experts, outputs, inputs).
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    quantizable: WeightUse | None
+    experts: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        count = len(self.parts) // max(self.experts, 1)
+        stacked = (sum(part.shape[0] for part in self.parts[:count]), *self.parts[0].shape[1:])
+        return (self.experts, *stacked) if self.experts else stacked
+
+    def stored_params(self, scheme: Scheme) -> tuple[StoredParam, ...]:
+        """The tensors that a weight folder of that scheme holds for it."""
+        return scheme.stored_params(self.name, self.shape, use=self.quantizable)

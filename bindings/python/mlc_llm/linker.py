@@ -1,0 +1,143 @@
+"""The program that links a model library's object files into a shared library.
+
+linker = require()             # before the work: an error that says what to install
+link(linker, Path("model.so"), objects)
+
+A compiled model calls TVM's runtime and the C library, both of which its process has. So no headers
+and no start files are needed: a bare linker does, such as the LLVM one inside the PyPI package
+`ziglang`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib.util
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlc_llm.errors import MLCError, ResourceError
+
+_COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
+_LINKERS = ("ld.lld", "ld", "ld.gold", "mold")
+_FULL = ("no space left", "disk quota", os.strerror(errno.ENOSPC).lower(), "file too large")
+_NO_SCRATCH = ("temporary file", "tmpdir")
+_SPARE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Linker:
+    """A command; `is_compiler`: it calls the linker itself and knows where libraries are."""
+
+    command: tuple[str, ...]
+    is_compiler: bool
+
+    def __str__(self) -> str:
+        return " ".join(self.command)
+
+    def arguments(self, output: Path, objects: Sequence[str]) -> list[str]:
+        """The whole command line."""
+        if self.is_compiler:
+            system = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+            return [*self.command, "-shared", "-fPIC", *system, "-o", str(output), *objects]
+        return [*self.command, "-shared", "-o", str(output), *objects, *_maths_library()]
+
+
+def find() -> Linker | None:
+    """The first of: $CXX or $CC, a C++ compiler, a bare linker, the one in `ziglang`."""
+    if named := os.environ.get("CXX") or os.environ.get("CC"):
+        return Linker(tuple(shlex.split(named)), is_compiler=True)
+    for name in _COMPILERS:
+        if path := shutil.which(name):
+            return Linker((path,), is_compiler=True)
+    if sys.platform == "linux":
+        for name in _LINKERS:
+            if path := shutil.which(name):
+                return Linker((path,), is_compiler=False)
+    if importlib.util.find_spec("ziglang") is not None:
+        zig = (sys.executable, "-m", "ziglang")
+        is_compiler = sys.platform != "linux"
+        return Linker((*zig, "cc" if is_compiler else "ld.lld"), is_compiler=is_compiler)
+    return None
+
+
+def require() -> Linker:
+    """The linker; raises MLCError where there is none."""
+    linker = find()
+    if linker is None:
+        raise MLCError(
+            "compiling a model needs a linker, and none is on this machine: install g++ or clang, "
+            "or run `pip install ziglang` (no administrator needed); or give a compiled library "
+            "with --model-lib",
+            param="model_lib",
+            code="linker_missing",
+        )
+    return linker
+
+
+def link(linker: Linker, output: Path, objects: Sequence[str]) -> None:
+    """Makes the shared library; raises MLCError with the linker's own reason."""
+    import subprocess
+
+    command = linker.arguments(output, objects)
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(output.parent / "zig")}
+    environment.setdefault("TMPDIR", str(output.parent))
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment
+        )
+    except OSError as error:
+        reason = f"{command[0]}: {error.strerror or error}"
+        raise MLCError(f"linking the model library failed: {reason}", code="link_failed") from None
+    if done.returncode != 0:
+        raise failure(output, done.stderr or done.stdout)
+
+
+def failure(output: Path, words: str) -> MLCError:
+    """The error for what a linker, or who writes its object files, complains of."""
+    lower = words.lower()
+    scratch = os.environ.get("TMPDIR", str(output.parent))
+    free = shutil.disk_usage(output.parent).free
+    if any(word in lower for word in _FULL) or free < _SPARE_BYTES:
+        full = output.parent if free < _SPARE_BYTES else _fullest(output.parent, scratch)
+        return ResourceError(
+            f"linking the model library failed: no space left in {full}; make room, or set "
+            "MLC_LLM_HOME and TMPDIR to places with 100 MB",
+            param="output",
+            code="disk_full",
+        )
+    if any(word in lower for word in _NO_SCRATCH):
+        return ResourceError(
+            f"linking the model library failed: the linker cannot write to TMPDIR ({scratch}); "
+            "set TMPDIR to a folder that can be written",
+            param="TMPDIR",
+            code="no_scratch_space",
+        )
+    lines = words.strip().splitlines() or ["no message"]
+    return MLCError(f"linking the model library failed: {lines[-1]}", code="link_failed")
+
+
+def _fullest(*folders: str | Path) -> str | Path:
+    """That with the least room."""
+
+    def free(folder: str | Path) -> int:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(folder).free
+        return 0
+
+    return min(folders, key=free)
+
+
+def _maths_library() -> list[str]:
+    """The C library's functions of real numbers, as this process has them."""
+    with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
+        for line in maps:
+            path = line.split()[-1]
+            if Path(path).name.startswith(("libm.so", "libm-")):
+                return [path]
+    return []

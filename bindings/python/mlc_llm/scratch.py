@@ -1,0 +1,134 @@
+"""Temporary folders and locks that leave nothing behind, whatever ends their process.
+
+A scratch folder, `.NAME.tmp-XXXX`, is locked while its owner lives. What a killed process left is
+therefore known by its free lock, and the next start removes it (`remove_leftovers`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlc_llm.errors import ResourceError
+from mlc_llm.steps import Steps
+
+if TYPE_CHECKING:  # loaded where a lock is taken
+    from filelock import BaseFileLock
+
+LOCK = ".lock"
+_MARK = ".tmp-"
+
+
+@contextlib.contextmanager
+def scratch_folder(target: Path) -> Generator[Path]:
+    """A folder beside `target` for what will become it; removed at the end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder, lock = _new_folder(target)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            lock.release()
+
+
+def remove_leftovers(parent: Path, name: str | None = None) -> None:
+    """Removes what killed processes left in a folder: their scratch folders, for `name` or for all,
+    and their locks."""
+    try:
+        entries = [entry for entry in os.scandir(parent) if entry.name.startswith(".")]
+    except OSError:
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.name.startswith(f".{name or ''}") and _MARK in entry.name:
+            _remove_if_free(path, path / LOCK)
+        elif name is None and entry.name.endswith(LOCK):
+            _remove_if_free(path, path)
+
+
+@contextlib.contextmanager
+def locked(path: Path, steps: Steps, what: str = "") -> Generator[None]:
+    """Holds the lock of a file or folder that is being made; waits, and says so, while another
+    process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.with_name(f".{path.name}{LOCK}")
+    lock = _taken(file)
+    if lock is None:
+        with steps.step(f"Waiting for another process that makes {what or path.name}"):
+            lock = _taken(file, wait=True)
+    assert lock is not None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)  # who waits for it sees that, and takes a new one
+        lock.release()
+
+
+def check_space(folder: Path, needed: int, *, param: str) -> None:
+    """Refuses work that the disk has no room for."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise disk_full(folder, needed, free, param=param)
+
+
+def disk_full(folder: Path, needed: int, free: int, *, param: str) -> ResourceError:
+    """The error of a full disk."""
+    return ResourceError(
+        f"{folder}: {needed:,} bytes are needed and {free:,} are free; make room, or choose "
+        "another place with --output or MLC_LLM_HOME",
+        param=param,
+        code="disk_full",
+    )
+
+
+def _new_folder(target: Path) -> tuple[Path, BaseFileLock | None]:
+    """A fresh sibling, locked where the file system has locks."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
+        lock: BaseFileLock | None = None
+        try:
+            lock = _taken(folder / LOCK)
+        except (NotImplementedError, OSError):  # no locks here: leftovers will have to stay
+            if folder.exists():
+                return folder, None
+        if lock is not None and (folder / LOCK).exists():  # else a cleaner was faster than we
+            folder.chmod(0o777 & ~_umask())
+            return folder, lock
+
+
+def _remove_if_free(path: Path, lock_file: Path) -> None:
+    if not path.exists():
+        return
+    with contextlib.suppress(NotImplementedError, OSError):
+        lock = _taken(lock_file)
+        if lock is None:
+            return
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        lock.release()
+
+
+def _taken(file: Path, *, wait: bool = False) -> BaseFileLock | None:
+    """The lock of that file, taken; None while another process has it, unless we wait."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=-1 if wait else 0)  # pyright: ignore[reportUnknownMemberType]
+    except Timeout:
+        return None
+    return lock
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

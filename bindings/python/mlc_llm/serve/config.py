@@ -1,0 +1,72 @@
+"""MLC-LLM's `EngineConfig` for Python: its names of the settings, which this engine takes too.
+
+`mlc_llm.types_gen.EngineConfig` has this engine's own settings.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from mlc_llm.errors import UnsupportedError
+
+_PAGE_SIZE = 16  # tokens; the kernels are compiled for it
+# Not the core's: what to load and how, and what is no setting here.
+_APART = ("model", "model_lib", "mode", "opt", "kv_cache_page_size", "kv_state_kind", "verbose")
+
+
+@dataclass
+class EngineConfig:
+    """How an engine runs a model; what is None follows from the mode, the model and the memory.
+
+    `model`, `model_lib` and `mode` may be given here or to the engine. `opt`: for a library that is
+    compiled. `verbose` has no effect: an engine logs to the `log` that it is given.
+    """
+
+    model: str | None = None
+    model_lib: str | None = None
+    additional_models: list[str | tuple[str, str]] = field(default_factory=list)
+    mode: Literal["local", "interactive", "server"] | None = None
+    tensor_parallel_shards: int | None = None
+    pipeline_parallel_stages: int | None = None
+    opt: str | None = None
+    gpu_memory_utilization: float | None = None
+    kv_cache_page_size: int = _PAGE_SIZE
+    max_num_sequence: int | None = None
+    max_total_sequence_length: int | None = None
+    max_single_sequence_length: int | None = None
+    prefill_chunk_size: int | None = None
+    sliding_window_size: int | None = None
+    attention_sink_size: int | None = None
+    max_history_size: int | None = None
+    kv_state_kind: Literal["kv_cache", "rnn_state"] | None = None
+    speculative_mode: Literal["disable", "small_draft", "eagle", "medusa"] = "disable"
+    spec_draft_length: int = 0
+    spec_tree_width: int = 1
+    prefix_cache_mode: Literal["disable", "radix"] = "radix"
+    prefix_cache_max_num_recycling_seqs: int | None = None
+    prefill_mode: Literal["chunked", "hybrid"] = "hybrid"
+    verbose: bool = True
+
+    def asjson(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(json_str: str) -> EngineConfig:
+        return EngineConfig(**json.loads(json_str))
+
+    def core_settings(self) -> dict[str, Any]:
+        """What is left for the core; what is as by default is left out."""
+        if self.kv_cache_page_size != _PAGE_SIZE:
+            message = f"pages have {_PAGE_SIZE} tokens; leave kv_cache_page_size out"
+            raise UnsupportedError(message, param="engine_config.kv_cache_page_size")
+        if self.kv_state_kind == "rnn_state":
+            message = "models with recurrent states are not supported"
+            raise UnsupportedError(message, param="engine_config.kv_state_kind")
+        defaults = asdict(EngineConfig())
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in _APART and value != defaults[name]
+        }

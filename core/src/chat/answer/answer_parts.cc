@@ -1,0 +1,50 @@
+#include "chat/answer/answer_parts.h"
+
+#include <chrono>
+#include <random>
+
+#include "base/rng.h"
+#include "engine/metrics.h"
+
+namespace mlc {
+namespace {
+
+int64_t UnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string NewAnswerId(const std::string& prefix, RequestId id) {
+  static const uint64_t process = std::random_device()();
+  static const char kDigits[] = "0123456789abcdef";
+  uint64_t bits = Mix64(process ^ Mix64(id) ^ static_cast<uint64_t>(UnixSeconds()) << 32);
+  std::string text = prefix;
+  for (int shift = 60; shift >= 0; shift -= 4) text.push_back(kDigits[bits >> shift & 15]);
+  return text;
+}
+
+}  // namespace
+
+AnswerHead::AnswerHead(const std::string& prefix, RequestId request, std::string model_name)
+    : id(NewAnswerId(prefix, request)), model(std::move(model_name)), created(UnixSeconds()) {}
+
+wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason) {
+  return reason == FinishReason::kLength ? protocol::FinishReason::kLength
+                                         : protocol::FinishReason::kStop;
+}
+
+protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
+  protocol::CompletionUsage out;
+  out.prompt_tokens = usage.prompt_tokens;
+  out.completion_tokens = usage.completion_tokens;
+  out.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  out.prompt_tokens_details.emplace().cached_tokens = usage.cached_tokens;
+  if (usage.reasoning_tokens > 0) {
+    out.completion_tokens_details.emplace().reasoning_tokens = usage.reasoning_tokens;
+  }
+  if (with_extra) out.extra = protocol::CompletionUsageExtra::Parse(UsageExtra(usage)).value();
+  return out;
+}
+
+}  // namespace mlc

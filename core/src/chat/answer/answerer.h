@@ -1,0 +1,71 @@
+// Delivers an answer to its caller: chunks when streaming, the whole when not, or one error.
+#ifndef MLC_CHAT_ANSWER_ANSWERER_H_
+#define MLC_CHAT_ANSWER_ANSWERER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chat/answer/chunk_writer.h"
+#include "chat/protocol/protocol.gen.h"
+#include "chat/tools/answer_parser.h"
+#include "engine/request.h"
+#include "text/tokenizer.h"
+
+namespace mlc {
+
+enum class ChatEventKind { kChunk = 0, kResult = 1, kDone = 2, kError = 3 };
+
+// In order; ends with exactly one of kResult, kDone or kError.
+using ChatCallback = std::function<void(ChatEventKind kind, const std::string& json)>;
+
+// One answer. It may draw on several engine requests, one a prompt. Not for two threads at once.
+class Answerer {
+ public:
+  virtual ~Answerer() = default;
+  // The next event of a prompt's request. After the first failed one the others are ignored: the
+  // answer has ended with its error. What the callback throws is dropped, and the answer goes on.
+  void Take(size_t prompt, const RequestEvent& event);
+  bool ended() const { return ended_; }
+
+ protected:
+  Answerer(bool stream, ChatCallback callback) : stream_(stream), callback_(std::move(callback)) {}
+  virtual std::vector<std::string> Chunks(size_t prompt, const RequestEvent& event) = 0;
+  virtual void Collect(size_t prompt, const RequestEvent& event) = 0;
+  virtual std::string Whole() const = 0;
+  // Whether every prompt's last event has been taken.
+  virtual bool complete() const = 0;
+
+ private:
+  void Deliver(ChatEventKind kind, const std::string& json);
+
+  bool stream_, ended_ = false;
+  ChatCallback callback_;
+};
+
+struct AnswerOptions {
+  RequestId id = 0;
+  std::string model;  // its name, in the answer
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const AnswerPlan> plan =
+      nullptr;  // of a chat's answer; null: its text is its content
+  LastDelta last_delta = LastDelta::kEmptyContent;
+  std::vector<SchemaWarning> warnings = {};  // of the request's schemas
+};
+
+std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& request,
+                                     AnswerOptions options, ChatCallback callback);
+
+// `echoes`: by prompt, the text that its answers begin with.
+std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& request,
+                                           std::vector<std::string> echoes, AnswerOptions options,
+                                           ChatCallback callback);
+
+std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& request,
+                                          size_t num_texts, std::string model,
+                                          ChatCallback callback);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_ANSWER_ANSWERER_H_

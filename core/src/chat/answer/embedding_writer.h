@@ -1,0 +1,36 @@
+// From the engine's vectors to OpenAI's embeddings: shortened, of length 1, as numbers or base64.
+#ifndef MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
+#define MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
+
+#include <string>
+#include <vector>
+
+#include "chat/protocol/protocol.gen.h"
+#include "engine/request.h"
+
+namespace mlc {
+
+// The first `dimensions` numbers (0: all), scaled to length 1. A vector of zeros stays one.
+std::vector<float> UnitVector(std::vector<double> vector, int64_t dimensions);
+
+// One answer to several texts. Not for two threads at once.
+class EmbeddingWriter {
+ public:
+  EmbeddingWriter(const protocol::EmbeddingRequest& request, size_t num_texts, std::string model);
+
+  // The last event of a text, which succeeded.
+  void Collect(size_t text, const RequestEvent& event);
+  bool finished() const { return num_unfinished_ == 0; }
+  // Once every text has finished.
+  const protocol::EmbeddingResponse& Whole() const { return whole_; }
+
+ private:
+  size_t num_unfinished_;
+  int64_t dimensions_;
+  bool is_base64_;
+  protocol::EmbeddingResponse whole_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_

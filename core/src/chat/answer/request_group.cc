@@ -1,0 +1,67 @@
+#include "chat/answer/request_group.h"
+
+#include <algorithm>
+
+namespace mlc {
+namespace {
+
+constexpr size_t kInFlight = 128;
+
+RequestEvent Failed(Status status) {
+  RequestEvent event;
+  event.finished = true;
+  event.status = std::move(status);
+  return event;
+}
+
+}  // namespace
+
+RequestGroup::RequestGroup(EngineThread* thread, std::vector<Request> requests,
+                           std::unique_ptr<Answerer> answerer, std::function<void()> on_end)
+    : thread_(thread),
+      first_id_(requests.front().id),
+      requests_(std::move(requests)),
+      next_(std::min(kInFlight, requests_.size())),
+      answerer_(std::move(answerer)),
+      on_end_(std::move(on_end)) {}
+
+void RequestGroup::Start() {
+  for (size_t prompt = 0, count = next_; prompt < count; ++prompt) Submit(prompt);
+}
+
+void RequestGroup::Submit(size_t prompt) {
+  bool taken = thread_->Submit(std::move(requests_[prompt]),
+                               [self = shared_from_this(), prompt](const RequestEvent& event) {
+                                 self->Take(prompt, event);
+                               });
+  // Pause meets those that are with the engine by then; this one comes after it, or notices here.
+  if (paused_) thread_->PauseRequest(first_id_ + prompt, true);
+  if (!taken)
+    Take(prompt, Failed(Unavailable("the model was unloaded").WithReason("model_unloaded")));
+}
+
+void RequestGroup::Take(size_t prompt, const RequestEvent& event) {
+  if (answerer_->ended()) return;
+  answerer_->Take(prompt, event);
+  bool more = event.finished && next_ < requests_.size();
+  if (!answerer_->ended() && more && aborted_) {  // the abort met none of those in flight
+    answerer_->Take(prompt, Failed(Cancelled("the request was cancelled")));
+  }
+  if (answerer_->ended()) {
+    if (!event.status.ok()) Abort(thread_, event.status);  // what is left of a failed answer
+    return on_end_();
+  }
+  if (more) Submit(next_++);
+}
+
+void RequestGroup::Pause(EngineThread* thread, bool paused) {
+  paused_ = paused;
+  for (size_t i = 0; i < requests_.size(); ++i) thread->PauseRequest(first_id_ + i, paused);
+}
+
+void RequestGroup::Abort(EngineThread* thread, const Status& status) {
+  aborted_ = true;
+  for (size_t i = 0; i < requests_.size(); ++i) thread->Abort(first_id_ + i, status);
+}
+
+}  // namespace mlc

@@ -1,0 +1,139 @@
+#include "chat/load/engine_options.h"
+
+#include <algorithm>
+
+namespace mlc {
+namespace {
+
+Status Refuse(const char* param, const char* why) {
+  return Unsupported(std::string("engine setting '") + param + "' " + why).WithParam(param);
+}
+
+Status CheckSupported(const protocol::EngineConfig& config) {
+  if (config.tensor_parallel_shards.value_or(1) > 1) {
+    return Refuse("tensor_parallel_shards", "over 1 is not supported");
+  }
+  if (config.pipeline_parallel_stages.value_or(1) > 1) {
+    return Refuse("pipeline_parallel_stages", "over 1 is not supported");
+  }
+  if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
+  return Status();
+}
+
+// The window is compiled into the kernels: what is asked for must be what there is.
+Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model) {
+  auto check = [](const char* name, std::optional<int64_t> wanted, int64_t compiled) {
+    if (!wanted || *wanted == compiled) return Status();
+    return Unsupported(std::string(name) + " is " + std::to_string(*wanted) +
+                       ", but the model was compiled with " + std::to_string(compiled) +
+                       "; set it with gen_config and compile the model again")
+        .WithParam(name);
+  };
+  MLC_RETURN_IF_ERROR(
+      check("sliding_window_size", config.sliding_window_size, model.sliding_window_size));
+  return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
+}
+
+// The KV tokens that one sequence needs at most.
+int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
+  if (model.sliding_window_size <= 0) return context;
+  int64_t held = int64_t{model.sliding_window_size} + model.attention_sink_size +
+                 model.prefill_chunk_size + 2 * model.page_size;
+  return std::min(context, held);
+}
+
+// MLC-LLM's defaults of a mode.
+struct ModeDefaults {
+  int64_t max_sequences, max_total_tokens, prefill_chunk;
+};
+
+ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
+  int64_t chunk = model.prefill_chunk_size;
+  switch (mode) {
+    case protocol::EngineMode::kInteractive:
+      return {1, context, std::min(chunk, context)};
+    case protocol::EngineMode::kServer:
+      return {model.max_batch_size, context * model.max_batch_size, chunk};
+    case protocol::EngineMode::kLocal:
+      break;
+  }
+  int64_t tokens = std::min<int64_t>(context, 8192);
+  return {std::min(4, model.max_batch_size), tokens, std::min(chunk, tokens)};
+}
+
+// What the KV cache may take of the memory, beside the weights and the temporaries.
+int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& options,
+                const ModelInfo& model, int64_t available_bytes) {
+  double share = config.gpu_memory_utilization.value_or(0.85);
+  auto budget = static_cast<int64_t>(share * static_cast<double>(available_bytes));
+  budget = std::min(budget, config.memory_limit_bytes.value_or(budget));
+  int64_t rest = budget - model.weight_bytes - TemporaryBytes(options, model) -
+                 NumStates(options, model) * model.state_bytes;
+  return std::min(rest, config.kv_cache_bytes.value_or(rest));
+}
+
+Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model) {
+  if (model.sliding_window_size > 0) return Status();
+  if (config.context_window_size.value_or(0) <= model.context_window_size) return Status();
+  return InvalidArgument("context_window_size is " + std::to_string(*config.context_window_size) +
+                         ", more than the " + std::to_string(model.context_window_size) +
+                         " tokens that the model was compiled for")
+      .WithParam("context_window_size");
+}
+
+}  // namespace
+
+int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
+  return model.step_bytes + model.row_bytes * options.prefill_chunk_size +
+         (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
+}
+
+Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
+                                           const ModelInfo& model, int64_t available_bytes) {
+  MLC_RETURN_IF_ERROR(CheckSupported(config));
+  MLC_RETURN_IF_ERROR(CheckContext(config, model));
+  MLC_RETURN_IF_ERROR(CheckWindow(config, model));
+  int64_t context = config.context_window_size.value_or(model.context_window_size);
+  ModeDefaults defaults = DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
+                                     TokensOfSequence(model, context));
+  EngineOptions options;
+  options.max_sequences = static_cast<int>(std::min<int64_t>(
+      config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
+  options.context_window_size = static_cast<int>(context);
+  if (model.sliding_window_size > 0 && !config.context_window_size) {
+    options.context_window_size = 0;  // it slides
+  }
+  options.draft_shape.length = static_cast<int>(
+      std::min<int64_t>(config.spec_draft_length.value_or(0), model.prefill_chunk_size));
+  options.draft_shape.width = static_cast<int>(config.spec_tree_width.value_or(1));
+  options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
+      config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
+  options.prefix_cache = config.prefix_cache_mode != protocol::PrefixCacheMode::kDisable;
+  int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
+  int64_t page_bytes = std::max<int64_t>(1, model.page_bytes);
+  int64_t pages_that_fit = kv_bytes / page_bytes;
+  if (model.max_pages > 0) pages_that_fit = std::min(pages_that_fit, model.max_pages);
+  int64_t tokens_that_fit = pages_that_fit * model.page_size;
+  if (tokens_that_fit < 2 * model.page_size) {
+    return ResourceExhausted("the KV cache needs at least " + std::to_string(2 * model.page_bytes) +
+                             " bytes and may take " +
+                             std::to_string(std::max<int64_t>(0, kv_bytes)) +
+                             ", beside weights and temporaries; free some memory, choose a smaller "
+                             "model or quantization, or raise the limit that is set")
+        .WithParam("max_total_seq_length");
+  }
+  int64_t total =
+      std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
+  options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
+  options.max_queued_requests = static_cast<int>(config.max_queued_requests.value_or(1024));
+  options.jump_forward = config.jump_forward.value_or(true);
+  options.enable_tracing = config.enable_tracing.value_or(false);
+  if (config.prefill_mode == protocol::PrefillMode::kChunked) {
+    options.prefill_mode = PrefillMode::kChunked;
+  }
+  options.max_cached_sequences = static_cast<int>(
+      std::min<int64_t>(config.prefix_cache_max_num_recycling_seqs.value_or(-1), INT32_MAX));
+  return options;
+}
+
+}  // namespace mlc

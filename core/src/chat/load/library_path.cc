@@ -1,0 +1,57 @@
+#include "chat/load/library_path.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "platform/file.h"
+
+namespace mlc {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsBareName(const std::string& named) {
+  return !named.empty() && named.find_first_of("/\\.:") == std::string::npos;
+}
+
+bool IsLibrary(const fs::path& path) {
+  std::error_code error;
+  std::string suffix = path.extension().string();
+  return (suffix == ".so" || suffix == ".dylib" || suffix == ".dll") &&
+         fs::is_regular_file(path, error);
+}
+
+// In the order of their names.
+std::vector<std::string> LibrariesOf(const fs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder / "lib", error), end; !error && it != end;
+       it.increment(error)) {
+    if (IsLibrary(it->path())) found.push_back(it->path().string());
+  }
+  for (const char* name : {"lib.so", "lib.dylib", "lib.dll"}) {
+    if (IsLibrary(folder / name)) found.push_back((folder / name).string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+Result<std::string> LibraryPath(const std::string& folder,
+                                const std::optional<std::string>& named) {
+  if (named) return IsBareName(*named) && !FileExists(*named) ? "system://" + *named : *named;
+  std::vector<std::string> found = LibrariesOf(folder);
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return NotFound("no compiled library: give model_lib, or put one into " + folder +
+                    "/lib (mlc_llm compile " + folder + " -o " + folder + "/lib/model.so)")
+        .WithParam("model_lib");
+  }
+  return InvalidArgument("there are several compiled libraries, such as " + found[0] + " and " +
+                         found[1] + "; say which by model_lib")
+      .WithParam("model_lib");
+}
+
+}  // namespace mlc

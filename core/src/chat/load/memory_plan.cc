@@ -1,0 +1,73 @@
+#include "chat/load/memory_plan.h"
+
+#include <cstdio>
+
+#include "chat/load/engine_options.h"
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kUnlimited = int64_t{1} << 60;
+
+std::string Megabytes(int64_t bytes) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "%.3f MB", static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+// The lines that MLC-LLM's users know.
+std::vector<std::string> Summarize(const protocol::Plan& plan) {
+  bool on_cpu = plan.device.rfind("cpu", 0) == 0;
+  return {"The actual engine mode is \"" + plan.mode + "\". So max batch size is " +
+              std::to_string(plan.max_num_sequence) + ", max KV cache token capacity is " +
+              std::to_string(plan.max_total_seq_length) + ", prefill chunk size is " +
+              std::to_string(plan.prefill_chunk_size) + ".",
+          std::string("Estimated total ") + (on_cpu ? "" : "single GPU ") + "memory usage: " +
+              Megabytes(plan.total_bytes) + " (Parameters: " + Megabytes(plan.parameter_bytes) +
+              ". KVCache: " + Megabytes(plan.kv_cache_bytes) +
+              ". Temporary buffer: " + Megabytes(plan.temporary_bytes) +
+              "). The actual usage might be slightly larger than " + "the estimated number."};
+}
+
+void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol::Plan* plan) {
+  int64_t pages = (options.max_total_tokens + model.page_size - 1) / model.page_size;
+  plan->max_num_sequence = options.max_sequences;
+  plan->max_total_seq_length = options.max_total_tokens;
+  plan->context_window_size = options.context_window_size;
+  plan->prefill_chunk_size = options.prefill_chunk_size;
+  plan->kv_cache_bytes = pages * model.page_bytes + NumStates(options, model) * model.state_bytes;
+  plan->temporary_bytes = TemporaryBytes(options, model);
+  plan->total_bytes = plan->parameter_bytes + plan->kv_cache_bytes + plan->temporary_bytes;
+}
+
+}  // namespace
+
+Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
+                                  const PlanSubject& subject) {
+  const ModelInfo& model = subject.model;
+  protocol::Plan plan;
+  plan.model = subject.name;
+  plan.model_type = model.model_type;
+  plan.quantization = model.quantization;
+  plan.device = subject.device;
+  plan.mode = wire::ToWord(config.mode.value_or(protocol::EngineMode::kLocal));
+  plan.available_bytes = subject.available_bytes;
+  plan.parameter_bytes = model.weight_bytes;
+  plan.kv_bytes_per_token = model.page_bytes / model.page_size;
+  Result<EngineOptions> options = ResolveEngineOptions(config, model, subject.available_bytes);
+  plan.fits = options.ok();
+  if (!plan.fits) {
+    if (options.status().code() != StatusCode::kResourceExhausted) return options.status();
+    plan.reason = options.status().message();
+    protocol::EngineConfig unlimited = config;  // what it would take if it could
+    unlimited.memory_limit_bytes.reset();
+    unlimited.kv_cache_bytes.reset();
+    options = ResolveEngineOptions(unlimited, model, kUnlimited);
+    if (!options.ok()) return options.status();
+  }
+  FillOptions(*options, model, &plan);
+  plan.summary = Summarize(plan);
+  return plan;
+}
+
+}  // namespace mlc

@@ -1,0 +1,25 @@
+// What a model would take in an engine, in numbers and in words, without loading it.
+#ifndef MLC_CHAT_LOAD_MEMORY_PLAN_H_
+#define MLC_CHAT_LOAD_MEMORY_PLAN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "chat/protocol/protocol.gen.h"
+#include "model/model.h"
+
+namespace mlc {
+
+struct PlanSubject {
+  std::string name;    // the model's, in answers
+  std::string device;  // "cpu:0"
+  ModelInfo model;
+  int64_t available_bytes = 0;  // free on the device
+};
+
+// A model that does not fit is a plan that says so; wrong settings are errors, as when loading.
+Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config, const PlanSubject& subject);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_LOAD_MEMORY_PLAN_H_

@@ -1,0 +1,88 @@
+#include "chat/load/model_loader.h"
+
+#include "chat/load/library_path.h"
+#include "model/fake_model.h"
+#include "model/tvm_model.h"
+
+namespace mlc {
+namespace {
+
+Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
+  FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
+  return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
+}
+
+Result<std::unique_ptr<Model>> LoadTVMModel(const ByteSource& source, const ChatConfig& config,
+                                            const ModelFiles& files, const ChatProgress& progress,
+                                            const char* what) {
+  LoadProgress on_weights = [&progress, what](double fraction) {
+    return !progress || progress(fraction, what);
+  };
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
+                       TVMModel::Load(source, config, files.library, files.device, on_weights));
+  return std::unique_ptr<Model>(std::move(model));
+}
+
+}  // namespace
+
+Result<ModelFiles> ModelFiles::Parse(const Json& json, const std::string& device,
+                                     const std::string& place) {
+  auto in_place = [&](Status status) {
+    std::string param = place + status.param();
+    return std::move(status).WithParam(std::move(param));
+  };
+  ModelFiles files;
+  files.is_fake = device == kFakeDevice;
+  Result<std::string> folder = GetString(json, "model");
+  if (!folder.ok()) return in_place(folder.status());
+  files.folder = *folder;
+  if (files.is_fake) return files;
+  std::optional<std::string> named;
+  if (const Json* given = json.Find("model_lib"); given != nullptr && !given->is_null()) {
+    Result<std::string> text = GetString(json, "model_lib");
+    if (!text.ok()) return in_place(text.status());
+    named = *text;
+  }
+  Result<std::string> library = LibraryPath(files.folder, named);
+  if (!library.ok()) return in_place(library.status());
+  files.library = *library;
+  MLC_ASSIGN_OR_RETURN(files.device, ParseDevice(device));
+  return files;
+}
+
+Result<ModelAndBundle> LoadModelFiles(const ModelFiles& files, const ChatProgress& progress,
+                                      const char* what) {
+  return LoadModelFrom(FolderSource(files.folder), files, progress, what);
+}
+
+Result<ModelAndBundle> LoadModelFrom(const ByteSource& source, const ModelFiles& files,
+                                     const ChatProgress& progress, const char* what) {
+  ModelAndBundle loaded;
+  MLC_ASSIGN_OR_RETURN(loaded.bundle, LoadModelBundle(source));
+  const ChatConfig& config = loaded.bundle.config;
+  if (files.is_fake && config.image_token_id) {
+    loaded.bundle.tower = std::make_shared<FakeTower>(FakeModel::InfoFor(config).embedding_size);
+  }
+  MLC_ASSIGN_OR_RETURN(loaded.model, files.is_fake
+                                         ? LoadFakeModel(config)
+                                         : LoadTVMModel(source, config, files, progress, what));
+  return loaded;
+}
+
+Result<InspectedModel> InspectModelFiles(const ModelFiles& files) {
+  return InspectModelFrom(FolderSource(files.folder), files);
+}
+
+Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFiles& files) {
+  MLC_ASSIGN_OR_RETURN(ChatConfig config, LoadChatConfig(source));
+  InspectedModel inspected;
+  inspected.available_bytes = AvailableMemoryBytes(files.device);
+  if (files.is_fake) {
+    inspected.info = FakeModel::InfoFor(config);
+    return inspected;
+  }
+  MLC_ASSIGN_OR_RETURN(inspected.info, TVMModel::Inspect(config, files.library, files.device));
+  return inspected;
+}
+
+}  // namespace mlc

@@ -1,0 +1,1520 @@
+// Generated from codegen/schema by `python -m codegen`. Do not edit.
+// Schema hash: 549eb57c327f1a1f
+//
+// The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
+// which checks everything the schema says and reports the first fault with the path to it, and
+// writes itself by ToJson. Parse ignores members it does not know.
+#ifndef MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_
+#define MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "chat/protocol/wire.h"
+
+namespace mlc::protocol {
+
+// Of all that crosses the wire; the core and a binding must have the same.
+inline constexpr char kSchemaHash[] = "549eb57c327f1a1f";
+
+// Who speaks.
+enum class ChatCompletionRole {
+  // The instructions that the model follows.
+  kSystem,
+  // The same as `system`, as newer clients call it.
+  kDeveloper,
+  // The person, or the program, that asks.
+  kUser,
+  // The model.
+  kAssistant,
+  // A tool that the model called.
+  kTool,
+};
+wire::Words WireWords(ChatCompletionRole);
+
+// A text within a message.
+struct ChatCompletionContentPartText {
+  // The kind of part.
+  static constexpr char kType[] = "text";
+  // The text.
+  std::string text;
+
+  static Result<ChatCompletionContentPartText> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How closely the model looks at an image.
+enum class ImageDetail {
+  // As the model's own configuration says.
+  kAuto,
+  // At low resolution, in few tokens.
+  kLow,
+  // At high resolution, in more tokens.
+  kHigh,
+};
+wire::Words WireWords(ImageDetail);
+
+// Where an image is.
+struct ImageURL {
+  // The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1.
+  std::string url;
+  // How closely the model looks.
+  std::optional<ImageDetail> detail;
+
+  static Result<ImageURL> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// An image, as an object or as its URL alone.
+struct ImageSource {
+  std::variant<std::string, ImageURL> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* url() const { return std::get_if<0>(&value); }
+  const ImageURL* image() const { return std::get_if<1>(&value); }
+
+  static Result<ImageSource> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// An image within a message.
+struct ChatCompletionContentPartImage {
+  // The kind of part.
+  static constexpr char kType[] = "image_url";
+  // The image.
+  ImageSource image_url;
+
+  static Result<ChatCompletionContentPartImage> Parse(const Json& json,
+                                                      const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A part of a message.
+struct ChatCompletionContentPart {
+  std::variant<ChatCompletionContentPartText, ChatCompletionContentPartImage> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ChatCompletionContentPartText* text() const { return std::get_if<0>(&value); }
+  const ChatCompletionContentPartImage* image_url() const { return std::get_if<1>(&value); }
+
+  static Result<ChatCompletionContentPart> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a message says: a text, or texts and images in order.
+struct ChatCompletionMessageContent {
+  std::variant<std::string, std::vector<ChatCompletionContentPart>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<ChatCompletionContentPart>* parts() const { return std::get_if<1>(&value); }
+
+  static Result<ChatCompletionMessageContent> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A function call that the model made.
+struct FunctionCall {
+  // The name of the function to call.
+  std::string name;
+  // The arguments as JSON text, as the model wrote it; it may be invalid or name arguments that the
+  // function does not have.
+  std::string arguments;
+
+  static Result<FunctionCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A tool call that the model made.
+struct ChatCompletionMessageToolCall {
+  // The call's id, which the tool's answer repeats as `tool_call_id`.
+  std::string id;
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function and its arguments.
+  FunctionCall function;
+
+  static Result<ChatCompletionMessageToolCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A message of the conversation so far.
+struct ChatCompletionMessage {
+  // Who speaks.
+  ChatCompletionRole role = ChatCompletionRole::kSystem;
+  // What is said. The assistant may leave it out when it calls tools. Required when `role` is
+  // `system` or `developer` or `user` or `tool`.
+  std::optional<ChatCompletionMessageContent> content;
+  // A name that tells speakers of the same role apart.
+  std::optional<std::string> name;
+  // The assistant's tool calls.
+  std::optional<std::vector<ChatCompletionMessageToolCall>> tool_calls;
+  // The call that a tool's message answers. Required when `role` is `tool`.
+  std::optional<std::string> tool_call_id;
+  // What the assistant thought before it spoke; a model's template may use it.
+  std::optional<std::string> reasoning_content;
+
+  static Result<ChatCompletionMessage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a stream carries beside the answer.
+struct StreamOptions {
+  // Whether a last chunk, with no choices, carries the usage of the whole request.
+  std::optional<bool> include_usage;
+
+  static Result<StreamOptions> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Texts at which the answer ends, before them.
+struct Stop {
+  std::variant<std::string, std::vector<std::string>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<std::string>* texts() const { return std::get_if<1>(&value); }
+
+  static Result<Stop> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A function that the model may call.
+struct FunctionDefinition {
+  // The function's name, by which the model calls it. Length: at least 1.
+  std::string name;
+  // What the function does; the model chooses by it when to call.
+  std::optional<std::string> description;
+  // A JSON Schema object for the arguments. Absent: the function takes none.
+  std::optional<Json> parameters;
+  // Whether the arguments are held to the schema while they are generated.
+  std::optional<bool> strict;
+
+  static Result<FunctionDefinition> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A tool that the model may call.
+struct ChatCompletionTool {
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function.
+  FunctionDefinition function;
+
+  static Result<ChatCompletionTool> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How free the model is in calling tools.
+enum class ToolChoiceMode {
+  // Calls no tool.
+  kNone,
+  // Answers or calls tools, as it sees fit.
+  kAuto,
+  // Calls at least one tool.
+  kRequired,
+};
+wire::Words WireWords(ToolChoiceMode);
+
+// A function by its name.
+struct NamedFunction {
+  // The function's name. Length: at least 1.
+  std::string name;
+
+  static Result<NamedFunction> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The one tool that the model must call.
+struct ChatCompletionNamedToolChoice {
+  // The kind of tool; only functions exist.
+  static constexpr char kType[] = "function";
+  // The function to call.
+  NamedFunction function;
+
+  static Result<ChatCompletionNamedToolChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Which tools the model may or must call.
+struct ToolChoice {
+  std::variant<ToolChoiceMode, ChatCompletionNamedToolChoice> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ToolChoiceMode* mode() const { return std::get_if<0>(&value); }
+  const ChatCompletionNamedToolChoice* named() const { return std::get_if<1>(&value); }
+
+  static Result<ToolChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Any text.
+struct ResponseFormatText {
+  // The kind of format.
+  static constexpr char kType[] = "text";
+
+  static Result<ResponseFormatText> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON Schema, as JSON text or as the object itself.
+struct JsonSchemaSource {
+  std::variant<std::string, Json> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const Json* object() const { return std::get_if<1>(&value); }
+
+  static Result<JsonSchemaSource> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON object.
+struct ResponseFormatJSONObject {
+  // The kind of format.
+  static constexpr char kType[] = "json_object";
+  // A JSON Schema that the object must match. Absent: any object.
+  std::optional<JsonSchemaSource> schema;
+
+  static Result<ResponseFormatJSONObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A JSON Schema with a name.
+struct JSONSchema {
+  // The schema's name. Length: at least 1 and at most 64.
+  std::string name;
+  // What the answer is for; the model may read it.
+  std::optional<std::string> description;
+  // The JSON Schema.
+  std::optional<Json> schema;
+  // Whether a schema is refused that the answer cannot be held to in full. Otherwise what cannot be
+  // enforced is left out, and `warnings` say so.
+  std::optional<bool> strict;
+
+  static Result<JSONSchema> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// JSON that matches a schema.
+struct ResponseFormatJSONSchema {
+  // The kind of format.
+  static constexpr char kType[] = "json_schema";
+  // The schema.
+  JSONSchema json_schema;
+
+  static Result<ResponseFormatJSONSchema> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Text that a regular expression matches as a whole.
+struct ResponseFormatRegex {
+  // The kind of format.
+  static constexpr char kType[] = "regex";
+  // The regular expression, in ECMAScript's syntax. Length: at least 1.
+  std::string regex;
+
+  static Result<ResponseFormatRegex> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Text that a grammar derives.
+struct ResponseFormatGrammar {
+  // The kind of format.
+  static constexpr char kType[] = "grammar";
+  // The grammar in GBNF (EBNF as llama.cpp writes it); its first rule is `root`. Length: at
+  // least 1.
+  std::string grammar;
+
+  static Result<ResponseFormatGrammar> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A stretch of the answer, between two texts, that has a shape.
+struct StructuralTag {
+  // The text that opens the stretch. Length: at least 1.
+  std::string begin;
+  // The JSON Schema.
+  Json schema;
+  // The text that closes the stretch. Length: at least 1.
+  std::string end;
+
+  static Result<StructuralTag> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Free text in which tagged stretches have a shape.
+//
+// Give either `tags` and `triggers`, or `format`.
+struct ResponseFormatStructuralTag {
+  // The kind of format.
+  static constexpr char kType[] = "structural_tag";
+  // The stretches that may occur. Items: at least 1.
+  std::optional<std::vector<StructuralTag>> tags;
+  // Texts after which a stretch must follow; each tag's `begin` starts with one of them. Items: at
+  // least 1.
+  std::optional<std::vector<std::string>> triggers;
+  // A structural tag's format object, in full.
+  std::optional<Json> format;
+
+  static Result<ResponseFormatStructuralTag> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The shape that the answer must have.
+struct ResponseFormat {
+  std::variant<ResponseFormatText, ResponseFormatJSONObject, ResponseFormatJSONSchema,
+               ResponseFormatRegex, ResponseFormatGrammar, ResponseFormatStructuralTag>
+      value;
+
+  // Each is nullptr when it is not the one that is held.
+  const ResponseFormatText* text() const { return std::get_if<0>(&value); }
+  const ResponseFormatJSONObject* json_object() const { return std::get_if<1>(&value); }
+  const ResponseFormatJSONSchema* json_schema() const { return std::get_if<2>(&value); }
+  const ResponseFormatRegex* regex() const { return std::get_if<3>(&value); }
+  const ResponseFormatGrammar* grammar() const { return std::get_if<4>(&value); }
+  const ResponseFormatStructuralTag* structural_tag() const { return std::get_if<5>(&value); }
+
+  static Result<ResponseFormat> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How long a reasoning model thinks before it answers.
+enum class ReasoningEffort {
+  // Not at all.
+  kNone,
+  // As little as it can.
+  kMinimal,
+  // A little.
+  kLow,
+  // As it was trained to.
+  kMedium,
+  // Long.
+  kHigh,
+  // Longer.
+  kXhigh,
+};
+wire::Words WireWords(ReasoningEffort);
+
+// A request that is no conversation.
+enum class SpecialRequest {
+  // Gives the engine's metrics in `usage.extra`.
+  kQueryEngineMetrics,
+};
+wire::Words WireWords(SpecialRequest);
+
+// How a grammar is followed.
+enum class GrammarExecutionMode {
+  // Every token is sampled under the grammar's mask.
+  kConstraint,
+  // Text that the grammar forces is appended without the model.
+  kJumpForward,
+};
+wire::Words WireWords(GrammarExecutionMode);
+
+// Switches for tests and measurements.
+struct DebugConfig {
+  // Whether the answer goes on over the end-of-text token. Default: false.
+  bool ignore_eos = false;
+  // Whether the prompt stays in the prefix cache until the engine is reset. Default: false.
+  bool pinned_system_prompt = false;
+  // Asks for something else than an answer.
+  std::optional<SpecialRequest> special_request;
+  // How a grammar is followed. Default: `jump_forward`.
+  GrammarExecutionMode grammar_execution_mode = GrammarExecutionMode::kJumpForward;
+
+  static Result<DebugConfig> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A conversation, and how the model is to continue it.
+struct ChatCompletionRequest {
+  // The conversation so far, oldest first. Items: at least 1.
+  std::vector<ChatCompletionMessage> messages;
+  // The model to answer. Absent: the engine's own.
+  std::optional<std::string> model;
+  // Whether the answer comes in chunks while it is generated. Default: false.
+  bool stream = false;
+  // Options of the stream.
+  std::optional<StreamOptions> stream_options;
+  // The longest answer. Absent: until the context window is full. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> max_tokens;
+  // The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range: at
+  // least 1. Unit: tokens.
+  std::optional<int64_t> max_completion_tokens;
+  // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
+  int64_t n = 1;
+  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
+  // the model's own default, else 1. Range: at least 0 and at most 2.
+  std::optional<double> temperature;
+  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
+  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
+  std::optional<double> top_p;
+  // Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
+  // else 0. Range: at least -1. Unit: tokens.
+  std::optional<int64_t> top_k;
+  // Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least 0
+  // and at most 1.
+  std::optional<double> min_p;
+  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
+  // least -2 and at most 2.
+  std::optional<double> frequency_penalty;
+  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
+  // and at most 2.
+  std::optional<double> presence_penalty;
+  // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: 1.
+  // Range: above 0 and at most 10.
+  std::optional<double> repetition_penalty;
+  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
+  std::optional<std::map<int64_t, double>> logit_bias;
+  // Whether the chosen tokens' log probabilities are returned. Default: false.
+  bool logprobs = false;
+  // How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent: 0.
+  // Range: at least 0 and at most 20. Unit: tokens.
+  std::optional<int64_t> top_logprobs;
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+  // random one.
+  std::optional<int64_t> seed;
+  // Texts at which the answer ends, before them.
+  std::optional<Stop> stop;
+  // The tools that the model may call. Items: at most 128.
+  std::optional<std::vector<ChatCompletionTool>> tools;
+  // Which tools are called. Absent: `auto` with tools, `none` without.
+  std::optional<ToolChoice> tool_choice;
+  // Whether one answer may hold several tool calls. Default: true.
+  bool parallel_tool_calls = true;
+  // The shape that the answer must have. Absent: any text.
+  std::optional<ResponseFormat> response_format;
+  // How long a reasoning model thinks before it answers.
+  std::optional<ReasoningEffort> reasoning_effort;
+  // The longest that a reasoning model thinks; at the limit its thoughts are ended and the answer
+  // goes on. Absent: no limit. An extension of this engine. Range: at least 0 and at most
+  // 2147483647. Unit: tokens.
+  std::optional<int64_t> reasoning_budget;
+  // Further variables for the model's chat template, such as `enable_thinking`.
+  std::optional<Json> chat_template_kwargs;
+  // A label of the end user; it has no effect on the answer.
+  std::optional<std::string> user;
+  // Requests of higher priority are served first and may take the place of running ones of lower
+  // priority. Each level is worth ten seconds of waiting, so that nobody waits for ever. Absent: 0.
+  // An extension of this engine. Range: at least -100 and at most 100.
+  std::optional<int64_t> priority;
+  // The answer must be complete this long after the request came in; else it ends with the error
+  // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+  // most 2147483647. Unit: milliseconds.
+  std::optional<int64_t> timeout_ms;
+  // Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: it does in
+  // a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
+  std::optional<bool> usage_extra;
+  // Switches for tests and measurements; a server takes them in debug mode only.
+  std::optional<DebugConfig> debug_config;
+  // Labels of the caller's own; they have no effect.
+  std::optional<std::map<std::string, std::string>> metadata;
+  // Asks a service to keep the answer; this engine keeps none.
+  std::optional<bool> store;
+  // A service's price class; it has no effect.
+  std::optional<std::string> service_tier;
+  // The kinds of output that are asked for; only `text` is offered.
+  std::optional<std::vector<std::string>> modalities;
+  // How spoken output sounds; spoken output is not offered.
+  std::optional<Json> audio;
+  // A text that the answer will resemble; not offered.
+  std::optional<Json> prediction;
+  // A search of the web; not offered.
+  std::optional<Json> web_search_options;
+  // The older form of `tools`; use that.
+  std::optional<Json> functions;
+  // The older form of `tool_choice`; use that.
+  std::optional<Json> function_call;
+
+  static Result<ChatCompletionRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// One prompt of several, or one token of a prompt.
+struct PromptItem {
+  std::variant<std::string, int64_t, std::vector<int64_t>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const int64_t* token() const { return std::get_if<1>(&value); }
+  const std::vector<int64_t>* tokens() const { return std::get_if<2>(&value); }
+
+  static Result<PromptItem> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What is to be continued or embedded: a text, several texts, token ids, or lists of those.
+struct Prompt {
+  std::variant<std::string, std::vector<PromptItem>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<PromptItem>* items() const { return std::get_if<1>(&value); }
+
+  static Result<Prompt> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A text, and how the model is to continue it.
+struct CompletionRequest {
+  // What is to be continued.
+  Prompt prompt;
+  // The model to answer. Absent: the engine's own.
+  std::optional<std::string> model;
+  // The text that follows what is inserted. Absent: the text is only continued.
+  std::optional<std::string> suffix;
+  // Whether the answer begins with the prompt. Default: false.
+  bool echo = false;
+  // How many answers are generated to return the best `n`. Absent: `n`. Range: at least 1 and at
+  // most 128.
+  std::optional<int64_t> best_of;
+  // Whether the answer comes in chunks while it is generated. Default: false.
+  bool stream = false;
+  // Options of the stream.
+  std::optional<StreamOptions> stream_options;
+  // The longest answer. Range: at least 0. Default: 16. Unit: tokens.
+  int64_t max_tokens = 16;
+  // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
+  int64_t n = 1;
+  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
+  // the model's own default, else 1. Range: at least 0 and at most 2.
+  std::optional<double> temperature;
+  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
+  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
+  std::optional<double> top_p;
+  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
+  // least -2 and at most 2.
+  std::optional<double> frequency_penalty;
+  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
+  // and at most 2.
+  std::optional<double> presence_penalty;
+  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
+  std::optional<std::map<int64_t, double>> logit_bias;
+  // How many of the likeliest tokens are returned at each position, beside the chosen one. Absent:
+  // none. Range: at least 0 and at most 5. Unit: tokens.
+  std::optional<int64_t> logprobs;
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+  // random one.
+  std::optional<int64_t> seed;
+  // Texts at which the answer ends, before them.
+  std::optional<Stop> stop;
+  // The shape that the answer must have. Absent: any text.
+  std::optional<ResponseFormat> response_format;
+  // A label of the end user; it has no effect on the answer.
+  std::optional<std::string> user;
+  // Switches for tests and measurements; a server takes them in debug mode only.
+  std::optional<DebugConfig> debug_config;
+
+  static Result<CompletionRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How a vector is written.
+enum class EmbeddingEncoding {
+  // As a list of numbers.
+  kFloat,
+  // As the base64 of its numbers, little-endian float32.
+  kBase64,
+};
+wire::Words WireWords(EmbeddingEncoding);
+
+// Texts of which vectors are wanted.
+struct EmbeddingRequest {
+  // A text, several texts, or their token ids.
+  Prompt input;
+  // The model to use. Absent: the engine's own.
+  std::optional<std::string> model;
+  // How the vectors are written. Default: `float`.
+  EmbeddingEncoding encoding_format = EmbeddingEncoding::kFloat;
+  // How many numbers of each vector are kept. Absent: all that the model gives. Range: at least 1.
+  std::optional<int64_t> dimensions;
+  // A label of the end user; it has no effect.
+  std::optional<std::string> user;
+  // Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+  // engine. Range: at least -100 and at most 100.
+  std::optional<int64_t> priority;
+  // The answer must be complete this long after the request came in; else it ends with the error
+  // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+  // most 2147483647. Unit: milliseconds.
+  std::optional<int64_t> timeout_ms;
+
+  static Result<EmbeddingRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A text of which the tokens are wanted.
+struct TokenizeRequest {
+  // The text.
+  std::string text;
+  // Whether the tokens are added that the model expects around a whole text. Default: false.
+  bool add_special_tokens = false;
+
+  static Result<TokenizeRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Tokens of which the text is wanted.
+struct DetokenizeRequest {
+  // The token ids. Range: at least 0.
+  std::vector<int64_t> tokens;
+  // Whether special tokens leave no text. Default: true.
+  bool skip_special_tokens = true;
+
+  static Result<DetokenizeRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A conversation whose state is to be saved: `messages` or `prompt_tokens`.
+struct KVSaveRequest {
+  // The file to write, on the engine's machine; an older one is replaced. Length: at least 1.
+  std::string path;
+  // The conversation, as a request would send it. Absent: `prompt_tokens` is given. Items: at
+  // least 1.
+  std::optional<std::vector<ChatCompletionMessage>> messages;
+  // Further variables for the model's chat template, as the request would send them.
+  std::optional<Json> chat_template_kwargs;
+  // The prompt's token ids. Absent: `messages` is given. Range: at least 0. Items: at least 1.
+  // Unit: tokens.
+  std::optional<std::vector<int64_t>> prompt_tokens;
+
+  static Result<KVSaveRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A saved state that requests are to find.
+struct KVLoadRequest {
+  // The file to read, on the engine's machine. Length: at least 1.
+  std::string path;
+
+  static Result<KVLoadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Which model an engine loads.
+struct ModelLoadRequest {
+  // The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
+  std::string model;
+  // The compiled library: a file, or the name of one that is linked into the program. Absent: the
+  // one in the folder `lib` of the model's folder.
+  std::optional<std::string> model_lib;
+  // Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default: `auto`.
+  std::string device = "auto";
+  // The model's name in answers. Absent: the folder's.
+  std::optional<std::string> name;
+
+  static Result<ModelLoadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the engine is for, which sets its other defaults.
+enum class EngineMode {
+  // A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
+  kLocal,
+  // One conversation: 1 sequence, as long as the context window.
+  kInteractive,
+  // Many requests: as many sequences as the model and the memory allow.
+  kServer,
+};
+wire::Words WireWords(EngineMode);
+
+// How prompts are taken in beside running answers.
+enum class PrefillMode {
+  // A chunk of a prompt and the running answers share a step.
+  kHybrid,
+  // A step takes in chunks of prompts, or continues answers.
+  kChunked,
+};
+wire::Words WireWords(PrefillMode);
+
+// Which hidden states of a text make its vector.
+enum class EmbeddingPooling {
+  // The mean of those of all its tokens.
+  kMean,
+  // That of its last token.
+  kLast,
+};
+wire::Words WireWords(EmbeddingPooling);
+
+// Whether what was computed is kept for requests that begin alike.
+enum class PrefixCacheMode {
+  // Kept in a radix tree of token ids.
+  kRadix,
+  // Not kept.
+  kDisable,
+};
+wire::Words WireWords(PrefixCacheMode);
+
+// How tokens are drafted ahead of the model.
+enum class SpeculativeMode {
+  // Not at all.
+  kDisable,
+  // By a smaller model, the one in `additional_models`.
+  kSmallDraft,
+  // By what followed the last tokens when they came before.
+  kPromptLookup,
+  // By an EAGLE head on the model's hidden states.
+  kEagle,
+  // By Medusa heads on the model's hidden states.
+  kMedusa,
+};
+wire::Words WireWords(SpeculativeMode);
+
+// How an engine runs a model; what is absent follows from the mode, model and memory.
+struct EngineConfig {
+  // What the engine is for. Absent: `local`.
+  std::optional<EngineMode> mode;
+  // How many sequences are generated at the same time. Absent: by the mode. Range: at least 1.
+  std::optional<int64_t> max_num_sequence;
+  // The capacity of the KV cache, all sequences together. Absent: by the mode. Range: at least 1.
+  // Unit: tokens.
+  std::optional<int64_t> max_total_seq_length;
+  // The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1. Unit:
+  // bytes.
+  std::optional<int64_t> kv_cache_bytes;
+  // The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
+  // least 1. Unit: bytes.
+  std::optional<int64_t> memory_limit_bytes;
+  // The share of the device's memory that may be used. Absent: 0.85. Range: above 0 and at most 1.
+  std::optional<double> gpu_memory_utilization;
+  // The longest sequence. Absent: the model's own. Range: at least 1. Unit: tokens.
+  std::optional<int64_t> context_window_size;
+  // How far back attention reaches; -1 is all the way. Absent: the model's own. Range: at least -1.
+  // Unit: tokens.
+  std::optional<int64_t> sliding_window_size;
+  // How many first tokens stay in reach of a sliding window. Absent: the model's own. Range: at
+  // least 0. Unit: tokens.
+  std::optional<int64_t> attention_sink_size;
+  // The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least 1.
+  // Unit: tokens.
+  std::optional<int64_t> prefill_chunk_size;
+  // How prompts are taken in beside running answers. Absent: `hybrid`.
+  std::optional<PrefillMode> prefill_mode;
+  // How many requests may wait for their turn; more are refused with the error `queue_full`.
+  // Absent: 1024. Range: at least 1 and at most 1000000.
+  std::optional<int64_t> max_queued_requests;
+  // Whether the engine records what it does for the route `trace`, in Chrome's trace format.
+  // Absent: false.
+  std::optional<bool> enable_tracing;
+  // Which hidden states make the vectors of the route `embeddings`. Absent: what the model's
+  // mlc-chat-config.json says under the same name, else `mean`.
+  std::optional<EmbeddingPooling> embedding_pooling;
+  // Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has. Absent:
+  // false; its `content` is then an empty text, as MLC-LLM's is.
+  std::optional<bool> openai_last_chunk;
+  // Whether a request with a member that no field has is refused, with its path; for programs that
+  // write their JSON by hand, as in C. Absent: false; such members are ignored.
+  std::optional<bool> refuse_unknown_fields;
+  // How many states a recurrent model keeps to roll back to. Absent: 1. Range: at least 1.
+  std::optional<int64_t> max_history_size;
+  // Whether what was computed is kept for requests that begin alike. Absent: `radix`.
+  std::optional<PrefixCacheMode> prefix_cache_mode;
+  // How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range: at
+  // least -1.
+  std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
+  // How tokens are drafted ahead. Absent: `disable`.
+  std::optional<SpeculativeMode> speculative_mode;
+  // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
+  // `MODEL,LIBRARY`.
+  std::optional<std::vector<std::string>> additional_models;
+  // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
+  // least 0. Unit: tokens.
+  std::optional<int64_t> spec_draft_length;
+  // Whether text that a grammar forces is computed ahead. The answers are the same with and
+  // without. Absent: true.
+  std::optional<bool> jump_forward;
+  // Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
+  // `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1 and
+  // at most 16.
+  std::optional<int64_t> spec_tree_width;
+  // Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
+  std::optional<int64_t> tensor_parallel_shards;
+  // Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
+  // least 1.
+  std::optional<int64_t> pipeline_parallel_stages;
+  // Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
+  // most 1024.
+  std::optional<int64_t> num_threads;
+
+  static Result<EngineConfig> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The model's answer.
+struct ChatCompletionResponseMessage {
+  // Always the assistant.
+  static constexpr char kRole[] = "assistant";
+  // The answer's text; null when it consists of tool calls.
+  std::optional<std::string> content;
+  // Why the model refused to answer.
+  std::optional<std::string> refusal;
+  // What the model thought before it answered.
+  std::optional<std::string> reasoning_content;
+  // The tools that the model calls.
+  std::optional<std::vector<ChatCompletionMessageToolCall>> tool_calls;
+
+  static Result<ChatCompletionResponseMessage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// One of the likeliest tokens at a position.
+struct TopLogprob {
+  // The token's text.
+  std::string token;
+  // Its log probability; -9999 when it is too small to tell.
+  double logprob = 0;
+  // The UTF-8 bytes of the token, which may be a part of a character.
+  std::optional<std::vector<int64_t>> bytes;
+
+  static Result<TopLogprob> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A token of the answer and the likeliest ones in its place.
+struct ChatCompletionTokenLogprob {
+  // The token's text.
+  std::string token;
+  // Its log probability; -9999 when it is too small to tell.
+  double logprob = 0;
+  // The UTF-8 bytes of the token, which may be a part of a character.
+  std::optional<std::vector<int64_t>> bytes;
+  // The likeliest tokens here, likeliest first.
+  std::vector<TopLogprob> top_logprobs;
+
+  static Result<ChatCompletionTokenLogprob> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The log probabilities of an answer.
+struct ChoiceLogprobs {
+  // One entry for each token of the content.
+  std::optional<std::vector<ChatCompletionTokenLogprob>> content;
+  // One entry for each token of a refusal.
+  std::optional<std::vector<ChatCompletionTokenLogprob>> refusal;
+
+  static Result<ChoiceLogprobs> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Why an answer ended.
+enum class FinishReason {
+  // The model ended it, or a stop text was reached.
+  kStop,
+  // `max_tokens` or the context window was reached.
+  kLength,
+  // The model called tools and waits for their answers.
+  kToolCalls,
+  // A filter held back the rest.
+  kContentFilter,
+  // The engine failed; the error follows.
+  kError,
+};
+wire::Words WireWords(FinishReason);
+
+// One of the answers.
+struct ChatCompletionChoice {
+  // Which of the `n` answers this is, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The answer.
+  ChatCompletionResponseMessage message;
+  // The log probabilities, when they were asked for.
+  std::optional<ChoiceLogprobs> logprobs;
+  // Why the answer ended.
+  wire::OpenEnum<FinishReason> finish_reason = FinishReason::kStop;
+
+  static Result<ChatCompletionChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the prompt's tokens were.
+struct PromptTokensDetails {
+  // How many were found in the prefix cache. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> cached_tokens;
+
+  static Result<PromptTokensDetails> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What the answer's tokens were.
+struct CompletionTokensDetails {
+  // How many the model spent thinking. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> reasoning_tokens;
+  // How many were drafted and accepted. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> accepted_prediction_tokens;
+  // How many were drafted and rejected. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> rejected_prediction_tokens;
+
+  static Result<CompletionTokensDetails> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Measurements of a request, under MLC-LLM's names.
+struct CompletionUsageExtra {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prompt_tokens;
+  // The length of the answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> completion_tokens;
+  // How much of the prompt the model read; the rest was cached. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prefill_tokens;
+  // The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> decode_tokens;
+  // The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> jump_forward_tokens;
+  // How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+  std::optional<double> prefill_tokens_per_s;
+  // How fast the answer was generated. Range: at least 0. Unit: tokens per second.
+  std::optional<double> decode_tokens_per_s;
+  // From the request to its first token. Range: at least 0. Unit: seconds.
+  std::optional<double> ttft_s;
+  // The mean time from token to token. Range: at least 0. Unit: seconds.
+  std::optional<double> inter_token_latency_s;
+  // From the request to its last token. Range: at least 0. Unit: seconds.
+  std::optional<double> end_to_end_latency_s;
+
+  static Result<CompletionUsageExtra> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a request cost.
+struct CompletionUsage {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  int64_t prompt_tokens = 0;
+  // The length of all the answers together. Range: at least 0. Unit: tokens.
+  int64_t completion_tokens = 0;
+  // The sum of the two. Range: at least 0. Unit: tokens.
+  int64_t total_tokens = 0;
+  // What the prompt's tokens were.
+  std::optional<PromptTokensDetails> prompt_tokens_details;
+  // What the answer's tokens were.
+  std::optional<CompletionTokensDetails> completion_tokens_details;
+  // Measurements of this request, when they were asked for.
+  std::optional<CompletionUsageExtra> extra;
+
+  static Result<CompletionUsage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a schema says and the answer was not held to.
+struct SchemaWarning {
+  // The field of the request that holds the schema.
+  std::string param;
+  // The JSON pointer of the keyword in the schema.
+  std::string path;
+  // Why it is left out.
+  std::string message;
+
+  static Result<SchemaWarning> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The answers to a request.
+struct ChatCompletion {
+  // The request's id.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "chat.completion";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // The model that answered.
+  std::string model;
+  // The `n` answers.
+  std::vector<ChatCompletionChoice> choices;
+  // What the request cost.
+  std::optional<CompletionUsage> usage;
+  // What schemas of the request say and the answer was not held to.
+  std::optional<std::vector<SchemaWarning>> warnings;
+  // Names the configuration that answered; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<ChatCompletion> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The kind of a tool.
+enum class ToolType {
+  // A function.
+  kFunction,
+};
+wire::Words WireWords(ToolType);
+
+// A piece of a function call.
+struct ChoiceDeltaFunctionCall {
+  // The function's name, in the call's first piece.
+  std::optional<std::string> name;
+  // The next piece of the arguments' JSON text.
+  std::optional<std::string> arguments;
+
+  static Result<ChoiceDeltaFunctionCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of a tool call.
+struct ChoiceDeltaToolCall {
+  // Which of the message's calls this piece belongs to. Range: at least 0.
+  int64_t index = 0;
+  // The call's id, in its first piece.
+  std::optional<std::string> id;
+  // The kind of tool, in the call's first piece.
+  std::optional<wire::OpenEnum<ToolType>> type;
+  // The function's piece.
+  std::optional<ChoiceDeltaFunctionCall> function;
+
+  static Result<ChoiceDeltaToolCall> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a chunk adds to an answer.
+struct ChatCompletionChunkDelta {
+  // Who speaks, in an answer's first chunk.
+  std::optional<ChatCompletionRole> role;
+  // The next piece of the text; whole characters only. Never absent in an answer's last chunk,
+  // where it may be empty, unless the engine's `openai_last_chunk` is set.
+  std::optional<std::string> content;
+  // The next piece of what the model thinks.
+  std::optional<std::string> reasoning_content;
+  // The next piece of a refusal.
+  std::optional<std::string> refusal;
+  // The next pieces of tool calls.
+  std::optional<std::vector<ChoiceDeltaToolCall>> tool_calls;
+
+  static Result<ChatCompletionChunkDelta> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of one of the answers.
+struct ChatCompletionChunkChoice {
+  // Which of the `n` answers this belongs to, from 0. Range: at least 0.
+  int64_t index = 0;
+  // What is added.
+  ChatCompletionChunkDelta delta;
+  // The log probabilities of the tokens that are added.
+  std::optional<ChoiceLogprobs> logprobs;
+  // Why the answer ended; null until its last chunk.
+  std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+
+  static Result<ChatCompletionChunkChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A piece of the answers to a request.
+struct ChatCompletionChunk {
+  // The request's id, the same in all its chunks.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "chat.completion.chunk";
+  // When the request began; the same in all chunks. Range: at least 0. Unit: seconds since 1970,
+  // UTC.
+  int64_t created = 0;
+  // The model that answers.
+  std::string model;
+  // Pieces of the answers; empty in the chunk that carries the usage.
+  std::vector<ChatCompletionChunkChoice> choices;
+  // What the request cost, in the last chunk, when `include_usage` asks for it.
+  std::optional<CompletionUsage> usage;
+  // What schemas of the request say and the answer is not held to; in the first chunk.
+  std::optional<std::vector<SchemaWarning>> warnings;
+  // Names the configuration that answers; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<ChatCompletionChunk> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The log probabilities of an answer; the lists run side by side.
+struct CompletionLogprobs {
+  // The tokens' texts.
+  std::optional<std::vector<std::string>> tokens;
+  // Their log probabilities.
+  std::optional<std::vector<double>> token_logprobs;
+  // At each position from text to log probability, for the likeliest tokens.
+  std::optional<std::vector<std::map<std::string, double>>> top_logprobs;
+  // Where each token begins in the text. Unit: code points.
+  std::optional<std::vector<int64_t>> text_offset;
+
+  static Result<CompletionLogprobs> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// One of the answers, or a piece of it.
+struct CompletionChoice {
+  // Which of the answers this is, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The text, or its next piece.
+  std::string text;
+  // The log probabilities, when they were asked for.
+  std::optional<CompletionLogprobs> logprobs;
+  // Why the answer ended; null until its last chunk.
+  std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+
+  static Result<CompletionChoice> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The continuations of a prompt; a chunk of a stream has the same form.
+struct Completion {
+  // The request's id, the same in all its chunks.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "text_completion";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // The model that answered.
+  std::string model;
+  // The answers; empty in the chunk that carries the usage.
+  std::vector<CompletionChoice> choices;
+  // What the request cost; in a stream in the last chunk, when it is asked for.
+  std::optional<CompletionUsage> usage;
+  // What the schema of the request says and the answer is not held to; in the first chunk of a
+  // stream.
+  std::optional<std::vector<SchemaWarning>> warnings;
+  // Names the configuration that answered; equal ones answer a seed equally.
+  std::optional<std::string> system_fingerprint;
+
+  static Result<Completion> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A vector: its numbers, or their base64.
+struct EmbeddingVector {
+  std::variant<std::vector<double>, std::string> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::vector<double>* numbers() const { return std::get_if<0>(&value); }
+  const std::string* base64() const { return std::get_if<1>(&value); }
+
+  static Result<EmbeddingVector> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The vector of one text.
+struct Embedding {
+  // Which of the texts this belongs to, from 0. Range: at least 0.
+  int64_t index = 0;
+  // The kind of object.
+  static constexpr char kObject[] = "embedding";
+  // The vector.
+  EmbeddingVector embedding;
+
+  static Result<Embedding> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What a request for embeddings cost.
+struct EmbeddingUsage {
+  // The length of all texts together. Range: at least 0. Unit: tokens.
+  int64_t prompt_tokens = 0;
+  // The same. Range: at least 0. Unit: tokens.
+  int64_t total_tokens = 0;
+
+  static Result<EmbeddingUsage> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The vectors of the texts, in their order.
+struct EmbeddingResponse {
+  // The kind of object.
+  static constexpr char kObject[] = "list";
+  // The vectors.
+  std::vector<Embedding> data;
+  // The model that made them.
+  std::string model;
+  // What the request cost.
+  EmbeddingUsage usage;
+
+  static Result<EmbeddingResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The tokens of a text.
+struct TokenizeResponse {
+  // The token ids. Range: at least 0.
+  std::vector<int64_t> tokens;
+  // How many there are. Range: at least 0. Unit: tokens.
+  int64_t count = 0;
+
+  static Result<TokenizeResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The text of tokens.
+struct DetokenizeResponse {
+  // The text; bytes that are no UTF-8 are replaced by U+FFFD.
+  std::string text;
+
+  static Result<DetokenizeResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A conversation as the model's chat template writes it.
+struct RenderResponse {
+  // The text that the model continues.
+  std::string prompt;
+
+  static Result<RenderResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was saved.
+struct KVSaveResponse {
+  // How many tokens the state is of. Range: at least 0. Unit: tokens.
+  int64_t tokens = 0;
+  // The file's size. Range: at least 0. Unit: bytes.
+  int64_t bytes = 0;
+
+  static Result<KVSaveResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was loaded.
+struct KVLoadResponse {
+  // How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
+  // tokens.
+  int64_t tokens = 0;
+
+  static Result<KVLoadResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A model that can answer.
+struct ModelObject {
+  // The model's name, as requests give it in `model`.
+  std::string id;
+  // The kind of object.
+  static constexpr char kObject[] = "model";
+  // When it was made. Range: at least 0. Unit: seconds since 1970, UTC.
+  int64_t created = 0;
+  // Who offers it.
+  std::string owned_by;
+
+  static Result<ModelObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The models that can answer.
+struct ModelList {
+  // The kind of object.
+  static constexpr char kObject[] = "list";
+  // The models.
+  std::vector<ModelObject> data;
+
+  static Result<ModelList> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A kind of device, and whether this machine has it.
+struct DeviceProbe {
+  // The device, such as `cuda:0`.
+  std::string name;
+  // Whether it can be used.
+  bool found = false;
+  // Why it cannot be used; empty when it can.
+  std::string reason;
+  // What its driver calls it. Absent: nobody says.
+  std::optional<std::string> description;
+  // The size of its memory. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> memory_bytes;
+  // The largest tensor it can hold. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> max_buffer_bytes;
+  // Memory that a work-group shares. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> local_memory_bytes;
+  // Work-items of a work-group at most. Range: at least 0.
+  std::optional<int64_t> max_group_size;
+  // Whether it computes with 16-bit floats.
+  std::optional<bool> f16;
+  // Whether it is the CPU, driven as another device; `auto` passes over it.
+  std::optional<bool> is_processor;
+
+  static Result<DeviceProbe> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Measurements of one request; `usage.extra` has the same.
+struct RequestMetrics {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prompt_tokens;
+  // The length of the answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> completion_tokens;
+  // How much of the prompt the model read; the rest was cached. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prefill_tokens;
+  // The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> decode_tokens;
+  // The tokens that a grammar forced, without the model. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> jump_forward_tokens;
+  // How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+  std::optional<double> prefill_tokens_per_s;
+  // How fast the answer was generated. Range: at least 0. Unit: tokens per second.
+  std::optional<double> decode_tokens_per_s;
+  // From the request to its first token. Range: at least 0. Unit: seconds.
+  std::optional<double> ttft_s;
+  // The mean time from token to token. Range: at least 0. Unit: seconds.
+  std::optional<double> inter_token_latency_s;
+  // From the request to its last token. Range: at least 0. Unit: seconds.
+  std::optional<double> end_to_end_latency_s;
+
+  static Result<RequestMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How often text that a grammar forces saved a step.
+struct JumpForwardMetrics {
+  // Tokens of such text that were computed ahead. Range: at least 0.
+  int64_t draft_count = 0;
+  // Of them those that the model chose: each saved a step. Range: at least 0.
+  int64_t accept_count = 0;
+
+  static Result<JumpForwardMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How speculative decoding fares; each list has one number for each drafted position.
+struct SpecDecodeMetrics {
+  // How many tokens were drafted. Unit: tokens.
+  std::optional<std::vector<int64_t>> draft_count;
+  // How many were accepted. Unit: tokens.
+  std::optional<std::vector<int64_t>> accept_count;
+  // The share of drafts accepted at each position, by `step=i`.
+  std::optional<Json> accept_prob;
+  // The share of accepted among those whose predecessor was, by `step=i`.
+  std::optional<Json> accept_rate;
+  // The mean number of tokens accepted up to each position, by `step=i`.
+  std::optional<Json> accept_len;
+
+  static Result<SpecDecodeMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Counters since the model was loaded or the engine was reset.
+struct EngineMetrics {
+  // The model's time on prompts. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_prefill_time_sum;
+  // The model's time on answers. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_decode_time_sum;
+  // The time spent on text that grammars forced. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_jump_forward_time_sum;
+  // The length of all prompts. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prompt_tokens_sum;
+  // How much of the prompts the model read. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> prefill_tokens_sum;
+  // The tokens that were generated one by one. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> decode_tokens_sum;
+  // The tokens that grammars forced. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> jump_forward_tokens_sum;
+  // The length of all answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> completion_tokens_sum;
+  // How fast prompts are read. Range: at least 0. Unit: tokens per second.
+  std::optional<double> prefill_tokens_per_s;
+  // How fast answers are generated. Range: at least 0. Unit: tokens per second.
+  std::optional<double> decode_tokens_per_s;
+  // The pages of the KV cache. Range: at least 0. Unit: pages.
+  std::optional<int64_t> kv_pages_total;
+  // The pages that no sequence holds now. Range: at least 0. Unit: pages.
+  std::optional<int64_t> kv_pages_free;
+  // The sequences that are generated at the moment. Range: at least 0.
+  std::optional<int64_t> num_running_sequences;
+  // The sequences that wait for their turn or for pages. Range: at least 0.
+  std::optional<int64_t> num_waiting_sequences;
+  // The requests that no step has taken in yet. Range: at least 0.
+  std::optional<int64_t> num_queued_requests;
+  // How often the model ran. Range: at least 0.
+  std::optional<int64_t> num_steps;
+  // How often a sequence had to give back its pages and begin again. Range: at least 0.
+  std::optional<int64_t> num_preemptions;
+  // What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> device_read_bytes_sum;
+  // Requests that ended well. Range: at least 0.
+  std::optional<int64_t> num_finished_requests;
+  // Requests that ended with an error or were cancelled. Range: at least 0.
+  std::optional<int64_t> num_failed_requests;
+  // Measurements of the request that ended last.
+  std::optional<RequestMetrics> last_finished_request;
+  // How often text that a grammar forces saved a step.
+  std::optional<JumpForwardMetrics> jump_forward;
+  // How speculative decoding fares.
+  std::optional<SpecDecodeMetrics> spec_decode;
+  // The time of a decode step by the number of sequences in it. Unit: seconds.
+  std::optional<Json> decode_time_by_batch_size;
+  // The time of a draft by the number of sequences in it. Unit: seconds.
+  std::optional<Json> draft_time_by_batch_size;
+  // The time of a verification by the number of sequences in it. Unit: seconds.
+  std::optional<Json> verify_time_by_batch_size;
+
+  static Result<EngineMetrics> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What an engine would allocate for a model in a mode, and whether that fits.
+struct Plan {
+  // The model's name.
+  std::string model;
+  // The model's family, such as `llama`.
+  std::string model_type;
+  // The scheme of its weights, such as `q4f32_1`.
+  std::string quantization;
+  // The device, such as `cpu:0`.
+  std::string device;
+  // The engine's mode.
+  std::string mode;
+  // How many sequences are generated at the same time. Range: at least 0.
+  int64_t max_num_sequence = 0;
+  // The capacity of the KV cache, all sequences together. Range: at least 0. Unit: tokens.
+  int64_t max_total_seq_length = 0;
+  // The longest sequence. Range: at least 0. Unit: tokens.
+  int64_t context_window_size = 0;
+  // The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens.
+  int64_t prefill_chunk_size = 0;
+  // Keys and values of one token. Range: at least 0. Unit: bytes.
+  int64_t kv_bytes_per_token = 0;
+  // The weights. Range: at least 0. Unit: bytes.
+  int64_t parameter_bytes = 0;
+  // The KV cache. Range: at least 0. Unit: bytes.
+  int64_t kv_cache_bytes = 0;
+  // The largest step's temporaries. Range: at least 0. Unit: bytes.
+  int64_t temporary_bytes = 0;
+  // All of it. Range: at least 0. Unit: bytes.
+  int64_t total_bytes = 0;
+  // What the device has free now; the engine takes a share of it. Range: at least 0. Unit: bytes.
+  int64_t available_bytes = 0;
+  // Whether the engine would load.
+  bool fits = false;
+  // Why it would not.
+  std::optional<std::string> reason;
+  // The same for people, a line an item.
+  std::vector<std::string> summary;
+
+  static Result<Plan> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What went wrong.
+struct ErrorObject {
+  // What went wrong and what to do about it.
+  std::string message;
+  // The class of the error, such as `invalid_request_error`.
+  std::string type;
+  // The path of the field at fault, such as `messages[2].content`.
+  std::optional<std::string> param;
+  // A short machine-readable reason, such as `context_length_exceeded`.
+  std::optional<std::string> code;
+
+  static Result<ErrorObject> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The answer to a request that failed.
+struct ErrorResponse {
+  // What went wrong.
+  ErrorObject error;
+
+  static Result<ErrorResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+}  // namespace mlc::protocol
+
+#endif  // MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_

@@ -1,0 +1,276 @@
+#include "chat/protocol/wire.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace mlc::wire {
+namespace {
+
+constexpr size_t kMaxQuotedBytes = 64;  // of the caller's own text in a message
+
+// The caller's text, short enough for a message and never cut within a character.
+std::string Quote(std::string_view text) {
+  if (text.size() <= kMaxQuotedBytes) return std::string(text);
+  std::string_view head = text.substr(0, kMaxQuotedBytes);
+  return std::string(head.substr(0, head.size() - IncompleteUtf8Tail(head))) + "...";
+}
+
+std::string ShowNumber(double value) {
+  bool whole = std::floor(value) == value && std::fabs(value) < 1e15;
+  return whole ? std::to_string(static_cast<int64_t>(value)) : Json(value).Dump();
+}
+
+const char* Describe(const Json& json) {
+  switch (json.type()) {
+    case Json::Type::kNull:
+      return "null";
+    case Json::Type::kBool:
+      return "a boolean";
+    case Json::Type::kInt:
+      return "an integer";
+    case Json::Type::kDouble:
+      return "a decimal";
+    case Json::Type::kString:
+      return "a string";
+    case Json::Type::kArray:
+      return "an array";
+    case Json::Type::kObject:
+      return "an object";
+  }
+  return "";
+}
+
+// "the request body" or "'temperature'".
+std::string Place(const Path& path) {
+  std::string text = path.ToString();
+  return text.empty() ? "the request body" : "'" + text + "'";
+}
+
+Status Fault(std::string message, const Path& path, std::string reason) {
+  return InvalidArgument(std::move(message))
+      .WithParam(path.ToString())
+      .WithReason(std::move(reason));
+}
+
+// "'a'", "'a' and 'b'", "'a', 'b', and 'c'".
+std::string List(const char* const* words, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) out += count > 2 ? ", " : " ";
+    if (i > 0 && i + 1 == count) out += "and ";
+    out += "'" + std::string(words[i]) + "'";
+  }
+  return out;
+}
+
+Status OutOfRange(const Json& value, const Path& path, const char* kind, bool above,
+                  const char* relation, double bound) {
+  std::string message = "Invalid " + Place(path) + ": " + kind +
+                        (above ? " above max" : " below min") + "imum value. Expected a value " +
+                        relation + " " + ShowNumber(bound) + ", but got " + Quote(value.Dump()) +
+                        " instead.";
+  return Fault(message, path,
+               std::string(kind) + (above ? "_above_max_value" : "_below_min_value"));
+}
+
+Status CheckRange(const Json& json, const Path& path, const char* kind, const Limits& limits) {
+  double value = json.as_double();
+  if (limits.at_least && value < *limits.at_least) {
+    return OutOfRange(json, path, kind, false, ">=", *limits.at_least);
+  }
+  if (limits.above && value <= *limits.above) {
+    return OutOfRange(json, path, kind, false, ">", *limits.above);
+  }
+  if (limits.at_most && value > *limits.at_most) {
+    return OutOfRange(json, path, kind, true, "<=", *limits.at_most);
+  }
+  if (limits.below && value >= *limits.below) {
+    return OutOfRange(json, path, kind, true, "<", *limits.below);
+  }
+  return {};
+}
+
+// The messages of a string's and an array's length are alike: "string too long", "array too short".
+Status CheckLength(size_t length, size_t min, size_t max, const Path& path,
+                   const std::string& kind) {
+  if (length >= min && length <= max) return {};
+  const std::string a_kind = (kind == "array" ? "an " : "a ") + kind;
+  if (length == 0) {
+    return Fault("Invalid " + Place(path) + ": empty " + kind + ". Expected " + a_kind +
+                     " with minimum length " + std::to_string(min) + ", but got an empty " + kind +
+                     " instead.",
+                 path, "empty_" + kind);
+  }
+  bool above = length > max;
+  return Fault("Invalid " + Place(path) + ": " + kind + (above ? " too long" : " too short") +
+                   ". Expected " + a_kind + " with " + (above ? "maximum" : "minimum") +
+                   " length " + std::to_string(above ? max : min) + ", but got " + a_kind +
+                   " with length " + std::to_string(length) + " instead.",
+               path, kind + (above ? "_above_max_length" : "_below_min_length"));
+}
+
+// In code points. JSON's strings are valid UTF-8.
+size_t CountCodePoints(const std::string& text) {
+  size_t count = 0;
+  for (char c : text) count += (c & 0xC0) != 0x80;
+  return count;
+}
+
+// Whether the double is a whole number that int64 holds.
+bool IsWhole(double value) {
+  return value >= -9223372036854775808.0 && value < 9223372036854775808.0 &&
+         std::floor(value) == value;
+}
+
+}  // namespace
+
+std::string Path::Step(bool first) const {
+  if (key_.data() == nullptr) return "[" + std::to_string(index_) + "]";
+  return (first ? "" : ".") + Quote(key_);
+}
+
+std::string Path::ToString() const {
+  std::vector<const Path*> steps;
+  for (const Path* at = this; at->parent_ != nullptr; at = at->parent_) steps.push_back(at);
+  std::string out;
+  for (auto it = steps.rbegin(); it != steps.rend(); ++it) out += (*it)->Step(it == steps.rbegin());
+  return out;
+}
+
+Status WrongType(const Json& got, const Path& path, const std::string& expected) {
+  return Fault("Invalid type for " + Place(path) + ": expected " + expected + ", but got " +
+                   Describe(got) + " instead.",
+               path, "invalid_type");
+}
+
+Status Missing(const Path& path) {
+  return Fault("Missing required parameter: " + Place(path) + ".", path,
+               "missing_required_parameter");
+}
+
+Status NotSupported(std::string_view got, const Path& path, Words supported) {
+  return Fault("Invalid value for " + Place(path) + ": '" + Quote(got) +
+                   "'. Supported values are: " + List(supported.words, supported.count) + ".",
+               path, "invalid_value");
+}
+
+Status NotSupported(std::string_view got, const Path& path,
+                    std::initializer_list<const char*> supported) {
+  return NotSupported(got, path, Words{supported.begin(), supported.size()});
+}
+
+Status CheckItemCount(size_t count, const Path& path, const Limits& limits) {
+  return CheckLength(count, limits.min_items, limits.max_items, path, "array");
+}
+
+Result<int64_t> ParseIntKey(const std::string& key, const Path& path) {
+  int64_t value = 0;
+  const char* end = key.data() + key.size();
+  auto [stop, error] = std::from_chars(key.data(), end, value);
+  if (error == std::errc() && stop == end && value >= 0) return value;
+  return Fault("Invalid key in " + Place(path) + ": expected a non-negative integer, but got '" +
+                   Quote(key) + "' instead.",
+               path.Member(key), "invalid_value");
+}
+
+Result<std::string> ReadTag(const Json& json, const Path& path, std::string_view key) {
+  std::string tag;
+  ObjectReader reader(json, path);
+  reader.Required(key, &tag);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return tag;
+}
+
+Status Codec<bool>::Read(const Json& json, const Path& path, const Limits&, bool* out) {
+  if (!json.is_bool()) return WrongType(json, path, "a boolean");
+  *out = json.as_bool();
+  return {};
+}
+
+// 3.0 is an integer too: in several languages all numbers are decimals.
+Status Codec<int64_t>::Read(const Json& json, const Path& path, const Limits& limits,
+                            int64_t* out) {
+  if (!json.is_number() || (!json.is_int() && !IsWhole(json.as_double()))) {
+    return WrongType(json, path, "an integer");
+  }
+  MLC_RETURN_IF_ERROR(CheckRange(json, path, "integer", limits));
+  *out = json.is_int() ? json.as_int() : static_cast<int64_t>(json.as_double());
+  return {};
+}
+
+Status Codec<double>::Read(const Json& json, const Path& path, const Limits& limits, double* out) {
+  if (!json.is_number()) return WrongType(json, path, "a number");
+  MLC_RETURN_IF_ERROR(CheckRange(json, path, "decimal", limits));
+  *out = json.as_double();
+  return {};
+}
+
+Status Codec<std::string>::Read(const Json& json, const Path& path, const Limits& limits,
+                                std::string* out) {
+  if (!json.is_string()) return WrongType(json, path, "a string");
+  MLC_RETURN_IF_ERROR(CheckLength(CountCodePoints(json.as_string()), limits.min_length,
+                                  limits.max_length, path, "string"));
+  *out = json.as_string();
+  return {};
+}
+
+Status Codec<Json>::Read(const Json& json, const Path&, const Limits&, Json* out) {
+  *out = json;
+  return {};
+}
+
+ObjectReader::ObjectReader(const Json& json, const Path& path) : json_(json), path_(path) {
+  if (!json.is_object()) status_ = WrongType(json, path, "an object");
+}
+
+const Json* ObjectReader::FindGiven(std::string_view key) const {
+  const Json* value = status_.ok() ? json_.Find(key) : nullptr;
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+const Json* ObjectReader::FindRequired(std::string_view key) {
+  if (!status_.ok()) return nullptr;
+  const Json* value = json_.Find(key);
+  if (value == nullptr) status_ = Missing(path_.Member(key));
+  return value;
+}
+
+ObjectReader& ObjectReader::Constant(std::string_view key, const char* value) {
+  std::string got;
+  Required(key, &got);
+  if (status_.ok() && got != value) status_ = NotSupported(got, path_.Member(key), {value});
+  return *this;
+}
+
+ObjectReader& ObjectReader::RawObject(std::string_view key, Json* out) {
+  const Json* value = FindRequired(key);
+  if (value == nullptr) return *this;
+  if (!value->is_object()) status_ = WrongType(*value, path_.Member(key), "an object");
+  *out = *value;
+  return *this;
+}
+
+ObjectReader& ObjectReader::RawObject(std::string_view key, std::optional<Json>* out) {
+  return FindGiven(key) == nullptr ? *this : RawObject(key, &out->emplace());
+}
+
+ObjectReader& ObjectReader::RequiredWhen(std::string_view key, bool condition) {
+  if (status_.ok() && condition && FindGiven(key) == nullptr) status_ = Missing(path_.Member(key));
+  return *this;
+}
+
+ObjectReader& ObjectReader::OnlyKnown(std::initializer_list<std::string_view> keys) {
+  if (!status_.ok()) return *this;
+  for (const Json::Member& member : json_.as_object()) {
+    if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
+    Path at = path_.Member(member.first);
+    status_ = Fault("Unrecognized parameter: " + Place(at) + ".", at, "unknown_parameter");
+    break;
+  }
+  return *this;
+}
+
+}  // namespace mlc::wire

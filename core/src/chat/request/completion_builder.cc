@@ -1,0 +1,66 @@
+#include "chat/request/completion_builder.h"
+
+#include "chat/request/prompt_reader.h"
+#include "chat/request/request_builder.h"
+
+namespace mlc {
+namespace {
+
+using protocol::CompletionRequest;
+
+Status CheckSupported(const CompletionRequest& request) {
+  if (request.suffix && !request.suffix->empty()) {
+    return UnsupportedParameter(
+        "suffix", "is not supported: the model continues a text, it does not fill one in");
+  }
+  if (request.best_of.value_or(request.n) != request.n) {
+    return UnsupportedParameter("best_of",
+                                "other than 'n' is not supported; ask for n answers and choose");
+  }
+  return Status();
+}
+
+// What both kinds of request say in the same words.
+protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
+  protocol::ChatCompletionRequest chat;
+  chat.n = request.n;
+  chat.max_tokens = request.max_tokens;
+  chat.temperature = request.temperature;
+  chat.top_p = request.top_p;
+  chat.frequency_penalty = request.frequency_penalty;
+  chat.presence_penalty = request.presence_penalty;
+  chat.logit_bias = request.logit_bias;
+  chat.logprobs = request.logprobs.has_value();
+  chat.top_logprobs = request.logprobs;
+  chat.seed = request.seed;
+  chat.stop = request.stop;
+  chat.response_format = request.response_format;
+  chat.debug_config = request.debug_config;
+  return chat;
+}
+
+std::string EchoOf(const ModelBundle& model, const PromptText& prompt) {
+  if (prompt.text != nullptr) return *prompt.text;
+  return model.tokenizer->Decode(prompt.tokens, /*skip_special_tokens=*/true);
+}
+
+}  // namespace
+
+Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
+                                                   const CompletionRequest& request) {
+  MLC_RETURN_IF_ERROR(CheckSupported(request));
+  MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts,
+                       ReadPrompts(model, "prompt", request.prompt));
+  protocol::ChatCompletionRequest chat = AsChat(request);
+  std::vector<PromptRequest> out;
+  for (PromptText& prompt : prompts) {
+    PromptRequest next;
+    if (request.echo) next.echo = EchoOf(model, prompt);
+    MLC_ASSIGN_OR_RETURN(next.request, BuildGeneration(model, chat, std::move(prompt.tokens)));
+    next.request.prompt_logprobs = request.echo && request.logprobs;
+    out.push_back(std::move(next));
+  }
+  return out;
+}
+
+}  // namespace mlc

@@ -1,0 +1,138 @@
+#include "chat/request/drafting.h"
+
+#include <algorithm>
+
+#include "engine/speculation/draft_model.h"
+#include "engine/speculation/prompt_lookup.h"
+
+namespace mlc {
+namespace {
+
+using protocol::SpeculativeMode;
+
+SpeculativeMode ModeOf(const protocol::EngineConfig& config) {
+  return config.speculative_mode.value_or(SpeculativeMode::kDisable);
+}
+
+Status Invalid(const char* param, std::string message) {
+  return InvalidArgument(std::move(message)).WithParam(param);
+}
+
+Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
+  SpeculativeMode mode = ModeOf(config);
+  if (mode == SpeculativeMode::kEagle || mode == SpeculativeMode::kMedusa) {
+    return Unsupported(
+               "engine setting 'speculative_mode' is not supported yet with heads on the model's "
+               "hidden states (eagle, medusa); use small_draft or prompt_lookup")
+        .WithParam("speculative_mode");
+  }
+  if (mode == SpeculativeMode::kSmallDraft && !has_draft) {
+    return Invalid("speculative_mode",
+                   "speculative_mode small_draft needs a draft model: name one in "
+                   "additional_models");
+  }
+  if (mode != SpeculativeMode::kSmallDraft && has_draft) {
+    return Invalid("additional_models",
+                   "additional_models are draft models, which speculative_mode small_draft uses "
+                   "and no other");
+  }
+  if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
+    return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
+  }
+  if (config.spec_tree_width.value_or(1) > 1 && mode == SpeculativeMode::kDisable) {
+    return Invalid("spec_tree_width", "spec_tree_width over 1 needs a speculative_mode");
+  }
+  return Status();
+}
+
+// "FOLDER,LIBRARY", as MLC-LLM writes it.
+Result<ModelFiles> FilesOfPair(const std::string& pair, const std::string& device) {
+  size_t comma = pair.rfind(',');
+  Json json;
+  json.Set("model", pair.substr(0, comma));
+  if (comma != std::string::npos) json.Set("model_lib", pair.substr(comma + 1));
+  Result<ModelFiles> files = ModelFiles::Parse(json, device, "");
+  if (files.ok() || comma != std::string::npos) return files;
+  return Invalid("additional_models", "additional_models: '" + pair +
+                                          "' names no library; write MODEL,LIBRARY (the Python "
+                                          "package finds or compiles one)");
+}
+
+}  // namespace
+
+Result<std::optional<ModelFiles>> DraftFiles(const protocol::EngineConfig& config,
+                                             const Json& model_json, const std::string& device) {
+  const Json* draft = model_json.Find("draft");
+  const auto& models = config.additional_models;
+  bool is_in_config = draft == nullptr && models && !models->empty();
+  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr || is_in_config));
+  if (is_in_config && models->size() > 1) {
+    return Invalid("additional_models", "additional_models: one draft model can be used, not " +
+                                            std::to_string(models->size()));
+  }
+  std::optional<ModelFiles> files;
+  if (draft != nullptr) {
+    if (!draft->is_object()) return Invalid("draft", "'draft' must be an object");
+    MLC_ASSIGN_OR_RETURN(files, ModelFiles::Parse(*draft, device, "draft."));
+  } else if (is_in_config) {
+    MLC_ASSIGN_OR_RETURN(files, FilesOfPair(models->front(), device));
+  }
+  return files;
+}
+
+Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft) {
+  auto refuse = [](const std::string& why) {
+    return Invalid("additional_models",
+                   "the draft model must have the vocabulary of its target: " + why);
+  };
+  if (target.vocab_size() != draft.vocab_size()) {
+    return refuse(std::to_string(draft.vocab_size()) + " tokens instead of " +
+                  std::to_string(target.vocab_size()));
+  }
+  for (int32_t id = 0; id < target.vocab_size(); ++id) {
+    if (target.IdToToken(id) == draft.IdToToken(id)) continue;
+    return refuse("token " + std::to_string(id) + " is '" + draft.IdToToken(id) + "' instead of '" +
+                  target.IdToToken(id) + "'");
+  }
+  return Status();
+}
+
+ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
+                       const ModelInfo* draft) {
+  if (ModeOf(config) == SpeculativeMode::kDisable) return model;
+  int64_t length = config.spec_draft_length.value_or(0), width = config.spec_tree_width.value_or(1);
+  if (length == 0) length = kMaxDrafts;
+  int64_t drafts = std::max(length, std::min<int64_t>(length * width, kMaxTreeDrafts));
+  model.logit_row_bytes *= 1 + std::min<int64_t>(drafts, model.prefill_chunk_size);
+  if (draft == nullptr) return model;
+  model.weight_bytes += draft->weight_bytes;
+  model.page_bytes += draft->page_bytes * model.page_size / std::max(1, draft->page_size);
+  model.step_bytes += draft->step_bytes;
+  model.row_bytes += draft->row_bytes;
+  model.decode_row_bytes += draft->decode_row_bytes;
+  model.logit_row_bytes += width * draft->logit_row_bytes;
+  return model;
+}
+
+Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& config,
+                                             const ModelInfo& target, const Tokenizer& tokenizer,
+                                             const EngineOptions& options,
+                                             std::unique_ptr<Model> draft) {
+  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr));
+  if (options.draft_shape.width > 1 && !target.token_trees) {
+    return Unsupported(
+               "engine setting 'spec_tree_width' over 1 needs a model library that computes token "
+               "trees; compile the model again (mlc_llm compile)")
+        .WithParam("spec_tree_width");
+  }
+  std::unique_ptr<Drafter> drafter;
+  if (draft != nullptr) {
+    MLC_ASSIGN_OR_RETURN(drafter, DraftModel::Create(std::move(draft), tokenizer.vocab_size(),
+                                                     options.max_total_tokens));
+  } else if (ModeOf(config) == SpeculativeMode::kPromptLookup) {
+    drafter = std::make_unique<PromptLookup>();
+  }
+  return drafter;
+}
+
+}  // namespace mlc

@@ -1,0 +1,39 @@
+// Pictures of a chat: from parts of messages to rows of the prompt.
+//
+// A picture comes as a data: URL with its bytes in base64, or as "buffer:N": the N-th buffer that
+// was handed over beside the JSON. The model's chat template writes one placeholder token for each.
+#ifndef MLC_CHAT_REQUEST_MEDIA_H_
+#define MLC_CHAT_REQUEST_MEDIA_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "chat/load/model_bundle.h"
+#include "chat/protocol/protocol.gen.h"
+#include "model/prompt.h"
+
+namespace mlc {
+
+using MediaBuffers = std::vector<std::string>;
+using Pictures = std::vector<std::shared_ptr<const EmbeddingRows>>;
+
+// The pictures of all messages, in order. Errors name the part: kUnsupported when the model has no
+// tower or the URL is one that would have to be fetched; kInvalidArgument, also for a buffer that
+// no part names.
+Result<Pictures> ReadPictures(const ModelBundle& model,
+                              const protocol::ChatCompletionRequest& request,
+                              const MediaBuffers& buffers);
+
+// Makes of parts with pictures what chat templates know: {"type": "image"}.
+void ShowPictures(Json* messages);
+
+// `ids` with each placeholder replaced by the next picture.
+Result<Prompt> PlacePictures(const ModelBundle& model, std::vector<int32_t> ids,
+                             const Pictures& pictures);
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_REQUEST_MEDIA_H_

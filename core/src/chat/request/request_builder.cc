@@ -1,0 +1,222 @@
+#include "chat/request/request_builder.h"
+
+#include <algorithm>
+#include <random>
+
+#include "chat/request/grammar_builder.h"
+#include "chat/request/prompt_reader.h"
+#include "chat/request/special_text.h"
+#include "chat/tools/answer_planner.h"
+#include "chat/tools/tool_prompt.h"
+#include "text/added_tokens.h"
+
+namespace mlc {
+namespace {
+
+using protocol::ChatCompletionRequest;
+
+// The rules between fields, which a schema of single fields cannot hold.
+Status CheckConsistent(const ChatCompletionRequest& request) {
+  if (request.top_logprobs.value_or(0) > 0 && !request.logprobs) {
+    return InvalidArgument("'top_logprobs' needs 'logprobs' to be true").WithParam("top_logprobs");
+  }
+  for (size_t m = 0; m < request.messages.size(); ++m) {
+    const protocol::ChatCompletionMessage& message = request.messages[m];
+    bool has_calls = message.tool_calls && !message.tool_calls->empty();
+    if (message.role == protocol::ChatCompletionRole::kAssistant && !message.content &&
+        !has_calls) {
+      return InvalidArgument("an assistant message needs 'content' or 'tool_calls'")
+          .WithParam("messages[" + std::to_string(m) + "].content");
+    }
+  }
+  return CheckTools(request);
+}
+
+// What the protocol knows and this engine does not do yet is said, not ignored.
+Status CheckSupported(const ChatCompletionRequest& request) {
+  if (request.modalities &&
+      (request.modalities->size() != 1 || request.modalities->front() != "text")) {
+    return UnsupportedParameter("modalities", "other than ['text'] are not supported");
+  }
+  if (request.audio) return UnsupportedParameter("audio", "is not supported; the output is text");
+  if (request.prediction) return UnsupportedParameter("prediction", "is not supported");
+  if (request.web_search_options)
+    return UnsupportedParameter("web_search_options", "are not supported");
+  if (request.functions) return UnsupportedParameter("functions", "were replaced by 'tools'");
+  if (request.function_call)
+    return UnsupportedParameter("function_call", "was replaced by 'tool_choice'");
+  if (request.debug_config && request.debug_config->special_request) {
+    return UnsupportedParameter("debug_config.special_request",
+                                "is not supported; ask the engine for metrics");
+  }
+  return Status();
+}
+
+// The names under which templates know whether a model is to think.
+constexpr const char* kThinkingSwitches[] = {"enable_thinking", "thinking"};
+
+Json TemplateContext(const ModelBundle& model, const ChatCompletionRequest& request) {
+  Json context = request.chat_template_kwargs.value_or(Json::MakeObject());
+  if (!request.reasoning_effort) return context;
+  auto set = [&](const char* name, Json value) {
+    if (context.Find(name) == nullptr) context.Set(name, std::move(value));
+  };
+  set("reasoning_effort", wire::ToWord(*request.reasoning_effort));
+  for (const char* name : kThinkingSwitches) {
+    bool thinks = *request.reasoning_effort != protocol::ReasoningEffort::kNone;
+    if (model.chat_template->Uses(name)) set(name, thinks);
+  }
+  return context;
+}
+
+// The limit of thoughts in tokens, -1 for none. A model whose template has no switch is kept from
+// thinking by a limit of 0.
+int ReasoningBudget(const ModelBundle& model, const ChatCompletionRequest& request) {
+  if (request.reasoning_budget) return static_cast<int>(*request.reasoning_budget);
+  if (request.reasoning_effort != protocol::ReasoningEffort::kNone) return -1;
+  for (const char* name : {"enable_thinking", "thinking", "reasoning_effort"}) {
+    if (model.chat_template->Uses(name)) return -1;
+  }
+  return 0;
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
+SamplingParams BuildSampling(const ChatConfig& model, const ChatCompletionRequest& request) {
+  SamplingParams params;
+  params.temperature = request.temperature.value_or(model.temperature.value_or(1.0));
+  params.top_p = request.top_p.value_or(model.top_p.value_or(1.0));
+  params.top_k = static_cast<int>(
+      std::clamp<int64_t>(request.top_k.value_or(model.top_k.value_or(0)), 0, INT32_MAX));
+  params.min_p = request.min_p.value_or(model.min_p.value_or(0.0));
+  params.frequency_penalty =
+      request.frequency_penalty.value_or(model.frequency_penalty.value_or(0.0));
+  params.presence_penalty = request.presence_penalty.value_or(model.presence_penalty.value_or(0.0));
+  params.repetition_penalty =
+      request.repetition_penalty.value_or(model.repetition_penalty.value_or(1.0));
+  params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : RandomSeed();
+  params.logprobs = request.logprobs;
+  params.top_logprobs = static_cast<int>(request.top_logprobs.value_or(0));
+  return params;
+}
+
+Status AddLogitBias(const ChatCompletionRequest& request, int32_t vocab_size,
+                    SamplingParams* params) {
+  if (!request.logit_bias) return Status();
+  for (const auto& [token, bias] : *request.logit_bias) {
+    if (token < 0 || token >= vocab_size) {
+      return InvalidArgument("token id " + std::to_string(token) +
+                             " is not in the model's vocabulary of " + std::to_string(vocab_size))
+          .WithParam("logit_bias." + std::to_string(token));
+    }
+    params->logit_bias.emplace_back(static_cast<int32_t>(token), static_cast<float>(bias));
+  }
+  return Status();
+}
+
+std::vector<std::string> StopStrings(const ModelBundle& model,
+                                     const ChatCompletionRequest& request) {
+  std::vector<std::string> stops = model.stop_strings;
+  if (request.stop && request.stop->text() != nullptr) stops.push_back(*request.stop->text());
+  if (request.stop && request.stop->texts() != nullptr) {
+    stops.insert(stops.end(), request.stop->texts()->begin(), request.stop->texts()->end());
+  }
+  return stops;
+}
+
+Result<std::string> RenderTexts(const ModelBundle& model, const ChatCompletionRequest& request) {
+  MLC_ASSIGN_OR_RETURN(TemplateInput input, PrepareMessages(model, request));
+  ShowPictures(&input.messages);
+  auto render = [&](const Json& messages) {
+    return model.chat_template->Render(messages, input.tools, /*add_generation_prompt=*/true,
+                                       TemplateContext(model, request));
+  };
+  if (input.instructions.empty()) return render(input.messages);
+  Result<std::string> prompt =
+      render(WithInstructions(input.messages, input.instructions, "system"));
+  bool is_refused = !prompt.ok() && prompt.status().reason() == "template_error";
+  if (!is_refused) return prompt;
+  return render(WithInstructions(input.messages, input.instructions, "user"));
+}
+
+}  // namespace
+
+Status UnsupportedParameter(const char* param, const std::string& why) {
+  return Unsupported("'" + std::string(param) + "' " + why)
+      .WithParam(param)
+      .WithReason("unsupported_parameter");
+}
+
+Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionRequest& request) {
+  MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
+  return WithoutMark(std::move(prompt.text), prompt.mark);
+}
+
+Result<MarkedPrompt> RenderMarkedPrompt(const ModelBundle& model, ChatCompletionRequest request) {
+  if (model.chat_template == nullptr) {
+    return Unsupported(
+               "the model has no chat template: neither its tokenizer files nor its "
+               "mlc-chat-config.json hold one")
+        .WithReason("no_chat_template");
+  }
+  MarkedPrompt out;
+  MLC_ASSIGN_OR_RETURN(out.mark, MarkSpecialTexts(model, &request));
+  MLC_ASSIGN_OR_RETURN(out.text, RenderTexts(model, request));
+  return out;
+}
+
+Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionRequest& request,
+                             const MediaBuffers& buffers) {
+  MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(model, request, buffers));
+  return std::move(planned.request);
+}
+
+Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletionRequest& request,
+                                   const MediaBuffers& buffers) {
+  MLC_RETURN_IF_ERROR(CheckConsistent(request));
+  MLC_RETURN_IF_ERROR(CheckSupported(request));
+  MLC_ASSIGN_OR_RETURN(Pictures pictures, ReadPictures(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, EncodePrompt(model, prompt, "messages"));
+  std::string text = WithoutMark(std::move(prompt.text), prompt.mark);
+  auto plan = std::make_shared<AnswerPlan>(PlanAnswer(model, request, text));
+  std::vector<int32_t> tokens = model.prompt_prefix;
+  tokens.insert(tokens.end(), ids.begin(), ids.end());
+  MLC_ASSIGN_OR_RETURN(Prompt rows, PlacePictures(model, std::move(tokens), pictures));
+  PlannedRequest out;
+  MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, request, std::move(rows), plan.get()));
+  if (plan->reasoning != nullptr) {
+    MLC_ASSIGN_OR_RETURN(out.request.thinking,
+                         PlanThinking(model, *plan, ReasoningBudget(model, request)));
+  }
+  if (plan->IsPlain()) return out;
+  for (const SpecialMarker& marker : FindSpecialMarkers(model)) {
+    out.request.shown_tokens.push_back(marker.id);
+  }
+  out.plan = std::move(plan);
+  return out;
+}
+
+Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRequest& request,
+                                Prompt prompt, const AnswerPlan* plan) {
+  Request out;
+  out.prompt = std::move(prompt);
+  out.sampling = BuildSampling(model.config, request);
+  MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
+  out.n = static_cast<int>(request.n);
+  std::optional<int64_t> max_tokens =
+      request.max_completion_tokens ? request.max_completion_tokens : request.max_tokens;
+  out.max_tokens = static_cast<int>(std::min<int64_t>(max_tokens.value_or(-1), INT32_MAX));
+  out.stop_strings = StopStrings(model, request);
+  out.stop_token_ids = model.stop_token_ids;
+  MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request, plan));
+  out.priority = static_cast<int>(request.priority.value_or(0));
+  if (request.timeout_ms) out.timeout = std::chrono::milliseconds(*request.timeout_ms);
+  out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;
+  return out;
+}
+
+}  // namespace mlc

@@ -1,0 +1,56 @@
+// Which requests can run at all.
+#include <string>
+
+#include "engine/engine.h"
+
+namespace mlc {
+
+Status PromptTooLong(int max_length, const std::string& count, const char* param) {
+  return InvalidArgument("This model's maximum context length is " + std::to_string(max_length) +
+                         " tokens. However, your " + param + " resulted in " + count +
+                         ". Please reduce the length of the " + param + ".")
+      .WithParam(param)
+      .WithReason("context_length_exceeded");
+}
+
+Status Engine::Check(const Request& request) const {
+  int prompt = request.prompt.size();
+  int answer = request.pooling || request.max_tokens == 0 ? 0 : 1;  // tokens at least
+  if (request.pooling && info().hidden_size == 0) {
+    return Unsupported(
+               "the model library gives no hidden states, which embeddings are made of; "
+               "compile the model again (mlc_llm compile)")
+        .WithParam("model_lib");
+  }
+  const char* param = request.pooling ? "input" : "messages";
+  if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam(param);
+  if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");
+  if (prompt + answer > max_length_) {
+    return PromptTooLong(max_length_, std::to_string(prompt) + " tokens", param);
+  }
+  if (request.prompt_logprobs && request.prompt.has_rows()) {
+    return Unsupported("log probabilities of a prompt are those of tokens; this one has images")
+        .WithParam("logprobs");
+  }
+  for (const Prompt::Span& span : request.prompt.spans()) MLC_RETURN_IF_ERROR(CheckSpan(span));
+  return Status();
+}
+
+Status Engine::CheckSpan(const Prompt::Span& span) const {
+  for (int32_t token : span.tokens) {
+    if (token < 0 || token >= info().vocab_size) {
+      return InvalidArgument("token id " + std::to_string(token) +
+                             " is not in the model's vocabulary of " +
+                             std::to_string(info().vocab_size));
+    }
+  }
+  if (span.rows == nullptr || span.rows->width() == info().embedding_size) return Status();
+  if (info().embedding_size == 0) {
+    return Unsupported("the model '" + info().model_type +
+                       "' takes no embedding rows in its prompt");
+  }
+  return InvalidArgument("embedding rows of the prompt have " + std::to_string(span.rows->width()) +
+                         " numbers, the model's have " + std::to_string(info().embedding_size));
+}
+
+}  // namespace mlc

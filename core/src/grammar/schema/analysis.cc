@@ -1,0 +1,292 @@
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "grammar/schema/facts.h"
+#include "grammar/schema/schema.h"
+#include "grammar/text/work_budget.h"
+
+namespace mlc {
+namespace {
+
+using Kind = SchemaNode::Kind;
+
+const SchemaNode& NodeAt(const Schema& schema, int index) {
+  return schema.nodes[static_cast<size_t>(index)];
+}
+
+Kind KindOf(const Json& value) {
+  switch (value.type()) {
+    case Json::Type::kNull:
+      return Kind::kNull;
+    case Json::Type::kBool:
+      return Kind::kBoolean;
+    case Json::Type::kString:
+      return Kind::kString;
+    case Json::Type::kArray:
+      return Kind::kArray;
+    case Json::Type::kObject:
+      return Kind::kObject;
+    default:
+      return Kind::kNumeral;
+  }
+}
+
+// The alternatives of a node; `steps` bounds what circles could cost.
+bool CollectParts(const Schema& schema, int index, int* steps,
+                  std::vector<const SchemaNode*>* out) {
+  const SchemaNode& node = NodeAt(schema, index);
+  if (--*steps < 0) return false;
+  if (node.kind != Kind::kUnion) {
+    out->push_back(&node);
+    return true;
+  }
+  return std::all_of(node.parts.begin(), node.parts.end(),
+                     [&](int part) { return CollectParts(schema, part, steps, out); });
+}
+
+// The node behind aliases; kNone when that does not end.
+int Resolve(const Schema& schema, int index) {
+  for (int steps = 0; steps < 100; ++steps) {
+    const SchemaNode& node = NodeAt(schema, index);
+    if (node.kind != Kind::kUnion || node.parts.size() != 1) return index;
+    index = node.parts[0];
+  }
+  return SchemaNode::kNone;
+}
+
+// The values of a required property that is one of constants; null otherwise.
+const std::vector<Json>* Discriminator(const Schema& schema, const SchemaNode& object,
+                                       const std::string& name) {
+  for (const SchemaNode::Property& property : object.properties) {
+    if (property.name != name || !property.is_required) continue;
+    int index = Resolve(schema, property.node);
+    if (index == SchemaNode::kNone) return nullptr;
+    const SchemaNode& node = NodeAt(schema, index);
+    return node.kind == Kind::kValues ? &node.values : nullptr;
+  }
+  return nullptr;
+}
+
+bool HaveNoneInCommon(const std::vector<Json>& a, const std::vector<Json>& b) {
+  if (a.size() * b.size() > 1000000) return false;
+  if (!WorkBudget::Spend(static_cast<int64_t>(a.size() * b.size()))) return false;
+  return std::none_of(a.begin(), a.end(), [&](const Json& value) {
+    return std::any_of(b.begin(), b.end(),
+                       [&](const Json& other) { return EqualValues(value, other); });
+  });
+}
+
+// Whether a member of the name is never written.
+bool NeverHas(const SchemaNode& object, const std::string& name) {
+  for (const SchemaNode::Property& property : object.properties) {
+    if (property.name == name) return property.node == SchemaNode::kNone;
+  }
+  auto accepts = [&name](const SchemaNode::Additional& one) { return one.names->Accepts(name); };
+  return object.rest == SchemaNode::kNone &&
+         std::none_of(object.additional.begin(), object.additional.end(), accepts);
+}
+
+// Whether one requires a member that the other never has.
+bool LacksRequired(const SchemaNode& object, const SchemaNode& other) {
+  return std::any_of(other.properties.begin(), other.properties.end(), [&](const auto& property) {
+    return property.is_required && NeverHas(object, property.name);
+  });
+}
+
+bool AreDisjointObjects(const Schema& schema, const SchemaNode& a, const SchemaNode& b) {
+  for (const SchemaNode::Property& property : a.properties) {
+    const std::vector<Json>* mine = Discriminator(schema, a, property.name);
+    const std::vector<Json>* theirs = Discriminator(schema, b, property.name);
+    if (mine != nullptr && theirs != nullptr && HaveNoneInCommon(*mine, *theirs)) return true;
+  }
+  // Members that nothing is said of are not written, but would be valid: so both ways.
+  return LacksRequired(a, b) && LacksRequired(b, a);
+}
+
+bool FitsTexts(const SchemaNode& node, const std::string& text) {
+  if (node.text != nullptr) return node.text->Accepts(text);
+  if (!node.expression.empty()) return true;
+  int64_t length = static_cast<int64_t>(ToCodePoints(text).size());
+  return length >= node.min && (node.max < 0 || length <= node.max);
+}
+
+// Values that are listed, against any node.
+bool NoneFits(const std::vector<Json>& values, const SchemaNode& node) {
+  if (node.kind == Kind::kValues) return HaveNoneInCommon(values, node.values);
+  return std::none_of(values.begin(), values.end(), [&node](const Json& value) {
+    if (node.is_implied || KindOf(value) == node.kind) {
+      bool is_text = value.is_string() && node.kind == Kind::kString && !node.is_implied;
+      // A format is written in the part of it that validators agree about: a text that it leaves
+      // out may fit all the same.
+      return !is_text || node.text != nullptr || FitsTexts(node, value.as_string());
+    }
+    return false;
+  });
+}
+
+bool AreDisjointParts(const Schema& schema, const SchemaNode& a, const SchemaNode& b) {
+  if (a.kind == Kind::kNever || b.kind == Kind::kNever) return true;
+  if (a.kind == Kind::kAny || b.kind == Kind::kAny) return false;
+  if (a.kind == Kind::kValues) return NoneFits(a.values, b);
+  if (b.kind == Kind::kValues) return NoneFits(b.values, a);
+  if (a.kind != b.kind) return !a.is_implied && !b.is_implied;
+  return a.kind == Kind::kObject && AreDisjointObjects(schema, a, b);
+}
+
+class EmptinessCheck {
+ public:
+  explicit EmptinessCheck(Schema* schema) : schema_(*schema), has_value_(schema->nodes.size()) {}
+
+  void Run() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = schema_.nodes.size(); i-- > 0;) {
+        if (has_value_[i] || !HasValue(schema_.nodes[i])) continue;
+        has_value_[i] = changed = true;
+      }
+    }
+  }
+
+  void Remove() {
+    for (SchemaNode& node : schema_.nodes) {
+      if (node.kind == Kind::kUnion) Erase(&node.parts);
+      for (SchemaNode::Property& property : node.properties) {
+        if (!has(property.node)) property.node = SchemaNode::kNone;
+      }
+      if (node.kind == Kind::kArray) ShortenPrefix(&node);
+      if (node.wanted != SchemaNode::kNone && !has(node.wanted)) LoseWanted(&node);
+      auto is_empty = [this](const SchemaNode::Additional& one) { return !has(one.node); };
+      node.additional.erase(
+          std::remove_if(node.additional.begin(), node.additional.end(), is_empty),
+          node.additional.end());
+      if (node.rest != SchemaNode::kNone && !has(node.rest)) node.rest = SchemaNode::kNone;
+    }
+  }
+
+  bool has(int index) const {
+    return index != SchemaNode::kNone && has_value_[static_cast<size_t>(index)];
+  }
+
+ private:
+  bool HasValue(const SchemaNode& node) const {
+    auto is_filled = [this](int index) { return has(index); };
+    switch (node.kind) {
+      case Kind::kNever:
+        return false;
+      case Kind::kValues:
+        return !node.values.empty();
+      case Kind::kUnion:
+        return std::any_of(node.parts.begin(), node.parts.end(), is_filled);
+      case Kind::kArray:
+        return (node.max < 0 || node.min <= node.max) && Longest(node) >= node.min;
+      case Kind::kObject:
+        return HasMembers(node);
+      default:
+        return true;
+    }
+  }
+
+  // Items that can be had, INT64_MAX when there is no end.
+  int64_t Longest(const SchemaNode& node) const {
+    if (!node.values.empty()) return static_cast<int64_t>(node.values.size());
+    if (node.wanted != SchemaNode::kNone) {
+      bool has_wanted = has(node.wanted),
+           has_rest = node.rest != SchemaNode::kNone && has(node.rest);
+      if (!has_wanted && node.wanted_min > 0) return -1;
+      bool is_endless = has_rest || (has_wanted && node.wanted_max < 0);
+      int64_t most = is_endless ? INT64_MAX : has_wanted ? node.wanted_max : 0;
+      bool is_short = node.max >= 0 && node.wanted_min > node.max;
+      return is_short || node.wanted_min > most ? -1 : most;
+    }
+    for (size_t i = 0; i < node.parts.size(); ++i) {
+      if (!has(node.parts[i])) return static_cast<int64_t>(i);
+    }
+    bool has_rest = node.rest != SchemaNode::kNone && has(node.rest);
+    return has_rest ? INT64_MAX : static_cast<int64_t>(node.parts.size());
+  }
+
+  bool HasMembers(const SchemaNode& node) const {
+    int64_t required = 0, possible = 0;
+    for (const SchemaNode::Property& property : node.properties) {
+      if (property.is_required && !has(property.node)) return false;
+      required += property.is_required;
+      possible += has(property.node);
+    }
+    possible += (node.rest != SchemaNode::kNone && has(node.rest)) ||
+                std::any_of(node.additional.begin(), node.additional.end(),
+                            [this](const auto& one) { return has(one.node); });
+    if (!HasImplied(node)) return false;
+    return possible >= node.min && (node.max < 0 || (required <= node.max && node.min <= node.max));
+  }
+
+  // A required member must not ask for one that cannot be.
+  bool HasImplied(const SchemaNode& node) const {
+    return std::none_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
+      const SchemaNode::Property& first = node.properties[static_cast<size_t>(pair.first)];
+      const SchemaNode::Property& second = node.properties[static_cast<size_t>(pair.second)];
+      return first.is_required && !has(second.node);
+    });
+  }
+
+  // Nothing is wanted that must be there.
+  static void LoseWanted(SchemaNode* node) {
+    node->wanted = SchemaNode::kNone;
+    node->wanted_min = 0;
+  }
+
+  void ShortenPrefix(SchemaNode* node) {
+    auto is_empty = [this](int index) { return !has(index); };
+    auto first = std::find_if(node->parts.begin(), node->parts.end(), is_empty);
+    if (first == node->parts.end()) return;
+    node->parts.erase(first, node->parts.end());
+    node->rest = SchemaNode::kNone;
+  }
+
+  void Erase(std::vector<int>* parts) {
+    auto is_empty = [this](int index) { return !has(index); };
+    parts->erase(std::remove_if(parts->begin(), parts->end(), is_empty), parts->end());
+  }
+
+  Schema& schema_;
+  std::vector<bool> has_value_;
+};
+
+}  // namespace
+
+bool AreDisjoint(const Schema& schema, int a, int b) {
+  int steps = 1000;
+  if (!WorkBudget::Spend(20)) return false;
+  std::vector<const SchemaNode*> first, second;
+  if (!CollectParts(schema, a, &steps, &first) || !CollectParts(schema, b, &steps, &second)) {
+    return false;
+  }
+  return std::all_of(first.begin(), first.end(), [&](const SchemaNode* one) {
+    return std::all_of(second.begin(), second.end(), [&](const SchemaNode* other) {
+      return AreDisjointParts(schema, *one, *other);
+    });
+  });
+}
+
+bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {
+  int steps = 100;
+  std::vector<const SchemaNode*> parts;
+  if (index == SchemaNode::kNone || !CollectParts(schema, index, &steps, &parts)) return false;
+  for (const SchemaNode* part : parts) {
+    if (part->kind != Kind::kValues) return false;
+    for (const Json& value : part->values) {
+      bool is_new = std::none_of(values->begin(), values->end(),
+                                 [&](const Json& other) { return EqualValues(value, other); });
+      if (is_new) values->push_back(value);
+    }
+  }
+  return true;
+}
+
+bool RemoveEmpty(Schema* schema) {
+  EmptinessCheck check(schema);
+  check.Run();
+  check.Remove();
+  return check.has(schema->root);
+}
+
+}  // namespace mlc

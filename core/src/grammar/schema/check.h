@@ -1,0 +1,44 @@
+// Whether a value that a schema names, in an `enum` or a `const`, fits other terms.
+#ifndef MLC_GRAMMAR_SCHEMA_CHECK_H_
+#define MLC_GRAMMAR_SCHEMA_CHECK_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "grammar/schema/references.h"
+#include "grammar/schema/term.h"
+#include "grammar/text/automaton.h"
+
+namespace mlc {
+
+class ValueCheck {
+ public:
+  using MatchingFn = std::function<Result<Automaton>(const std::string& pattern)>;
+  ValueCheck(const References& references, MatchingFn matching)
+      : references_(references), matching_(std::move(matching)) {}
+
+  // None where a keyword plays a part that is not judged here.
+  std::optional<bool> Fits(const Json& value, const Term& term);
+
+ private:
+  std::optional<bool> FitsSchema(const Json& value, const Json& schema);
+  std::optional<bool> FitsKeyword(const Json& value, const std::string& key, const Json& schema);
+  std::optional<bool> FitsList(const Json& value, const std::string& key, const Json& list);
+  bool IsListed(const Json& value, const Json& list);
+  std::optional<bool> FitsIf(const Json& value, const Json& schema);
+  std::optional<bool> FitsText(const Json& value, const std::string& key, const Json& wanted);
+  std::optional<bool> FitsItems(const Json& value, const std::string& key, const Json& schema);
+  std::optional<bool> FitsMembers(const Json& value, const std::string& key, const Json& schema);
+
+  const References& references_;
+  MatchingFn matching_;
+  int depth_ = 0;
+  std::map<const Json*, std::set<std::string>> listed_;  // the texts of an enum's values
+};
+
+}  // namespace mlc
+
+#endif  // MLC_GRAMMAR_SCHEMA_CHECK_H_

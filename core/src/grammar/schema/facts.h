@@ -1,0 +1,92 @@
+// What a value must fit, keyword by keyword, from all schemas that hold at once.
+#ifndef MLC_GRAMMAR_SCHEMA_FACTS_H_
+#define MLC_GRAMMAR_SCHEMA_FACTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "grammar/schema/term.h"
+#include "grammar/text/number_regex.h"
+
+namespace mlc {
+
+// Types as bits; "number" is two of them.
+enum TypeBit : unsigned {
+  kNullType = 1,
+  kBooleanType = 2,
+  kIntegerType = 4,
+  kFractionType = 8,
+  kStringType = 16,
+  kArrayType = 32,
+  kObjectType = 64,
+  kNumberType = kIntegerType | kFractionType,
+  kAllTypes = 127,
+};
+
+// 0 for a word that is no type.
+unsigned TypeBitsOf(std::string_view word);
+// Of whole numbers kIntegerType, of others kFractionType.
+unsigned TypeOf(const Json& value);
+// Two values that JSON Schema takes for one: 1 and 1.0, members in any order.
+bool EqualValues(const Json& a, const Json& b);
+// A text that equal values share, and no others.
+std::string TextOf(const Json& value);
+
+struct Facts {
+  struct Pattern {
+    std::string text, path;
+    bool negated, is_format;
+  };
+  struct Step {
+    Decimal of;
+    std::string path;
+    bool negated;
+  };
+  struct Name {
+    std::string name, path;
+  };
+  struct Implication {
+    std::string first, second, path;
+  };
+
+  unsigned types = kAllTypes;
+  bool has_types = false;          // something says which
+  unsigned meant = 0;              // the types that keywords speak of
+  std::vector<const Json*> lists;  // of which a value is one
+  std::vector<const Json*> excluded;
+  std::string excluded_path, values_path;
+  NumberRange range;
+  std::string range_path;
+  std::vector<Step> steps;
+  std::vector<Pattern> patterns;
+  int64_t min_length = 0, max_length = -1;
+  std::string length_path;
+  int64_t min_items = 0, max_items = -1;
+  std::vector<Term> arrays, objects;  // schemas with keywords of arrays, of objects
+  int64_t min_members = 0, max_members = -1;
+  std::string min_members_path, max_members_path;
+  std::vector<Name> required, absent;
+  std::vector<Term> members;  // Term::kMember
+  std::vector<Implication> implications;
+  std::vector<Json> kept;  // lists of one, for `const`
+};
+
+// Says that a keyword is left out, or returns the error that it is.
+using LeaveOutFn = std::function<Status(const std::string& path, const std::string& why)>;
+
+// `own`: terms of part kOwn, and of single keywords.
+Result<Facts> GatherFacts(const std::vector<Term>& own, const LeaveOutFn& leave_out);
+
+// A member that counts something; `fallback` without it.
+Result<int64_t> ReadCount(const Json& schema, const char* key, int64_t fallback,
+                          const std::string& path);
+
+Status CannotEnforce(const std::string& path, const std::string& why);
+
+}  // namespace mlc
+
+#endif  // MLC_GRAMMAR_SCHEMA_FACTS_H_

@@ -1,0 +1,148 @@
+#include "grammar/schema/keywords.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace mlc {
+
+const std::vector<SchemaKeyword>& SchemaKeywords() {
+  constexpr Verdict kEnforced = Verdict::kEnforced, kAnnotation = Verdict::kAnnotation;
+  static const std::vector<SchemaKeyword> keywords = {
+      {"$schema", "core", kAnnotation, ""},
+      {"$vocabulary", "core", kAnnotation, ""},
+      {"$id", "core", kAnnotation, "what it names can be referred to"},
+      {"$anchor", "core", kAnnotation, "a `$ref` may name it"},
+      {"$dynamicAnchor", "core", kAnnotation, "a `$ref` may name it"},
+      {"$ref", "core", kEnforced,
+       "within the document, by pointer, `$id` or `$anchor`; beside it nothing counts up to draft "
+       "7"},
+      {"$dynamicRef", "core", kEnforced, "as `$ref`"},
+      {"$defs", "core", kAnnotation, "what a `$ref` names is read"},
+      {"$comment", "core", kAnnotation, ""},
+      {"allOf", "applicator", kEnforced, ""},
+      {"anyOf", "applicator", kEnforced, ""},
+      {"oneOf", "applicator", kEnforced,
+       "what fits two branches is taken away; refused where that has no grammar"},
+      {"not", "applicator", kEnforced,
+       "of types, values, bounds, lengths, `pattern`, `required`, `properties`, lists of these; "
+       "else refused"},
+      {"if", "applicator", kEnforced, "as two cases; refused where `not` of it is"},
+      {"then", "applicator", kEnforced, ""},
+      {"else", "applicator", kEnforced, ""},
+      {"dependentSchemas", "applicator", kEnforced, "as two cases each"},
+      {"prefixItems", "applicator", kEnforced,
+       "without `items` nothing is written behind them, unless `minItems` asks for more"},
+      {"items", "applicator", kEnforced, ""},
+      {"contains", "applicator", kEnforced, "one of them, without `prefixItems`; else refused"},
+      {"properties", "applicator", kEnforced, "written in this order"},
+      {"patternProperties", "applicator", kEnforced, ""},
+      {"additionalProperties", "applicator", kEnforced,
+       "absent beside `properties`: none are written"},
+      {"propertyNames", "applicator", kEnforced, "one schema of strings"},
+      {"unevaluatedItems", "unevaluated", kEnforced,
+       "as `items`; refused where it must see what other schemas say"},
+      {"unevaluatedProperties", "unevaluated", kEnforced,
+       "refused where it must see what schemas beside its own say"},
+      {"type", "validation", kEnforced, ""},
+      {"const", "validation", kEnforced, ""},
+      {"enum", "validation", kEnforced, ""},
+      {"multipleOf", "validation", kEnforced, "refused where it takes over 1500 rules"},
+      {"maximum", "validation", kEnforced, ""},
+      {"exclusiveMaximum", "validation", kEnforced, ""},
+      {"minimum", "validation", kEnforced, ""},
+      {"exclusiveMinimum", "validation", kEnforced, ""},
+      {"maxLength", "validation", kEnforced,
+       "texts of over 20,000 characters are not written, beside a `pattern` perhaps none of over "
+       "100"},
+      {"minLength", "validation", kEnforced, "as `maxLength`"},
+      {"pattern", "validation", kEnforced,
+       "matches anywhere but for its `^` and `$`; look-ahead is read behind `^`; other "
+       "look-around, `\\b` and back-references are refused"},
+      {"maxItems", "validation", kEnforced, ""},
+      {"minItems", "validation", kEnforced, ""},
+      {"uniqueItems", "validation", kEnforced, "of items with at most 7 values; else refused"},
+      {"maxContains", "validation", kEnforced, ""},
+      {"minContains", "validation", kEnforced, ""},
+      {"maxProperties", "validation", kEnforced, "refused where it needs over 4000 rules"},
+      {"minProperties", "validation", kEnforced,
+       "at most one more than the named properties; else refused"},
+      {"required", "validation", kEnforced, ""},
+      {"dependentRequired", "validation", kEnforced, "at most 12 pairs of names; else refused"},
+      {"format", "format", kEnforced, "the values below; others are annotations"},
+      {"contentEncoding", "content", kAnnotation, ""},
+      {"contentMediaType", "content", kAnnotation, ""},
+      {"contentSchema", "content", kAnnotation, ""},
+      {"title", "meta-data", kAnnotation, ""},
+      {"description", "meta-data", kAnnotation, ""},
+      {"default", "meta-data", kAnnotation, ""},
+      {"deprecated", "meta-data", kAnnotation, ""},
+      {"readOnly", "meta-data", kAnnotation, ""},
+      {"writeOnly", "meta-data", kAnnotation, ""},
+      {"examples", "meta-data", kAnnotation, ""},
+      {"id", "older drafts", kAnnotation, "as `$id`"},
+      {"definitions", "older drafts", kAnnotation, "what a `$ref` names is read"},
+      {"dependencies", "older drafts", kEnforced, "as `dependentRequired` and `dependentSchemas`"},
+      {"additionalItems", "older drafts", kEnforced, "behind a list of `items`"},
+      {"$recursiveRef", "older drafts", kEnforced, "as `$ref`"},
+      {"$recursiveAnchor", "older drafts", kAnnotation, ""},
+      {"discriminator", "OpenAPI", kAnnotation, ""},
+      {"example", "OpenAPI", kAnnotation, ""},
+      {"externalDocs", "OpenAPI", kAnnotation, ""},
+      {"nullable", "OpenAPI", kEnforced, "adds `null` to `type`"},
+  };
+  return keywords;
+}
+
+const SchemaKeyword* FindSchemaKeyword(std::string_view name) {
+  for (const SchemaKeyword& keyword : SchemaKeywords()) {
+    if (keyword.name == name) return &keyword;
+  }
+  return nullptr;
+}
+
+namespace {
+
+std::string Lower(std::string_view word) {
+  std::string out(word);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+// Letters to insert, take out, replace or swap with the next.
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      size_t differs = a[i - 1] != b[j - 1];
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + differs});
+      bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string_view MisspeltKeyword(std::string_view word) {
+  constexpr size_t kShort = 5, kLong = 10, kLongest = 30;
+  if (word.size() > kLongest || word.compare(0, 2, "x-") == 0) return "";
+  std::string lower = Lower(word);
+  for (const SchemaKeyword& keyword : SchemaKeywords()) {
+    if (keyword.verdict == Verdict::kAnnotation) continue;
+    std::string name = Lower(keyword.name);
+    size_t most = name.size() <= kShort ? 0 : name.size() < kLong ? 1 : 2;
+    size_t longer = std::max(name.size(), lower.size()),
+           shorter = std::min(name.size(), lower.size());
+    if (longer - shorter <= most && Distance(name, lower) <= most) return keyword.name;
+  }
+  return "";
+}
+
+}  // namespace mlc

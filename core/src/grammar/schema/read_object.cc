@@ -1,0 +1,365 @@
+// Nodes of objects.
+#include <algorithm>
+
+#include "grammar/schema/check.h"
+#include "grammar/schema/reader.h"
+
+namespace mlc {
+namespace {
+
+using Kind = SchemaNode::Kind;
+
+constexpr int64_t kMaxRules = 4000;  // of an object, to count its members
+// Of all objects together: the compiler takes quadratic time.
+constexpr int64_t kMaxOptional = 4000, kMaxOptionalHere = 1000;
+constexpr size_t kMaxKeyCharacters = 12000;  // to tell other names from the named ones
+constexpr size_t kMaxClasses = 24;           // of names, by the patterns that they match
+constexpr size_t kMaxNameStates = 1500;
+constexpr size_t kMaxImplications = 12;
+
+const Json* MapOf(const Term& term, const char* key) {
+  const Json* map = term.schema->Find(key);
+  return map != nullptr && map->is_object() ? map : nullptr;
+}
+
+int CountRequired(const SchemaNode& node) {
+  return static_cast<int>(std::count_if(node.properties.begin(), node.properties.end(),
+                                        [](const auto& property) { return property.is_required; }));
+}
+
+// How many sets of written members there are to remember, at most: by the implications, `more`
+// included, of which one member is behind and the other one ahead.
+int64_t WaysOf(const SchemaNode& node, const std::pair<int, int>* more) {
+  std::vector<int> change(node.properties.size() + 1, 0);
+  auto add = [&change](const std::pair<int, int>& pair) {
+    ++change[static_cast<size_t>(std::min(pair.first, pair.second))];
+    --change[static_cast<size_t>(std::max(pair.first, pair.second))];
+  };
+  for (const auto& pair : node.implies) add(pair);
+  if (more != nullptr) add(*more);
+  int open = 0, most = 0;
+  for (int one : change) most = std::max(most, open += one);
+  return int64_t{1} << std::min(most, 20);
+}
+
+}  // namespace
+
+// What schemas say of members, by their names.
+struct SchemaReader::Members {
+  struct Pattern {
+    const Term* term;
+    std::string text;
+    Term value;
+    Automaton names;
+  };
+  std::vector<Pattern> patterns;
+  // What members must fit that a schema neither names nor has a pattern for.
+  std::vector<std::pair<const Term*, Term>> additional;
+  std::optional<Term> unevaluated;  // and what they must fit that no schema speaks of
+  bool is_closed = false;           // nothing is said of others: none are written
+
+  // The terms for a member of which `named` says which schemas name it, and `fits` which patterns
+  // it matches. `is_known`: whether any says a word.
+  template <typename Fits>
+  Terms TermsOf(const std::vector<Term>& objects, const std::string* name, Fits fits,
+                bool* is_known) const {
+    Terms terms;
+    bool is_seen = false;
+    for (const Term& object : objects) {
+      bool is_covered = false;
+      const Json* named = name == nullptr ? nullptr : MapOf(object, "properties");
+      if (named != nullptr && named->Find(*name) != nullptr) {
+        terms.push_back(
+            WholeTerm(*named->Find(*name), PointerTo(PointerTo(object.path, "properties"), *name)));
+        is_covered = true;
+      }
+      for (const Pattern& pattern : patterns) {
+        if (pattern.term != &object || !fits(pattern)) continue;
+        terms.push_back(pattern.value);
+        is_covered = true;
+      }
+      for (const auto& [owner, value] : additional) {
+        if (owner != &object || is_covered) continue;
+        terms.push_back(value);
+        is_seen = true;
+      }
+      is_seen = is_seen || is_covered;
+    }
+    if (!is_seen && unevaluated) terms.push_back(*unevaluated);
+    *is_known = is_seen || unevaluated.has_value();
+    return terms;
+  }
+};
+
+Result<SchemaNode> SchemaReader::ReadObject(const Facts& facts) {
+  SchemaNode node;
+  node.kind = Kind::kObject;
+  node.min = facts.min_members;
+  node.max = facts.max_members;
+  Members members;
+  bool names_some = false;
+  for (const Term& object : facts.objects) {
+    for (const char* key : {"additionalProperties", "unevaluatedProperties"}) {
+      const Json* value = object.schema->Find(key);
+      if (value == nullptr) continue;
+      Term term = WholeTerm(*value, PointerTo(object.path, key));
+      bool is_unevaluated = key[0] == 'u';
+      if (is_unevaluated && !object.sees_all && HasInPlace(*object.schema)) {
+        MLC_RETURN_IF_ERROR(LeaveOut(term.path,
+                                     "what is evaluated depends on what holds "
+                                     "elsewhere; write additionalProperties"));
+      } else if (is_unevaluated && object.sees_all) {
+        members.unevaluated = term;
+      } else if (!is_unevaluated || object.schema->Find("additionalProperties") == nullptr) {
+        members.additional.emplace_back(&object, term);
+      }
+    }
+    names_some = names_some || MapOf(object, "properties") || MapOf(object, "patternProperties");
+    const Json* patterns = MapOf(object, "patternProperties");
+    for (size_t i = 0; patterns != nullptr && i < patterns->as_object().size(); ++i) {
+      const auto& [text, value] = patterns->as_object()[i];
+      std::string path = PointerTo(PointerTo(object.path, "patternProperties"), text);
+      Result<Automaton> names = Matching(text);
+      if (!names.ok()) {
+        MLC_RETURN_IF_ERROR(LeaveOut(path, names.status().message()));
+        continue;
+      }
+      members.patterns.push_back({&object, text, WholeTerm(value, path), std::move(names).value()});
+    }
+  }
+  members.is_closed = names_some && members.additional.empty() && !members.unevaluated;
+  MLC_RETURN_IF_ERROR(ReadNamed(facts, &members, &node));
+  MLC_RETURN_IF_ERROR(ReadOthers(facts, &members, &node));
+  MLC_RETURN_IF_ERROR(ReadNames(facts, &members, &node));
+  MLC_RETURN_IF_ERROR(ReadImplied(facts, &node));
+  MLC_RETURN_IF_ERROR(CheckCounts(facts, &node));
+  return node;
+}
+
+// The members that are named, wherever: in the order in which they are first.
+Status SchemaReader::ReadNamed(const Facts& facts, Members* members, SchemaNode* node) {
+  std::vector<std::string> names;
+  std::set<std::string> seen, required, absent;
+  auto add = [&](const std::string& name) {
+    if (seen.insert(name).second) names.push_back(name);
+  };
+  for (const Term& object : facts.objects) {
+    const Json* named = MapOf(object, "properties");
+    for (size_t i = 0; named != nullptr && i < named->as_object().size(); ++i) {
+      add(named->as_object()[i].first);
+    }
+  }
+  for (const Facts::Name& name : facts.required) required.insert(name.name);
+  for (const Facts::Name& name : facts.required) add(name.name);
+  for (const Facts::Implication& one : facts.implications) {
+    if (!members->is_closed) add(one.first);
+    if (seen.count(one.first) != 0) add(one.second);
+  }
+  for (const Facts::Name& name : facts.absent) absent.insert(name.name);
+  for (const Facts::Name& name : facts.absent) add(name.name);
+  for (const std::string& name : names) {
+    bool is_known = false;
+    auto fits = [&name](const Members::Pattern& pattern) { return pattern.names.Accepts(name); };
+    Terms terms = members->TermsOf(facts.objects, &name, fits, &is_known);
+    for (const Term& member : facts.members) {
+      if (member.name != name) continue;
+      Term contrary = WholeTerm(*member.schema, member.path);
+      contrary.negated = true;
+      terms.push_back(std::move(contrary));
+    }
+    int part = SchemaNode::kNone;
+    bool is_absent = absent.count(name) != 0;
+    if (!is_absent && terms.empty()) part = AnyNode();
+    if (!is_absent && !terms.empty()) {
+      MLC_ASSIGN_OR_RETURN(part, Read(std::move(terms)));
+    }
+    node->properties.push_back({name, part, required.count(name) != 0});
+  }
+  return Status();
+}
+
+// The members with other names: a class of names for each set of patterns that they match.
+Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode* node) {
+  struct Class {
+    Automaton names;
+    std::vector<const Members::Pattern*> matched;
+  };
+  std::vector<Class> classes;
+  if (!members->patterns.empty()) {
+    std::vector<std::string> named;
+    for (const auto& property : node->properties) named.push_back(property.name);
+    Result<Automaton> texts = Automaton::OfTexts(named);
+    if (!texts.ok()) {
+      return CannotEnforce(members->patterns[0].value.path, texts.status().message());
+    }
+    classes.push_back({texts->Not(), {}});
+  }
+  for (const Members::Pattern& pattern : members->patterns) {
+    std::vector<Class> split;
+    for (Class& one : classes) {
+      Result<Automaton> inside = one.names.And(pattern.names);
+      Result<Automaton> outside = one.names.And(pattern.names.Not());
+      bool is_large = !inside.ok() || !outside.ok() || split.size() >= kMaxClasses;
+      if (is_large)
+        return CannotEnforce(pattern.value.path, "telling the names takes too many rules");
+      if (!outside->is_empty()) split.push_back({std::move(outside).value(), one.matched});
+      one.matched.push_back(&pattern);
+      if (!inside->is_empty()) split.push_back({std::move(inside).value(), one.matched});
+    }
+    classes = std::move(split);
+  }
+  for (Class& one : classes) {
+    bool is_known = false;
+    auto fits = [&one](const Members::Pattern& pattern) {
+      return std::find(one.matched.begin(), one.matched.end(), &pattern) != one.matched.end();
+    };
+    Terms terms = members->TermsOf(facts.objects, nullptr, fits, &is_known);
+    if (!is_known && members->is_closed) continue;
+    int part = AnyNode();
+    if (!terms.empty()) {
+      MLC_ASSIGN_OR_RETURN(part, Read(std::move(terms)));
+    }
+    if (one.names.states().size() > kMaxNameStates) {
+      return CannotEnforce(members->patterns[0].value.path,
+                           "telling the names takes too many rules");
+    }
+    node->additional.push_back({std::make_shared<Automaton>(std::move(one.names)), part});
+  }
+  if (!members->patterns.empty() || members->is_closed) return Status();
+  bool is_known = false;
+  Terms terms =
+      members->TermsOf(facts.objects, nullptr, [](const auto&) { return false; }, &is_known);
+  if (terms.empty()) node->rest = AnyNode();
+  bool is_false = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+    return term.schema->is_bool() && !term.schema->as_bool();
+  });
+  if (!terms.empty() && !is_false) {
+    MLC_ASSIGN_OR_RETURN(node->rest, Read(std::move(terms)));
+  }
+  return Status();
+}
+
+// What `propertyNames` leaves of the names.
+Status SchemaReader::ReadNames(const Facts& facts, Members*, SchemaNode* node) {
+  static const Json kString = Json().Set("type", "string");
+  Terms terms;
+  for (const Term& object : facts.objects) {
+    const Json* names = object.schema->Find("propertyNames");
+    if (names != nullptr)
+      terms.push_back(WholeTerm(*names, PointerTo(object.path, "propertyNames")));
+  }
+  if (terms.empty()) return Status();
+  const std::string path = terms[0].path;
+  ValueCheck check(references_, [this](const std::string& pattern) { return Matching(pattern); });
+  for (SchemaNode::Property& property : node->properties) {
+    for (const Term& term : terms) {
+      std::optional<bool> fits = check.Fits(Json(property.name), term);
+      if (!fits)
+        MLC_RETURN_IF_ERROR(LeaveOut(path, "whether the named properties fit is not known"));
+      if (!fits.value_or(true)) property.node = SchemaNode::kNone;
+    }
+  }
+  terms.push_back(WholeTerm(kString, path));
+  MLC_ASSIGN_OR_RETURN(int index, Read(std::move(terms)));
+  const SchemaNode names = out_.nodes[static_cast<size_t>(index)];
+  std::vector<Json> listed;
+  if (names.kind == Kind::kNever || ListValues(out_, index, &listed)) {
+    for (const Json& name : listed) {
+      bool is_named = std::any_of(node->properties.begin(), node->properties.end(),
+                                  [&](const auto& p) { return p.name == name.as_string(); });
+      if (is_named) continue;
+      int part = node->rest;
+      for (const auto& additional : node->additional) {
+        if (additional.names->Accepts(name.as_string())) part = additional.node;
+      }
+      if (part != SchemaNode::kNone) node->properties.push_back({name.as_string(), part, false});
+    }
+    node->rest = SchemaNode::kNone;
+    node->additional.clear();
+    return Status();
+  }
+  bool is_any = names.kind == Kind::kString && names.text == nullptr && names.expression.empty();
+  if (is_any && names.min == 0 && names.max < 0) return Status();
+  if (names.kind != Kind::kString || (names.text == nullptr && !is_any)) {
+    return LeaveOut(path, "it leaves a choice");
+  }
+  Automaton allowed = is_any ? Automaton::OfLength(names.min, names.max) : *names.text;
+  if (node->rest != SchemaNode::kNone) {
+    std::vector<std::string> named;
+    for (const auto& property : node->properties) named.push_back(property.name);
+    Result<Automaton> texts = Automaton::OfTexts(named);
+    if (!texts.ok()) return LeaveOut(path, texts.status().message());
+    node->additional.push_back({std::make_shared<Automaton>(texts->Not()), node->rest});
+    node->rest = SchemaNode::kNone;
+  }
+  for (SchemaNode::Additional& additional : node->additional) {
+    Result<Automaton> both = additional.names->And(allowed);
+    if (!both.ok() || both->states().size() > kMaxNameStates) {
+      return CannotEnforce(path, "telling the names takes too many rules");
+    }
+    additional.names = std::make_shared<Automaton>(std::move(both).value());
+  }
+  return Status();
+}
+
+Status SchemaReader::ReadImplied(const Facts& facts, SchemaNode* node) {
+  auto find = [node](const std::string& name) {
+    auto found = std::find_if(node->properties.begin(), node->properties.end(),
+                              [&](const auto& property) { return property.name == name; });
+    return found == node->properties.end() ? -1
+                                           : static_cast<int>(found - node->properties.begin());
+  };
+  for (const Facts::Implication& one : facts.implications) {
+    int first = find(one.first), second = find(one.second);
+    if (first < 0 || second < 0 || first == second) continue;
+    if (node->properties[static_cast<size_t>(second)].is_required) continue;
+    auto pair = std::make_pair(first, second);
+    int64_t ways = WaysOf(*node, &pair);
+    bool is_large = static_cast<int64_t>(node->properties.size()) * ways > 4 * kMaxRules;
+    if (node->implies.size() >= kMaxImplications || is_large) {
+      MLC_RETURN_IF_ERROR(LeaveOut(one.path, "remembering so many members takes too many rules"));
+      continue;
+    }
+    node->implies.emplace_back(first, second);
+  }
+  return Status();
+}
+
+// What takes too many rules to count is left out.
+Status SchemaReader::CheckCounts(const Facts& facts, SchemaNode* node) {
+  int64_t total = static_cast<int64_t>(node->properties.size());
+  bool is_open = node->rest != SchemaNode::kNone || !node->additional.empty();
+  if (is_open && node->min > total + 1) {
+    MLC_RETURN_IF_ERROR(LeaveOut(facts.min_members_path,
+                                 "a grammar cannot keep other names from being written twice"));
+    node->min = 0;
+  }
+  int64_t optional = total - CountRequired(*node);
+  num_optional_ += optional;
+  if (optional > kMaxOptionalHere || num_optional_ > kMaxOptional) {
+    std::string path =
+        facts.objects.empty() ? "the schema" : PointerTo(facts.objects[0].path, "properties");
+    return CannotEnforce(path, "too many of them may be left out: at most " +
+                                   std::to_string(kMaxOptionalHere) + " of one object and " +
+                                   std::to_string(kMaxOptional) +
+                                   " in all, others must be required");
+  }
+  bool needs_count = node->min > CountRequired(*node) || node->max >= 0;
+  int64_t cap = std::min(std::max(node->min, node->max), total);
+  if (needs_count && (total + 1) * (cap + 1) * WaysOf(*node, nullptr) > kMaxRules) {
+    const std::string& path = node->max >= 0 ? facts.max_members_path : facts.min_members_path;
+    MLC_RETURN_IF_ERROR(LeaveOut(path, "counting so many properties takes too many rules"));
+    node->min = 0;
+    node->max = -1;
+  }
+  if (node->rest == SchemaNode::kNone) return Status();
+  size_t characters = 0;
+  for (const SchemaNode::Property& property : node->properties) characters += property.name.size();
+  if (characters <= kMaxKeyCharacters) return Status();
+  MLC_RETURN_IF_ERROR(LeaveOut(PointerTo(facts.objects[0].path, "additionalProperties"),
+                               "too many named properties to tell others from them"));
+  node->rest = SchemaNode::kNone;
+  return Status();
+}
+
+}  // namespace mlc

@@ -1,0 +1,302 @@
+// Nodes of listed values, of texts and of numbers.
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "grammar/schema/check.h"
+#include "grammar/schema/reader.h"
+#include "grammar/text/regex_ebnf.h"
+#include "grammar/text/work_budget.h"
+
+namespace mlc {
+namespace {
+
+using Kind = SchemaNode::Kind;
+
+// Longer texts are not written, though they would be valid: the matcher's states cost too much.
+constexpr int64_t kMaxLength = 20000;
+// Beside a pattern that does not bound them itself.
+constexpr int64_t kMaxLengthBeside = 100, kMaxLengthCounted = 1000;
+// The most states of an automaton, and what it may cost where there is another way, and at all. A
+// state behind which any character may follow costs 1: the compiler takes up to 30 ms for it.
+constexpr size_t kMostStates = 1500;
+constexpr double kLowCost = 24, kMostCost = 200;
+
+// JSON strings hold these: as they are, or as the escapes of one letter.
+const Automaton& Writable() {
+  static const Automaton* writable = [] {
+    using Edge = Automaton::Edge;
+    std::vector<Edge> edges = {{0, 1},    {'\b', 0}, {0x0B, 1},   {'\f', 0},
+                               {0x0E, 1}, {' ', 0},  {0xD800, 1}, {0xE000, 0}};
+    return new Automaton({{true, edges}, {false, {{0, 1}}}});
+  }();
+  return *writable;
+}
+
+// By the part of the printable ASCII characters that may follow each state.
+double CostOf(const Automaton& texts) {
+  constexpr char32_t kFirst = ' ', kEnd = '~' + 1;
+  auto is_dead = [&texts](int index) {
+    const Automaton::State& state = texts.states()[static_cast<size_t>(index)];
+    return !state.accepts && state.edges.size() == 1 && state.edges[0].target == index;
+  };
+  double cost = 0;
+  for (const Automaton::State& state : texts.states()) {
+    for (size_t i = 0; i < state.edges.size(); ++i) {
+      char32_t end = i + 1 < state.edges.size() ? state.edges[i + 1].first : kEnd;
+      char32_t first = std::max(state.edges[i].first, kFirst), last = std::min(end, kEnd);
+      if (first < last && !is_dead(state.edges[i].target)) cost += last - first;
+    }
+  }
+  return cost / (kEnd - kFirst);
+}
+
+bool IsAffordable(const Automaton& texts, double most) {
+  return texts.states().size() <= kMostStates && CostOf(texts) <= most;
+}
+
+}  // namespace
+
+// Each value that a schema lists is judged by everything else that is said.
+Result<SchemaNode> SchemaReader::ReadListed(const Facts& facts, const Terms& own) {
+  SchemaNode node;
+  node.kind = Kind::kValues;
+  ValueCheck check(references_, [this](const std::string& pattern) { return Matching(pattern); });
+  const Json* first = facts.lists.empty() ? &facts.kept[0] : facts.lists[0];
+  std::set<std::string> seen;
+  for (const Json& value : first->as_array()) {
+    bool fits = true;
+    for (const Term& term : own) {
+      bool is_judged = fits && !WorkBudget::is_spent();
+      std::optional<bool> verdict = is_judged ? check.Fits(value, term)
+                                    : fits    ? std::optional<bool>()
+                                              : false;
+      if (!verdict) {
+        MLC_RETURN_IF_ERROR(LeaveOut(facts.values_path,
+                                     "whether its values fit all that stands beside it is not "
+                                     "known; leave out those that do not"));
+      }
+      fits = verdict.value_or(true) && fits;
+    }
+    if (fits && seen.insert(TextOf(value)).second) node.values.push_back(value);
+  }
+  return node;
+}
+
+Result<Automaton> SchemaReader::Matching(const std::string& pattern) {
+  auto found = automata_.find(pattern);
+  if (found == automata_.end()) {
+    found = automata_.emplace(pattern, Automaton::Matching(pattern)).first;
+  }
+  return found->second;
+}
+
+// What patterns, formats and excluded values leave of all texts; lengths are left to the caller.
+Result<Automaton> SchemaReader::Texts(const Facts& facts) {
+  Automaton all = Writable();
+  for (const Facts::Pattern& pattern : facts.patterns) {
+    Result<Automaton> one = Matching(pattern.text);
+    Result<Automaton> both = one.ok() ? all.And(pattern.negated ? one->Not() : *one) : one;
+    if (both.ok()) {
+      all = std::move(both).value();
+    } else {
+      MLC_RETURN_IF_ERROR(LeaveOut(pattern.path, both.status().message()));
+    }
+  }
+  std::vector<std::string> excluded;
+  for (const Json* value : facts.excluded) {
+    if (value->is_string()) excluded.push_back(value->as_string());
+  }
+  if (excluded.empty()) return all;
+  Result<Automaton> listed = Automaton::OfTexts(excluded);
+  Result<Automaton> both = listed.ok() ? all.And(listed->Not()) : listed;
+  if (both.ok()) return both;
+  MLC_RETURN_IF_ERROR(LeaveOut(facts.excluded_path, both.status().message()));
+  return all;
+}
+
+Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
+  SchemaNode node;
+  int64_t min = facts.min_length, max = facts.max_length;
+  if (min > kMaxLength) {
+    MLC_RETURN_IF_ERROR(LeaveOut(facts.length_path, "it is over 20000"));
+    min = 0;
+  }
+  if (max >= 0 && min > max) return node;  // nothing fits
+  node.kind = Kind::kString;
+  bool excludes = std::any_of(facts.excluded.begin(), facts.excluded.end(),
+                              [](const Json* value) { return value->is_string(); });
+  node.min = min;
+  node.max = max < 0 ? -1 : std::min(max, kMaxLength);
+  if (facts.patterns.empty() && !excludes) return node;
+  // One pattern that says little takes few rules; one that counts much is counted by the matcher.
+  Result<Automaton> texts = BoundedTexts(facts, min, max);
+  bool is_too_large = texts.ok() ? !IsAffordable(*texts, kMostCost)
+                                 : texts.status().code() == StatusCode::kUnsupported;
+  bool has_expression = facts.patterns.size() == 1 && !excludes && !facts.patterns[0].negated &&
+                        IsAnchored(facts.patterns[0].text) &&
+                        RegexToEbnf(facts.patterns[0].text, {true, {min, max}, nullptr}).ok();
+  if (is_too_large && !has_expression && !facts.patterns.empty()) {  // long ones are not written
+    constexpr int kMostRepeats[] = {40, 12};
+    for (int most : kMostRepeats) {
+      Result<Automaton> narrow = NarrowTexts(facts, min, max, most);
+      if (!narrow.ok() || narrow->is_empty() || !IsAffordable(*narrow, kMostCost)) continue;
+      texts = std::move(narrow);
+      break;
+    }
+  }
+  bool is_small = texts.ok() && IsAffordable(*texts, kLowCost);
+  bool is_single = facts.patterns.size() == 1 && !excludes && !facts.patterns[0].negated;
+  if (!is_small && is_single && IsAnchored(facts.patterns[0].text)) {
+    Result<std::string> ebnf =
+        RegexToEbnf(facts.patterns[0].text, {/*in_json_string=*/true, {min, max}, &regex_cost_});
+    if (ebnf.ok()) {
+      node.expression = std::move(ebnf).value();
+      return node;
+    }
+  }
+  // A pattern that cannot be counted is kept, and its length left out.
+  bool is_kept = has_expression || (texts.ok() && IsAffordable(*texts, kMostCost));
+  if (!is_kept && is_single && !facts.length_path.empty()) {
+    Facts without = facts;
+    without.length_path.clear();
+    without.min_length = 0;
+    without.max_length = -1;
+    MLC_ASSIGN_OR_RETURN(SchemaNode uncounted, ReadString(without));
+    if (uncounted.text == nullptr && uncounted.expression.empty()) return node;
+    MLC_RETURN_IF_ERROR(LeaveOut(facts.length_path,
+                                 "counting what the pattern matches takes too many rules; write "
+                                 "the length into the pattern"));
+    return uncounted;
+  }
+  if (texts.ok() && IsAffordable(*texts, kMostCost)) {
+    node.min = 0;
+    node.max = -1;
+    if (texts->is_empty()) return SchemaNode();
+    node.text = std::make_shared<Automaton>(std::move(texts).value());
+    return node;
+  }
+  bool is_told = !texts.ok() && texts.status().code() == StatusCode::kInvalidArgument;
+  if (is_told) return texts.status();
+  std::string why = texts.ok() ? "it takes too many rules" : texts.status().message();
+  const std::string& path = facts.patterns.empty() ? facts.excluded_path : facts.patterns[0].path;
+  MLC_RETURN_IF_ERROR(LeaveOut(path, why));
+  return node;
+}
+
+// A part of the texts, with fewer repetitions; what is denied is denied in full.
+Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int64_t max,
+                                            int most) {
+  Automaton all = Writable();
+  for (const Facts::Pattern& pattern : facts.patterns) {
+    Result<Automaton> one =
+        pattern.negated ? Matching(pattern.text) : Automaton::Matching(pattern.text, most);
+    if (!one.ok()) return one.status();
+    MLC_ASSIGN_OR_RETURN(all, all.And(pattern.negated ? one->Not() : *one));
+  }
+  std::vector<std::string> excluded;
+  for (const Json* value : facts.excluded) {
+    if (value->is_string()) excluded.push_back(value->as_string());
+  }
+  MLC_ASSIGN_OR_RETURN(Automaton listed, Automaton::OfTexts(excluded));
+  MLC_ASSIGN_OR_RETURN(all, all.And(listed.Not()));
+  if (min == 0 && max < 0) return all;
+  if (min > kMaxLengthCounted) return Unsupported("its lengths take too many rules");
+  int64_t longest = std::max(min, kMaxLengthBeside);
+  Result<Automaton> both =
+      all.And(Automaton::OfLength(min, max < 0 ? longest : std::min(max, longest)));
+  return both;
+}
+
+// Texts() of a length. Where nothing else bounds them, long ones are not written if that takes too
+// many rules.
+Result<Automaton> SchemaReader::BoundedTexts(const Facts& facts, int64_t min, int64_t max) {
+  bool is_single = facts.patterns.size() == 1 && !facts.patterns[0].negated;
+  if (is_single) {  // large ones have another way
+    Result<Automaton> one = Matching(facts.patterns[0].text);
+    if (!one.ok()) return Unsupported(one.status().message());
+  }
+  MLC_ASSIGN_OR_RETURN(Automaton texts, Texts(facts));
+  if (min == 0 && max < 0 && IsAffordable(texts, kMostCost)) return texts;
+  bool is_bounded = min > 0 || max >= 0;
+  if (is_bounded && std::max(min, max) <= kMaxLengthCounted) {
+    Result<Automaton> both = texts.And(Automaton::OfLength(min, max));
+    if (both.ok() && IsAffordable(*both, kMostCost)) return both;
+  }
+  int64_t most = std::max(min, kMaxLengthBeside);
+  if (max >= 0) most = std::min(most, max);
+  if (most > kMaxLengthCounted) return Unsupported("its lengths take too many rules");
+  Result<Automaton> both = texts.And(Automaton::OfLength(min, most));
+  if (both.ok()) return both;
+  return both.status();
+}
+
+Result<SchemaNode> SchemaReader::ReadNumeral(const Facts& facts) {
+  SchemaNode node;
+  node.kind = Kind::kNumeral;
+  bool is_integer = (facts.types & kFractionType) == 0;
+  Result<std::string> regex = is_integer ? IntegerRegex(facts.range) : NumberRegex(facts.range);
+  if (!regex.ok()) {
+    MLC_RETURN_IF_ERROR(LeaveOut(facts.range_path, regex.status().message()));
+    regex = is_integer ? IntegerRegex({}) : NumberRegex({});
+  }
+  if (regex->empty()) return SchemaNode();
+  std::optional<Automaton> numerals;
+  auto join = [&](Result<Automaton> one, const std::string& path) -> Status {
+    if (!numerals) {
+      Result<Automaton> all = Automaton::MatchingWhole(*regex);
+      if (!all.ok()) return LeaveOut(path, all.status().message());
+      numerals = std::move(all).value();
+    }
+    Result<Automaton> both = one.ok() ? numerals->And(*one) : one;
+    if (both.ok() && both->states().size() > kMostStates)
+      both = Unsupported("it takes too many rules");
+    if (!both.ok()) return LeaveOut(path, both.status().message());
+    numerals = std::move(both).value();
+    return Status();
+  };
+  if ((facts.types & kIntegerType) == 0) {
+    // No whole ones, for readers of 15 digits either.
+    constexpr char kFractions[] =
+        "-?(0\\.[0-9]{0,14}[1-9]|[1-9][0-9]{0,5}\\.[0-9]{0,8}[1-9]|[1-9][0-9]{0,10}\\.[0-9]{0,3}[1-"
+        "9])";
+    MLC_RETURN_IF_ERROR(join(Automaton::MatchingWhole(kFractions), facts.range_path));
+  }
+  for (const Facts::Step& step : facts.steps) {
+    Result<Automaton> multiples = MultiplesOf(step.of);
+    if (multiples.ok() && step.negated) {
+      // Without an exponent, so that it is a number that is no multiple.
+      Result<Automaton> plain = Automaton::MatchingWhole("-?[0-9]+(\\.[0-9]+)?");
+      multiples = plain.ok() ? multiples->Not().And(*plain) : plain;
+    }
+    MLC_RETURN_IF_ERROR(join(std::move(multiples), step.path));
+  }
+  if (!facts.steps.empty() && !is_integer) {  // what a reader rounds may be no multiple
+    MLC_RETURN_IF_ERROR(join(Automaton::OfLength(1, 14), facts.steps[0].path));
+  }
+  std::string excluded;
+  for (const Json* value : facts.excluded) {
+    if (!value->is_number()) continue;
+    MLC_ASSIGN_OR_RETURN(Decimal decimal, ToDecimal(*value));
+    std::string zeros = decimal.fraction.empty() ? "(\\.0*)?" : "\\." + decimal.fraction + "0*";
+    excluded += (excluded.empty() ? "" : "|") + std::string(decimal.negative ? "-" : "") +
+                std::string(decimal.is_zero() ? "-?" : "") + decimal.whole + zeros;
+  }
+  if (!excluded.empty()) {  // the same with an exponent is not told apart: none is written
+    Result<Automaton> listed = Automaton::MatchingWhole(excluded + "|.*[eE].*");
+    MLC_RETURN_IF_ERROR(
+        join(listed.ok() ? Result<Automaton>(listed->Not()) : listed, facts.excluded_path));
+  }
+  if (numerals) {
+    if (numerals->is_empty()) return SchemaNode();
+    node.text = std::make_shared<Automaton>(std::move(*numerals));
+    return node;
+  }
+  bool is_any = !is_integer && !facts.range.min && !facts.range.max;
+  node.expression = "number";  // of the rules that all share
+  if (!is_any) {
+    MLC_ASSIGN_OR_RETURN(node.expression, RegexToEbnf(*regex));
+  }
+  return node;
+}
+
+}  // namespace mlc

@@ -1,0 +1,243 @@
+#include "grammar/schema/reader.h"
+
+#include <algorithm>
+
+#include "grammar/text/formats.h"
+#include "grammar/text/work_budget.h"
+
+namespace mlc {
+namespace {
+
+using Kind = SchemaNode::Kind;
+
+constexpr int kMaxNesting = 96;  // of schemas within each other, references included
+constexpr size_t kMaxNodes = 20000;
+constexpr int64_t kMaxParts = 100'000;  // of all nodes together
+constexpr size_t kMaxAlternatives = 2000;
+// Of the sets of texts, and of what is compared, to begin with and once more for the last round;
+// a unit takes about 10 ns.
+constexpr int64_t kMaxWork = 40'000'000;
+constexpr int kMaxRounds = 6;  // of taking apart branches of oneOf that overlap
+
+std::string NameOf(const std::string& path) { return path.empty() ? "the schema" : path; }
+
+}  // namespace
+
+Status SchemaReader::LeaveOut(const std::string& path, const std::string& why) {
+  if (strictness_ == Strictness::kStrict) return CannotEnforce(path, why);
+  if (told_.insert(path + "\n" + why).second) out_.warnings.push_back({path, why});
+  return Status();
+}
+
+Result<Schema> SchemaReader::Run() {
+  std::optional<WorkBudget> budget(std::in_place, kMaxWork);
+  for (int round = 0; round < kMaxRounds && (round == 0 || !WorkBudget::is_spent()); ++round) {
+    Result<bool> is_done = Round();
+    if (is_done.ok() && *is_done) return std::move(out_);
+    if (!is_done.ok() && overlaps_.empty()) return is_done.status();
+    if (!is_done.ok()) break;
+  }
+  // What overlaps cannot be taken apart.
+  overlaps_.clear();
+  overlap_paths_.clear();
+  has_given_up_ = true;
+  budget.reset();
+  budget.emplace(kMaxWork);
+  MLC_RETURN_IF_ERROR(Round().status());
+  return std::move(out_);
+}
+
+// False where branches of a oneOf overlap that were not known to.
+Result<bool> SchemaReader::Round() {
+  out_ = Schema();
+  nodes_.clear();
+  checked_.clear();
+  told_.clear();
+  one_ofs_.clear();
+  any_node_ = SchemaNode::kNone;
+  regex_cost_ = num_optional_ = parts_read_ = 0;
+  MLC_ASSIGN_OR_RETURN(out_.root, ReadOne(document_, ""));
+  bool is_done = true;
+  constexpr size_t kMaxBranches = 200;
+  for (const OneOf& one_of : one_ofs_) {
+    if (one_of.parts.size() > kMaxBranches) {
+      MLC_RETURN_IF_ERROR(LeaveOut(one_of.path, "it has too many branches"));
+      continue;
+    }
+    for (size_t i = 0; i < one_of.parts.size(); ++i) {
+      for (size_t j = i + 1; j < one_of.parts.size(); ++j) {
+        if (overlaps_.count({one_of.branches, i, j}) != 0) continue;
+        if (AreDisjoint(out_, one_of.parts[i], one_of.parts[j])) continue;
+        if (has_given_up_ && WorkBudget::is_spent()) {
+          MLC_RETURN_IF_ERROR(LeaveOut(one_of.path, WorkBudget::Error().message()));
+          continue;
+        }
+        if (has_given_up_) {
+          MLC_RETURN_IF_ERROR(LeaveOut(
+              one_of.path, "a value may fit both branch " + std::to_string(i) + " and branch " +
+                               std::to_string(j) +
+                               "; tell them apart by a required property with constants, or "
+                               "write anyOf"));
+          continue;
+        }
+        overlap_paths_.insert(one_of.path);
+        overlaps_.insert({one_of.branches, i, j});
+        overlaps_.insert({one_of.branches, j, i});
+        is_done = false;
+      }
+    }
+  }
+  return is_done;
+}
+
+int SchemaReader::Add(SchemaNode node) {
+  out_.nodes.push_back(std::move(node));
+  return static_cast<int>(out_.nodes.size()) - 1;
+}
+
+int SchemaReader::AnyNode() {
+  if (any_node_ == SchemaNode::kNone) {
+    SchemaNode any;
+    any.kind = Kind::kAny;
+    any_node_ = Add(std::move(any));
+  }
+  return any_node_;
+}
+
+Result<int> SchemaReader::ReadOne(const Json& schema, const std::string& path) {
+  return Read({WholeTerm(schema, path)});
+}
+
+Result<int> SchemaReader::Read(Terms terms) {
+  Key key;
+  for (Term& term : terms) {
+    MLC_ASSIGN_OR_RETURN(term, Direct(std::move(term)));
+    key.emplace_back(term.schema, term.part, term.negated, term.name, term.sees_all);
+  }
+  std::sort(key.begin(), key.end());
+  key.erase(std::unique(key.begin(), key.end()), key.end());
+  auto found = nodes_.find(key);
+  if (found != nodes_.end()) return found->second;
+  const std::string path = NameOf(terms.empty() ? "" : terms[0].path);
+  if (out_.nodes.size() >= kMaxNodes) {
+    return InvalidArgument(path + " makes the schema too large: over " + std::to_string(kMaxNodes) +
+                           " parts");
+  }
+  if (depth_ >= kMaxNesting) {
+    return InvalidArgument(path + " is nested over " + std::to_string(kMaxNesting) +
+                           " levels deep");
+  }
+  parts_read_ += static_cast<int64_t>(terms.size());
+  if (parts_read_ > kMaxParts) {
+    return InvalidArgument(path + " makes the schema too large: its parts are joined over " +
+                           std::to_string(kMaxParts) + " times");
+  }
+  int node = Add(SchemaNode());
+  nodes_.emplace(std::move(key), node);
+  ++depth_;
+  Status status = Fill(node, terms);
+  --depth_;
+  if (!status.ok()) return status;
+  return node;
+}
+
+Status SchemaReader::Fill(int node, const Terms& terms) {
+  Flat flat;
+  for (Term term : terms) {
+    if (terms.size() == 1 && term.is_whole()) term.sees_all = true;
+    MLC_RETURN_IF_ERROR(Flatten(term, &flat));
+  }
+  if (flat.is_never) return Status();
+  return flat.choices.empty() ? FillPlain(node, flat.own) : FillChoice(node, flat);
+}
+
+// One node for each alternative of the first choice, with everything else joined to it.
+Status SchemaReader::FillChoice(int node, const Flat& flat) {
+  const Term& choice = flat.choices[0];
+  MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, Alternatives(choice));
+  std::string where = PointerTo(choice.path, choice.part == "contrary" ? "not" : choice.part);
+  if (alternatives.size() > kMaxAlternatives)
+    return CannotEnforce(where, "it has too many branches");
+  SchemaNode choices;
+  choices.kind = Kind::kUnion;
+  for (const Terms& alternative : alternatives) {
+    Terms all = flat.own;
+    all.insert(all.end(), flat.choices.begin() + 1, flat.choices.end());
+    all.insert(all.end(), alternative.begin(), alternative.end());
+    MLC_ASSIGN_OR_RETURN(int part, Read(std::move(all)));
+    choices.parts.push_back(part);
+  }
+  if (choice.part == "oneOf" && !choice.negated) {
+    one_ofs_.push_back({choices.parts, choice.schema->Find("oneOf"), where});
+  }
+  out_.nodes[static_cast<size_t>(node)] = std::move(choices);
+  return Status();
+}
+
+// A part for each type. Without `type`, the types that the other keywords speak of: values of
+// other types would be valid, and nobody means them.
+Status SchemaReader::FillPlain(int node, const Terms& own) {
+  LeaveOutFn leave_out = [this](const std::string& path, const std::string& why) {
+    return LeaveOut(path, why);
+  };
+  MLC_ASSIGN_OR_RETURN(Facts facts, GatherFacts(own, leave_out));
+  SchemaNode out;
+  bool is_listed = !facts.lists.empty() || !facts.kept.empty();
+  bool is_open = !facts.has_types && facts.meant == 0 && facts.excluded.empty();
+  bool is_implied = !facts.has_types && facts.meant != 0;
+  if (is_implied) facts.types = facts.meant;
+  if (is_listed) {
+    MLC_ASSIGN_OR_RETURN(out, ReadListed(facts, own));
+  } else if (is_open) {
+    out.kind = Kind::kAny;
+  } else {
+    out.kind = Kind::kUnion;
+    for (const char* type : {"object", "array", "string", "number", "integer", "boolean", "null"}) {
+      unsigned bits = TypeBitsOf(type);
+      // Numbers are one part, whether or not all of them are whole, or none.
+      bool is_whole = bits == kIntegerType && (facts.types & kFractionType) != 0;
+      unsigned wanted = bits == kNumberType ? static_cast<unsigned>(kFractionType) : bits;
+      if ((facts.types & wanted) == 0 || is_whole) continue;
+      MLC_ASSIGN_OR_RETURN(SchemaNode part, ReadType(type, facts));
+      part.is_implied = is_implied;
+      out.parts.push_back(Add(std::move(part)));
+    }
+    if (out.parts.size() == 1) {
+      int only = out.parts[0];
+      out = std::move(out_.nodes[static_cast<size_t>(only)]);
+      out_.nodes[static_cast<size_t>(only)] = SchemaNode();
+    }
+  }
+  out_.nodes[static_cast<size_t>(node)] = std::move(out);
+  return Status();
+}
+
+Result<SchemaNode> SchemaReader::ReadType(const char* type, const Facts& facts) {
+  unsigned bits = TypeBitsOf(type);
+  if (bits == kObjectType || bits == kArrayType) {
+    auto excludes = [bits](const Json* value) { return TypeOf(*value) == bits; };
+    if (std::any_of(facts.excluded.begin(), facts.excluded.end(), excludes)) {
+      MLC_RETURN_IF_ERROR(
+          LeaveOut(facts.excluded_path, "values that are objects or lists cannot be left out"));
+    }
+  }
+  if (bits == kObjectType) return ReadObject(facts);
+  if (bits == kArrayType) return ReadArray(facts);
+  if (bits == kStringType) return ReadString(facts);
+  if (bits == kNumberType || bits == kIntegerType) return ReadNumeral(facts);
+  SchemaNode node;
+  node.kind = Kind::kValues;
+  Json::Array all = bits == kNullType ? Json::Array{Json()} : Json::Array{true, false};
+  for (const Json& value : all) {
+    bool is_out = std::any_of(facts.excluded.begin(), facts.excluded.end(),
+                              [&](const Json* other) { return *other == value; });
+    if (!is_out) node.values.push_back(value);
+  }
+  return node;
+}
+
+Result<Schema> ReadSchema(const Json& document, Strictness strictness) {
+  return SchemaReader(document, strictness).Run();
+}
+
+}  // namespace mlc

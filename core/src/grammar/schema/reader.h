@@ -1,0 +1,110 @@
+// From a JSON Schema to what of it can be enforced; internal to the directory.
+#ifndef MLC_GRAMMAR_SCHEMA_READER_H_
+#define MLC_GRAMMAR_SCHEMA_READER_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "grammar/schema/facts.h"
+#include "grammar/schema/references.h"
+#include "grammar/schema/schema.h"
+#include "grammar/schema/term.h"
+
+namespace mlc {
+
+class SchemaReader {
+ public:
+  SchemaReader(const Json& document, Strictness strictness)
+      : document_(document), references_(document), strictness_(strictness) {}
+  Result<Schema> Run();
+
+ private:
+  using Terms = std::vector<Term>;
+  // What terms come to: those that speak of the value itself, and those that leave a choice.
+  struct Flat {
+    Terms own, choices;
+    bool is_never = false;
+    std::vector<std::pair<const Json*, bool>> way;  // of schemas that lead here
+  };
+
+  // ---- reader.cc
+  // The node of values that fit all terms; the same terms have one node, so that circles end.
+  Result<int> Read(Terms terms);
+  Result<int> ReadOne(const Json& schema, const std::string& path);
+  Status Fill(int node, const Terms& terms);
+  Status FillChoice(int node, const Flat& flat);
+  Status FillPlain(int node, const Terms& own);
+  Result<SchemaNode> ReadType(const char* type, const Facts& facts);
+  Result<bool> Round();
+  // What cannot be enforced: an error when strict, else a warning, and it is left out.
+  Status LeaveOut(const std::string& path, const std::string& why);
+  int Add(SchemaNode node);
+  int AnyNode();
+
+  // ---- flatten.cc
+  Status Flatten(const Term& term, Flat* out);
+  Status FlattenWhole(const Term& term, Flat* out);
+  Status FlattenNegated(const Term& term, Flat* out);
+  Status FlattenNegatedPart(const Term& term, Flat* out);
+  Status AddDependencies(const Json& schema, const std::string& path, Flat* out);
+  Result<std::vector<Terms>> Alternatives(const Term& choice) const;
+  Result<std::vector<Terms>> NegatedAlternatives(const Term& choice) const;
+  Result<std::optional<Term>> Target(const Term& term);
+  Result<Term> Direct(Term term);
+  Status Check(const Json& schema, const std::string& path);
+  std::vector<std::string> Asserting(const Json& schema) const;
+
+  // ---- read_values.cc
+  Result<SchemaNode> ReadListed(const Facts& facts, const Terms& own);
+  Result<SchemaNode> ReadString(const Facts& facts);
+  Result<Automaton> Texts(const Facts& facts);
+  Result<Automaton> BoundedTexts(const Facts& facts, int64_t min, int64_t max);
+  Result<Automaton> NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most);
+  Result<Automaton> Matching(const std::string& pattern);
+  Result<SchemaNode> ReadNumeral(const Facts& facts);
+
+  // ---- read_array.cc
+  Result<SchemaNode> ReadArray(const Facts& facts);
+  Status ReadContains(const Facts& facts, const Terms& items, SchemaNode* node);
+  Status ReadUnique(const Facts& facts, SchemaNode* node);
+
+  // ---- read_object.cc
+  struct Members;
+  Result<SchemaNode> ReadObject(const Facts& facts);
+  Status ReadNamed(const Facts& facts, Members* members, SchemaNode* node);
+  Status ReadOthers(const Facts& facts, Members* members, SchemaNode* node);
+  Status ReadNames(const Facts& facts, Members* members, SchemaNode* node);
+  Status ReadImplied(const Facts& facts, SchemaNode* node);
+  Status CheckCounts(const Facts& facts, SchemaNode* node);
+
+  const Json& document_;
+  References references_;
+  Strictness strictness_;
+  Schema out_;
+  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool>>;
+  std::map<Key, int> nodes_;
+  std::set<const Json*> checked_;
+  std::set<std::string> told_;                         // warnings that were given
+  std::map<std::string, Result<Automaton>> automata_;  // by pattern
+  struct OneOf {
+    std::vector<int> parts;
+    const Json* branches;
+    std::string path;
+  };
+  std::vector<OneOf> one_ofs_;
+  // Branches of a oneOf that overlap: of the first what fits the second, too, is taken away.
+  std::set<std::tuple<const Json*, size_t, size_t>> overlaps_;
+  std::set<std::string> overlap_paths_;  // of the lists
+  bool has_given_up_ = false;            // overlaps stay
+  int depth_ = 0, any_node_ = SchemaNode::kNone;
+  int64_t regex_cost_ = 0, num_optional_ = 0, parts_read_ = 0;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_GRAMMAR_SCHEMA_READER_H_

@@ -1,0 +1,43 @@
+// Where the references of a schema lead, and its names for places: `$id`, `id`, `$anchor`.
+#ifndef MLC_GRAMMAR_SCHEMA_REFERENCES_H_
+#define MLC_GRAMMAR_SCHEMA_REFERENCES_H_
+
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace mlc {
+
+class References {
+ public:
+  struct Place {
+    const Json* schema = nullptr;
+    std::string path;
+  };
+
+  explicit References(const Json& document);
+
+  // What the `$ref` (or `$dynamicRef`, `$recursiveRef`) of a schema names. Errors: kUnsupported
+  // where it leaves the document, kInvalidArgument where it names nothing in it.
+  Result<Place> Follow(const Json& schema, const std::string& keyword) const;
+  // Before the draft of 2019, nothing beside a `$ref` counts.
+  bool ref_stands_alone() const { return ref_stands_alone_; }
+
+ private:
+  void Collect(const Json& json, const std::string& path, const std::string& base);
+  Result<Place> Fragment(const Place& root, const std::string& base, const std::string& uri,
+                         const std::string& fragment) const;
+
+  const Json& document_;
+  std::unordered_map<const Json*, std::string> bases_;  // of schemas with references
+  std::map<std::string, Place> resources_;              // by URI; "": the document
+  std::map<std::string, Place> anchors_;                // by "URI#name", and by "#name" alone
+  bool ref_stands_alone_ = false;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_GRAMMAR_SCHEMA_REFERENCES_H_

@@ -1,0 +1,475 @@
+// A schema as EBNF: a rule a node, and rules that the nodes share.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/utf8.h"
+#include "grammar/schema/schema.h"
+#include "grammar/text/automaton_ebnf.h"
+#include "grammar/text/ebnf_text.h"
+
+namespace mlc {
+namespace {
+
+using Kind = SchemaNode::Kind;
+
+constexpr size_t kMaxTold = 64;  // characters by which names are told apart
+
+// Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule holds what comes
+// next in a text and the rest of it, the closing quote included: of a token that reaches beyond its
+// rule the matcher cannot know beforehand whether it fits, and a mask then takes milliseconds.
+constexpr char kSharedRules[] = R"(
+string ::= "\"" text
+text ::= "\"" | [ !#-\u005B\u005D-\u007E\u0080-\uD7FF\uE000-\U0010FFFF] text | "\\" escape text
+escape ::= ["\\/bfnrt] | "u" ([0-9A-Ca-cE-Fe-f] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2})
+number ::= "-"? ("0" | [1-9] [0-9]{0,18}) ("." [0-9]{1,20})? exponent?
+exponent ::= [eE] [+-]? ([0-9]{1,2} | [12] [0-8] [0-9])
+any ::= anyobject | anyarray | string | number | "true" | "false" | "null"
+anyobject ::= "{" (string ": " any (", " string ": " any)*)? "}"
+anyarray ::= "[" (any (", " any)*)? "]"
+)";
+
+// A value as all that is written is spaced.
+std::string Written(const Json& value) {
+  std::string out;
+  if (value.is_array()) {
+    for (const Json& item : value.as_array()) out += (out.empty() ? "" : ", ") + Written(item);
+    return "[" + out + "]";
+  }
+  if (!value.is_object()) return value.Dump();
+  for (const auto& [name, member] : value.as_object()) {
+    out += (out.empty() ? "" : ", ") + Json(name).Dump() + ": " + Written(member);
+  }
+  return "{" + out + "}";
+}
+
+class SchemaWriter {
+ public:
+  explicit SchemaWriter(const Schema& schema) : schema_(schema) {}
+
+  std::string Run() {
+    out_ = "root ::= " + Name(schema_.root) + kSharedRules;
+    for (size_t i = 0; i < schema_.nodes.size(); ++i) {
+      if (!IsReached(static_cast<int>(i))) continue;
+      AddRule(Name(static_cast<int>(i)), Body(static_cast<int>(i)));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static std::string Name(int node) { return "n" + std::to_string(node); }
+  void AddRule(const std::string& name, const std::string& body) {
+    out_ += name + " ::= " + body + "\n";
+  }
+
+  bool IsReached(int index) {
+    if (reached_.empty()) MarkReached();
+    return reached_[static_cast<size_t>(index)];
+  }
+
+  void MarkReached() {
+    reached_.assign(schema_.nodes.size(), false);
+    std::vector<int> left = {schema_.root};
+    while (!left.empty()) {
+      int index = left.back();
+      left.pop_back();
+      if (index == SchemaNode::kNone || reached_[static_cast<size_t>(index)]) continue;
+      reached_[static_cast<size_t>(index)] = true;
+      const SchemaNode& node = schema_.nodes[static_cast<size_t>(index)];
+      left.insert(left.end(), node.parts.begin(), node.parts.end());
+      left.push_back(node.rest);
+      left.push_back(node.wanted);
+      for (const auto& additional : node.additional) left.push_back(additional.node);
+      for (const auto& property : node.properties) left.push_back(property.node);
+    }
+  }
+
+  std::string Body(int index) {
+    const SchemaNode& node = schema_.nodes[static_cast<size_t>(index)];
+    switch (node.kind) {
+      case Kind::kNull:
+        return "\"null\"";
+      case Kind::kBoolean:
+        return "\"true\" | \"false\"";
+      case Kind::kNumeral:
+        return node.text != nullptr ? Texts(node.text, TextPlace::kPlain) : Shared(node.expression);
+      case Kind::kString:
+        return StringOf(node);
+      case Kind::kValues:
+        return Values(node.values);
+      case Kind::kUnion:
+        return Union(node.parts);
+      case Kind::kArray:
+        return Array(index, node);
+      case Kind::kObject:
+        return Object(index, node);
+      default:
+        return "any";
+    }
+  }
+
+  std::string StringOf(const SchemaNode& node) {
+    constexpr int64_t kMaxChain = 64;
+    if (node.text != nullptr) return "\"\\\"\" " + Texts(node.text, TextPlace::kInJsonString);
+    if (!node.expression.empty()) return "\"\\\"\" (" + node.expression + ") \"\\\"\"";
+    if (node.min == 0 && node.max < 0) return "string";
+    int64_t longest = node.max < 0 ? node.min : node.max;
+    if (longest <= kMaxChain) return "\"\\\"\" " + Chain(node.min, node.max);
+    return "\"\\\"\" " + Counted(node.min, node.max) + " \"\\\"\"";
+  }
+
+  // The first rule of the texts of an automaton, which alike ones share. Such a node is no kNever:
+  // some text is left.
+  std::string Texts(const SchemaNode::Text& text, TextPlace place) {
+    std::string rules, prefix = "@";
+    std::string first = AutomatonToEbnf(*text, place, prefix, &rules);
+    auto [found, is_new] =
+        automata_.emplace(first + "\n" + rules, "a" + std::to_string(automata_.size()) + "_");
+    std::string own;
+    first = AutomatonToEbnf(*text, place, found->second, &own);
+    if (is_new) out_ += own;
+    return first;
+  }
+
+  // A rule that alike expressions share.
+  std::string Shared(const std::string& expression) {
+    auto [found, is_new] = shared_.emplace(expression, "e" + std::to_string(shared_.size()));
+    if (is_new) AddRule(found->second, expression);
+    return found->second;
+  }
+
+  // The rule for what is left of a text: `min` to `max` characters and the quote. Each number of
+  // characters has a rule: no masks are quicker, but the compiler takes milliseconds for each.
+  std::string Chain(int64_t min, int64_t max) {
+    if (min == 0 && max < 0) return "text";
+    std::string rule = "t" + std::to_string(min) + (max < 0 ? "" : "c" + std::to_string(max));
+    if (!texts_.insert(rule).second) return rule;
+    std::string body = min == 0 ? "\"\\\"\"" : "";
+    if (max != 0) {
+      std::string rest = Chain(std::max<int64_t>(0, min - 1), max < 0 ? -1 : max - 1);
+      body += (body.empty() ? "" : " | ") + EbnfClass(JsonStringRanges()) + " " + rest +
+              R"( | "\\" ["\\/bfnrt] )" + rest;
+    }
+    AddRule(rule, body);
+    return rule;
+  }
+
+  // The rule for `min` to `max` characters that the matcher counts. It may end behind any of them;
+  // where an escape stands at the very end, its second letter is one more than it counts to, and
+  // one less than `max` are read.
+  std::string Counted(int64_t min, int64_t max) {
+    std::string rule = "m" + std::to_string(min) + (max < 0 ? "" : "c" + std::to_string(max));
+    if (!texts_.insert(rule).second) return rule;
+    std::string one = Shared(EbnfClass(JsonStringRanges()) + " | " + R"("\\" ["\\/bfnrt])");
+    std::string least;
+    constexpr int64_t kMostWritten = 64;  // a repetition is a rule of its own, with slow masks
+    for (int64_t i = 0; i < min && min <= kMostWritten; ++i) least += one + " ";
+    if (min > kMostWritten) least = one + EbnfRepeat(min, min) + " ";
+    std::string limit = max < 0 ? "" : "[max_chars=" + std::to_string(max) + "]";
+    std::string more = rule + "r";
+    AddRule(rule + limit, least + more);
+    AddRule(more, R"("" | )" + EbnfClass(JsonStringRanges()) + " " + more +
+                      R"( | "\\" ["\\/bfnrt] )" + more);
+    return rule;
+  }
+
+  static std::string Values(const std::vector<Json>& values) {
+    std::string out;
+    for (const Json& value : values) {
+      out += (out.empty() ? "" : " | ") + EbnfLiteral(Written(value));
+    }
+    return out;
+  }
+
+  static std::string Union(const std::vector<int>& parts) {
+    std::string out;
+    for (int part : parts) out += (out.empty() ? "" : " | ") + Name(part);
+    return out;
+  }
+
+  // "[" first ", " second ... rest "]", of which what lies beyond `min` may be left out.
+  std::string Array(int index, const SchemaNode& node) {
+    if (!node.values.empty()) return "\"[\" " + Unique(index, node) + " \"]\"";
+    if (node.wanted != SchemaNode::kNone) return "\"[\" " + Containing(index, node) + " \"]\"";
+    int64_t prefix = static_cast<int64_t>(node.parts.size());
+    if (node.max >= 0) prefix = std::min(prefix, node.max);
+    std::string tail = ArrayRest(node, prefix);
+    for (int64_t i = prefix; i-- > 0;) {
+      std::string item = Name(node.parts[static_cast<size_t>(i)]);
+      if (i > 0) item = "\", \" " + item;
+      std::string rule = Name(index) + "i" + std::to_string(i);
+      bool may_end = i >= node.min;
+      AddRule(rule, item + " " + tail + (may_end ? " | \"\"" : ""));
+      tail = rule;
+    }
+    return "\"[\" " + tail + " \"]\"";
+  }
+
+  static std::string ArrayRest(const SchemaNode& node, int64_t prefix) {
+    if (node.rest == SchemaNode::kNone || node.max == prefix) return "\"\"";
+    int64_t min = std::max<int64_t>(0, node.min - prefix);
+    int64_t max = node.max < 0 ? -1 : node.max - prefix;
+    return Listed(Name(node.rest), prefix > 0, min, max);
+  }
+
+  // `min` to `max` items behind others, or on their own; `max` is not 0.
+  static std::string Listed(const std::string& item, bool follows, int64_t min, int64_t max) {
+    std::string more = "(\", \" " + item + ")";
+    if (follows) return more + EbnfRepeat(min, max);
+    std::string rest = EbnfRepeat(std::max<int64_t>(0, min - 1), max < 0 ? -1 : max - 1);
+    std::string list = max == 1 ? item : item + " " + more + rest;
+    return min == 0 ? "(" + list + ")?" : list;
+  }
+
+  // Items that are all different: a rule for each set of values that may still come.
+  std::string Unique(int index, const SchemaNode& node) {
+    std::string first;
+    for (size_t used = size_t{1} << node.values.size(); used-- > 0;) {
+      int64_t count = 0;
+      std::string body;
+      for (size_t i = 0; i < node.values.size(); ++i) count += used >> i & 1;
+      if (count >= node.min) body = "\"\"";
+      for (size_t i = 0; i < node.values.size(); ++i) {
+        bool is_open = (used >> i & 1) == 0 && (node.max < 0 || count < node.max);
+        if (!is_open) continue;
+        std::string text = (count > 0 ? ", " : "") + Written(node.values[i]);
+        body += (body.empty() ? "" : " | ") + EbnfLiteral(text) + " " + Name(index) + "u" +
+                std::to_string(used | size_t{1} << i);
+      }
+      first = Name(index) + "u" + std::to_string(used);
+      AddRule(first, body.empty() ? "\"\"" : body);
+    }
+    return first;
+  }
+
+  // A list with a number of wanted items: a rule for each number of items, where that counts, and
+  // of wanted ones.
+  std::string Containing(int index, const SchemaNode& node) {
+    int64_t most_wanted = std::max<int64_t>(node.wanted_min, node.wanted_max);
+    int64_t most_items = std::max<int64_t>({node.min, node.max, most_wanted}) + 1;
+    auto name = [&](int64_t items, int64_t wanted) {
+      return Name(index) + "w" + std::to_string(std::min(items, most_items)) + "c" +
+             std::to_string(wanted);
+    };
+    std::set<std::string> live;  // rules from which a list can end
+    for (int64_t items = most_items; items >= 0; --items) {
+      for (int64_t wanted = std::min(items, most_wanted); wanted >= 0; --wanted) {
+        std::string comma = items > 0 ? "\", \" " : "", self = name(items, wanted), body;
+        bool may_end = items >= node.min && wanted >= node.wanted_min;
+        bool is_full = node.max >= 0 && items >= node.max;
+        if (may_end) body = "\"\"";
+        auto add = [&](int part, int64_t next) {
+          std::string after = name(items + 1, next);
+          bool is_open = part != SchemaNode::kNone && !is_full;
+          if (!is_open || (live.count(after) == 0 && !(after == self && !body.empty()))) return;
+          body += (body.empty() ? "" : " | ") + comma + Name(part) + " " + after;
+        };
+        bool is_counted = wanted < most_wanted;
+        if (is_counted) add(node.wanted, wanted + 1);
+        if (!is_counted && node.wanted_max < 0) add(node.wanted, wanted);
+        add(node.rest, wanted);
+        if (body.empty()) continue;
+        live.insert(self);
+        AddRule(self, body);
+      }
+    }
+    return name(0, 0);
+  }
+
+  // Where the writing of an object stands: which property comes next, how many have been written
+  // (counted only where that matters), whether any has, and of those that others depend on which.
+  struct Place {
+    size_t next;
+    int64_t count;
+    bool follows;
+    std::vector<int> written;
+    bool operator<(const Place& other) const {
+      return std::tie(next, count, follows, written) <
+             std::tie(other.next, other.count, other.follows, other.written);
+    }
+  };
+  struct ObjectRules {
+    int index;
+    const SchemaNode& node;
+    bool counts;
+    std::string member;                 // of an additional one
+    std::map<Place, std::string> done;  // rule names; "" for a place that leads nowhere
+  };
+
+  std::string Object(int index, const SchemaNode& node) {
+    int64_t required = std::count_if(node.properties.begin(), node.properties.end(),
+                                     [](const auto& property) { return property.is_required; });
+    bool counts = node.min > required || node.max >= 0;
+    ObjectRules rules{index, node, counts, "", {}};
+    std::string members;
+    for (const SchemaNode::Additional& additional : node.additional) {
+      if (additional.node == SchemaNode::kNone) continue;
+      members += (members.empty() ? "" : " | ") +
+                 ("\"\\\"\" " + Texts(additional.names, TextPlace::kInJsonString)) + " \": \" " +
+                 Name(additional.node);
+    }
+    if (node.rest != SchemaNode::kNone) {
+      members += (members.empty() ? "" : " | ") + Key(index, node) + " \": \" " + Name(node.rest);
+    }
+    if (!members.empty()) {
+      rules.member = Name(index) + "m";
+      AddRule(rules.member, members);
+    }
+    // From the last property to the first, so that no call goes deep.
+    std::vector<std::set<Place>> places = Places(node, counts);
+    for (size_t next = places.size(); next-- > 0;) {
+      for (const Place& place : places[next]) AddPlace(place, &rules);
+    }
+    return "\"{\" " + rules.done[{0, 0, false, {}}] + " \"}\"";
+  }
+
+  // By the property that comes next.
+  static std::vector<std::set<Place>> Places(const SchemaNode& node, bool counts) {
+    std::vector<std::set<Place>> places(node.properties.size() + 1);
+    places[0].insert({0, 0, false, {}});
+    for (size_t next = 0; next < node.properties.size(); ++next) {
+      for (const Place& place : places[next]) {
+        Place taken = After(node, place, true, counts), left = After(node, place, false, counts);
+        if (MayTake(node, place)) places[next + 1].insert(std::move(taken));
+        if (MayLeave(node, place)) places[next + 1].insert(std::move(left));
+      }
+    }
+    return places;
+  }
+
+  static bool IsWritten(const Place& place, int property) {
+    return std::find(place.written.begin(), place.written.end(), property) != place.written.end();
+  }
+
+  static bool MayTake(const SchemaNode& node, const Place& place) {
+    int property = static_cast<int>(place.next);
+    bool is_full = node.max >= 0 && place.count >= node.max;
+    if (node.properties[place.next].node == SchemaNode::kNone || is_full) return false;
+    return std::all_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
+      return pair.first != property || pair.second >= property || IsWritten(place, pair.second);
+    });
+  }
+
+  static bool MayLeave(const SchemaNode& node, const Place& place) {
+    int property = static_cast<int>(place.next);
+    if (node.properties[place.next].is_required) return false;
+    return std::none_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
+      return pair.second == property && pair.first < property && IsWritten(place, pair.first);
+    });
+  }
+
+  // What was written is remembered as long as a later property depends on it.
+  static Place After(const SchemaNode& node, const Place& place, bool takes, bool counts) {
+    Place after{
+        place.next + 1, place.count + (takes && counts ? 1 : 0), place.follows || takes, {}};
+    std::vector<int> written = place.written;
+    int property = static_cast<int>(place.next);
+    if (takes) written.push_back(property);
+    for (int one : written) {
+      bool matters = std::any_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
+        return (pair.first == one && pair.second > property) ||
+               (pair.second == one && pair.first > property);
+      });
+      if (matters) after.written.push_back(one);
+    }
+    return after;
+  }
+
+  void AddPlace(const Place& place, ObjectRules* rules) {
+    std::string body = place.next == rules->node.properties.size() ? ObjectRest(place, *rules)
+                                                                   : NextProperty(place, *rules);
+    std::string name;
+    if (!body.empty()) {
+      name = Name(rules->index) + "p" + std::to_string(place.next) + "c" +
+             std::to_string(place.count) + (place.follows ? "f" : "");
+      for (int written : place.written) name += "w" + std::to_string(written);
+      AddRule(name, body);
+    }
+    rules->done[place] = name;
+  }
+
+  static std::string NextProperty(const Place& place, ObjectRules& rules) {
+    const SchemaNode::Property& property = rules.node.properties[place.next];
+    std::string after, body;
+    if (MayTake(rules.node, place))
+      after = rules.done[After(rules.node, place, true, rules.counts)];
+    if (!after.empty()) {
+      std::string text = (place.follows ? ", " : "") + Json(property.name).Dump() + ": ";
+      body = EbnfLiteral(text) + " " + Name(property.node) + " " + after;
+    }
+    if (!MayLeave(rules.node, place)) return body;
+    std::string without = rules.done[After(rules.node, place, false, rules.counts)];
+    if (without.empty()) return body;
+    return body.empty() ? without : body + " | " + without;
+  }
+
+  // Behind the named properties: the additional ones.
+  static std::string ObjectRest(const Place& place, const ObjectRules& rules) {
+    const SchemaNode& node = rules.node;
+    int64_t min = rules.counts ? std::max<int64_t>(0, node.min - place.count) : 0;
+    int64_t max = node.max < 0 ? -1 : node.max - place.count;
+    bool is_open = !rules.member.empty() && max != 0;
+    if (!is_open) return min == 0 ? "\"\"" : "";
+    if (min > 1) return "";  // a second one might repeat the first one's name
+    return Listed(rules.member, place.follows, min, max);
+  }
+
+  std::string Key(int index, const SchemaNode& node) {
+    if (node.properties.empty()) return "string";
+    std::vector<std::u32string> names;
+    for (const auto& property : node.properties) names.push_back(ToCodePoints(property.name));
+    std::sort(names.begin(), names.end());
+    int states = 0;
+    return "\"\\\"\" " + OtherName(Name(index) + "k", names, 0, &states) + " \"\\\"\"";
+  }
+
+  // A rule for what makes a name out of none of `names`, of which `begun` characters are written
+  // already. Such names are written without escapes, so that each has one spelling; those
+  // that begin like a long one are left out. `names` is sorted and has none twice.
+  std::string OtherName(const std::string& prefix, const std::vector<std::u32string>& names,
+                        size_t begun, int* states) {
+    std::string rule = prefix + std::to_string((*states)++), plain = EbnfClass(JsonStringRanges());
+    bool is_name = !names.empty() && names[0].size() == begun;
+    CodePointRanges next;
+    std::string body = is_name ? "" : "\"\"";
+    auto add = [&body](const std::string& part) { body += (body.empty() ? "" : " | ") + part; };
+    for (size_t i = is_name ? 1 : 0; i < names.size();) {
+      char32_t c = names[i][begun];
+      std::vector<std::u32string> same;
+      for (; i < names.size() && names[i][begun] == c; ++i) {
+        if (names[i].size() > begun) same.push_back(names[i]);
+      }
+      next.emplace_back(c, c);
+      bool is_plain = !IntersectRanges({{c, c}}, JsonStringRanges()).empty();
+      if (!is_plain || begun >= kMaxTold) continue;
+      add(EbnfClass({{c, c}}) + " " + OtherName(prefix, same, begun + 1, states));
+    }
+    CodePointRanges others = IntersectRanges(ComplementRanges(next), JsonStringRanges());
+    if (!others.empty()) add(EbnfClass(others) + " " + plain + "*");
+    AddRule(rule, body);
+    return rule;
+  }
+
+  const Schema& schema_;
+  std::string out_;
+  std::vector<bool> reached_;
+  std::set<std::string> texts_;                           // rules of characters that are written
+  std::map<std::string, std::string> shared_, automata_;  // names of rules
+};
+
+}  // namespace
+
+std::string SchemaEbnf(const Schema& schema) { return SchemaWriter(schema).Run(); }
+
+Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,
+                                     std::vector<SchemaWarning>* warnings) {
+  MLC_ASSIGN_OR_RETURN(Schema schema, ReadSchema(document, strictness));
+  if (!RemoveEmpty(&schema)) {
+    return InvalidArgument("no value fits the schema, or none that ends");
+  }
+  warnings->insert(warnings->end(), schema.warnings.begin(), schema.warnings.end());
+  return SchemaEbnf(schema);
+}
+
+}  // namespace mlc

@@ -1,0 +1,181 @@
+#include "grammar/text/automaton.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/utf8.h"
+#include "grammar/text/minimize.h"
+#include "grammar/text/work_budget.h"
+
+namespace mlc {
+namespace {
+
+using State = Automaton::State;
+using Edge = Automaton::Edge;
+
+void AddEdge(char32_t first, int target, std::vector<Edge>* edges) {
+  if (edges->empty() || edges->back().target != target) edges->push_back({first, target});
+}
+
+std::vector<State> Reachable(const std::vector<State>& states) {
+  std::vector<int> names(states.size(), -1), order = {0};
+  names[0] = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const Edge& edge : states[static_cast<size_t>(order[i])].edges) {
+      int& name = names[static_cast<size_t>(edge.target)];
+      if (name >= 0) continue;
+      name = static_cast<int>(order.size());
+      order.push_back(edge.target);
+    }
+  }
+  std::vector<State> out;
+  for (int index : order) {
+    const State& state = states[static_cast<size_t>(index)];
+    out.push_back({state.accepts, Renamed(state.edges, names)});
+  }
+  return out;
+}
+
+int Target(const State& state, char32_t c) {
+  auto after =
+      std::upper_bound(state.edges.begin(), state.edges.end(), c,
+                       [](char32_t value, const Edge& edge) { return value < edge.first; });
+  return std::prev(after)->target;
+}
+
+}  // namespace
+
+Automaton::Automaton(std::vector<State> states) {
+  states = Reachable(states);
+  std::vector<int> classes = EqualStates(states);
+  std::vector<State> merged(static_cast<size_t>(*std::max_element(classes.begin(), classes.end())) +
+                            1);
+  for (size_t i = 0; i < states.size(); ++i) {
+    State& state = merged[static_cast<size_t>(classes[i])];
+    if (state.edges.empty()) state = {states[i].accepts, Renamed(states[i].edges, classes)};
+  }
+  // The first state that is met has the first class.
+  states_ = Reachable(merged);
+}
+
+Automaton Automaton::OfLength(int64_t min, int64_t max) {
+  int64_t count = max < 0 ? min + 1 : max + 2;
+  std::vector<State> states;
+  for (int64_t i = 0; i < count; ++i) {
+    bool accepts = i >= min && (max < 0 || i <= max);
+    states.push_back({accepts, {{0, static_cast<int>(std::min(i + 1, count - 1))}}});
+  }
+  Automaton out;  // none can be left out
+  out.states_ = std::move(states);
+  return out;
+}
+
+Result<Automaton> Automaton::OfTexts(const std::vector<std::string>& texts) {
+  constexpr int64_t kWorkOfOne = 50;  // of a character: a place in a map of its own
+  int64_t characters = 0;
+  for (const std::string& text : texts) characters += static_cast<int64_t>(text.size());
+  if (!WorkBudget::Spend(kWorkOfOne * characters)) return WorkBudget::Error();
+  std::vector<std::map<char32_t, int>> next(2);  // 0: the root; 1: nothing more fits
+  std::vector<bool> accepts(2, false);
+  for (const std::string& text : texts) {
+    size_t at = 0;
+    for (char32_t c : ToCodePoints(text)) {
+      auto [found, is_new] = next[at].emplace(c, static_cast<int>(next.size()));
+      at = static_cast<size_t>(found->second);
+      if (!is_new) continue;
+      next.emplace_back();
+      accepts.push_back(false);
+    }
+    accepts[at] = true;
+  }
+  std::vector<State> states;
+  for (size_t i = 0; i < next.size(); ++i) {
+    State state{accepts[i], {}};
+    char32_t expected = 0;
+    for (const auto& [c, target] : next[i]) {
+      if (c > expected) AddEdge(expected, 1, &state.edges);
+      AddEdge(c, target, &state.edges);
+      expected = c + 1;
+    }
+    if (expected <= 0x10FFFF) AddEdge(expected, 1, &state.edges);
+    states.push_back(std::move(state));
+  }
+  return Automaton(std::move(states));
+}
+
+Automaton Automaton::Not() const {
+  std::vector<State> states = states_;
+  for (State& state : states) state.accepts = !state.accepts;
+  return Automaton(std::move(states));
+}
+
+Result<Automaton> Automaton::And(const Automaton& other) const {
+  constexpr int64_t kWorkOfOne = 8;  // of an edge: it is looked up by name
+  std::map<std::pair<int, int>, int> names = {{{0, 0}, 0}};
+  std::vector<std::pair<int, int>> order = {{0, 0}};
+  std::vector<State> states;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const State& a = states_[static_cast<size_t>(order[i].first)];
+    const State& b = other.states_[static_cast<size_t>(order[i].second)];
+    State state{a.accepts && b.accepts, {}};
+    for (size_t x = 0, y = 0; x < a.edges.size() && y < b.edges.size();) {
+      std::pair<int, int> both = {a.edges[x].target, b.edges[y].target};
+      char32_t first = std::max(a.edges[x].first, b.edges[y].first);
+      auto [found, is_new] = names.emplace(both, static_cast<int>(order.size()));
+      if (is_new) order.push_back(both);
+      AddEdge(first, found->second, &state.edges);
+      char32_t x_end = x + 1 < a.edges.size() ? a.edges[x + 1].first : 0x110000;
+      char32_t y_end = y + 1 < b.edges.size() ? b.edges[y + 1].first : 0x110000;
+      x += x_end <= y_end;
+      y += y_end <= x_end;
+    }
+    states.push_back(std::move(state));
+    if (order.size() > 6 * kMaxAutomatonStates) return Unsupported("it is too large together");
+    if (!WorkBudget::Spend(kWorkOfOne * static_cast<int64_t>(a.edges.size() + b.edges.size()))) {
+      return WorkBudget::Error();
+    }
+  }
+  Automaton out;
+  out.states_ = std::move(states);
+  out.MergeDead();
+  return out;
+}
+
+// States from which nothing is accepted become one. Making all as few as can be would take time by
+// the square of their number.
+void Automaton::MergeDead() {
+  std::vector<std::vector<size_t>> back(states_.size());
+  std::vector<bool> live(states_.size(), false);
+  std::vector<size_t> left;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    for (const Edge& edge : states_[i].edges) back[static_cast<size_t>(edge.target)].push_back(i);
+    if (states_[i].accepts) left.push_back(i);
+    live[i] = states_[i].accepts;
+  }
+  while (!left.empty()) {
+    size_t state = left.back();
+    left.pop_back();
+    for (size_t before : back[state]) {
+      if (!live[before]) left.push_back(before);
+      live[before] = true;
+    }
+  }
+  int dead = static_cast<int>(states_.size());
+  std::vector<int> names;
+  for (size_t i = 0; i < states_.size(); ++i) names.push_back(live[i] ? static_cast<int>(i) : dead);
+  for (State& state : states_) state.edges = Renamed(state.edges, names);
+  states_.push_back({false, {{0, dead}}});
+  states_ = Reachable(states_);
+}
+
+bool Automaton::is_empty() const {
+  return std::none_of(states_.begin(), states_.end(), [](const State& s) { return s.accepts; });
+}
+
+bool Automaton::Accepts(std::string_view text) const {
+  int at = 0;
+  for (char32_t c : ToCodePoints(text)) at = Target(states_[static_cast<size_t>(at)], c);
+  return states_[static_cast<size_t>(at)].accepts;
+}
+
+}  // namespace mlc

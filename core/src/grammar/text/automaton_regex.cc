@@ -1,0 +1,311 @@
+// Regular expressions as automata: first one that may be in several states at once, whose sets of
+// states then become those of the deterministic one.
+#include <algorithm>
+#include <map>
+
+#include "grammar/text/automaton.h"
+#include "grammar/text/work_budget.h"
+#include "text/regex/regex_ast.h"
+
+namespace mlc {
+namespace {
+
+using RegexKind = RegexNode::Kind;
+
+constexpr size_t kMaxParts = 6000;        // when repetitions are written out
+constexpr int64_t kMaxWork = 12'000'000;  // steps to the sets of states, of one pattern
+
+// What they count for: about 10 ns each.
+constexpr int64_t kWorkOfSet = 10, kWorkOfBorder = 10, kWorkOfPart = 3;
+
+// One way on: over a character, or without one, perhaps at one end of the text only.
+struct Way {
+  enum class When { kCharacter, kAlways, kAtBegin, kAtEnd };
+  When when;
+  int target;
+  CodePointRanges set;  // kCharacter
+};
+
+}  // namespace
+
+class AutomatonBuilder {
+ public:
+  // Looking around is possible at the very beginning only, where it says what else must hold.
+  static Result<Automaton> Build(const RegexNode& root, bool is_whole) {
+    AutomatonBuilder builder;
+    int begin = builder.AddPart(), end = builder.AddPart();
+    const CodePointRanges all = {{0, 0x10FFFF}};
+    if (!is_whole) {
+      builder.ways_[static_cast<size_t>(begin)].push_back({Way::When::kCharacter, begin, all});
+      builder.ways_[static_cast<size_t>(end)].push_back({Way::When::kCharacter, end, all});
+    }
+    MLC_RETURN_IF_ERROR(builder.Add(root, begin, end));
+    return builder.Determine(begin, end);
+  }
+
+ private:
+  // A part, and whether '$' was passed, behind which no character may follow.
+  static int EntryOf(int part, bool ended) { return 2 * part + ended; }
+  static int PartOf(int entry) { return entry / 2; }
+  static bool HasEnded(int entry) { return entry % 2 != 0; }
+  using Entries = std::vector<int>;  // sorted
+  // Where parts begin to be reached, and where they have just ended.
+  struct Border {
+    char32_t at;
+    int part;
+    int change;  // 1 or -1
+  };
+
+  int AddPart() {
+    ++work_;
+    ways_.emplace_back();
+    return static_cast<int>(ways_.size()) - 1;
+  }
+
+  void Link(int from, int to, Way::When when, CodePointRanges set = {}) {
+    ways_[static_cast<size_t>(from)].push_back({when, to, std::move(set)});
+  }
+
+  Status Add(const RegexNode& node, int from, int to) {
+    if (ways_.size() > kMaxParts) return Unsupported("it is too large");
+    switch (node.kind) {
+      case RegexKind::kSet:
+        Link(from, to, Way::When::kCharacter, node.set);
+        return Status();
+      case RegexKind::kSequence:
+        return AddSequence(node, from, to);
+      case RegexKind::kAlternatives:
+        for (const RegexNodePtr& child : node.children) {
+          MLC_RETURN_IF_ERROR(Add(*child, from, to));
+        }
+        return Status();
+      case RegexKind::kRepeat:
+        return AddRepeat(node, from, to);
+      case RegexKind::kAssert:
+        return AddAssert(node.assertion, from, to);
+      case RegexKind::kLook:
+        return Unsupported("look-ahead and look-behind are possible at the beginning only");
+      default:
+        return Unsupported("atomic groups have no grammar");
+    }
+  }
+
+  Status AddAssert(RegexNode::Assert assertion, int from, int to) {
+    if (assertion == RegexNode::Assert::kLineBegin) {
+      Link(from, to, Way::When::kAtBegin);
+    } else if (assertion == RegexNode::Assert::kLineEnd) {
+      Link(from, to, Way::When::kAtEnd);
+    } else {
+      return Unsupported("\\b and \\B have no grammar");
+    }
+    return Status();
+  }
+
+  Status AddSequence(const RegexNode& node, int from, int to) {
+    for (const RegexNodePtr& child : node.children) {
+      int next = AddPart();
+      MLC_RETURN_IF_ERROR(Add(*child, from, next));
+      from = next;
+    }
+    Link(from, to, Way::When::kAlways);
+    return Status();
+  }
+
+  Status AddRepeat(const RegexNode& node, int from, int to) {
+    for (int i = 0; i < node.min; ++i) {
+      int next = AddPart();
+      MLC_RETURN_IF_ERROR(Add(*node.children[0], from, next));
+      from = next;
+    }
+    if (node.max < 0) {  // a place of its own, that nothing else leads back to
+      int loop = AddPart();
+      Link(from, loop, Way::When::kAlways);
+      MLC_RETURN_IF_ERROR(Add(*node.children[0], loop, loop));
+      from = loop;
+    }
+    for (int i = node.min; i < node.max; ++i) {
+      Link(from, to, Way::When::kAlways);
+      int next = AddPart();
+      MLC_RETURN_IF_ERROR(Add(*node.children[0], from, next));
+      from = next;
+    }
+    Link(from, to, Way::When::kAlways);
+    return Status();
+  }
+
+  // With all that is reached without a character.
+  Entries Close(bool at_begin, const std::vector<int>& parts) {
+    Entries entries;
+    auto add = [&](int entry) {
+      if (seen_[static_cast<size_t>(entry)]) return;
+      seen_[static_cast<size_t>(entry)] = true;
+      entries.push_back(entry);
+    };
+    for (int part : parts) add(EntryOf(part, false));
+    work_ += kWorkOfSet;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      int entry = entries[i];
+      for (const Way& way : ways_[static_cast<size_t>(PartOf(entry))]) {
+        work_ += kWorkOfPart;
+        bool is_open = way.when == Way::When::kAlways || way.when == Way::When::kAtEnd ||
+                       (way.when == Way::When::kAtBegin && at_begin);
+        if (is_open) {
+          add(EntryOf(way.target, HasEnded(entry) || way.when == Way::When::kAtEnd));
+        }
+      }
+    }
+    for (int entry : entries) seen_[static_cast<size_t>(entry)] = false;
+    std::sort(entries.begin(), entries.end());
+    return entries;
+  }
+
+  std::vector<Border> BordersOf(const Entries& entries) {
+    std::vector<Border> borders;
+    for (int entry : entries) {
+      if (HasEnded(entry)) continue;
+      for (const Way& way : ways_[static_cast<size_t>(PartOf(entry))]) {
+        for (const auto& [first, last] : way.set) {
+          borders.push_back({first, way.target, 1});
+          if (last < 0x10FFFF) borders.push_back({last + 1, way.target, -1});
+        }
+      }
+    }
+    std::sort(borders.begin(), borders.end(),
+              [](const Border& a, const Border& b) { return a.at < b.at; });
+    work_ += kWorkOfBorder * static_cast<int64_t>(borders.size());
+    return borders;
+  }
+
+  // Goes over the characters from border to border and keeps the parts that are reached.
+  Automaton::State StateOf(const Entries& entries) {
+    Automaton::State state;
+    std::vector<Border> borders = BordersOf(entries);
+    std::map<int, int> reached;  // by part: how many ways lead there
+    for (size_t i = 0; i < borders.size() || state.edges.empty();) {
+      bool is_first = state.edges.empty() && (borders.empty() || borders[0].at > 0);
+      char32_t at = is_first ? 0 : borders[i].at;
+      for (; i < borders.size() && borders[i].at == at; ++i) {
+        int& count = reached[borders[i].part];
+        count += borders[i].change;
+        if (count == 0) reached.erase(borders[i].part);
+      }
+      std::vector<int> parts;
+      for (const auto& [part, count] : reached) parts.push_back(part);
+      work_ += kWorkOfPart * static_cast<int64_t>(parts.size());
+      int target = NameOf(parts);
+      bool is_same = !state.edges.empty() && state.edges.back().target == target;
+      if (!is_same) state.edges.push_back({at, target});
+    }
+    return state;
+  }
+
+  // The number of the state for those parts and what they lead to.
+  int NameOf(const std::vector<int>& parts) {
+    auto known = by_parts_.find(parts);
+    if (known != by_parts_.end()) return known->second;
+    int name = Add(Close(false, parts));
+    by_parts_.emplace(parts, name);
+    return name;
+  }
+
+  int Add(Entries entries) {
+    auto [found, is_new] = names_.emplace(std::move(entries), static_cast<int>(order_.size()));
+    if (is_new) order_.push_back(&found->first);
+    return found->second;
+  }
+
+  Result<Automaton> Determine(int begin, int end) {
+    if (!WorkBudget::Spend(work_)) return WorkBudget::Error();
+    seen_.assign(2 * ways_.size(), false);
+    Add(Close(true, {begin}));
+    std::vector<Automaton::State> states;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      int64_t work_before = work_;
+      const Entries& entries = *order_[i];
+      Automaton::State state = StateOf(entries);
+      for (bool ended : {false, true}) {
+        bool is_at_end = std::binary_search(entries.begin(), entries.end(), EntryOf(end, ended));
+        state.accepts = state.accepts || is_at_end;
+      }
+      states.push_back(std::move(state));
+      if (order_.size() > 2 * kMaxAutomatonStates || work_ > kMaxWork) {
+        return Unsupported("it is too large");
+      }
+      if (!WorkBudget::Spend(work_ - work_before)) return WorkBudget::Error();
+    }
+    return Automaton(std::move(states));
+  }
+
+  std::vector<std::vector<Way>> ways_;
+  std::vector<bool> seen_;                    // by entry, while a set is closed
+  std::map<Entries, int> names_;              // the states
+  std::vector<const Entries*> order_;         // by number
+  std::map<std::vector<int>, int> by_parts_;  // before they are closed
+  int64_t work_ = 0;
+};
+
+namespace {
+
+RegexNode* InnermostPart(RegexNode* node) {
+  bool is_group = node->kind == RegexKind::kSequence || node->kind == RegexKind::kAlternatives;
+  while (is_group && node->children.size() == 1) {
+    node = node->children[0].get();
+    is_group = node->kind == RegexKind::kSequence || node->kind == RegexKind::kAlternatives;
+  }
+  return node;
+}
+
+bool IsBegin(const RegexNode& node) {
+  return node.kind == RegexKind::kAssert && node.assertion == RegexNode::Assert::kLineBegin;
+}
+
+// Takes what `^(?=...)` and `^(?!...)` say out of the expression, each as one that begins with '^'.
+std::vector<std::pair<RegexNodePtr, bool>> TakeLooks(RegexNode* root) {
+  std::vector<std::pair<RegexNodePtr, bool>> looks;
+  RegexNode* node = InnermostPart(root);
+  if (node->kind != RegexKind::kSequence || node->children.empty() ||
+      !IsBegin(*node->children[0])) {
+    return looks;
+  }
+  std::vector<RegexNodePtr>& children = node->children;
+  while (children.size() > 1 && children[1]->kind == RegexKind::kLook && !children[1]->behind) {
+    RegexNodePtr whole = MakeRegexNode(RegexKind::kSequence);
+    whole->children.push_back(MakeRegexAssert(RegexNode::Assert::kLineBegin));
+    for (RegexNodePtr& child : children[1]->children) whole->children.push_back(std::move(child));
+    looks.emplace_back(std::move(whole), children[1]->negated);
+    children.erase(children.begin() + 1);
+  }
+  return looks;
+}
+
+void Narrow(int most, RegexNode* node) {
+  if (node->kind == RegexKind::kRepeat && node->max > most) node->max = std::max(node->min, most);
+  if (node->kind == RegexKind::kLook) return;  // fewer there may be more here
+  for (RegexNodePtr& child : node->children) Narrow(most, child.get());
+}
+
+Result<Automaton> BuildAll(std::string_view pattern, bool is_whole, int most) {
+  bool is_in_budget = WorkBudget::Spend(static_cast<int64_t>(pattern.size()));
+  if (!is_in_budget) return WorkBudget::Error();
+  MLC_ASSIGN_OR_RETURN(RegexNodePtr root, ParseRegex(pattern, RegexSyntax::kEcmaScript));
+  if (most >= 0) Narrow(most, root.get());
+  std::vector<std::pair<RegexNodePtr, bool>> looks = TakeLooks(root.get());
+  MLC_ASSIGN_OR_RETURN(Automaton all, AutomatonBuilder::Build(*root, is_whole));
+  for (const auto& [look, is_negated] : looks) {
+    MLC_ASSIGN_OR_RETURN(Automaton ahead, AutomatonBuilder::Build(*look, false));
+    MLC_ASSIGN_OR_RETURN(all, all.And(is_negated ? ahead.Not() : ahead));
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<Automaton> Automaton::Matching(std::string_view pattern, int most) {
+  return BuildAll(pattern, false, most);
+}
+
+Result<Automaton> Automaton::MatchingWhole(std::string_view pattern) {
+  return BuildAll(pattern, true, -1);
+}
+
+}  // namespace mlc

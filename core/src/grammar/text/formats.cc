@@ -1,0 +1,151 @@
+#include "grammar/text/formats.h"
+
+namespace mlc {
+namespace {
+
+// Each pattern admits what validators agree about.
+
+std::string Group(const std::string& text) { return "(" + text + ")"; }
+
+std::string Date() {
+  // Years 0001 to 9999, and of those the ones with 366 days.
+  const std::string leap =
+      "(?:[0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
+  return "(?:[0-9]{4}-(?:(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|"
+         "30)"
+         "|02-(0[1-9]|1[0-9]|2[0-8]))|" +
+         leap + "-02-29)";
+}
+
+std::string Time() {
+  return "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5]"
+         "[0-9])";
+}
+
+std::string Duration() {
+  const std::string n = "[0-9]{1,9}";
+  const std::string minutes = n + "M(" + n + "S)?";
+  const std::string clock = "T(" + n + "H(" + minutes + ")?|" + minutes + "|" + n + "S)";
+  const std::string months = n + "M(" + n + "D)?";
+  return "P(" + n + "W|(" + n + "Y(" + months + ")?|" + months + "|" + n + "D)(" + clock + ")?|" +
+         clock + ")";
+}
+
+std::string Label(const std::string& word) {
+  return "[" + word + "]([" + word + "-]{0,61}[" + word + "])?";
+}
+
+std::string Host() { return Label("a-zA-Z0-9") + "(\\." + Label("a-zA-Z0-9") + ")*"; }
+
+std::string Email() {
+  const std::string atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+";
+  const std::string last = "[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
+  return atom + "(\\." + atom + ")*@(" + Label("a-zA-Z0-9") + "\\.)+" + last;
+}
+
+std::string Ipv4() {
+  const std::string byte = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+  return byte + "(\\." + byte + "){3}";
+}
+
+// All ways to leave out one run of zeros, with or without an IPv4 address at the end.
+std::string Ipv6() {
+  const std::string hex = "[0-9a-fA-F]{1,4}";
+  const std::string tail = "(" + hex + ":" + hex + "|" + Ipv4() + ")";
+  std::string out = "(" + hex + ":){6}" + tail;
+  for (int before = 0; before <= 5; ++before) {
+    std::string head =
+        before == 0 ? "" : "(" + hex + ":){0," + std::to_string(before - 1) + "}" + hex;
+    if (before > 0) head = "(" + head + ")?";
+    std::string rest = "(" + hex + ":){" + std::to_string(5 - before) + "}" + tail;
+    out += "|" + head + "::" + rest;
+  }
+  out += "|((" + hex + ":){0,5}" + hex + ")?::" + hex;
+  return out + "|((" + hex + ":){0,6}" + hex + ")?::";
+}
+
+// RFC 3986; `more`: characters beyond ASCII, for IRIs.
+struct Uri {
+  explicit Uri(const std::string& more)
+      : letter("(?:[A-Za-z0-9._~!$&'()*+,;=:@" + more + "-]|%[0-9A-Fa-f]{2})"),
+        no_colon("(?:[A-Za-z0-9._~!$&'()*+,;=@" + more + "-]|%[0-9A-Fa-f]{2})"),
+        host("(?:[A-Za-z0-9._~!$&'()*+,;=" + more + "-]|%[0-9A-Fa-f]{2})+"),
+        user("(?:(?:[A-Za-z0-9._~!$&'()*+,;=:" + more + "-]|%[0-9A-Fa-f]{2})*@)?"),
+        path("(/" + letter + "*)*"),
+        query("(\\?(?:[/?]|" + letter + ")*)?(#(?:[/?]|" + letter + ")*)?") {}
+
+  std::string Authority() const { return "//" + user + host + "(:[0-9]{1,5})?" + path; }
+  std::string Absolute() const {
+    return "[A-Za-z][A-Za-z0-9+.-]*:(" + Authority() + "|///?" + letter + "+" + path + "|/?" +
+           letter + "+" + path + ")" + query;
+  }
+  std::string Any() const {
+    std::string relative = "(" + Authority() + "|/(" + letter + "+" + path + ")?|" + no_colon +
+                           "+" + path + ")?" + query;
+    return Absolute() + "|" + relative;
+  }
+
+  std::string letter, no_colon, host, user, path, query;
+};
+
+constexpr const char* kBeyondAscii = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF";
+
+std::string UriTemplate() {
+  const std::string name = "[A-Za-z0-9_]+(\\.[A-Za-z0-9_]+)*(\\*|:[1-9][0-9]{0,3})?";
+  return "(?:[A-Za-z0-9!#$&()*+,./:;=?@_~-]|%[0-9A-Fa-f]{2}|\\{[+#./;?&]?" + name + "(," + name +
+         ")*\\})*";
+}
+
+std::string Uuid() {
+  const std::string hex = "[0-9a-fA-F]";
+  return hex + "{8}-" + hex + "{4}-" + hex + "{4}-" + hex + "{4}-" + hex + "{12}";
+}
+
+std::vector<StringFormat> MakeFormats() {
+  const std::string pointer = "(/([^~/]|~[01])*)*", year = "(?!0000)";
+  const std::string host = Host(), email = Email();
+  const Uri uri(""), iri(kBeyondAscii);
+  std::vector<StringFormat> formats = {
+      {"date-time", year + Date() + "T" + Time()},
+      {"date", year + Date()},
+      {"time", Time()},
+      {"duration", Duration()},
+      {"email", email},
+      {"idn-email", email},
+      {"hostname", host},
+      {"idn-hostname", host},
+      {"ipv4", Ipv4()},
+      {"ipv6", Ipv6()},
+      {"uri", uri.Absolute()},
+      {"uri-reference", uri.Any()},
+      {"iri", iri.Absolute()},
+      {"iri-reference", iri.Any()},
+      {"uri-template", UriTemplate()},
+      {"uuid", Uuid()},
+      {"json-pointer", pointer},
+      {"relative-json-pointer", "(0|[1-9]{1,9})(#|" + pointer + ")"},
+      {"regex", ""},
+  };
+  for (StringFormat& format : formats) {
+    bool looks = format.pattern.compare(0, year.size(), year) == 0;
+    if (looks) format.pattern = "^" + year + Group(format.pattern.substr(year.size())) + "$";
+    if (!looks && !format.pattern.empty()) format.pattern = "^" + Group(format.pattern) + "$";
+  }
+  return formats;
+}
+
+}  // namespace
+
+const std::vector<StringFormat>& StringFormats() {
+  static const std::vector<StringFormat> formats = MakeFormats();
+  return formats;
+}
+
+const StringFormat* FindStringFormat(std::string_view name) {
+  for (const StringFormat& format : StringFormats()) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace mlc

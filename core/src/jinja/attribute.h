@@ -1,0 +1,27 @@
+// The `attribute=` argument of filters: "role", "tool.name", "items.0", 1.
+#ifndef MLC_JINJA_ATTRIBUTE_H_
+#define MLC_JINJA_ATTRIBUTE_H_
+
+#include <vector>
+
+#include "jinja/runtime.h"
+
+namespace mlc::jinja {
+
+class AttributePath {
+ public:
+  // None is the item itself. `fallback`, unless undefined, stands in for what is undefined.
+  explicit AttributePath(const Value& attribute, Value fallback = {});
+  // "a,b": several paths, for sorting by one after the other.
+  static std::vector<AttributePath> Several(const Value& attribute);
+
+  Result<Value> Of(Runtime& runtime, Value item) const;
+
+ private:
+  Items parts_;
+  Value fallback_;
+};
+
+}  // namespace mlc::jinja
+
+#endif  // MLC_JINJA_ATTRIBUTE_H_

@@ -1,0 +1,46 @@
+// Filters and tests by name.
+#ifndef MLC_JINJA_FILTERS_H_
+#define MLC_JINJA_FILTERS_H_
+
+#include <string_view>
+
+#include "jinja/runtime.h"
+
+namespace mlc::jinja {
+
+struct FilterSpec {
+  const char* name;
+  // As for BoundArguments::Bind; null when the filter takes its arguments as they come.
+  const char* signature;
+  Result<Value> (*bound)(Runtime&, const Value&, const BoundArguments&);
+  Result<Value> (*raw)(Runtime&, const Value&, Arguments);
+};
+
+struct TestSpec {
+  const char* name;
+  int arguments;  // how many it takes
+  Result<bool> (*test)(Runtime&, const Value&, const Items&);
+};
+
+// nullptr when there is none of that name.
+const FilterSpec* FindFilter(std::string_view name);
+const TestSpec* FindTest(std::string_view name);
+
+Result<Value> ApplyFilter(Runtime& runtime, const FilterSpec& filter, const Value& value,
+                          Arguments arguments);
+Result<bool> ApplyTest(Runtime& runtime, const TestSpec& test, const Value& value,
+                       Arguments arguments);
+
+// The rooms that FindFilter looks through.
+struct FilterTable {
+  const FilterSpec* begin;
+  size_t size;
+};
+FilterTable TextFilters();
+FilterTable NumberFilters();
+FilterTable SequenceFilters();
+FilterTable SelectionFilters();
+
+}  // namespace mlc::jinja
+
+#endif  // MLC_JINJA_FILTERS_H_

@@ -1,0 +1,43 @@
+// The format mini-language: what stands in "{:>8.3f}", and what "%8.3f" means by it.
+#ifndef MLC_JINJA_FORMAT_SPEC_H_
+#define MLC_JINJA_FORMAT_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mlc::jinja {
+
+constexpr int64_t kMaxFormatWidth = 100'000;
+constexpr int64_t kMaxFormatPrecision = 400;  // of numbers
+
+struct FormatStyle {
+  std::string fill = " ";
+  char align = '\0';  // '<', '>', '^', '=' or none
+  char sign = '-';    // '-', '+' or ' '
+  bool alternate = false;
+  char grouping = '\0';  // ',' or '_'
+  int64_t width = 0;
+  int64_t precision = -1;  // -1: none given
+  char type = '\0';
+};
+
+std::string FormatFloat(double value, const FormatStyle& style);
+std::string FormatInteger(int64_t value, const FormatStyle& style);
+std::string FormatText(const std::string& text, const FormatStyle& style);
+std::string SignText(bool negative, const FormatStyle& style);
+// Pads to the width. `sign` (and a prefix as "0x") stays in front of zero padding.
+std::string AlignText(const std::string& sign, const std::string& body, const FormatStyle& style,
+                      char default_align);
+
+// Reads digits at *pos; nothing when there are none, kMaxFormatWidth + 1 when there are too many.
+std::optional<int64_t> ReadNumber(const std::string& text, size_t* pos);
+
+inline bool IsOneOf(char c, std::string_view set) {
+  return c != '\0' && set.find(c) != std::string_view::npos;
+}
+
+}  // namespace mlc::jinja
+
+#endif  // MLC_JINJA_FORMAT_SPEC_H_

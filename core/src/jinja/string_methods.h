@@ -1,0 +1,35 @@
+// The methods of strings, as handlers over one call. CallStringMethod (jinja_runtime.h) finds them.
+#ifndef MLC_JINJA_STRING_METHODS_H_
+#define MLC_JINJA_STRING_METHODS_H_
+
+#include <string>
+#include <string_view>
+
+#include "jinja/runtime.h"
+
+namespace mlc::jinja {
+
+struct StringCall {
+  Runtime& runtime;
+  const Value& self;  // a string
+  const std::string& name;
+  const BoundArguments& arguments;
+
+  const std::string& text() const { return self.as_string(); }
+  Result<Value> Make(std::string_view result) const {
+    return runtime.Text(std::string(result), self.text().markup);
+  }
+};
+
+// A handler serves the methods that are variants of one idea and looks at the name.
+Result<Value> ChangeCase(const StringCall& call);  // upper, lower, casefold, capitalize, ...
+Result<Value> IsEvery(const StringCall& call);     // isalpha, isdigit, isspace, ...
+Result<Value> IsCase(const StringCall& call);      // islower, isupper, istitle
+Result<Value> IsIdentifier(const StringCall& call);
+Result<Value> Pad(const StringCall& call);  // center, ljust, rjust
+Result<Value> ZeroFill(const StringCall& call);
+Result<Value> ExpandTabs(const StringCall& call);
+
+}  // namespace mlc::jinja
+
+#endif  // MLC_JINJA_STRING_METHODS_H_

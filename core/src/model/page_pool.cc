@@ -1,0 +1,79 @@
+#include "model/page_pool.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "model/library_functions.h"
+
+namespace mlc {
+
+int64_t PagePool::MostPages(const LibraryMetadata& metadata, Device device) {
+  int64_t largest = 1;
+  for (const LayerPages& layer : metadata.layers) largest = std::max(largest, layer.page_bytes);
+  return LargestTensorBytes(device) / largest;
+}
+
+Status PagePool::Allocate(int num_pages) {
+  layers_.clear();
+  list_ = TensorList();
+  for (const LayerPages& layer : metadata_->layers) {
+    Shape shape = layer.page_shape;
+    shape.insert(shape.begin(), num_pages);
+    MLC_ASSIGN_OR_RETURN(Tensor pages, Tensor::Empty(shape, layer.dtype, device_));
+    layers_.push_back(std::move(pages));
+  }
+  list_ = TensorList(layers_);
+  return Status();
+}
+
+Result<Tensor> PagePool::IntTensor(const std::vector<int32_t>& values) const {
+  MLC_ASSIGN_OR_RETURN(
+      Tensor tensor, Tensor::Empty({static_cast<int64_t>(values.size())}, DType::kInt32, device_));
+  MLC_RETURN_IF_ERROR(tensor.Write(0, values.data(), tensor.bytes()));
+  return tensor;
+}
+
+Status PagePool::Copy(const std::vector<int32_t>& source, const std::vector<int32_t>& destination) {
+  MLC_ASSIGN_OR_RETURN(Tensor from, IntTensor(source));
+  MLC_ASSIGN_OR_RETURN(Tensor to, IntTensor(destination));
+  return library_->CallVoid(kCopyPages, {from, to, list_});
+}
+
+Status PagePool::Read(const std::vector<int32_t>& pages, char* out) const {
+  for (int32_t page : pages) {
+    for (size_t layer = 0; layer < layers_.size(); ++layer) {
+      int64_t bytes = metadata_->layers[layer].page_bytes;
+      MLC_RETURN_IF_ERROR(layers_[layer].Read(page * bytes, out, bytes));
+      out += bytes;
+    }
+  }
+  return Status();
+}
+
+Status PagePool::Write(const std::vector<int32_t>& pages, const char* data) {
+  for (int32_t page : pages) {
+    for (size_t layer = 0; layer < layers_.size(); ++layer) {
+      int64_t bytes = metadata_->layers[layer].page_bytes;
+      MLC_RETURN_IF_ERROR(layers_[layer].Write(page * bytes, data, bytes));
+      data += bytes;
+    }
+  }
+  return Status();
+}
+
+Status PagePool::ClearSlots(int num_slots, char* page) const {
+  for (const LayerPages& layer : metadata_->layers) {
+    size_t element = static_cast<size_t>(*TensorBytes({1}, layer.dtype));
+    for (const SlotRun& run : layer.slot_runs) {
+      size_t slot = static_cast<size_t>(run.width) * element;
+      size_t block = slot * static_cast<size_t>(metadata_->info.page_size);
+      for (int64_t i = 0; i < run.blocks; ++i, page += block) {
+        std::memset(page + num_slots * slot, 0, block - num_slots * slot);
+      }
+    }
+  }
+  return Status();
+}
+
+}  // namespace mlc

@@ -1,0 +1,43 @@
+// The tensors that hold keys and values: one a layer, page after page.
+#ifndef MLC_MODEL_PAGE_POOL_H_
+#define MLC_MODEL_PAGE_POOL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "model/model_config.h"
+#include "runtime/model_library.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// Pages as Model has them.
+class PagePool {
+ public:
+  // `library`, which copies pages, and `metadata` must outlive it.
+  PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
+      : library_(library), metadata_(metadata), device_(device) {}
+
+  // How many pages a pool can have: the pages of a layer are one tensor.
+  static int64_t MostPages(const LibraryMetadata& metadata, Device device);
+
+  const std::vector<Tensor>& layers() const { return layers_; }
+  Status Allocate(int num_pages);
+  Status Copy(const std::vector<int32_t>& source, const std::vector<int32_t>& destination);
+  Status Read(const std::vector<int32_t>& pages, char* out) const;
+  Status Write(const std::vector<int32_t>& pages, const char* data);
+  Status ClearSlots(int num_slots, char* page) const;
+
+ private:
+  Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
+
+  ModelLibrary* library_;
+  const LibraryMetadata* metadata_;
+  Device device_;
+  std::vector<Tensor> layers_;
+  TensorList list_;  // the same, as functions take them
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_PAGE_POOL_H_

@@ -1,0 +1,91 @@
+// A prompt: spans of token ids and spans of embedding rows, one behind another.
+//
+//   Prompt prompt({1, 2, 3});
+//   prompt.Append(rows);        // what a tower made of a picture
+//   prompt.Append({4, 5});
+//
+// Embedding rows stand where `embed` would put the rows of tokens. They are shared, never copied.
+#ifndef MLC_MODEL_PROMPT_H_
+#define MLC_MODEL_PROMPT_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "base/content_hash.h"
+#include "base/status.h"
+
+namespace mlc {
+
+// Where a row stands for rotary embeddings: time, height, width. A token has the same three.
+using RotaryPosition = std::array<int32_t, 3>;
+
+class EmbeddingRows {
+ public:
+  // `values` [num_rows, width], finite, at least one row. `positions`: of each row, counted from
+  // where the span begins, none below zero; empty: 0, 1, 2, ... Rows are alike to caches when their
+  // values and positions are.
+  static Result<std::shared_ptr<const EmbeddingRows>> Make(
+      std::vector<float> values, int width, std::vector<RotaryPosition> positions = {});
+
+  int num_rows() const { return num_rows_; }
+  int width() const { return width_; }
+  const float* row(int index) const;
+  const ContentHash& hash() const { return hash_; }
+  bool has_positions() const { return !positions_.empty(); }
+  RotaryPosition position(int index) const;
+  // How far behind the span's first position the next span begins: past the largest of its own.
+  int num_positions() const { return num_positions_; }
+
+ private:
+  EmbeddingRows() = default;
+  std::vector<float> values_;
+  std::vector<RotaryPosition> positions_;
+  int num_rows_ = 0, width_ = 0, num_positions_ = 0;
+  ContentHash hash_{};
+};
+
+class Prompt {
+ public:
+  struct Span {
+    int begin = 0, size = 0;                    // rows of the prompt
+    int position = 0;                           // of its first row, for rotary embeddings
+    std::vector<int32_t> tokens;                // unless there are
+    std::shared_ptr<const EmbeddingRows> rows;  // null: tokens
+  };
+
+  Prompt() = default;
+  Prompt(std::vector<int32_t> tokens);  // NOLINT(google-explicit-constructor)
+  Prompt(std::initializer_list<int32_t> tokens) : Prompt(std::vector<int32_t>(tokens)) {}
+
+  void Append(std::vector<int32_t> tokens);
+  void Append(std::initializer_list<int32_t> tokens) { Append(std::vector<int32_t>(tokens)); }
+  void Append(std::shared_ptr<const EmbeddingRows> rows);
+
+  int size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const std::vector<Span>& spans() const { return spans_; }
+  bool has_rows() const { return has_rows_; }
+  // Whether rotary positions differ anywhere from the rows' own numbers.
+  bool has_positions() const { return has_positions_; }
+
+  // The embedding row at `index` of the prompt or of what follows it; null where a token stands.
+  const float* RowAt(int index) const;
+  RotaryPosition RotaryAt(int index) const;
+
+ private:
+  const Span* SpanAt(int index) const;
+
+  std::vector<Span> spans_;
+  int size_ = 0, next_position_ = 0;
+  bool has_rows_ = false, has_positions_ = false;
+};
+
+// By tokens and by the contents of rows.
+bool operator==(const Prompt& a, const Prompt& b);
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_PROMPT_H_

@@ -1,0 +1,69 @@
+// Device memory as reserved host addresses.
+//
+// TVM passes device memory as pointers and adds to them. A backend whose memory has no addresses
+// reserves a range for each buffer, which nobody can read or write, so that adding is legal and any
+// pointer leads back to its buffer and offset.
+#ifndef MLC_PLATFORM_ADDRESS_MAP_H_
+#define MLC_PLATFORM_ADDRESS_MAP_H_
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace mlc {
+
+// `Buffer` is a pointer to what a range stands for; the map does not own it. Thread-safe.
+template <typename Buffer>
+class AddressMap {
+ public:
+  struct Place {
+    Buffer* buffer = nullptr;  // null: the pointer is none of ours
+    size_t offset = 0;
+  };
+
+  // The first address of a range for `bytes`, or null when the process has no addresses left.
+  void* Reserve(Buffer* buffer, size_t bytes) {
+    constexpr size_t kPage = 4096;
+    size_t length = (bytes / kPage + 1) * kPage;  // a pointer just behind the end is still inside
+    void* begin = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       /*fd=*/-1, /*offset=*/0);
+    if (begin == MAP_FAILED) return nullptr;
+    std::lock_guard<std::mutex> lock(mutex_);
+    ranges_[reinterpret_cast<uintptr_t>(begin)] = {buffer, length};
+    return begin;
+  }
+
+  Place Find(const void* pointer) const {
+    uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) return {};
+    const auto& [begin, range] = *std::prev(after);
+    if (address - begin >= range.length) return {};
+    return {range.buffer, address - begin};
+  }
+
+  void Release(void* begin) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = ranges_.find(reinterpret_cast<uintptr_t>(begin));
+    if (found == ranges_.end()) return;
+    munmap(begin, found->second.length);
+    ranges_.erase(found);
+  }
+
+ private:
+  struct Range {
+    Buffer* buffer;
+    size_t length;
+  };
+  mutable std::mutex mutex_;
+  std::map<uintptr_t, Range> ranges_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_PLATFORM_ADDRESS_MAP_H_

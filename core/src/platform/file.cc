@@ -1,0 +1,130 @@
+#include "platform/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace mlc {
+namespace {
+
+Status OpenError(const std::string& path) {
+  if (errno == ENOENT) return NotFound(path + ": no such file").WithReason("file_not_found");
+  return NotFound(path + ": cannot be read: " + std::strerror(errno));
+}
+
+// Does not wait for a writer when the path is a pipe, which RegularFileSize then refuses.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+// Closes the descriptor at the end of the scope.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Status WriteError(const std::string& path) {
+  bool is_full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+  return Status(is_full ? StatusCode::kResourceExhausted : StatusCode::kInvalidArgument,
+                path + ": cannot be written: " + std::strerror(errno))
+      .WithParam("path");
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  return true;
+}
+
+Result<int64_t> RegularFileSize(int fd, const std::string& path) {
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return OpenError(path);
+  if (!S_ISREG(info.st_mode)) return NotFound(path + ": is not a regular file");
+  return static_cast<int64_t>(info.st_size);
+}
+
+}  // namespace
+
+Result<std::string> JoinInside(const std::string& folder, std::string_view relative) {
+  bool bad = relative.empty() || relative.front() == '/' ||
+             relative.find('\0') != std::string_view::npos ||
+             relative.find('\\') != std::string_view::npos;
+  for (size_t begin = 0; !bad && begin <= relative.size();) {
+    size_t end = std::min(relative.find('/', begin), relative.size());
+    bad = relative.substr(begin, end - begin) == "..";
+    begin = end + 1;
+  }
+  if (bad) {
+    return Corrupt("the path '" + std::string(relative) + "' leads out of the folder " + folder);
+  }
+  return folder + "/" + std::string(relative);
+}
+
+bool FileExists(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
+  Descriptor file{::open(path.c_str(), kOpenFlags)};
+  if (file.fd < 0) return OpenError(path);
+  MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.fd, path));
+  if (size > max_bytes) {
+    return ResourceExhausted(path + ": is " + std::to_string(size) + " bytes long, more than the " +
+                             std::to_string(max_bytes) + " that are read");
+  }
+  std::string text(static_cast<size_t>(size), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    ssize_t got = ::read(file.fd, text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return OpenError(path);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts) {
+  std::string temporary = path + ".XXXXXX";
+  Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.fd < 0) return WriteError(path);
+  Status status;
+  for (std::string_view part : parts) {
+    if (status.ok() && !WriteAll(file.fd, part)) status = WriteError(path);
+  }
+  if (status.ok() && ::fsync(file.fd) != 0) status = WriteError(path);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = WriteError(path);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
+  Descriptor file{::open(path.c_str(), kOpenFlags)};
+  if (file.fd < 0) return OpenError(path);
+  MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.fd, path));
+  if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(nullptr, 0));
+  void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (data == MAP_FAILED) {
+    return ResourceExhausted(path + ": cannot be mapped: " + std::strerror(errno));
+  }
+  return std::shared_ptr<MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<uint8_t*>(data_), static_cast<size_t>(size_));
+}
+
+}  // namespace mlc

@@ -1,0 +1,48 @@
+// Files: reading them whole, mapping them, and keeping a user's paths inside their folder.
+#ifndef MLC_PLATFORM_FILE_H_
+#define MLC_PLATFORM_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace mlc {
+
+// Joins a path that a file in `folder` names. Errors: kCorrupt when it is absolute, empty, holds a
+// zero byte or leaves the folder ("../x", "a/../../x").
+Result<std::string> JoinInside(const std::string& folder, std::string_view relative);
+
+bool FileExists(const std::string& path);
+
+// The whole file. Errors: kNotFound, kResourceExhausted when it is larger than `max_bytes`.
+Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_t{1} << 30);
+
+// Writes `parts` one after another to a new file that then takes the place of `path`: a reader sees
+// the old file or the new one, whole. Only its owner can read it. Errors: kInvalidArgument when the
+// path cannot be written, kResourceExhausted when the disk is full; nothing is left behind.
+Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts);
+
+// A file mapped read-only. Pages come in as they are read.
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<MappedFile>> Open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ private:
+  MappedFile(const uint8_t* data, int64_t size) : data_(data), size_(size) {}
+  const uint8_t* data_;
+  int64_t size_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_PLATFORM_FILE_H_

@@ -1,0 +1,53 @@
+// Shared libraries, opened while the program runs.
+//
+//   void* library = OpenLibrary("libOpenCL.so.1", LibraryScope::kLocal);
+//   auto* get = reinterpret_cast<GetPlatforms*>(FindSymbol(library, "clGetPlatformIDs"));
+//
+// These functions are part of whatever includes them, not of libmlc_llm: the loader searches the
+// run path of the library that calls it, and a device plugin has one of its own.
+#ifndef MLC_PLATFORM_SHARED_LIBRARY_H_
+#define MLC_PLATFORM_SHARED_LIBRARY_H_
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace mlc {
+
+enum class LibraryScope {
+  kLocal,
+  kGlobal,  // libraries that are opened later see its symbols
+};
+
+// Null, and LibraryError says why. A path, or a name that the loader looks for.
+[[maybe_unused]] static void* OpenLibrary(const char* path, LibraryScope scope) {
+  return dlopen(path, RTLD_NOW | (scope == LibraryScope::kGlobal ? RTLD_GLOBAL : RTLD_LOCAL));
+}
+
+// One more reference to a library that is open already; null when it is not.
+[[maybe_unused]] static void* OpenIfLoaded(const char* path) {
+  return dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+}
+
+[[maybe_unused]] static void CloseLibrary(void* library) { dlclose(library); }
+
+// Why the last call failed.
+[[maybe_unused]] static std::string LibraryError() {
+  const char* error = dlerror();
+  return error == nullptr ? "the library cannot be opened" : error;
+}
+
+// Null when there is none.
+[[maybe_unused]] static void* FindSymbol(void* library, const char* name) {
+  return dlsym(library, name);
+}
+
+// The file that holds the code or data at `address`; "" when it is in none.
+[[maybe_unused]] static std::string LibraryOf(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? "" : info.dli_fname;
+}
+
+}  // namespace mlc
+
+#endif  // MLC_PLATFORM_SHARED_LIBRARY_H_

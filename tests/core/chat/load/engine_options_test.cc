@@ -1,0 +1,138 @@
+#include "chat/load/engine_options.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kRoomy = int64_t{1} << 40;
+
+ModelInfo SomeModel() {
+  ModelInfo model;
+  model.context_window_size = 4096;
+  model.prefill_chunk_size = 512;
+  model.max_batch_size = 16;
+  model.page_size = 16;
+  model.page_bytes = 1000;
+  return model;
+}
+
+Result<EngineOptions> Resolve(const std::string& json, int64_t memory = kRoomy) {
+  Result<protocol::EngineConfig> config = protocol::EngineConfig::Parse(*Json::Parse(json));
+  if (!config.ok()) return std::move(config).status();
+  if (!config->gpu_memory_utilization) config->gpu_memory_utilization = 1.0;
+  return ResolveEngineOptions(*config, SomeModel(), memory);
+}
+
+struct Case {
+  const char* config;
+  int sequences, total_tokens, context, chunk;
+};
+
+TEST(ResolveEngineOptions, ModesAndWhatOverridesThem) {
+  const Case cases[] = {
+      {"{}", 4, 4096, 4096, 512},
+      {R"({"mode": "local"})", 4, 4096, 4096, 512},
+      {R"({"mode": "interactive"})", 1, 4096, 4096, 512},
+      {R"({"mode": "server"})", 16, 16 * 4096, 4096, 512},
+      {R"({"mode": "server", "max_num_sequence": 2})", 2, 16 * 4096, 4096, 512},
+      {R"({"context_window_size": 1024})", 4, 1024, 1024, 512},
+      {R"({"prefill_chunk_size": 64})", 4, 4096, 4096, 64},
+      {R"({"prefill_chunk_size": 99999})", 4, 4096, 4096, 512},
+      {R"({"max_total_seq_length": 100})", 4, 100, 4096, 512},
+      {R"({"kv_cache_bytes": 10500})", 4, 160, 4096, 512},
+      {R"({"max_num_sequence": 9223372036854775807})", 16, 4096, 4096, 512},
+      {R"({"max_total_seq_length": 9223372036854775807})", 4, INT32_MAX / 2, 4096, 512},
+  };
+  for (const Case& c : cases) {
+    Result<EngineOptions> options = Resolve(c.config);
+    ASSERT_TRUE(options.ok()) << c.config << ": " << options.status().message();
+    EXPECT_EQ(options->max_sequences, c.sequences) << c.config;
+    EXPECT_EQ(options->max_total_tokens, c.total_tokens) << c.config;
+    EXPECT_EQ(options->context_window_size, c.context) << c.config;
+    EXPECT_EQ(options->prefill_chunk_size, c.chunk) << c.config;
+  }
+}
+
+TEST(ResolveEngineOptions, TheCacheFitsTheDevicesLargestTensor) {
+  ModelInfo model = SomeModel();
+  model.max_pages = 100;
+  Result<EngineOptions> options = ResolveEngineOptions({}, model, kRoomy);
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->max_total_tokens, 100 * 16);
+}
+
+TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
+  EXPECT_EQ(Resolve("{}", 100000)->max_total_tokens, 1600);
+  EXPECT_EQ(Resolve(R"({"kv_cache_bytes": 1000000})", 100000)->max_total_tokens, 1600);
+  EXPECT_EQ(Resolve("{}", 2000)->max_total_tokens, 32);
+  EXPECT_EQ(Resolve(R"({"gpu_memory_utilization": 0.5})", 100000)->max_total_tokens, 800);
+  EXPECT_EQ(Resolve(R"({"memory_limit_bytes": 50000})", 100000)->max_total_tokens, 800);
+  for (int64_t memory : {int64_t{1999}, int64_t{0}, int64_t{-5}}) {
+    Result<EngineOptions> options = Resolve("{}", memory);
+    ASSERT_FALSE(options.ok()) << memory;
+    EXPECT_EQ(options.status().code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(options.status().param(), "max_total_seq_length");
+  }
+}
+
+TEST(ResolveEngineOptions, WeightsAndTemporariesComeFirst) {
+  ModelInfo model = SomeModel();
+  model.weight_bytes = 60000;
+  model.step_bytes = 7000;
+  model.row_bytes = 10;         // 512 rows
+  model.logit_row_bytes = 100;  // 4 sequences
+  model.decode_row_bytes = 20;
+  protocol::EngineConfig config;
+  config.gpu_memory_utilization = 1.0;
+  int64_t taken = 60000 + 7000 + 5120 + 400 + 80;
+  EXPECT_EQ(ResolveEngineOptions(config, model, taken + 3000)->max_total_tokens, 48);
+  EXPECT_FALSE(ResolveEngineOptions(config, model, taken + 1999).ok());
+}
+
+TEST(ResolveEngineOptions, AChunkIsNoLargerThanWhatAModeKeeps) {
+  EXPECT_EQ(Resolve(R"({"context_window_size": 100})")->prefill_chunk_size, 100);
+  EXPECT_EQ(Resolve(R"({"mode": "interactive", "context_window_size": 100})")->prefill_chunk_size,
+            100);
+  EXPECT_EQ(Resolve(R"({"mode": "server", "context_window_size": 100})")->prefill_chunk_size, 512);
+}
+
+TEST(ResolveEngineOptions, AWindowBeyondTheModelsIsRefused) {
+  Result<EngineOptions> options = Resolve(R"({"context_window_size": 99999})");
+  ASSERT_FALSE(options.ok());
+  EXPECT_EQ(options.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(options.status().param(), "context_window_size");
+}
+
+TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"tensor_parallel_shards", "2"},
+      {"pipeline_parallel_stages", "2"},
+      {"sliding_window_size", "1024"},
+      {"max_history_size", "4"},
+  };
+  for (const auto& [name, value] : cases) {
+    Result<EngineOptions> options = Resolve("{\"" + std::string(name) + "\": " + value + "}");
+    ASSERT_FALSE(options.ok()) << name;
+    EXPECT_EQ(options.status().code(), StatusCode::kUnsupported) << options.status().message();
+    EXPECT_EQ(options.status().param(), name);
+    EXPECT_NE(options.status().message().find(name), std::string::npos);
+  }
+  EXPECT_TRUE(Resolve(R"({"speculative_mode": "disable", "prefix_cache_mode": "disable",
+                          "prefill_mode": "hybrid", "tensor_parallel_shards": 1})")
+                  .ok());
+}
+
+TEST(ResolveEngineOptions, TheSchedulersSettings) {
+  Result<EngineOptions> options = Resolve("{}");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->prefill_mode, PrefillMode::kHybrid);
+  EXPECT_EQ(options->max_queued_requests, 1024);
+  options = Resolve(R"({"prefill_mode": "chunked", "max_queued_requests": 3})");
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->prefill_mode, PrefillMode::kChunked);
+  EXPECT_EQ(options->max_queued_requests, 3);
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,86 @@
+#include "chat/load/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+constexpr int64_t kMB = int64_t{1} << 20;
+
+PlanSubject SomeSubject(int64_t available) {
+  PlanSubject subject;
+  subject.name = "tiny";
+  subject.device = "cpu:0";
+  subject.available_bytes = available;
+  ModelInfo& model = subject.model;
+  model.model_type = "llama";
+  model.quantization = "q4f32_1";
+  model.context_window_size = 1024;
+  model.prefill_chunk_size = 512;
+  model.max_batch_size = 16;
+  model.page_size = 16;
+  model.page_bytes = kMB;
+  model.weight_bytes = 100 * kMB;
+  model.row_bytes = kMB / 64;
+  model.logit_row_bytes = kMB / 4;
+  return subject;
+}
+
+TEST(PlanMemory, SaysWhatWouldBeAllocated) {
+  Result<protocol::Plan> plan = PlanMemory(protocol::EngineConfig(), SomeSubject(1000 * kMB));
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(plan->fits);
+  EXPECT_EQ(plan->mode, "local");
+  EXPECT_EQ(plan->max_num_sequence, 4);
+  EXPECT_EQ(plan->max_total_seq_length, 1024);
+  EXPECT_EQ(plan->parameter_bytes, 100 * kMB);
+  EXPECT_EQ(plan->kv_cache_bytes, 64 * kMB);
+  EXPECT_EQ(plan->temporary_bytes, 9 * kMB);
+  EXPECT_EQ(plan->total_bytes, 173 * kMB);
+  EXPECT_EQ(plan->kv_bytes_per_token, kMB / 16);
+  ASSERT_EQ(plan->summary.size(), 2u);
+  EXPECT_EQ(plan->summary[0],
+            "The actual engine mode is \"local\". So max batch size is 4, max KV cache token "
+            "capacity is 1024, prefill chunk size is 512.");
+  EXPECT_EQ(plan->summary[1],
+            "Estimated total memory usage: 173.000 MB (Parameters: 100.000 MB. KVCache: 64.000 MB. "
+            "Temporary buffer: 9.000 MB). The actual usage might be slightly larger than the "
+            "estimated number.");
+}
+
+TEST(PlanMemory, StatesOfRecurrentLayersCount) {
+  PlanSubject subject = SomeSubject(1000 * kMB);
+  subject.model.state_bytes = 2 * kMB;
+  Result<protocol::Plan> plan = PlanMemory(protocol::EngineConfig(), subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  // Of four sequences: two slots each, and four for others to begin with.
+  EXPECT_EQ(plan->kv_cache_bytes, (64 + 12 * 2) * kMB);
+  EXPECT_EQ(plan->total_bytes, (173 + 12 * 2) * kMB);
+  subject.model.state_bytes = 100 * kMB;
+  plan = PlanMemory(protocol::EngineConfig(), subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan->fits);
+}
+
+TEST(PlanMemory, AShortMemoryShrinksTheCacheThenDoesNotFit) {
+  Result<protocol::Plan> tight = PlanMemory(protocol::EngineConfig(), SomeSubject(160 * kMB));
+  ASSERT_TRUE(tight.ok());
+  EXPECT_TRUE(tight->fits);
+  EXPECT_EQ(tight->kv_cache_bytes, 27 * kMB);  // 0.85 x 160 - 100 - 9
+  Result<protocol::Plan> none = PlanMemory(protocol::EngineConfig(), SomeSubject(120 * kMB));
+  ASSERT_TRUE(none.ok());
+  EXPECT_FALSE(none->fits);
+  EXPECT_NE(none->reason->find("KV cache"), std::string::npos);
+  EXPECT_EQ(none->total_bytes, 173 * kMB);
+}
+
+TEST(PlanMemory, WrongSettingsAreErrors) {
+  protocol::EngineConfig config;
+  config.context_window_size = 1 << 20;
+  Result<protocol::Plan> plan = PlanMemory(config, SomeSubject(1000 * kMB));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().param(), "context_window_size");
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,70 @@
+#include "chat/load/model_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/byte_tokenizer.h"
+
+namespace mlc {
+namespace {
+
+// Files that are in no folder.
+class Memory : public ByteSource {
+ public:
+  Result<Bytes> Open(std::string_view name) const override {
+    auto found = files.find(std::string(name));
+    if (found == files.end()) return NotFound(Describe(name) + ": no such file");
+    const std::string& text = found->second;
+    return Bytes{reinterpret_cast<const uint8_t*>(text.data()), static_cast<int64_t>(text.size()),
+                 nullptr};
+  }
+  bool Has(std::string_view name) const override { return files.count(std::string(name)) > 0; }
+  std::string Describe(std::string_view name) const override {
+    return "memory:" + std::string(name);
+  }
+  std::map<std::string, std::string> files;
+};
+
+Memory Source(const std::string& members = "") {
+  Memory source;
+  source.files["mlc-chat-config.json"] =
+      R"({"model_type": "fake", "quantization": "q0f32", "context_window_size": 64,
+          "vocab_size": 258, "eos_token_id": 256)" +
+      members + "}";
+  source.files["tokenizer.json"] = testing::ByteTokenizerJson();
+  return source;
+}
+
+ModelFiles Fake() {
+  ModelFiles files;
+  files.is_fake = true;
+  return files;
+}
+
+TEST(LoadModelFrom, TakesAnySourceOfBytes) {
+  Memory source = Source();
+  Result<ModelAndBundle> loaded = LoadModelFrom(source, Fake(), nullptr, "weights");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->model->info().vocab_size, 258);
+  EXPECT_EQ(loaded->bundle.tower, nullptr);
+  EXPECT_EQ(InspectModelFrom(source, Fake())->info.context_window_size, 64);
+  source.files.erase("tokenizer.json");
+  Status missing = LoadModelFrom(source, Fake(), nullptr, "weights").status();
+  EXPECT_NE(missing.message().find("memory:tokenizer.json"), std::string::npos)
+      << missing.message();
+}
+
+TEST(LoadModelFrom, AFakeModelWithAnImageTokenSees) {
+  Memory source = Source(R"(, "image_token_id": 35)");
+  Result<ModelAndBundle> loaded = LoadModelFrom(source, Fake(), nullptr, "weights");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  ASSERT_NE(loaded->bundle.tower, nullptr);
+  auto rows = loaded->bundle.tower->Encode("a picture");
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ((*rows)->width(), loaded->model->info().embedding_size);
+  EXPECT_NE((*rows)->hash(), (*loaded->bundle.tower->Encode("another"))->hash());
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,142 @@
+#include "chat/request/media.h"
+
+#include <gtest/gtest.h>
+
+#include "base/base64.h"
+#include "chat/answer.h"
+#include "chat/chat_engine.h"
+#include "chat/request/request_builder.h"
+#include "chat/test_model.h"
+
+namespace mlc {
+namespace {
+
+using testing::Answer;
+using testing::ChatBundle;
+using testing::ChatInfo;
+using testing::kByteVocab;
+using testing::ParseRequest;
+
+// Shows texts as they are and '#' for a picture.
+constexpr char kTemplate[] =
+    "{% for part in messages[-1].content %}"
+    "{% if part.type == 'image' %}#{% else %}{{ part.text }}{% endif %}{% endfor %}";
+
+ModelBundle SeeingBundle() {
+  ModelBundle bundle = ChatBundle(kTemplate);
+  bundle.config.model_type = "fake";
+  bundle.config.image_token_id = '#';
+  bundle.tower = std::make_shared<FakeTower>(ChatInfo().embedding_size);
+  return bundle;
+}
+
+std::string DataUrl(const std::string& bytes) {
+  return "data:image/png;base64," + EncodeBase64(bytes);
+}
+
+// A message of the texts "ab" and "c" with pictures between and behind them.
+std::string Look(const std::vector<std::string>& urls) {
+  std::string parts = R"({"type": "text", "text": "ab"})";
+  for (const std::string& url : urls) {
+    parts += R"(, {"type": "image_url", "image_url": {"url": ")" + url + R"("}})";
+  }
+  parts += R"(, {"type": "text", "text": "c"})";
+  return R"({"messages": [{"role": "user", "content": [)" + parts + R"(]}], "max_tokens": 4,)" +
+         R"( "temperature": 0})";
+}
+
+TEST(Media, PicturesTakeThePlaceOfTheirTokens) {
+  ModelBundle bundle = SeeingBundle();
+  Result<Request> built =
+      BuildRequest(bundle, ParseRequest(Look({DataUrl("cat"), "buffer:0"})), {"dog"});
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  Prompt expected({'a', 'b'});
+  expected.Append(*bundle.tower->Encode("cat"));
+  expected.Append(*bundle.tower->Encode("dog"));
+  expected.Append({'c'});
+  EXPECT_TRUE(built->prompt == expected);
+}
+
+TEST(Media, WhatIsWrongIsNamed) {
+  struct Case {
+    std::vector<std::string> urls;
+    MediaBuffers buffers;
+    StatusCode code;
+    const char* param;
+  };
+  const char* part = "messages[0].content[1]";
+  const Case cases[] = {
+      {{"buffer:0"}, {}, StatusCode::kInvalidArgument, part},
+      {{"buffer:1"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"buffer:-1"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"buffer:"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"buffer:0x"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"buffer:99999999999999999999"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"data:image/png;base64,*"}, {}, StatusCode::kInvalidArgument, part},
+      {{"data:image/png;base64,"}, {}, StatusCode::kInvalidArgument, part},
+      {{"data:image/png,cat"}, {}, StatusCode::kInvalidArgument, part},
+      {{"data:"}, {}, StatusCode::kInvalidArgument, part},
+      {{"ftp://somewhere/cat.png"}, {}, StatusCode::kUnsupported, part},
+      {{"/etc/passwd"}, {}, StatusCode::kUnsupported, part},
+      {{"buffer:0"}, {"cat", "dog"}, StatusCode::kInvalidArgument, "buffers[1]"},
+      {{}, {"cat"}, StatusCode::kInvalidArgument, "buffers[0]"},
+  };
+  ModelBundle bundle = SeeingBundle();
+  for (const Case& c : cases) {
+    Result<Request> built = BuildRequest(bundle, ParseRequest(Look(c.urls)), c.buffers);
+    ASSERT_FALSE(built.ok()) << (c.urls.empty() ? "" : c.urls[0]);
+    EXPECT_EQ(built.status().code(), c.code) << built.status().message();
+    EXPECT_EQ(built.status().param(), c.param) << built.status().message();
+  }
+}
+
+TEST(Media, AModelWithoutATowerSaysWhichItIs) {
+  ModelBundle bundle = ChatBundle();
+  bundle.config.model_type = "llama";
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl("cat")})));
+  EXPECT_EQ(built.status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(built.status().param(), "messages[0].content[1]");
+  EXPECT_NE(built.status().message().find("'llama'"), std::string::npos);
+}
+
+TEST(Media, ATemplateThatHidesAPictureIsNotBelieved) {
+  ModelBundle bundle = SeeingBundle();
+  bundle.chat_template =
+      ChatBundle("{% for part in messages[-1].content %}{{ part.text }}{% endfor %}").chat_template;
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl("cat")})));
+  EXPECT_EQ(built.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(built.status().message().find("0 of 1"), std::string::npos);
+}
+
+// From the route to the prefix cache: the same picture as a buffer and as a URL is one content.
+TEST(Media, AnEngineAnswersAboutAPicture) {
+  std::unique_ptr<ChatEngine> engine = *ChatEngine::Create(R"({"num_threads": 1})");
+  auto model = std::make_unique<FakeModel>(ChatInfo(), FakeModel::HashOfHistory(kByteVocab));
+  ASSERT_TRUE(engine->LoadModel(std::move(model), SeeingBundle(), "fake").ok());
+  auto ask = [&](const std::string& url, const MediaBuffers& buffers) {
+    Answer answer;
+    Result<RequestId> id =
+        engine->Submit("chat.completions", Look({url}), answer.Callback(), buffers);
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    EXPECT_TRUE(answer.WaitForEnd());
+    return answer.last();
+  };
+  auto cached = [](const Json& response) {
+    return response.Find("usage")->Find("prompt_tokens_details")->Find("cached_tokens")->as_int();
+  };
+  auto said = [](const Json& response) { return response.Find("choices")->Dump(); };
+  Json cat = ask(DataUrl("cat"), {}), again = ask("buffer:0", {"cat"}),
+       dog = ask(DataUrl("dog"), {});
+  EXPECT_EQ(cat.Find("usage")->Find("prompt_tokens")->as_int(), 2 + FakeTower::kRows + 1);
+  EXPECT_EQ(cached(again), 2 + FakeTower::kRows);
+  EXPECT_EQ(cached(dog), 2);
+  EXPECT_EQ(said(again), said(cat));
+  EXPECT_NE(said(dog), said(cat));
+  Answer answer;
+  Result<RequestId> refused =
+      engine->Submit("tokenize", R"({"text": "x"})", answer.Callback(), {"cat"});
+  EXPECT_EQ(refused.status().param(), "buffers");
+}
+
+}  // namespace
+}  // namespace mlc

@@ -1,0 +1,34 @@
+#include "platform/address_map.h"
+
+#include <gtest/gtest.h>
+
+namespace mlc {
+namespace {
+
+TEST(AddressMap, AnyPointerLeadsBackToItsBuffer) {
+  AddressMap<int> map;
+  int first = 1, second = 2;
+  char* a = static_cast<char*>(map.Reserve(&first, 10000));
+  char* b = static_cast<char*>(map.Reserve(&second, 0));
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(map.Find(a).buffer, &first);
+  EXPECT_EQ(map.Find(a + 9999).offset, 9999u);
+  EXPECT_EQ(map.Find(a + 10000).buffer, &first);  // the end belongs to it too
+  EXPECT_EQ(map.Find(b).buffer, &second);
+  int mine = 0;
+  EXPECT_EQ(map.Find(&mine).buffer, nullptr);
+  EXPECT_EQ(map.Find(nullptr).buffer, nullptr);
+}
+
+TEST(AddressMap, WhatIsReleasedIsForgotten) {
+  AddressMap<int> map;
+  int buffer = 1;
+  void* address = map.Reserve(&buffer, 64);
+  map.Release(address);
+  EXPECT_EQ(map.Find(address).buffer, nullptr);
+  map.Release(address);  // again: nothing
+}
+
+}  // namespace
+}  // namespace mlc

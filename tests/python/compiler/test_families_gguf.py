@@ -1,0 +1,150 @@
+"""Every family that llama.cpp has, written as its converter writes it: the same model comes out.
+
+The names are those of the `gguf` package. Needs no compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+import tiny_families
+import tiny_models
+from gguf import GGUFWriter
+
+from mlc_llm.compiler import models
+from mlc_llm.compiler.convert.gguf import GGUFModel
+from mlc_llm.errors import UnsupportedError
+
+# What a GGUF file of the architecture cannot say is as llama.cpp takes it to be.
+ARCHITECTURES: dict[str, tuple[str, gguf.MODEL_ARCH, dict[str, Any]]] = {
+    "qwen2": ("qwen2", gguf.MODEL_ARCH.QWEN2, {"use_sliding_window": False}),
+    "qwen3": ("qwen3", gguf.MODEL_ARCH.QWEN3, {"attention_bias": False}),
+    "gemma": ("gemma", gguf.MODEL_ARCH.GEMMA, {}),
+    "gemma2": ("gemma2", gguf.MODEL_ARCH.GEMMA2, {"query_pre_attn_scalar": 32}),
+    "gemma3_text": (
+        "gemma3",
+        gguf.MODEL_ARCH.GEMMA3,
+        {
+            "query_pre_attn_scalar": 32,
+            "sliding_window_pattern": 6,
+            "num_hidden_layers": 7,
+            "rope_local_base_freq": 10000.0,
+        },
+    ),
+    "phi3": ("phi3", gguf.MODEL_ARCH.PHI3, {}),
+    "granite": ("granite", gguf.MODEL_ARCH.GRANITE, {}),
+    "smollm3": ("smollm3", gguf.MODEL_ARCH.SMOLLM3, {}),
+}
+
+
+def written(path: Any, family: str, add: Any = lambda writer: None) -> dict[str, Any]:
+    """The file of that family's tiny model; returns its config.json."""
+    name, arch, changes = ARCHITECTURES[family]
+    config = {**tiny_families.config(family), **changes}
+    arrays = {
+        key: value for key, value in tiny_families.weights(config).items()
+        if family != "qwen3" or not key.endswith("bias")
+    }  # fmt: skip
+    writer = GGUFWriter(path, name)
+    _add_sizes(writer, config)
+    _add_rope(writer, config)
+    add(writer)
+    table = gguf.get_tensor_name_map(arch, config["num_hidden_layers"])
+    for key, value in arrays.items():
+        ours = table.get_name(key, try_suffixes=(".weight", ".bias"))
+        assert ours is not None, key
+        if "norm" in key and "gemma" in name:
+            value = value + 1
+        heads = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
+        for part, count in heads.items():
+            if part in key and name in ("granite", "smollm3"):  # rows in rotary pairs
+                value = tiny_models.interleave(value, config[count])
+        writer.add_tensor(ours, value)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return config
+
+
+def _add_sizes(writer: GGUFWriter, c: dict[str, Any]) -> None:
+    dim = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    writer.add_block_count(c["num_hidden_layers"])
+    writer.add_context_length(c["max_position_embeddings"])
+    writer.add_embedding_length(c["hidden_size"])
+    writer.add_feed_forward_length(c["intermediate_size"])
+    writer.add_head_count(c["num_attention_heads"])
+    writer.add_head_count_kv(c["num_key_value_heads"])
+    writer.add_key_length(dim)
+    writer.add_value_length(dim)
+    writer.add_layer_norm_rms_eps(c["rms_norm_eps"])
+    if c.get("sliding_window") and c.get("use_sliding_window", True):
+        writer.add_sliding_window(c["sliding_window"])
+    if c["model_type"] == "granite":
+        writer.add_embedding_scale(c["embedding_multiplier"])
+        writer.add_attention_scale(c["attention_multiplier"])
+        writer.add_residual_scale(c["residual_multiplier"])
+        writer.add_logit_scale(c["logits_scaling"])
+    if c["model_type"] == "gemma2":
+        writer.add_attn_logit_softcapping(c["attn_logit_softcapping"])
+        writer.add_final_logit_softcapping(c["final_logit_softcapping"])
+
+
+def _add_rope(writer: GGUFWriter, c: dict[str, Any]) -> None:
+    writer.add_rope_freq_base(c["rope_theta"])
+    scaling = c.get("rope_scaling")
+    if c["model_type"] == "phi3":
+        original = c["original_max_position_embeddings"]
+        factor = c["max_position_embeddings"] / original
+        writer.add_rope_dimension_count(12)
+        writer.add_rope_scaling_orig_ctx_len(original)
+        stretched = math.sqrt(1 + math.log(factor) / math.log(original))
+        writer.add_rope_scaling_attn_factors(stretched)
+        for kind in ("long", "short"):
+            values = np.array(scaling[f"{kind}_factor"], np.float32)
+            writer.add_tensor(f"rope_factors_{kind}.weight", values)
+    elif scaling:
+        writer.add_rope_scaling_type(gguf.RopeScalingType(scaling["rope_type"]))
+        writer.add_rope_scaling_factor(scaling["factor"])
+        if "original_max_position_embeddings" in scaling:
+            writer.add_rope_scaling_orig_ctx_len(scaling["original_max_position_embeddings"])
+
+
+def _plain(config: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """The decoder without its rotations, and these as numbers."""
+    typed = models.config_from_hf(config)
+    spec = models.get(config["model_type"]).decoder(typed)
+    ropes = [layer.attention.rope for layer in spec.layers]
+    layers = [replace(one, attention=replace(one.attention, rope=None)) for one in spec.layers]
+    numbers = [[*rope.frequencies, rope.scaling.magnitude] if rope else [0.0] for rope in ropes]
+    return replace(spec, layers=tuple(layers)), numbers
+
+
+@pytest.mark.parametrize("family", ARCHITECTURES)
+def test_a_gguf_file_is_the_model_of_the_folder(family, tmp_path):
+    config = written(tmp_path / "m.gguf", family)
+    model = GGUFModel(tmp_path / "m.gguf")
+    found = model.hf_config()
+    assert found["model_type"] == family
+    (spec, ropes), (expected, angles) = _plain(found), _plain(config)
+    assert spec == expected
+    assert list(map(len, ropes)) == list(map(len, angles))
+    np.testing.assert_allclose(np.concatenate(ropes), np.concatenate(angles), rtol=1e-6)
+    ours = tiny_families.converted(model, {**found, "model_type": family})
+    source = tiny_families.Source(tiny_families.weights(config))
+    theirs = tiny_families.converted(source, config)
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        assert np.array_equal(ours[name], value), name
+
+
+def test_metadata_that_no_family_reads_is_refused_by_name(tmp_path):
+    written(tmp_path / "m.gguf", "qwen2", lambda writer: writer.add_expert_count(4))
+    with pytest.raises(UnsupportedError, match="expert_count") as caught:
+        GGUFModel(tmp_path / "m.gguf").hf_config()
+    assert caught.value.param == "expert_count"

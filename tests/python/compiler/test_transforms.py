@@ -1,0 +1,81 @@
+"""What a weight map does to a file's tensors, one transform at a time. Needs no compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny_families
+
+from mlc_llm.compiler import quantization
+from mlc_llm.compiler.convert.weights import check_tensors, convert_weights
+from mlc_llm.compiler.spec import Part, WeightSource
+from mlc_llm.compiler.spec.transforms import (
+    Grouped,
+    MinusExp,
+    PlusOne,
+    Rows,
+    Transposed,
+    Unpaired,
+)
+from mlc_llm.errors import CorruptFileError
+
+X = np.arange(24, dtype=np.float32).reshape(12, 2)
+# A transform, the rows of X that it gives (or the whole result).
+ROWS = [
+    (Rows(2, 5, 12), [2, 3, 4]),
+    (Grouped(2, (3, 2, 1), 0), [0, 1, 2, 6, 7, 8]),
+    (Grouped(2, (3, 2, 1), 1), [3, 4, 9, 10]),
+    (Grouped(2, (3, 2, 1), 2), [5, 11]),
+    (Unpaired(6), [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]),
+]
+VALUES = [(Transposed(), X.T), (PlusOne(), X + 1), (MinusExp(), -np.exp(X))]
+
+
+@pytest.mark.parametrize(("transform", "rows"), ROWS)
+def test_rows_are_moved_or_left_out(transform, rows):
+    assert transform.moves_rows
+    assert np.array_equal(transform.apply(X), X[rows])
+    assert transform.source_shape((len(rows), 2)) == X.shape
+    whole = transform.rows_together or 12  # as many rows at a time give the same
+    parts = [transform.apply(X[i : i + whole]) for i in range(0, 12, whole)]
+    assert np.array_equal(np.concatenate(parts), X[rows])
+
+
+@pytest.mark.parametrize(("transform", "expected"), VALUES)
+def test_values_are_changed(transform, expected):
+    assert not transform.moves_rows
+    assert np.array_equal(transform.apply(X), expected)
+    assert transform.source_shape(expected.shape) == X.shape
+
+
+def _converted(weight: WeightSource, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    source, collector = tiny_families.Source(arrays), tiny_families.Collector()
+    scheme = quantization.get("q0f32")
+    check_tensors([weight], source.tensors(), scheme)
+    convert_weights(source, [weight], scheme, collector, lambda _: None)
+    return collector.arrays[weight.name]
+
+
+def test_the_converter_stacks_what_transforms_make():
+    parts = (
+        Part("a", (3, 2), (Rows(2, 5, 12),)),
+        Part("b", (12, 2), (Transposed(), PlusOne())),
+    )
+    made = _converted(WeightSource("w", parts, None), {"a": X, "b": np.ascontiguousarray(X.T)})
+    assert np.array_equal(made, np.concatenate([X[2:5], X + 1]))
+
+
+def test_experts_are_stacked_on_an_axis_of_their_own():
+    arrays = {f"{e}.{name}": X + 100 * e + i for e in range(3) for i, name in enumerate("gu")}
+    parts = tuple(Part(name, (12, 2)) for name in arrays)
+    weight = WeightSource("w", parts, None, experts=3)
+    assert weight.shape == (3, 24, 2)
+    made = _converted(weight, arrays)
+    assert np.array_equal(made[2], np.concatenate([X + 200, X + 201]))
+
+
+def test_a_file_that_does_not_fit_a_transform_is_refused_by_the_tensors_name():
+    weight = WeightSource("w", (Part("a", (3, 2), (Rows(2, 5, 11),)),), None)
+    with pytest.raises(CorruptFileError, match="the config asks for .11, 2.") as caught:
+        _converted(weight, {"a": X})
+    assert caught.value.param == "a"

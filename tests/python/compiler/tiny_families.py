@@ -1,0 +1,235 @@
+"""A tiny random model of each family: config.json, Hugging Face's tensors, and the library.
+
+Every switch that a family has is on, and weights are large enough for each to count.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from vm_runner import Runner
+
+from mlc_llm.compiler import models, pipeline, quantization
+from mlc_llm.compiler.compile import library_spec
+from mlc_llm.compiler.convert.source import TensorInfo
+from mlc_llm.compiler.convert.weights import check_tensors, convert_weights
+from mlc_llm.compiler.library import build_module
+
+Array = np.ndarray[Any, Any]
+
+_COMMON: dict[str, Any] = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "vocab_size": 128,
+    "max_position_embeddings": 512,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "tie_word_embeddings": True,
+    "hidden_act": "silu",
+}
+_GEMMA = {"hidden_act": "gelu_pytorch_tanh", "num_key_value_heads": 1}
+# Of each family: what its config has besides, and the reference's switches that it turns on.
+FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "mistral": ({"sliding_window": 8, "tie_word_embeddings": False}, ("window",)),
+    "qwen2": (
+        {
+            "head_dim": None,
+            "use_sliding_window": True,
+            "sliding_window": 8,
+            "max_window_layers": 2,
+            "tie_word_embeddings": False,
+        },
+        ("bias", "window"),
+    ),
+    "qwen3": (
+        {
+            "attention_bias": True,
+            "rope_scaling": {
+                "rope_type": "yarn",
+                "factor": 4.0,
+                "original_max_position_embeddings": 16,
+            },
+        },
+        ("bias", "qk_norm", "rope_scaling"),
+    ),
+    "gemma": (_GEMMA, ("plus_one", "gelu", "embedding_scale")),
+    "gemma2": (
+        {
+            **_GEMMA,
+            "query_pre_attn_scalar": 20,
+            "attn_logit_softcapping": 4.0,
+            "final_logit_softcapping": 5.0,
+            "sliding_window": 8,
+        },
+        (
+            "plus_one",
+            "gelu",
+            "embedding_scale",
+            "post_norm",
+            "scale",
+            "attn_logit_softcapping",
+            "final_logit_softcapping",
+            "window",
+        ),
+    ),
+    "gemma3_text": (
+        {
+            **_GEMMA,
+            "query_pre_attn_scalar": 20,
+            "sliding_window": 8,
+            "sliding_window_pattern": 2,
+            "rope_local_base_freq": 100.0,
+            "rope_scaling": {"rope_type": "linear", "factor": 8.0},
+        },
+        ("plus_one", "post_norm", "scale", "window", "qk_norm", "local_rope", "rope_scaling"),
+    ),
+    "granite": (
+        {
+            "embedding_multiplier": 3.0,
+            "attention_multiplier": 0.1,
+            "residual_multiplier": 0.4,
+            "logits_scaling": 2.0,
+        },
+        (
+            "embedding_multiplier",
+            "attention_multiplier",
+            "residual_multiplier",
+            "logits_scaling",
+        ),
+    ),
+    "smollm3": ({}, ("no_rope",)),
+    "phi3": (
+        {
+            "head_dim": None,
+            "sliding_window": 12,
+            "partial_rotary_factor": 0.75,
+            "original_max_position_embeddings": 8,
+            "rope_scaling": {
+                "type": "longrope",
+                "short_factor": [1.0] * 6,
+                "long_factor": [1.0, 1.5, 2.0, 2.5, 3.0, 4.0],
+            },
+        },
+        ("window", "partial", "rope_scaling"),
+    ),
+}
+
+
+def config(model_type: str) -> dict[str, Any]:
+    own = {**_COMMON, **FAMILIES[model_type][0], "model_type": model_type}
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def weights(c: dict[str, Any]) -> dict[str, Array]:
+    """Hugging Face's tensors, always the same; bfloat16's values, in float32."""
+    rng = np.random.RandomState(zlib.crc32(c["model_type"].encode()))
+    plain_norms = not c["model_type"].startswith("gemma")  # Gemma's weights are without the 1
+    return {
+        name: _random(rng, shape, 1 if plain_norms and "norm" in name else 0)
+        for name, shape in shapes(c).items()
+    }
+
+
+def _random(rng: np.random.RandomState, shape: tuple[int, ...], mean: int) -> Array:
+    value = rng.standard_normal(shape).astype(np.float32) * np.float32(0.3) + np.float32(mean)
+    return (value.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def shapes(c: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """By the names of Hugging Face, as its checkpoints have them."""
+    hidden, wide, kind = c["hidden_size"], c["intermediate_size"], c["model_type"]
+    dim = c.get("head_dim") or hidden // c["num_attention_heads"]
+    q, kv = c["num_attention_heads"] * dim, c["num_key_value_heads"] * dim
+    found: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (c["vocab_size"], hidden)}
+    for i in range(c["num_hidden_layers"]):
+        layer = dict(_layer_shapes(kind, hidden, wide, q, kv, dim))
+        found |= {f"model.layers.{i}.{name}": shape for name, shape in layer.items()}
+    found["model.norm.weight"] = (hidden,)
+    if not c["tie_word_embeddings"]:
+        found["lm_head.weight"] = (c["vocab_size"], hidden)
+    return found
+
+
+def _layer_shapes(
+    kind: str, hidden: int, wide: int, q: int, kv: int, dim: int
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    if kind == "phi3":
+        yield "self_attn.qkv_proj.weight", (q + 2 * kv, hidden)
+        yield "mlp.gate_up_proj.weight", (2 * wide, hidden)
+    else:
+        for name, outs in (("q", q), ("k", kv), ("v", kv)):
+            yield f"self_attn.{name}_proj.weight", (outs, hidden)
+            if kind.startswith("qwen"):
+                yield f"self_attn.{name}_proj.bias", (outs,)
+        yield "mlp.gate_proj.weight", (wide, hidden)
+        yield "mlp.up_proj.weight", (wide, hidden)
+    yield "self_attn.o_proj.weight", (hidden, q)
+    if kind == "qwen3":
+        yield "self_attn.o_proj.bias", (hidden,)
+    if kind in ("qwen3", "gemma3_text"):
+        yield from (("self_attn.q_norm.weight", (dim,)), ("self_attn.k_norm.weight", (dim,)))
+    yield "mlp.down_proj.weight", (hidden, wide)
+    norms = ["input_layernorm", "post_attention_layernorm"]
+    if kind in ("gemma2", "gemma3_text"):
+        norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
+    yield from ((f"{name}.weight", (hidden,)) for name in norms)
+
+
+class Source:
+    """Tensors in memory, as the converter sees a model's files."""
+
+    format = "huggingface"
+
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        self.arrays = arrays
+
+    def tensors(self) -> dict[str, TensorInfo]:
+        return {name: TensorInfo(name, a.shape, "F32") for name, a in self.arrays.items()}
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        return self.arrays[name][start:stop].copy()
+
+
+class Collector:
+    """Takes what the converter would write."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+
+    def add(self, param: Any, chunks: Any) -> None:
+        self.arrays[param.name] = np.concatenate(list(chunks)).reshape(param.shape)
+
+    def finish(self, **_: Any) -> None:
+        pass
+
+
+def converted(source: Any, c: dict[str, Any], scheme: str = "q0f32") -> dict[str, Array]:
+    """A library's parameters, by the converter's own way."""
+    family = models.get(c["model_type"])
+    sources = family.weight_map(models.config_from_hf(c), source.format)
+    chosen = quantization.get(scheme)
+    check_tensors(sources, source.tensors(), chosen)
+    collector = Collector()
+    convert_weights(source, sources, chosen, collector, lambda _: None)
+    return collector.arrays
+
+
+@cache
+def module(model_type: str, scheme: str = "q0f32") -> Any:
+    chat = {**config(model_type), "quantization": scheme, "prefill_chunk_size": 64}
+    spec = library_spec(chat, device="cpu")
+    return pipeline.build(build_module(spec, models.get(model_type)), spec.device)
+
+
+def runner(model_type: str, scheme: str = "q0f32") -> Runner:
+    c = config(model_type)
+    params = converted(Source(weights(c)), c, scheme)
+    return Runner(module(model_type, scheme), params, num_pages=16)

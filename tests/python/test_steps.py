@@ -1,0 +1,86 @@
+"""Progress: nothing for short steps, one line for long ones, none with -q; a bar on terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mlc_llm.steps import LogSteps, Steps, TerminalSteps, steps_of
+
+
+def wait(steps: Steps, seconds: float = 0.05) -> None:
+    with steps.step("Converting x") as update:
+        update(0.5)
+        time.sleep(seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"patience": 60.0}, "note\n"),
+        ({"patience": 0.0}, "note\nConverting x ...\n"),
+        ({"patience": 0.0, "quiet": True}, ""),
+        ({"patience": 60.0, "verbose": True}, "detail\nnote\n"),
+        ({"verbose": True, "quiet": True}, ""),
+    ],
+)
+def test_what_is_shown(options: dict, shown: str, capsys: pytest.CaptureFixture) -> None:
+    steps = TerminalSteps(**options)
+    steps.detail("detail")
+    steps.note("note")
+    wait(steps)
+    assert capsys.readouterr().err == shown
+
+
+def test_functions_take_lines_and_no_progress() -> None:
+    lines: list[str] = []
+    steps = steps_of(lines.append)
+    assert isinstance(steps, LogSteps) and steps_of(steps) is steps
+    steps.detail("detail")
+    wait(steps)
+    assert lines == ["detail"]
+    assert isinstance(steps_of(None), TerminalSteps)
+
+
+def test_a_step_that_fails_ends_its_line(capsys: pytest.CaptureFixture) -> None:
+    with pytest.raises(ValueError), TerminalSteps(patience=60.0).step("x"):
+        raise ValueError
+    assert capsys.readouterr().err == ""
+
+
+_PROGRAM = """
+import time
+from mlc_llm.steps import TerminalSteps
+with TerminalSteps(patience=0.0).step("Converting x", lambda: 0.4):
+    time.sleep(1)
+print("done")
+"""
+
+
+def test_a_terminal_shows_a_bar_that_goes_away() -> None:
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    os.close(master)
+    assert child.wait(timeout=60) == 0
+    assert b"Converting x" in shown and b"40%" in shown
+    assert shown.rstrip().endswith(b"done") and b"\x1b[2K" in shown
