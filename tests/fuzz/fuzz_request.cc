@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/json.h"
+#include "fixture_paths.h"
 #include "fuzz.h"
 #include "mlc_llm.h"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "fixture_paths.h"
 #include "mlc_llm.h"
 
 namespace mlc {

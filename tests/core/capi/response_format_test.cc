@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "fixture_paths.h"
 #include "mlc_llm.h"
 
 namespace mlc {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "fixture_paths.h"
+
 namespace mlc {
 namespace {
 
