@@ -342,3 +342,24 @@ def test_an_import_against_the_law_is_found(tmp_path: Path) -> None:
     assert strays_of("quantization", file) == ["kernels", "nn"]
     file.write_text(file.read_text().replace("def f", "def on_cpu"))
     assert strays_of("quantization", file) == []
+
+
+def imports_of_sibling(path: Path, sibling: str) -> list[str]:
+    """What a file imports of `kernels.<sibling>`."""
+    return sorted(n for n in imports(path) if n.startswith(f"mlc_llm.compiler.kernels.{sibling}"))
+
+
+@pytest.mark.parametrize(("kind", "sibling"), [("cpu", "gpu"), ("gpu", "cpu")])
+def test_kernels_of_cpus_and_gpus_do_not_know_each_other(kind: str, sibling: str) -> None:
+    folders = [PACKAGE / "compiler" / "kernels" / name for name in (kind, "common")]
+    files = [path for folder in folders for path in folder.rglob("*.py")]
+    assert {
+        str(p): imports_of_sibling(p, sibling) for p in files if imports_of_sibling(p, sibling)
+    } == {}
+
+
+def test_an_import_of_a_sibling_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "attention.py"
+    file.write_text("from mlc_llm.compiler.kernels.cpu.vector import at\n")
+    assert imports_of_sibling(file, "cpu") == ["mlc_llm.compiler.kernels.cpu.vector"]
+    assert imports_of_sibling(file, "gpu") == []

@@ -16,7 +16,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm import _core
 from mlc_llm.compiler import lowering, targets
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.gpu.grid import emit_fill, emit_value, grid, registers, scalar
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"

@@ -13,8 +13,8 @@ from kernel_tools import frozen
 from test_attention import Cache, expected_row, rotate
 from token_trees import random_tree
 
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape, rope_table
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
 from mlc_llm.compiler.targets import VectorUnit
 
@@ -47,7 +47,7 @@ def attend(name: str, draw: Callable[[Rng], AttentionShape], rng: Rng, unit: Vec
 def append(name: str, draw: Callable[[Rng], AttentionShape], rng: Rng, unit: VectorUnit) -> Case:
     shape, count = draw(rng), int(rng.integers(1, 70))
     frequencies = inverse_frequencies(shape.dim, 1e4, RopeScaling(kind="linear", factor=2.0))
-    table = attention.rope_table(frequencies)
+    table = rope_table(frequencies)
     size = shape.heads + 2 * shape.kv_heads
     qkv = rng.standard_normal((count, size, shape.dim)).astype(np.float32)
     positions = rng.integers(0, rng.choice([500, 2_000_000]), count).astype(np.int32)

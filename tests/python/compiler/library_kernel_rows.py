@@ -16,8 +16,8 @@ from library_kernels import EPS, Array, Call, Kernel, Rng, Want
 from sampling_tools import packed, random_task
 from test_attention import Cache, expected_row, rotate
 
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, rope_table
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, rope_table
 from mlc_llm.compiler.kernels.gpu import sampling_cut as cut_words
 from mlc_llm.compiler.kernels.gpu.sampling_rows import SUM
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies

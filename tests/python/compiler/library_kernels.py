@@ -18,8 +18,8 @@ import tvm
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
-from mlc_llm.compiler.kernels.cpu.attention import AttentionShape
-from mlc_llm.compiler.kernels.cpu.function import ARGUMENTS
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+from mlc_llm.compiler.kernels.common.function import ARGUMENTS
 from mlc_llm.compiler.kernels.gpu.sampling_rows import Rows
 from mlc_llm.compiler.library import build_module
 

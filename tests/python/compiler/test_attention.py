@@ -11,8 +11,8 @@ pytest.importorskip("tvm")
 
 from kernel_tools import compiled, frozen  # noqa: E402
 
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape, rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention  # noqa: E402
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape  # noqa: E402
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies  # noqa: E402
 
 SHAPES = [
@@ -144,7 +144,7 @@ def test_pages_outside_a_sliding_window_are_not_read():
 def test_append_rotates_and_writes_its_slots_only(shape, count):
     scaling = RopeScaling(kind="linear", factor=2.0)
     frequencies = inverse_frequencies(shape.dim, 1e4, scaling)
-    table = attention.rope_table(frequencies)
+    table = rope_table(frequencies)
     rng = np.random.default_rng(2)
     heads = shape.heads + 2 * shape.kv_heads
     qkv = rng.standard_normal((count, heads, shape.dim)).astype(np.float32)
@@ -179,7 +179,7 @@ def rotate(x, angles):
 
 def test_rope_table_is_exact_far_into_a_long_context():
     frequencies = inverse_frequencies(64, 5e5, RopeScaling())
-    table = attention.rope_table(frequencies).astype(np.float64)
+    table = rope_table(frequencies).astype(np.float64)
     for position in (0, 255, 256, 65_535, 65_536, 131_071, 12_345_678, 2**24 - 1):
         parts = (position % 256, 256 + position // 256 % 256, 512 + position // 65536)
         angle = np.prod([table[part, 0] + 1j * table[part, 1] for part in parts], axis=0)

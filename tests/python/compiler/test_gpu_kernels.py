@@ -19,12 +19,8 @@ from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 from token_trees import random_tree  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape, rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
-from mlc_llm.compiler.kernels.cpu.attention import (  # noqa: E402
-    PAGE_SIZE,
-    AttentionShape,
-    rope_table,
-)
 from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear  # noqa: E402
 from mlc_llm.compiler.quantization.group import GroupScheme  # noqa: E402
 from mlc_llm.compiler.quantization.schemes import INT3, INT4  # noqa: E402

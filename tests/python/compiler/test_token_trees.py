@@ -11,8 +11,8 @@ from kernel_tools import compiled  # noqa: E402
 from test_attention import SHAPES, attend, attention_kernel  # noqa: E402
 from token_trees import TokenTree, random_tree  # noqa: E402
 
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
-from mlc_llm.compiler.kernels.cpu.attention import AttentionShape  # noqa: E402
 
 TREE_SHAPES = [SHAPES[0], SHAPES[3], SHAPES[5]]  # groups of three, 16-bit pages, window and sinks
 # History and tokens: none, short ones, around a page's and a block's end, parts that threads share.

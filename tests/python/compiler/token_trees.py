@@ -16,7 +16,7 @@ import numpy as np
 from kernel_tools import frozen
 from test_attention import expected_row
 
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator

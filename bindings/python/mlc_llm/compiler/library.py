@@ -8,7 +8,7 @@ from typing import Any
 
 import tvm
 
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn import gpu_sampling

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape, rope_table
 from mlc_llm.compiler.kernels.cpu import (
     activations,
     attention,
@@ -267,7 +268,7 @@ class PagedAttention:
     ) -> None:
         self.nn, self.spec, self.norms = nn, spec, norms
         rope = spec.rope or RopeSpec(dim=spec.dim, theta=1.0)
-        self.shape = attention.AttentionShape(
+        self.shape = AttentionShape(
             heads=spec.heads,
             kv_heads=spec.kv_heads,
             dim=spec.dim,
@@ -283,7 +284,7 @@ class PagedAttention:
         )
         self.pages = nn.add_pages(Pages(self.shape, self.kernels)) if pages is None else pages
         frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
-        self.table = nn.constant(attention.rope_table(frequencies, rope.scaling.magnitude))
+        self.table = nn.constant(rope_table(frequencies, rope.scaling.magnitude))
 
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
         """`pages` are those of all layers; what this one writes takes the place of its own."""

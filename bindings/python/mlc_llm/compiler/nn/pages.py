@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from mlc_llm.compiler.kernels.cpu.attention import AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder, Input

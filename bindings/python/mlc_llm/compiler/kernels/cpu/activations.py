@@ -17,19 +17,17 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.vector import (
     ACTIVATIONS,
-    LANES,
     at,
     emit_fold,
     emit_max,
     emit_rows,
     emit_value,
     shuffle,
-    splat,
-    to_float,
 )
 
 GROUP = 32

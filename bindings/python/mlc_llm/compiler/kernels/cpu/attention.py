@@ -1,8 +1,6 @@
 """Rotary positions and the paged key/value cache; `paged_attention.py` attends over it.
 
-A page holds PAGE_SIZE positions of one sequence, for one layer: `[2, kv_heads, PAGE_SIZE * dim]`.
-Keys lie with their positions side by side (dim, position), so that one vector multiply serves 16
-positions; values lie position by position (position, dim).
+`common/attention_shape.py` says how keys and values lie in a page.
 
 Every row walks its pages in order, whatever else is in the batch, and reads no slot that it may not
 attend to: pages may be shared, reused without clearing, or (outside a sliding window) gone.
@@ -11,135 +9,17 @@ attend to: pages may be shared, reused without clearing, or (outside a sliding w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE, AttentionShape
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    at,
-    emit_rows,
-    emit_value,
-    fma,
-    splat,
-    to_float,
-    vector_type,
-)
-from mlc_llm.errors import UnsupportedError
-
-PAGE_SIZE = LANES
-ROPE_FINE = 256  # positions in each of the three parts of the rope table
-ROPE_POSITIONS = ROPE_FINE**3  # beyond them positions are taken for the last 65536
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionShape:
-    """Sizes of one attention layer. A sliding window of -1 is none."""
-
-    heads: int
-    kv_heads: int
-    dim: int
-    sliding_window: int = -1
-    sinks: int = 0
-    page_dtype: str = "float32"  # of keys and values in the cache
-    row_dtype: str = "float32"  # of what comes in and goes out; the CPU's are float32
-    rotated: int = 0  # first elements of a head that are turned; 0: all
-    qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
-    norm_dtype: str = "float32"  # of that norm's weights
-    softcap: float = 0.0  # of scores; 0: none
-    appends: bool = True  # False: `qkv` holds queries alone, the pages are another layer's
-
-    def __post_init__(self) -> None:
-        if self.dim % LANES:
-            raise UnsupportedError(
-                f"head_dim {self.dim} is not a multiple of {LANES}", param="head_dim"
-            )
-
-    @property
-    def group(self) -> int:
-        """Query heads that share a key head."""
-        return self.heads // self.kv_heads
-
-    @property
-    def page_shape(self) -> tuple[int, int, int]:
-        return (2, self.kv_heads, PAGE_SIZE * self.dim)
-
-    @property
-    def slot_runs(self) -> list[tuple[int, int]]:
-        """Of a page: how many blocks, and how many elements of each slot are in one.
-
-        Keys lie one dimension after another, values one slot after another.
-        """
-        return [(self.kv_heads * self.dim, 1), (self.kv_heads, self.dim)]
-
-    @property
-    def pages(self) -> Arg:
-        return Arg("pages", ("num_pages", *self.page_shape), self.page_dtype)
-
-    @property
-    def turned(self) -> int:
-        """Elements of a head that are turned."""
-        return self.rotated or self.dim
-
-    @property
-    def append_args(self) -> list[Arg]:
-        """Of `rope_and_append`."""
-        made = 2 * self.kv_heads if self.appends else 0
-        norm = Arg("q_norm", (self.dim,), self.norm_dtype)
-        norms = [norm, replace(norm, name="k_norm")] if self.appends else [norm]
-        return [
-            Arg("qkv", ("n", (self.heads + made) * self.dim), self.row_dtype),
-            Arg("positions", ("n",), "int32"),
-            *([Arg("slots", ("n",), "int32")] if self.appends else []),
-            Arg("table", (3 * ROPE_FINE, 2, self.turned // 2)),
-            *([] if self.qk_norm is None else norms),
-            *([self.pages] if self.appends else []),
-            Arg("q", ("n", self.heads, self.dim), self.row_dtype),
-        ]
-
-    @property
-    def of_append(self) -> AttentionShape:
-        """Without what `rope_and_append` does not depend on."""
-        return replace(self, sliding_window=-1, sinks=0, softcap=0.0)
-
-    @property
-    def of_pages(self) -> AttentionShape:
-        """Without what the copies of pages do not depend on."""
-        pages = {"kv_heads": self.kv_heads, "dim": self.dim, "page_dtype": self.page_dtype}
-        return AttentionShape(heads=self.kv_heads, row_dtype=self.row_dtype, **pages)
-
-    @property
-    def attend_args(self) -> list[Arg]:
-        """Of `paged_attention`."""
-        return [
-            Arg("q", ("n", self.heads, self.dim), self.row_dtype),
-            Arg("positions", ("n",), "int32"),
-            Arg("row_sequence", ("n",), "int32"),
-            Arg("page_indptr", ("indptr",), "int32"),
-            Arg("page_indices", ("indices",), "int32"),
-            self.pages,
-            Arg("y", ("n", self.heads * self.dim), self.row_dtype),
-        ]
-
-
-def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:
-    """cos and sin `[768, 2, dim / 2]`, from which an angle is the sum of three: as with digits, row
-    i < 256 is position i, row 256 + j position 256 * j, row 512 + k position 65536 * k.
-
-    Computed in float64, so that far positions are as exact as near ones; kernels need no sine. The
-    table ends at no context window: where attention slides, positions go on.
-    """
-    digits = np.arange(ROPE_FINE, dtype=np.float64)
-    positions = np.concatenate([digits, digits * ROPE_FINE, digits * ROPE_FINE**2])
-    angles = positions[:, None] * np.asarray(frequencies, np.float64)
-    table = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    table[:ROPE_FINE] *= magnitude
-    return table.astype(np.float32)
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_rows, emit_value, fma
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.vector import LANES, at, constant, emit_value, splat, to_float
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_value
 from mlc_llm.compiler.kernels.cpu.weights import dequantized, spread
 from mlc_llm.compiler.quantization.awq import GROUP, NIBBLES, PER_WORD
 from mlc_llm.compiler.quantization.group import Groups

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.linear import emit_blocks
 from mlc_llm.compiler.kernels.cpu.vector import (
     ACTIVATIONS,
-    LANES,
     at,
     emit_floats,
     emit_over,
@@ -19,8 +19,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_zero,
     fma,
     softcap,
-    splat,
-    to_float,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.vector import LANES, emit_value, shuffle, splat
+from mlc_llm.compiler.kernels.common.values import LANES, splat
+from mlc_llm.compiler.kernels.cpu.vector import emit_value, shuffle
 
 DotUnit = Literal[
     "avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neoni8mm", "neondot", "neon", "portable"

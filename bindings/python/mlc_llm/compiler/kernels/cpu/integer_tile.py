@@ -13,9 +13,10 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
 from mlc_llm.compiler.kernels.cpu.integer import Steps
-from mlc_llm.compiler.kernels.cpu.vector import LANES, at, emit_value, shuffle, splat
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, shuffle
 
 TURNS = QUADS // 2  # of the loop in a group: each takes two quads
 

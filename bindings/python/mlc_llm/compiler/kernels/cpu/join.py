@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows
 

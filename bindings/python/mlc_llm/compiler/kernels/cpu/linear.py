@@ -14,17 +14,15 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
     at,
     emit_floats,
     emit_sum,
     emit_value,
     emit_zero,
     fma,
-    splat,
-    to_float,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
 from mlc_llm.compiler.quantization.stored import StoredParam

@@ -11,17 +11,11 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.columns import Columns
-from mlc_llm.compiler.kernels.cpu.function import kernel
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, Tile, linear_args
-from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    at,
-    emit_floats,
-    emit_zero,
-    fma,
-    splat,
-)
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_zero, fma
 from mlc_llm.errors import UnsupportedError
 
 

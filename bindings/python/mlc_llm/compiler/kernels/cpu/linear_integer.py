@@ -18,8 +18,9 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
 from mlc_llm.compiler.kernels.cpu.activations import GROUP, QUADS, Codes
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.integer import (
     DotUnit,
     Steps,
@@ -32,7 +33,6 @@ from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.turn import turned
 from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
     at,
     emit_floats,
     emit_prefetch,
@@ -40,9 +40,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_zero,
     fma,
     shuffle,
-    splat,
-    to_float,
-    vector_type,
 )
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam

@@ -16,23 +16,15 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, emit_dots, steps_of
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
 from mlc_llm.compiler.kernels.cpu.linear_integer import emit_tiles
 from mlc_llm.compiler.kernels.cpu.strips import Strips
-from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    at,
-    emit_floats,
-    emit_value,
-    emit_zero,
-    fma,
-    splat,
-    to_float,
-)
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128

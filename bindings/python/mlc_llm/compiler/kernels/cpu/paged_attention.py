@@ -18,8 +18,8 @@ from functools import reduce
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.attention import AttentionShape
-from mlc_llm.compiler.kernels.cpu.function import kernel
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+from mlc_llm.compiler.kernels.common.function import kernel
 from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, Cut, State, Totals, Whole
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 

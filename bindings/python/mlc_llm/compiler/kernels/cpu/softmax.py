@@ -14,10 +14,9 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.attention import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    NEVER,
     at,
     constant,
     emit_floats,
@@ -28,8 +27,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     exp2,
     fma,
     softcap,
-    splat,
-    to_float,
 )
 
 BLOCK_PAGES = 4

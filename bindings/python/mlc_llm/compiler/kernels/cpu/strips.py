@@ -11,17 +11,9 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.integer import emit_high, emit_low
-from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    at,
-    constant,
-    emit_prefetch,
-    emit_value,
-    fma,
-    splat,
-    to_float,
-)
+from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value, fma
 from mlc_llm.compiler.kernels.cpu.weights import spread
 from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, BlockType
 from mlc_llm.compiler.quantization.stored import StoredParam

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mlc_llm.compiler.kernels.cpu.vector import LANES, emit_value, shuffle
+from mlc_llm.compiler.kernels.common.values import LANES
+from mlc_llm.compiler.kernels.cpu.vector import emit_value, shuffle
 
 
 def turned(rows: list) -> list:

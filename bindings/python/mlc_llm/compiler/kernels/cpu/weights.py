@@ -14,16 +14,8 @@ from typing import Protocol
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.vector import (
-    LANES,
-    at,
-    constant,
-    emit_value,
-    shuffle,
-    splat,
-    to_float,
-    vector_type,
-)
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
+from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_value, shuffle
 from mlc_llm.compiler.quantization.fp8 import Float8
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam

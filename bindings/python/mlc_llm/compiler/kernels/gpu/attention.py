@@ -1,4 +1,5 @@
-"""Rotary positions, append and paged attention on GPUs, over the pages of `kernels/cpu/attention`.
+"""Rotary positions, append and paged attention on GPUs, over the pages of
+`kernels/common/attention_shape.py`.
 
 Two ways to attend. `emit_rows`: a work-group walks the history of one row, 64 positions at a time,
 an item a key: decoding. `emit_tiles`: a work-group takes several neighbouring rows and reads each
@@ -17,12 +18,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.attention import (
-    PAGE_SIZE,
-    ROPE_FINE,
-    AttentionShape,
-)
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE, AttentionShape
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor, softcap
 from mlc_llm.compiler.kernels.gpu.grid import (
     NEVER,

@@ -7,7 +7,7 @@ import math
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,

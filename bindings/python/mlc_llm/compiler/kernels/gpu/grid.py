@@ -17,7 +17,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.vector import NEVER, to_float
+from mlc_llm.compiler.kernels.common.values import NEVER, to_float
 
 __all__ = [
     "NEVER",

@@ -13,7 +13,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import emit_spread, grid, scalar, to_float
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.targets import LibraryGemm

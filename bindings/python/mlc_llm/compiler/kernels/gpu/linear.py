@@ -13,7 +13,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_fill,

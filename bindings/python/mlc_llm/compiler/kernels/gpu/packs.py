@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.compiler.quantization.fp8 import Float8

@@ -12,7 +12,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.function import Arg
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_group_sums,

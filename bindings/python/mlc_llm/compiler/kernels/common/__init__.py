@@ -1,0 +1,1 @@
+"""What the kernels of CPUs and of GPUs share."""
