@@ -16,9 +16,9 @@ import statistics
 import time
 from pathlib import Path
 
+import mlc_core_parts
 import numpy as np
 
-from mlc_llm import _core
 from mlc_llm.model_source import resolve_model
 
 PROMPT_TOKENS = 128
@@ -49,7 +49,7 @@ def main() -> None:
     model = resolve_model(args.model, quantization=args.quantization)
     threads = len(os.sched_getaffinity(0))
     begin = time.perf_counter()
-    runner = _core.ModelRunner(str(model.folder), str(model.model_lib), 64, threads)
+    runner = mlc_core_parts.ModelRunner(str(model.folder), str(model.model_lib), 64, threads)
     load_s = time.perf_counter() - begin
     prompt = list(np.random.default_rng(0).integers(20, runner.vocab_size - 1000, PROMPT_TOKENS))
     prefill, decode, bandwidth = [], [], []

@@ -40,12 +40,11 @@ def _losses(logits: Array, targets: list[int]) -> Array:
 
 def core_forward(scheme: str) -> Callable[[list[int]], Array]:
     """The embedded model in a scheme, in the C++ core."""
+    import mlc_core_parts
     from cpu_parts import models
 
-    from mlc_llm import _core
-
     model = models.in_scheme(scheme)
-    runner = _core.ModelRunner(str(model.folder), str(model.model_lib), num_pages=160)
+    runner = mlc_core_parts.ModelRunner(str(model.folder), str(model.model_lib), num_pages=160)
 
     def forward(ids: list[int]) -> Array:
         raw = runner.forward(ids, all_logits=True)

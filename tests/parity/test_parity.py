@@ -22,10 +22,10 @@ TOLERANCE = 1e-3  # relative; what is measured is about 1e-6
 @pytest.fixture(scope="module")
 def model(prepared):
     """The compiled library in the C++ core; `forward(ids)` appends to a sequence."""
-    from mlc_llm import _core
+    import mlc_core_parts
 
     folder, library = prepared("q0f32")
-    return _core.ModelRunner(str(folder), str(library), num_pages=32)
+    return mlc_core_parts.ModelRunner(str(folder), str(library), num_pages=32)
 
 
 def logits_of(model, ids, *, all_logits=False) -> np.ndarray:
@@ -76,14 +76,15 @@ def slide(folder: Path, window: int, sinks: int) -> Path:
 
 
 def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, recorded):
-    from mlc_llm import _core
+    import mlc_core_parts
+
     from mlc_llm.compiler.compile import compile_model, read_chat_config
 
     window, sinks = 20, 3
     folder = slide(prepared("q0f32")[0], window, sinks)
     library = folder.parent / "sliding.so"
     compile_model(read_chat_config(folder), output=library)
-    model = _core.ModelRunner(str(folder), str(library), num_pages=32)
+    model = mlc_core_parts.ModelRunner(str(folder), str(library), num_pages=32)
     case = recorded["cases"][0]
     ids = case["prompt"]
     assert len(ids) > window + sinks

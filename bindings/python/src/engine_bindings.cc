@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.h"
+#include "base/json.h"
 #include "event_stream.h"
 #include "mlc_llm.h"
 #include "status.h"
@@ -226,7 +226,11 @@ std::string ChooseDevice(const std::string& device) {
   return Taken(json);
 }
 
-}  // namespace
+PyObject* NewCoreError(py::module_& m) {
+  PyObject* type = PyErr_NewException("mlc_llm._core.CoreError", PyExc_Exception, nullptr);
+  m.attr("CoreError") = py::handle(type);
+  return type;
+}
 
 void BindEngine(py::module_& m) {
   m.def("abi_version", &mlc_abi_version);
@@ -259,4 +263,10 @@ void BindEngine(py::module_& m) {
       .def("close", &PyEngine::Close);
 }
 
+}  // namespace
 }  // namespace mlc
+
+PYBIND11_MODULE(_core, m) {
+  mlc::TranslateErrors(py::reinterpret_steal<py::object>(mlc::NewCoreError(m)));
+  mlc::BindEngine(m);
+}

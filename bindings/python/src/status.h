@@ -24,20 +24,18 @@ T Unwrap(Result<T> result) {
   return std::move(result).value();
 }
 
-// Creates the exception type in the module and the translation to it. Called once per module.
-inline void BindStatus(pybind11::module_& m) {
-  namespace py = pybind11;
-  static PyObject* type = nullptr;
-  type = PyErr_NewException("mlc_llm._core.CoreError", PyExc_Exception, nullptr);
-  m.attr("CoreError") = py::handle(type);
-  py::register_exception_translator([](std::exception_ptr error) {
+// Errors of this module become exceptions of `type`. Called once per module, which keeps `type`.
+inline void TranslateErrors(pybind11::object type) {
+  static PyObject* translated = nullptr;
+  translated = type.release().ptr();
+  pybind11::register_local_exception_translator([](std::exception_ptr error) {
     try {
       if (error) std::rethrow_exception(error);
     } catch (const CoreError& e) {
       const Status& s = e.status;
-      py::tuple args =
-          py::make_tuple(static_cast<int>(s.code()), s.message(), s.param(), s.reason());
-      PyErr_SetObject(type, args.ptr());
+      pybind11::tuple args =
+          pybind11::make_tuple(static_cast<int>(s.code()), s.message(), s.param(), s.reason());
+      PyErr_SetObject(translated, args.ptr());
     }
   });
 }

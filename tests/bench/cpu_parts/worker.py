@@ -47,10 +47,10 @@ class Backend(Protocol):
 
 class Ours:
     def __init__(self, options: dict[str, Any]) -> None:
-        from mlc_llm import _core
+        import mlc_core_parts
 
         pages = CONTEXT // 16
-        self._runner = _core.ModelRunner(
+        self._runner = mlc_core_parts.ModelRunner(
             options["folder"], options["model_lib"], pages, options["threads"]
         )
         self.vocab_size = self._runner.vocab_size

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import jinja2
+import mlc_core_parts
 from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -83,7 +84,7 @@ def reference(source: str, context: dict[str, Any]) -> tuple[str, str]:
 
 def ours(source: str, context: dict[str, Any]) -> tuple[str, str]:
     try:
-        return "text", _core.render_jinja(source, json.dumps(context), NOW)
+        return "text", mlc_core_parts.render_jinja(source, json.dumps(context), NOW)
     except _core.CoreError as error:
         return "error", error.args[1]
 

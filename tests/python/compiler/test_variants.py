@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import mlc_core_parts
 import pytest
 
 from mlc_llm import _core
@@ -42,14 +43,14 @@ def test_the_engine_takes_the_one_that_runs(default_model: ResolvedModel, tmp_pa
     unfit = Variant("other", ABSENT, b"no shared object")
     library = write(tmp_path / "many.so", unfit, Variant("cpu", [], code))
     logits = [
-        _core.ModelRunner(str(default_model.folder), str(path), 8).forward(TOKENS)
+        mlc_core_parts.ModelRunner(str(default_model.folder), str(path), 8).forward(TOKENS)
         for path in (whole, library)
     ]
     assert logits[0] == logits[1]
 
     none = write(tmp_path / "none.so", unfit)
     with pytest.raises(_core.CoreError, match="none of the library's variants; 'other' needs"):
-        _core.ModelRunner(str(default_model.folder), str(none), 8)
+        mlc_core_parts.ModelRunner(str(default_model.folder), str(none), 8)
 
 
 def test_several_devices_are_presets():

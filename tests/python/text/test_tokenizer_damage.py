@@ -8,8 +8,9 @@ import time
 
 import pytest
 import tokenizer_zoo
+from mlc_core_parts import Tokenizer
 
-from mlc_llm._core import CoreError, Tokenizer
+from mlc_llm._core import CoreError
 
 NAMES = ["llama2", "llama3", "unigram_bytes", "flags_lowercase", "bert", "gpt1"]
 INVALID_ARGUMENT, CORRUPT, UNSUPPORTED = 1, 3, 4

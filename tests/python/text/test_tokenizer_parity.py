@@ -8,9 +8,8 @@ import random
 import pytest
 import random_text
 import tokenizer_zoo
+from mlc_core_parts import StreamDecoder, Tokenizer
 from tokenizers import Tokenizer as Reference
-
-from mlc_llm._core import StreamDecoder, Tokenizer
 
 CHUNK = 5000
 

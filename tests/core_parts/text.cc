@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core_parts.h"
 #include "status.h"
 #include "text/stop_matcher.h"
 #include "text/stream_decoder.h"

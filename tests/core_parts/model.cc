@@ -3,7 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "bindings.h"
+#include "core_parts.h"
 #include "kv/kv_cache.h"
 #include "model/tvm_model.h"
 #include "platform/host.h"

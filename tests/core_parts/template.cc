@@ -10,6 +10,7 @@
 #include "chat/request/conv_template.h"
 #include "jinja/parser.h"
 #include "jinja/render.h"
+#include "core_parts.h"
 #include "status.h"
 
 namespace mlc {
