@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,14 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from mlc_llm.model_source import ResolvedModel
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "bindings" / "kotlin" / "build.py"
 CANNOT_BUILD = 77
 
 
-def test_the_binding_passes_its_tests() -> None:
+def test_the_binding_passes_its_tests(default_model: ResolvedModel) -> None:
     command = [sys.executable, str(BUILD), "test"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    model = {
+        "MLC_TEST_MODEL": str(default_model.folder),
+        "MLC_TEST_MODEL_LIB": str(default_model.model_lib),
+    }
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **model})
     if done.returncode == CANNOT_BUILD:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]

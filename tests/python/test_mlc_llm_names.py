@@ -14,6 +14,7 @@ import pytest
 
 import mlc_llm.serve
 from mlc_llm.errors import CancelledError, InvalidRequestError, MLCError, UnsupportedError
+from mlc_llm.model_source import ResolvedModel
 from mlc_llm.protocol import openai_api_protocol as protocol
 from mlc_llm.protocol.conversation_protocol import Conversation, MessagePlaceholders
 from mlc_llm.protocol.debug_protocol import DebugConfig, DisaggConfig
@@ -27,11 +28,15 @@ PROMPTS = ["What is a page?", "What is a block table?"]
 ENDLESS: Any = {"debug_config": DebugConfig(ignore_eos=True)}
 
 
-@pytest.fixture(scope="module")
-def engine():
-    engine = MLCEngine(
-        FOLDER, "fake", mode="server", engine_config=EngineConfig(max_total_sequence_length=4096)
-    )
+@pytest.fixture(scope="module", params=["fake", "cpu"])
+def engine(request: pytest.FixtureRequest, default_model: ResolvedModel):
+    """Over the fake model, and over the embedded default model."""
+    config = EngineConfig(max_total_sequence_length=4096)
+    if request.param == "fake":
+        engine = MLCEngine(FOLDER, "fake", mode="server", engine_config=config)
+    else:
+        folder, library = str(default_model.folder), str(default_model.model_lib)
+        engine = MLCEngine(folder, "cpu", model_lib=library, mode="server", engine_config=config)
     yield engine
     engine.terminate()
 
@@ -50,9 +55,9 @@ def test_chat_completions_as_a_stream(engine: MLCEngine) -> None:
     for rid, prompt in enumerate(PROMPTS):
         for response in engine.chat.completions.create(
             messages=user(prompt),
-            model=FOLDER,
             max_tokens=16,
             n=2,
+            seed=3,
             request_id=str(rid),
             stream=True,
         ):

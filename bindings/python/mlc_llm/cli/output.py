@@ -11,7 +11,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     """-v and -q."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("-v", "--verbose", action="store_true", help="show devices and cached files")
-    group.add_argument("-q", "--quiet", action="store_true", help="show the answer alone")
+    group.add_argument("-q", "--quiet", action="store_true", help="show neither progress nor notes")
 
 
 def steps_for(args: argparse.Namespace) -> TerminalSteps:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import InvalidRequestError
 
@@ -30,6 +30,7 @@ def register(subparsers: Any) -> None:
     )
     _add_engine_options(parser)
     _add_server_options(parser)
+    add_output_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -139,13 +140,13 @@ def run(args: argparse.Namespace) -> None:
     )
     return_large_buffers()
     drain = Drain()
-    log = lambda line: print(line, file=sys.stderr)  # noqa: E731
-    models = ModelRegistry(log, any_name=args.any_model_name)
+    models = ModelRegistry(steps_for(args), any_name=args.any_model_name)
     models.loading = Loading(_jobs(args, models))
     config = uvicorn.Config(
         create_app(models, options, drain),
         host=args.host,
         port=args.port,
+        log_level="warning" if args.quiet else "info",
         timeout_graceful_shutdown=_CLOSING_SECONDS,
     )
     server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)

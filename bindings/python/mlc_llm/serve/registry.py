@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
+from mlc_llm.model_source import Told
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.loading import Loading, Report
 from mlc_llm.serve.model_names import require_path, same_model
-
-Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +57,13 @@ class ModelRegistry:
     name.
     """
 
-    def __init__(self, log: Log | None = None, *, any_name: bool = False) -> None:
+    def __init__(self, told: Told = None, *, any_name: bool = False) -> None:
         self._models: dict[str, ServedModel] = {}
         self._any_name = any_name
         self.loading = Loading()  # what the server begins with
         self._embedder: str | None = None
         self._lock = threading.Lock()
-        self._log = log
+        self._told = told
 
     def load(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
         """Loads a model; raises MLCError, with code `model_exists` for one that is there."""
@@ -77,7 +76,7 @@ class ModelRegistry:
             mode=spec.mode,
             quantization=spec.quantization,
             engine_config=spec.engine_config,
-            log=self._log,
+            log=self._told,
             name=spec.names[0] if spec.names else None,
             progress=report,
         )

@@ -77,9 +77,6 @@ import Testing
     }
 }
 
-private let realModel = ProcessInfo.processInfo.environment["MLC_TEST_MODEL"]
-private let realLibrary = ProcessInfo.processInfo.environment["MLC_TEST_MODEL_LIB"]
-
 private enum Continent: String, Decodable, CaseIterable { case africa, asia, europe }
 
 private struct Capital: Decodable {

@@ -7,6 +7,10 @@ let fakeModel = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("../../../../tests/fixtures/fake-model")
     .standardizedFileURL.path
 
+/// A compiled model and its library, if there is one.
+let realModel = ProcessInfo.processInfo.environment["MLC_TEST_MODEL"]
+let realLibrary = ProcessInfo.processInfo.environment["MLC_TEST_MODEL_LIB"]
+
 /// An engine with the fake model: its answers are random words, the same for the same request.
 func fakeEngine(_ mode: EngineMode = .server) async throws -> MLCEngine {
     let config = EngineConfig(mode: mode, max_num_sequence: 16, prefix_cache_mode: .disable)

@@ -43,7 +43,18 @@ private final class Conversation {
 }
 
 @Test func aConversationWithALabelOfItsSpeed() async throws {
-    let conversation = Conversation(engine: try await fakeEngine())
+    try await holdAConversation(with: try await fakeEngine())
+}
+
+@Test(.enabled(if: realModel != nil, "needs MLC_TEST_MODEL and MLC_TEST_MODEL_LIB"))
+func aConversationWithTheDefaultModel() async throws {
+    let engine = MLCEngine()
+    try await engine.load(model: try #require(realModel), modelLib: realLibrary, device: "cpu:0")
+    try await holdAConversation(with: engine)
+}
+
+private func holdAConversation(with engine: MLCEngine) async throws {
+    let conversation = Conversation(engine: engine)
     let first = await conversation.ask(ChatCompletionMessage(role: .user, content: "Hello"))
     #expect(!first.isEmpty && conversation.wasCut)
     let pattern = #/prefill: \d+\.\d tok\/s, decode: \d+\.\d tok\/s/#

@@ -16,6 +16,7 @@ import org.junit.Assert.assertFalse
 import org.junit.Assert.assertNull
 import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
+import org.junit.Assume.assumeTrue
 import org.junit.Test
 
 /** What a screen with a conversation keeps. */
@@ -59,7 +60,19 @@ class MlcLlmAppTest {
     private fun user(text: String) = listOf(ChatCompletionMessage(ChatCompletionRole.user, text))
 
     @Test
-    fun `a conversation with a report of its speed`() = run { engine ->
+    fun `a conversation with a report of its speed`() = run { holdAConversation(it) }
+
+    @Test
+    fun `a conversation with the default model`() = runBlocking {
+        val folder = System.getenv("MLC_TEST_MODEL")
+        assumeTrue("MLC_TEST_MODEL is not set", folder != null)
+        MLCEngine().use { engine ->
+            engine.load(folder, modelLib = System.getenv("MLC_TEST_MODEL_LIB"), device = "cpu")
+            withTimeout(120_000) { holdAConversation(engine) }
+        }
+    }
+
+    private suspend fun holdAConversation(engine: MLCEngine) {
         val conversation = Conversation(engine)
         var content = ChatCompletionMessageContent(text = "Hello")
         assertTrue(conversation.ask(content, longest = 5).isNotEmpty())
