@@ -173,6 +173,18 @@ def test_an_answer_that_the_context_cuts(
     assert ("context is full" in capsys.readouterr().err) == told
 
 
+@pytest.mark.parametrize(("settings", "limit"), [("", 3), ("max_tokens=9", 9)])
+def test_a_limit_holds_where_the_settings_have_none(
+    settings: str, limit: int, capsys: pytest.CaptureFixture
+) -> None:
+    engine = ScriptedEngine(finish="length")
+    session(engine, settings, max_tokens=3).take("a")
+    assert engine.requests[-1]["max_tokens"] == limit
+    told = capsys.readouterr().err
+    assert ("cut after 3 tokens" in told) == (settings == "")
+    assert ("context is full" in told) == (settings != "")
+
+
 THOUGHTS = [{"reasoning_content": "hm"}, {"reasoning_content": "m"}, {"content": "Yes."}]
 
 

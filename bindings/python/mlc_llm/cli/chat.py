@@ -16,6 +16,9 @@ from mlc_llm.errors import InvalidRequestError
 
 _MAX_PIPED = 16 << 20  # characters that are one message
 
+# The embedded model is small: its longer answers repeat themselves until the context is full.
+_EMBEDDED_MAX_TOKENS = 1024
+
 
 def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
@@ -57,7 +60,13 @@ def run(args: argparse.Namespace) -> None:
         log=steps,
     )
     try:
-        session = ChatSession(engine, system=args.system, settings=settings, quiet=args.quiet)
+        session = ChatSession(
+            engine,
+            system=args.system,
+            settings=settings,
+            quiet=args.quiet,
+            max_tokens=_EMBEDDED_MAX_TOKENS if args.model is None else None,
+        )
         _converse(session, args, steps)
     finally:
         engine.close()

@@ -87,15 +87,23 @@ def _is_terminal() -> bool:
 
 
 class ChatSession:
-    """`engine`: a `CoreEngine`, or what has its `stream`, `call`, `abort`, `reset`, `metrics`."""
+    """`engine`: a `CoreEngine`, or what has its `stream`, `call`, `abort`, `reset`, `metrics`.
+    `max_tokens` limits an answer for which the settings have no limit; None: the context does."""
 
     def __init__(
-        self, engine: Any, *, system: str | None, settings: ChatSettings, quiet: bool = False
+        self,
+        engine: Any,
+        *,
+        system: str | None,
+        settings: ChatSettings,
+        quiet: bool = False,
+        max_tokens: int | None = None,
     ) -> None:
         self._engine = engine
         self._system = system or None
         self._settings = settings
         self._quiet = quiet
+        self._max_tokens = max_tokens
         self._history: list[Message] = []
         self.done = False
         self._handlers: dict[str, Callable[[str], None]] = {
@@ -181,15 +189,18 @@ class ChatSession:
 
     def _request(self, messages: list[Message]) -> dict[str, Any]:
         system = [{"role": "system", "content": self._system}] if self._system else []
-        return {"messages": system + messages, **self._settings.generation}
+        limit = {} if self._max_tokens is None else {"max_tokens": self._max_tokens}
+        return {"messages": system + messages, **limit, **self._settings.generation}
 
     def _end_turn(self, messages: list[Message], answer: _Answer, *, mark: str = "") -> None:
         print(mark, flush=True)
         if answer.text:
             self._history = [*messages, {"role": "assistant", "content": answer.text}]
-        limit = self._settings.generation.get("max_tokens")
+        limit = self._settings.generation.get("max_tokens", self._max_tokens)
         if answer.is_cut and (limit is None or answer.num_tokens < limit):
             self._note(f"[the context is full: {_ADVICE}]")
+        elif answer.is_cut and "max_tokens" not in self._settings.generation:
+            self._note(f"[cut after {limit} tokens: `/set max_tokens=N` allows more]")
 
     def _note(self, text: str) -> None:
         if not self._quiet:
