@@ -9,7 +9,7 @@ import tiny_models
 
 from mlc_llm.cli import named, parser_of
 from mlc_llm.compiler.convert.verify import verify
-from mlc_llm.errors import NotFoundError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
 
 
 def mlc_llm(*arguments):
@@ -60,7 +60,7 @@ def test_a_gguf_file_is_config_and_source_at_once(tmp_path):
     ("options", "error", "match"),
     [
         (("--lora-adapter", "x"), UnsupportedError, "merge the adapter"),
-        (("--source-format", "awq"), UnsupportedError, "awq"),
+        (("--source-format", "awq"), InvalidRequestError, "awq"),
         (("--source-format", "huggingface-torch"), UnsupportedError, "safetensors first"),
         (("--source", "nowhere"), NotFoundError, "nowhere"),
         (("--model-type", "gpt9"), UnsupportedError, "gpt9"),

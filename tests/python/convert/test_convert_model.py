@@ -24,6 +24,7 @@ from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.compiler.quantization import schemes
 from mlc_llm.errors import (
     CorruptFileError,
+    InvalidRequestError,
     MLCError,
     NotFoundError,
     ResourceError,
@@ -260,7 +261,7 @@ def test_values_beyond_float16_are_refused(tmp_path):
 def test_other_sources_are_refused(tmp_path, hf_folder):
     with pytest.raises(UnsupportedError, match="torch"):
         open_source(hf_folder, source_format="huggingface-torch")
-    with pytest.raises(UnsupportedError, match="awq"):
+    with pytest.raises(InvalidRequestError, match="awq"):
         open_source(hf_folder, source_format="awq")
     with pytest.raises(NotFoundError, match="nowhere"):
         open_source(tmp_path / "nowhere")

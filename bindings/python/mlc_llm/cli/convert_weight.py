@@ -68,10 +68,12 @@ def run(args: argparse.Namespace) -> None:
         steps.note(f"note: converting on the CPU, not on {args.device}")
     path = path_of(args, steps)
     quantization = quantization_of(args, path)
-    from mlc_llm.compiler.convert import write_weights
+    from mlc_llm.compiler.convert import requantizing_note, write_weights
     from mlc_llm.jit_cache import types_said
 
     source = open_model(path, source=args.source, source_format=args.source_format)
+    if (note := requantizing_note(source, quantization)) is not None:
+        steps.note(note)
     with steps.step(f"Converting {path.name} to {types_said(quantization)}") as update:
         stats = write_weights(
             source,

@@ -69,7 +69,12 @@ def _convert(job: dict[str, Any]) -> None:
 
 
 def _convert_to(job: dict[str, Any], quantization: str) -> None:
-    from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source
+    from mlc_llm.compiler.convert import (
+        ConfigOverrides,
+        convert_model,
+        open_source,
+        requantizing_note,
+    )
 
     said_at = 0.0
 
@@ -79,8 +84,11 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
             said_at = time.monotonic()
             _say({"progress": fraction})
 
+    source = open_source(Path(job["source"]))
+    if (note := requantizing_note(source, quantization)) is not None:
+        _say({"note": note})
     convert_model(
-        open_source(Path(job["source"])),
+        source,
         Path(job["output"]),
         quantization=quantization,
         overrides=ConfigOverrides(extra=job["extra"]),

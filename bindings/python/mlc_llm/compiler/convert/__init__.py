@@ -27,16 +27,39 @@ from mlc_llm.compiler.convert.weights import (
     count_elements,
     stored_bytes,
 )
-from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
+from mlc_llm.errors import (
+    CorruptFileError,
+    InvalidRequestError,
+    NotFoundError,
+    UnsupportedError,
+)
 
 GENERATION_CONFIG = "generation_config.json"
 
-__all__ = ["ConfigOverrides", "convert_model", "open_source", "write_config", "write_weights"]
+__all__ = [
+    "ConfigOverrides",
+    "convert_model",
+    "open_source",
+    "requantizing_note",
+    "write_config",
+    "write_weights",
+]
 
 _REFUSED_FORMATS = {
     "huggingface-torch": "needs torch; convert the model to safetensors first",
-    "awq": "is not supported; use the model's unquantized safetensors",
 }
+
+
+def requantizing_note(source: ModelSource, quantization: str) -> str | None:
+    """What a user should know of a repository that is quantized already, if it is."""
+    method = source.quantized_by()
+    if method is None or schemes.get(quantization).source_suffixes("linear") != ("weight",):
+        return None
+    return (
+        f"The weights are quantized already ({method}). They are read as floats and quantized again"
+        f" to {quantization}, which loses a little: take the float weights if you have them."
+    )
+
 
 Report = Callable[[float], None]  # takes how much is done, 0 .. 1
 
@@ -53,14 +76,21 @@ def open_source(
             f"source format {source_format} {_REFUSED_FORMATS[source_format]}",
             param="source-format",
         )
-    if source_format not in ("auto", "gguf", "huggingface-safetensor"):
+    if source_format not in ("auto", "gguf", "huggingface-safetensor", "awq"):
         raise UnsupportedError(f"unknown source format {source_format!r}", param="source-format")
     if not path.exists():
         raise NotFoundError(f"{path}: no such file or folder", param="source")
     is_gguf = source_format == "gguf" or (source_format == "auto" and path.suffix == ".gguf")
     if is_gguf:
         return GGUFModel(path)
-    return HuggingFaceFolder(path if path.is_dir() else path.parent, config=config)
+    folder = HuggingFaceFolder(path if path.is_dir() else path.parent, config=config)
+    if source_format == "awq" and folder.quantized_by() != "awq":
+        raise InvalidRequestError(
+            f"{path}: config.json names no AWQ quantization, which source format awq asks for; "
+            "leave it out",
+            param="source-format",
+        )
+    return folder
 
 
 def convert_model(

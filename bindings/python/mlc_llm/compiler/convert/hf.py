@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mlc_llm.compiler.convert.hf_quantized import (
+    QuantizedWeight,
+    Repository,
+    quantized_weights,
+    read_rows,
+)
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, TensorInfo
 from mlc_llm.compiler.models.family import FileFormat
@@ -38,15 +44,22 @@ class HuggingFaceFolder:
         self.folder = folder
         self._config_path = config or folder / "config.json"
         self._owners: dict[str, SafetensorsFile] | None = None
+        self._computed: dict[str, QuantizedWeight] | None = None
 
     def tensors(self) -> Mapping[str, TensorInfo]:
-        return {name: file.tensors[name] for name, file in self._files().items()}
+        computed = {name: weight.info for name, weight in self._quantized().items()}
+        return self._stored() | computed
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        if (weight := self._quantized().get(name)) is not None:
+            return read_rows(weight, start, stop)
         return self._files()[name].read(name, start, stop)
 
     def blocks(self) -> None:
         return None
+
+    def quantized_by(self) -> str | None:
+        return str(self._quantization()["quant_method"]) if self._quantized() else None
 
     def hf_config(self) -> dict[str, Any]:
         return read_json(self._config_path)
@@ -74,6 +87,22 @@ class HuggingFaceFolder:
             config["chat_template"] = template
             files[path.name] = json.dumps(config, indent=2).encode()
         return files
+
+    def _quantized(self) -> dict[str, QuantizedWeight]:
+        """The weights whose floats have to be computed; found out at the first question."""
+        if self._computed is None:
+            read = lambda name: self._files()[name].read_stored(name)  # noqa: E731
+            self._computed = quantized_weights(
+                Repository(self._quantization(), self._stored(), read)
+            )
+        return self._computed
+
+    def _quantization(self) -> Mapping[str, Any]:
+        config = self.hf_config().get("quantization_config")
+        return config if isinstance(config, dict) else {}
+
+    def _stored(self) -> dict[str, TensorInfo]:
+        return {name: file.tensors[name] for name, file in self._files().items()}
 
     def _files(self) -> dict[str, SafetensorsFile]:
         """The file that holds each tensor; headers are read once, at the first question."""

@@ -26,7 +26,15 @@ _DTYPES = {
     "F16": "float16",
     "BF16": "bfloat16",
 }
-_CODES = {"I32": "int32"}  # of repositories that are quantized already
+# Of repositories that are quantized already.
+_CODES = {
+    "I64": "int64",
+    "I32": "int32",
+    "I8": "int8",
+    "U8": "uint8",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}
 
 
 class SafetensorsFile:
@@ -46,15 +54,17 @@ class SafetensorsFile:
             raise cut_off(self.path, self._size, self._end)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) of a tensor."""
+        """Rows [start, stop) of a tensor of floats."""
+        if name.endswith(".weight") and self.tensors[name].dtype not in _DTYPES:
+            raise self._not_floats(name)
+        return self.read_stored(name, start, stop)
+
+    def read_stored(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows [start, stop) of a tensor, which may be codes of weights."""
         info = self.tensors[name]
         dtype_name = (_DTYPES | _CODES).get(info.dtype)
-        if dtype_name is None or (info.dtype in _CODES and name.endswith(".weight")):
-            raise UnsupportedError(
-                f"{self.path}: tensor {name} has type {info.dtype}; "
-                f"weights must be one of {', '.join(_DTYPES)}",
-                param=name,
-            )
+        if dtype_name is None:
+            raise self._not_floats(name)
         start, stop = checked_rows(info, start, stop)
         dtype = numpy_dtype(dtype_name)
         row = math.prod(info.shape[1:])
@@ -64,6 +74,13 @@ class SafetensorsFile:
             file.seek(begin)
             read_exactly(file, array.view(np.uint8).data, self.path)
         return array.reshape((stop - start, *info.shape[1:]) if info.shape else ())
+
+    def _not_floats(self, name: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.path}: tensor {name} has type {self.tensors[name].dtype}; "
+            f"weights must be one of {', '.join(_DTYPES)}",
+            param=name,
+        )
 
     def _read_header(self) -> tuple[dict[str, Any], int]:
         with self.path.open("rb") as file:

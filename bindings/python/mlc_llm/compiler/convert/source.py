@@ -49,6 +49,9 @@ class ModelSource(Protocol):
     def blocks(self) -> BlockReader | None:
         """Of a `.gguf` file; None where tensors are plain floats."""
 
+    def quantized_by(self) -> str | None:
+        """The method that quantized weights which `read` gives as floats: "gptq", ..."""
+
     def hf_config(self) -> dict[str, Any]:
         """The content of `config.json`."""
 

@@ -54,7 +54,7 @@ def _check_plain(part: Part, tensors: Mapping[str, TensorInfo]) -> None:
 def _check_quantized(
     name: str, suffixes: Sequence[str], tensors: Mapping[str, TensorInfo], scheme: Scheme
 ) -> None:
-    if name in tensors:
+    if name in tensors and sibling(name, suffixes[0]) not in tensors:
         raise InvalidRequestError(
             f"quantization {scheme.name} keeps what a repository has quantized, and in this one "
             f"{name} is not; choose another one, such as q4f16_1",

@@ -39,6 +39,10 @@ class GGUFModel:
     def blocks(self) -> BlockReader:
         return _Blocks(self)
 
+    def quantized_by(self) -> None:
+        """`blocks` gives what is quantized."""
+        return None
+
     def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows as they are stored, uint8 (rows, bytes of a row)."""
         return self._file.read_blocks(name, start, stop)

@@ -1,0 +1,490 @@
+"""Weights that a Hugging Face repository has quantized, read as floats.
+
+`quantization_config` in `config.json` names the method; the tensors of a module say the rest:
+
+    awq                 qweight int32 [in, out / 8], qzeros int32 [groups, out / 8],
+                        scales [groups, out]: (q - z) * s
+    gptq                qweight int32 [in * bits / 32, out], qzeros int32 [groups, out * bits / 32],
+                        scales [groups, out], g_idx int32 [in], the group of each input:
+                        (q - (z + 1)) * s; checkpoint format `gptq_v2` has no + 1
+    fp8, fbgemm_fp8,    weight float8 or int8 [out, in] with weight_scale or weight_scale_inv, a
+    modelopt            factor for the tensor, a row, a group of inputs or a block
+    compressed-tensors  as fp8, with weight_zero_point; or (q - z) * s of weight_packed int32 [out,
+                        in * bits / 32], weight_scale [out, groups], weight_zero_point int32
+                        [out * bits / 32, groups] and weight_g_idx int32 [in]
+    bitsandbytes        weight uint8 [elements / 2, 1] with absmax for each block of elements and a
+                        quant_map of 16 values; or weight int8 [out, in] with SCB [out]
+
+Facts: casper-hansen/AutoAWQ (awq/modules/linear/gemm.py), AutoGPTQ/AutoGPTQ
+(nn_modules/qlinear/qlinear_cuda_old.py), neuralmagic/compressed-tensors
+(compressors/quantized_compressors), bitsandbytes-foundation/bitsandbytes (functional.py,
+QuantState), DeepSeek-V3's README_WEIGHTS.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows
+from mlc_llm.compiler.quantization import awq
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+ReadTensor = Callable[[str], Array]  # a whole tensor, in the type that the file stores
+_FLOATS = ("F32", "F16", "BF16")
+_FLOAT8 = ("F8_E4M3", "F8_E5M2")
+_INT8_RANGE = np.float32(127)
+
+
+class QuantizedWeight(Protocol):
+    """A weight (out, in) whose floats have to be computed."""
+
+    @property
+    def info(self) -> TensorInfo:
+        """As if the file held floats."""
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Outputs [start, stop), float32 (outputs, in)."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The tensors of a repository, and the `quantization_config` of its config."""
+
+    config: Mapping[str, Any]
+    tensors: Mapping[str, TensorInfo]
+    read: ReadTensor
+
+    def modules(self, suffix: str) -> list[str]:
+        """The modules that have a tensor of that name."""
+        ending = f".{suffix}"
+        return [name.removesuffix(ending) for name in self.tensors if name.endswith(ending)]
+
+    def find(self, *names: str) -> TensorInfo | None:
+        """The first of those tensors that is there."""
+        return next((self.tensors[name] for name in names if name in self.tensors), None)
+
+    def need(self, name: str, shape: tuple[int, ...], *dtypes: str) -> None:
+        """Refuses a repository without that tensor of that shape and one of those types."""
+        found = self.tensors.get(name)
+        if found is None:
+            raise CorruptFileError(
+                f"tensor {name} is missing; weights quantized by {self.method} have one", param=name
+            )
+        if found.shape != shape:
+            raise CorruptFileError(
+                f"tensor {name} has shape {list(found.shape)}; its module asks for {list(shape)}",
+                param=name,
+            )
+        if found.dtype not in dtypes:
+            raise CorruptFileError(
+                f"tensor {name} has type {found.dtype}; its module asks for {' or '.join(dtypes)}",
+                param=name,
+            )
+
+    @property
+    def method(self) -> str:
+        return str(self.config.get("quant_method", ""))
+
+
+def quantized_weights(repository: Repository) -> dict[str, QuantizedWeight]:
+    """The weights that are no floats, by the name of the weight; {} where nothing is quantized."""
+    if not repository.config:
+        return {}
+    find = _METHODS.get(repository.method)
+    if find is None:
+        raise UnsupportedError(
+            f"quantization_config: quant_method {repository.method!r} cannot be read; known are "
+            f"{', '.join(sorted(_METHODS))}. Take the repository with the float weights",
+            param="quantization_config",
+        )
+    return {weight.info.name: weight for weight in find(repository)}
+
+
+def _weight(module: str, shape: tuple[int, ...]) -> TensorInfo:
+    return TensorInfo(f"{module}.weight", shape, "F32")
+
+
+def unpack(words: Array, bits: int) -> Array:
+    """The codes of int32 words, lowest bits first: (..., n) -> (..., n * 32 / bits), uint8."""
+    shifts = np.arange(0, 32, bits, dtype=np.uint32)
+    codes = words.view(np.uint32)[..., None] >> shifts & np.uint32((1 << bits) - 1)
+    return codes.astype(np.uint8).reshape(*words.shape[:-1], -1)
+
+
+# ---- AWQ and GPTQ: (in, out) ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _AWQWeight:
+    repository: Repository
+    module: str
+    info: TensorInfo
+
+    def rows(self, start: int, stop: int) -> Array:
+        words = slice(start // awq.PER_WORD, -(-stop // awq.PER_WORD))
+        outputs = slice(start - words.start * awq.PER_WORD, stop - words.start * awq.PER_WORD)
+        read = self.repository.read
+        codes, zeros = (
+            awq.unpacked(np.ascontiguousarray(read(f"{self.module}.{name}")[:, words]).view("u4"))
+            for name in ("qweight", "qzeros")
+        )
+        scales = read(f"{self.module}.scales")[:, start:stop].astype(np.float32)
+        groups = _even_groups(self.info.shape[1], len(scales))
+        centred = codes[:, outputs].astype(np.float32) - zeros[groups, outputs]
+        return np.ascontiguousarray((centred * scales[groups]).T)
+
+
+def _awq(repository: Repository) -> list[QuantizedWeight]:
+    config = repository.config
+    version, bits = str(config.get("version", "gemm")).lower(), config.get("bits", 4)
+    if version != "gemm" or bits != 4:
+        raise UnsupportedError(
+            f"quantization_config: AWQ of version {version!r} and {bits} bits cannot be read; "
+            "version 'gemm' with 4 bits can",
+            param="quantization_config",
+        )
+    found: list[QuantizedWeight] = []
+    for module in repository.modules("qweight"):
+        ins, words = _matrix(repository, f"{module}.qweight")
+        groups = _groups(repository, module, ins, words * awq.PER_WORD)
+        repository.need(f"{module}.qzeros", (groups, words), "I32")
+        info = _weight(module, (words * awq.PER_WORD, ins))
+        found.append(_AWQWeight(repository, module, info))
+    return found
+
+
+@dataclass(frozen=True)
+class _GPTQWeight:
+    repository: Repository
+    module: str
+    info: TensorInfo
+    bits: int
+    zero_offset: int  # what is added to a stored zero point
+
+    def rows(self, start: int, stop: int) -> Array:
+        read, ins = self.repository.read, self.info.shape[1]
+        words = np.ascontiguousarray(read(f"{self.module}.qweight")[:, start:stop].T)
+        codes = unpack(words, self.bits)[:, :ins].astype(np.float32)  # (out, in)
+        scales = read(f"{self.module}.scales")[:, start:stop].astype(np.float32)
+        stored = unpack(read(f"{self.module}.qzeros"), self.bits)[:, start:stop]
+        zeros = stored.astype(np.float32) + self.zero_offset
+        groups = self._groups(len(scales))
+        return (codes - zeros[groups].T) * scales[groups].T
+
+    def _groups(self, count: int) -> Array:
+        """The group of each input."""
+        name, ins = f"{self.module}.g_idx", self.info.shape[1]
+        if name not in self.repository.tensors:
+            return _even_groups(ins, count)
+        return _checked_groups(name, self.repository.read(name), count)
+
+
+def _even_groups(ins: int, count: int) -> Array:
+    """The group of each input, where groups are neighbours."""
+    return np.arange(ins) // -(-ins // count)
+
+
+def _checked_groups(name: str, groups: Array, count: int) -> Array:
+    if groups.min(initial=0) < 0 or groups.max(initial=0) >= count:
+        raise CorruptFileError(
+            f"tensor {name} names groups outside of 0 ... {count - 1}", param=name
+        )
+    return groups
+
+
+def _gptq(repository: Repository) -> list[QuantizedWeight]:
+    bits = repository.config.get("bits", 4)
+    if bits not in (2, 4, 8):
+        raise UnsupportedError(
+            f"quantization_config: GPTQ of {bits} bits cannot be read; 2, 4 and 8 bits can",
+            param="quantization_config",
+        )
+    offset = 0 if repository.config.get("checkpoint_format") == "gptq_v2" else 1
+    per_word = 32 // bits
+    found: list[QuantizedWeight] = []
+    for module in repository.modules("qweight"):
+        words, outs = _matrix(repository, f"{module}.qweight")
+        indices = repository.find(f"{module}.g_idx")
+        ins = indices.shape[0] if indices is not None and indices.shape else words * per_word
+        if indices is not None:
+            repository.need(indices.name, (ins,), "I32", "I64")
+        repository.need(f"{module}.qweight", (-(-ins // per_word), outs), "I32")
+        groups = _groups(repository, module, ins, outs)
+        repository.need(f"{module}.qzeros", (groups, -(-outs // per_word)), "I32")
+        info = _weight(module, (outs, ins))
+        found.append(_GPTQWeight(repository, module, info, bits, offset))
+    return found
+
+
+def _matrix(repository: Repository, name: str) -> tuple[int, int]:
+    """The shape of a packed tensor, which must have two axes and hold int32."""
+    info = repository.tensors[name]
+    if len(info.shape) != 2 or info.dtype != "I32" or 0 in info.shape:
+        raise CorruptFileError(
+            f"tensor {name} is {info.dtype} {list(info.shape)}; quantized weights are I32 with two "
+            "axes",
+            param=name,
+        )
+    return info.shape[0], info.shape[1]
+
+
+def _groups(repository: Repository, module: str, ins: int, outs: int) -> int:
+    """How many groups the scales [groups, out] have."""
+    name = f"{module}.scales"
+    scales = repository.find(name)
+    groups = scales.shape[0] if scales is not None and scales.shape else 1
+    repository.need(name, (groups, outs), *_FLOATS)
+    if not 0 < groups <= ins:
+        raise CorruptFileError(f"tensor {name} has {groups} groups of {ins} inputs", param=name)
+    return groups
+
+
+# ---- A number of 8 bits for a weight, and scales ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class _ScaledWeight:
+    repository: Repository
+    info: TensorInfo
+    scale: str
+    zero: str | None
+    block: tuple[int, int]
+    factor: np.float32  # of all scales
+
+    def rows(self, start: int, stop: int) -> Array:
+        values = self.repository.read(self.info.name)[start:stop].astype(np.float32)
+        if self.zero is not None:
+            values -= self._spread(self.zero, start, stop)
+        return values * (self._spread(self.scale, start, stop) * self.factor)
+
+    def _spread(self, name: str, start: int, stop: int) -> Array:
+        """The scale (or zero point) of each weight of some rows, or what broadcasts to it."""
+        outs, ins = self.info.shape
+        scale = self.repository.read(name).astype(np.float32)
+        if scale.size == 1:
+            return scale.reshape(1, 1)
+        scale = scale.reshape(len(scale), -1)
+        if len(scale) == outs:
+            return np.repeat(scale[start:stop], ins // scale.shape[1], axis=1)
+        high, wide = self.block
+        return np.repeat(scale[np.arange(start, stop) // high], wide, axis=1)[:, :ins]
+
+
+def _scaled(repository: Repository) -> list[QuantizedWeight]:
+    found: list[QuantizedWeight] = []
+    for module in repository.modules("weight"):
+        name = f"{module}.weight"
+        info = repository.tensors[name]
+        if info.dtype not in (*_FLOAT8, "I8"):
+            continue
+        scale = repository.find(
+            f"{module}.weight_scale_inv", f"{module}.weight_scale", f"{module}.SCB"
+        )
+        if scale is None or len(info.shape) != 2:
+            raise CorruptFileError(
+                f"tensor {name} is {info.dtype} {list(info.shape)} and has no weight_scale beside "
+                "it",
+                param=name,
+            )
+        zero = repository.find(f"{module}.weight_zero_point")
+        block = _block(repository.config)
+        for tensor in (scale, zero):
+            if tensor is not None:
+                _check_scale(tensor, info.shape, block)
+        factor = np.float32(1) / _INT8_RANGE if scale.name.endswith(".SCB") else np.float32(1)
+        weight = _weight(module, info.shape)
+        named = None if zero is None else zero.name
+        found.append(_ScaledWeight(repository, weight, scale.name, named, block, factor))
+    return found
+
+
+def _block(config: Mapping[str, Any]) -> tuple[int, int]:
+    """The weights that share a scale where scales are of blocks: (outputs, inputs)."""
+    groups = config.get("config_groups")
+    weights = [g.get("weights") or {} for g in groups.values()] if isinstance(groups, dict) else []
+    named = [config.get("weight_block_size"), *(w.get("block_structure") for w in weights)]
+    block = next((b for b in named if b is not None), [128, 128])
+    if not isinstance(block, list) or len(block) != 2 or not all(_is_size(b) for b in block):
+        raise CorruptFileError(
+            f"quantization_config: weight_block_size is {block}; it must be two sizes",
+            param="quantization_config",
+        )
+    return block[0], block[1]
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _check_scale(scale: TensorInfo, shape: tuple[int, ...], block: tuple[int, int]) -> None:
+    (outs, ins), found = shape, scale.shape
+    blocks = (-(-outs // block[0]), -(-ins // block[1]))
+    by_rows = found == (outs,) or (len(found) == 2 and found[0] == outs and _divides(found[1], ins))
+    if math.prod(found) != 1 and not by_rows and found != blocks:
+        raise CorruptFileError(
+            f"tensor {scale.name} has shape {list(found)}; a weight of shape {list(shape)} has one "
+            f"scale, one a row or a group of inputs, or {list(blocks)}",
+            param=scale.name,
+        )
+
+
+def _divides(count: int, whole: int) -> bool:
+    return count > 0 and whole % count == 0
+
+
+# ---- compressed-tensors: words of codes, (out, in) --------------------------------------------
+
+
+@dataclass(frozen=True)
+class _PackedWeight:
+    repository: Repository
+    module: str
+    info: TensorInfo
+    bits: int
+
+    def rows(self, start: int, stop: int) -> Array:
+        read, ins = self.repository.read, self.info.shape[1]
+        words = np.ascontiguousarray(read(f"{self.module}.weight_packed")[start:stop])
+        codes = unpack(words, self.bits)[:, :ins].astype(np.float32)
+        scales = read(f"{self.module}.weight_scale")[start:stop].astype(np.float32)
+        zeros = self._zeros(start, stop)
+        groups = self._groups(scales.shape[1])
+        return (codes - zeros[:, groups]) * scales[:, groups]
+
+    def _zeros(self, start: int, stop: int) -> Array:
+        """(outputs, groups), in the codes' own terms: 0 is stored as the middle of their range."""
+        name = f"{self.module}.weight_zero_point"
+        if name not in self.repository.tensors:
+            groups = self.repository.tensors[f"{self.module}.weight_scale"].shape[1]
+            return np.full((stop - start, groups), 1 << (self.bits - 1), np.float32)
+        words = np.ascontiguousarray(self.repository.read(name).T)  # (groups, words)
+        return unpack(words, self.bits)[:, start:stop].T.astype(np.float32)
+
+    def _groups(self, count: int) -> Array:
+        name, ins = f"{self.module}.weight_g_idx", self.info.shape[1]
+        if name not in self.repository.tensors:
+            return _even_groups(ins, count)
+        return _checked_groups(name, self.repository.read(name), count)
+
+
+def _compressed(repository: Repository) -> list[QuantizedWeight]:
+    found: list[QuantizedWeight] = []
+    for module in repository.modules("weight_packed"):
+        name = f"{module}.weight_packed"
+        if repository.tensors[name].dtype != "I32":
+            raise UnsupportedError(
+                f"quantization_config: format {repository.config.get('format')!r} cannot be read "
+                f"({name} is {repository.tensors[name].dtype}); pack-quantized, int-quantized and "
+                "float-quantized can",
+                param="quantization_config",
+            )
+        outs, words = _matrix(repository, name)
+        repository.need(f"{module}.weight_shape", (2,), "I64", "I32")
+        shape = tuple(int(n) for n in repository.read(f"{module}.weight_shape"))
+        bits = next((b for b in (4, 8, 2) if -(-shape[1] * b // 32) == words), 0)
+        if shape[0] != outs or not bits:
+            raise CorruptFileError(
+                f"tensor {name} has shape [{outs}, {words}], and weight_shape says {list(shape)}",
+                param=name,
+            )
+        scale = repository.find(f"{module}.weight_scale")
+        groups = scale.shape[1] if scale is not None and len(scale.shape) == 2 else 1
+        repository.need(f"{module}.weight_scale", (outs, groups), *_FLOATS)
+        if f"{module}.weight_zero_point" in repository.tensors:
+            repository.need(f"{module}.weight_zero_point", (-(-outs * bits // 32), groups), "I32")
+        if f"{module}.weight_g_idx" in repository.tensors:
+            repository.need(f"{module}.weight_g_idx", (shape[1],), "I32", "I64")
+        found.append(_PackedWeight(repository, module, _weight(module, shape), bits))
+    return [*found, *_scaled(repository)]
+
+
+# ---- bitsandbytes: blocks of elements in the order of memory ----------------------------------
+
+
+@dataclass(frozen=True)
+class _BlockwiseWeight:
+    """4 bits an element, the high half of a byte first, and a table of what they mean."""
+
+    repository: Repository
+    info: TensorInfo
+    block: int
+    nested_block: int  # 0: absmax is plain
+    nested_offset: float
+
+    def rows(self, start: int, stop: int) -> Array:
+        name, read = self.info.name, self.repository.read
+        ins = self.info.shape[1]
+        first, last = start * ins, stop * ins
+        packed = read(name).reshape(-1)[first // 2 : -(-last // 2)]
+        codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)
+        codes = codes[first % 2 : first % 2 + last - first]
+        values = read(f"{name}.quant_map").astype(np.float32)[codes]
+        largest = self._absmax()[np.arange(first, last) // self.block]
+        return (values * largest).reshape(stop - start, ins)
+
+    def _absmax(self) -> Array:
+        name, read = self.info.name, self.repository.read
+        absmax = read(f"{name}.absmax")
+        if not self.nested_block:
+            return absmax.astype(np.float32)
+        table = read(f"{name}.nested_quant_map").astype(np.float32)
+        blocks = np.arange(len(absmax)) // self.nested_block
+        scales = read(f"{name}.nested_absmax").astype(np.float32)[blocks]
+        return table[absmax] * scales + np.float32(self.nested_offset)
+
+
+def _bitsandbytes(repository: Repository) -> list[QuantizedWeight]:
+    found = _scaled(repository)  # those of 8 bits
+    for kind in ("nf4", "fp4"):
+        for weight in repository.modules(f"quant_state.bitsandbytes__{kind}"):
+            found.append(
+                _blockwise(repository, weight, f"{weight}.quant_state.bitsandbytes__{kind}")
+            )
+    return found
+
+
+def _blockwise(repository: Repository, name: str, state_name: str) -> QuantizedWeight:
+    try:
+        state = json.loads(bytes(repository.read(state_name)))
+        outs, ins = (int(n) for n in state["shape"])
+        block = int(state["blocksize"])
+        nested = int(state.get("nested_blocksize") or 0)
+        offset = float(state.get("nested_offset") or 0)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise CorruptFileError(
+            f"tensor {state_name} does not hold a shape of two axes and a blocksize",
+            param=state_name,
+        ) from None
+    if min(outs, ins, block) <= 0 or nested < 0:
+        raise CorruptFileError(f"tensor {state_name} holds sizes below 1", param=state_name)
+    blocks = -(-outs * ins // block)
+    repository.need(name, (-(-outs * ins // 2), 1), "U8")
+    repository.need(f"{name}.quant_map", (16,), *_FLOATS)
+    repository.need(f"{name}.absmax", (blocks,), *(["U8"] if nested else _FLOATS))
+    if nested:
+        repository.need(f"{name}.nested_quant_map", (256,), *_FLOATS)
+        repository.need(f"{name}.nested_absmax", (-(-blocks // nested),), *_FLOATS)
+    info = TensorInfo(name, (outs, ins), "F32")
+    return _BlockwiseWeight(repository, info, block, nested, offset)
+
+
+_METHODS: dict[str, Callable[[Repository], list[QuantizedWeight]]] = {
+    "awq": _awq,
+    "bitsandbytes": _bitsandbytes,
+    "compressed-tensors": _compressed,
+    "fbgemm_fp8": _scaled,
+    "fp8": _scaled,
+    "gptq": _gptq,
+    "modelopt": _scaled,
+}
+
+
+def read_rows(weight: QuantizedWeight, start: int, stop: int | None) -> Array:
+    """Rows [start, stop) of a weight, float32."""
+    return weight.rows(*checked_rows(weight.info, start, stop))
