@@ -25,8 +25,31 @@ def logits(
     return _Model(dict(config), weights, off).logits(ids)
 
 
+# What LFM2 calls the tensors that Llama has.
+_LFM2 = {
+    "embedding_norm": "norm",
+    "operator_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+    "self_attn.out_proj": "self_attn.o_proj",
+    "q_layernorm": "q_norm",
+    "k_layernorm": "k_norm",
+    "feed_forward.w1": "mlp.gate_proj",
+    "feed_forward.w3": "mlp.up_proj",
+    "feed_forward.w2": "mlp.down_proj",
+}
+
+
+def _as_llama(name: str) -> str:
+    for theirs, ours in _LFM2.items():
+        name = name.replace(theirs, ours)
+    return name
+
+
 class _Model:
     def __init__(self, c: dict[str, Any], w: Mapping[str, Array], off: Collection[str]) -> None:
+        if c["model_type"] == "lfm2":
+            w = {_as_llama(name): value for name, value in w.items()}
+            c = {**c, "rms_norm_eps": c["norm_eps"]}
         self.c, self.w, self.off = c, w, off
         self.kind = c["model_type"]
         self.is_gemma = self.kind.startswith("gemma")
@@ -49,7 +72,8 @@ class _Model:
 
     def layer(self, i: int, x: Array) -> Array:
         name = f"model.layers.{i}"
-        attended = self.attention(i, self.norm(f"{name}.input_layernorm", x))
+        mix = self.short_conv if f"{name}.conv.conv.weight" in self.w else self.attention
+        attended = mix(i, self.norm(f"{name}.input_layernorm", x))
         if self.kind in ("gemma2", "gemma3_text"):
             x = x + self.behind(f"{name}.post_attention_layernorm", attended)
             made = self.mlp(name, self.norm(f"{name}.pre_feedforward_layernorm", x))
@@ -103,6 +127,20 @@ class _Model:
         weights /= weights.sum(-1, keepdims=True)
         attended = np.einsum("hnm,mhd->nhd", weights, v).reshape(n, heads * dim)
         return self.linear(f"{name}.o_proj", attended)
+
+    def short_conv(self, i: int, x: Array) -> Array:
+        name, n = f"model.layers.{i}.conv", len(x)
+        before, behind, x = np.split(self.linear(f"{name}.in_proj", x), 3, axis=1)
+        x = x if "before_gate" in self.off else before * x
+        taps = self.w[f"{name}.conv.weight"].astype(np.float64)[:, 0].T  # (rows, channels)
+        taps = (
+            taps * (np.arange(len(taps)) == len(taps) - 1)[:, None] if "past" in self.off else taps
+        )
+        padded = np.concatenate([np.zeros((len(taps) - 1, x.shape[1])), x])
+        made = sum(padded[j : j + n] * tap for j, tap in enumerate(taps))
+        made = made + (0.0 if "bias" in self.off else self.w[f"{name}.conv.bias"])
+        made = made if "behind_gate" in self.off else behind * made
+        return self.linear(f"{name}.out_proj", made)
 
     def capped(self, x: Array, name: str) -> Array:
         cap = None if name in self.off else self.c.get(name)

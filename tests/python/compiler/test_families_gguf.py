@@ -39,6 +39,7 @@ ARCHITECTURES: dict[str, tuple[str, gguf.MODEL_ARCH, dict[str, Any]]] = {
     "phi3": ("phi3", gguf.MODEL_ARCH.PHI3, {}),
     "granite": ("granite", gguf.MODEL_ARCH.GRANITE, {}),
     "smollm3": ("smollm3", gguf.MODEL_ARCH.SMOLLM3, {}),
+    "lfm2": ("lfm2", gguf.MODEL_ARCH.LFM2, {}),
 }
 
 
@@ -64,6 +65,8 @@ def written(path: Any, family: str, add: Any = lambda writer: None) -> dict[str,
         for part, count in heads.items():
             if part in key and name in ("granite", "smollm3"):  # rows in rotary pairs
                 value = tiny_models.interleave(value, config[count])
+        if "conv.conv.weight" in key:
+            value = value[:, 0]
         writer.add_tensor(ours, value)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -77,12 +80,18 @@ def _add_sizes(writer: GGUFWriter, c: dict[str, Any]) -> None:
     writer.add_block_count(c["num_hidden_layers"])
     writer.add_context_length(c["max_position_embeddings"])
     writer.add_embedding_length(c["hidden_size"])
-    writer.add_feed_forward_length(c["intermediate_size"])
+    writer.add_feed_forward_length(c.get("intermediate_size", 96))
     writer.add_head_count(c["num_attention_heads"])
-    writer.add_head_count_kv(c["num_key_value_heads"])
+    kv_heads = c["num_key_value_heads"]
+    if c["model_type"] == "lfm2":
+        kinds = c["layer_types"]
+        writer.add_head_count_kv([kv_heads * (kind != "conv") for kind in kinds])
+        writer.add_shortconv_l_cache(c["conv_L_cache"])
+    else:
+        writer.add_head_count_kv(kv_heads)
     writer.add_key_length(dim)
     writer.add_value_length(dim)
-    writer.add_layer_norm_rms_eps(c["rms_norm_eps"])
+    writer.add_layer_norm_rms_eps(c.get("rms_norm_eps") or c["norm_eps"])
     if c.get("sliding_window") and c.get("use_sliding_window", True):
         writer.add_sliding_window(c["sliding_window"])
     if c["model_type"] == "granite":
@@ -119,8 +128,11 @@ def _plain(config: dict[str, Any]) -> tuple[Any, list[Any]]:
     """The decoder without its rotations, and these as numbers."""
     typed = models.config_from_hf(config)
     spec = models.get(config["model_type"]).decoder(typed)
-    ropes = [layer.attention.rope for layer in spec.layers]
-    layers = [replace(one, attention=replace(one.attention, rope=None)) for one in spec.layers]
+    ropes = [layer.attention.rope if layer.attention else None for layer in spec.layers]
+    layers = [
+        replace(one, attention=replace(one.attention, rope=None)) if one.attention else one
+        for one in spec.layers
+    ]
     numbers = [[*rope.frequencies, rope.scaling.magnitude] if rope else [0.0] for rope in ropes]
     return replace(spec, layers=tuple(layers)), numbers
 

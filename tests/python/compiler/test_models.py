@@ -11,7 +11,7 @@ import pytest
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.quantization import schemes
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
 
 TINY = {
     "model_type": "llama",
@@ -30,8 +30,8 @@ TINY = {
 
 def test_a_config_survives_the_way_through_mlc_chat_config():
     scaling = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 1024}
-    mixed = ["full_attention", "sliding_attention"]
     for family in models.FAMILIES:
+        mixed = ["full_attention", "conv" if family == "lfm2" else "sliding_attention"]
         for change in (
             {},
             {"rope_scaling": scaling},
@@ -44,6 +44,24 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
             config = models.config_from_hf({**TINY, **change, "model_type": family})
             again = models.config_from_hf(config.to_dict(), family)
             assert again == config, (family, change)
+
+
+def test_the_first_configs_of_lfm2_say_the_same_in_other_words():
+    kinds = ["conv", "full_attention"]
+    new = {**TINY, "model_type": "lfm2", "norm_eps": 1e-4, "layer_types": kinds, "conv_bias": True}
+    old = {k: v for k, v in new.items() if k not in ("norm_eps", "layer_types")}
+    old |= {"block_norm_eps": 1e-4, "full_attn_idxs": [1], "num_heads": 6, "block_dim": 48}
+    assert models.config_from_hf(old) == models.config_from_hf(new)
+    assert models.config_from_hf(new).intermediate_size == 256  # 53, rounded up
+    exact = models.config_from_hf({**new, "block_auto_adjust_ff_dim": False})
+    assert exact.intermediate_size == TINY["intermediate_size"]
+    by_kind = {"full_attention": {"rope_theta": 123.0}, "conv": None}
+    plain = {k: v for k, v in new.items() if k != "rope_theta"}
+    assert models.config_from_hf({**plain, "rope_parameters": by_kind}).rope_theta == 123.0
+    for change in ({"conv_dim": 96}, {"layer_types": ["conv", "conv"]}, {"conv_L_cache": 1}):
+        with pytest.raises(MLCError) as caught:
+            models.config_from_hf({**new, **change})
+        assert caught.value.param == next(iter(change))
 
 
 def test_transformers_5_rope_parameters_are_read():

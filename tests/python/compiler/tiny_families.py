@@ -106,6 +106,19 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ),
     ),
     "smollm3": ({}, ("no_rope",)),
+    "lfm2": (
+        {
+            "rms_norm_eps": None,
+            "norm_eps": 1e-5,
+            "layer_types": ["conv", "conv", "full_attention", "conv"],
+            "conv_L_cache": 3,
+            "conv_bias": True,
+            "block_ff_dim": 140,
+            "block_multiple_of": 32,
+            "intermediate_size": None,
+        },
+        ("bias", "qk_norm", "past", "before_gate", "behind_gate"),
+    ),
     "phi3": (
         {
             "head_dim": None,
@@ -145,14 +158,18 @@ def _random(rng: np.random.RandomState, shape: tuple[int, ...], mean: int) -> Ar
 
 def shapes(c: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """By the names of Hugging Face, as its checkpoints have them."""
-    hidden, wide, kind = c["hidden_size"], c["intermediate_size"], c["model_type"]
+    hidden, kind = c["hidden_size"], c["model_type"]
+    wide = c.get("intermediate_size", 96)
     dim = c.get("head_dim") or hidden // c["num_attention_heads"]
     q, kv = c["num_attention_heads"] * dim, c["num_key_value_heads"] * dim
     found: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (c["vocab_size"], hidden)}
     for i in range(c["num_hidden_layers"]):
         layer = dict(_layer_shapes(kind, hidden, wide, q, kv, dim))
+        if kind == "lfm2":
+            layer = dict(_lfm2_shapes(c["layer_types"][i], hidden, wide, q, kv, dim))
         found |= {f"model.layers.{i}.{name}": shape for name, shape in layer.items()}
-    found["model.norm.weight"] = (hidden,)
+    norm = "model.embedding_norm" if kind == "lfm2" else "model.norm"
+    found[f"{norm}.weight"] = (hidden,)
     if not c["tie_word_embeddings"]:
         found["lm_head.weight"] = (c["vocab_size"], hidden)
     return found
@@ -181,6 +198,23 @@ def _layer_shapes(
     if kind in ("gemma2", "gemma3_text"):
         norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
     yield from ((f"{name}.weight", (hidden,)) for name in norms)
+
+
+def _lfm2_shapes(
+    kind: str, hidden: int, wide: int, q: int, kv: int, dim: int
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    if kind == "conv":
+        for name, outs in (("in_proj", 3 * hidden), ("out_proj", hidden)):
+            yield from ((f"conv.{name}.weight", (outs, hidden)), (f"conv.{name}.bias", (outs,)))
+        yield from (("conv.conv.weight", (hidden, 1, 3)), ("conv.conv.bias", (hidden,)))
+    else:
+        for name, shape in (("q", (q, hidden)), ("k", (kv, hidden)), ("v", (kv, hidden))):
+            yield f"self_attn.{name}_proj.weight", shape
+        yield "self_attn.out_proj.weight", (hidden, q)
+        yield from ((f"self_attn.{name}_layernorm.weight", (dim,)) for name in "qk")
+    for name, shape in (("w1", (wide, hidden)), ("w3", (wide, hidden)), ("w2", (hidden, wide))):
+        yield f"feed_forward.{name}.weight", shape
+    yield from ((f"{name}_norm.weight", (hidden,)) for name in ("operator", "ffn"))
 
 
 class Source:

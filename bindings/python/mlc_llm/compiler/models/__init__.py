@@ -17,6 +17,7 @@ from mlc_llm.compiler.models import (
     gemma2,
     gemma3,
     granite,
+    lfm2,
     llama,
     mistral,
     phi3,
@@ -39,6 +40,7 @@ FAMILIES: dict[str, ModelFamily] = {
     "phi3": phi3.FAMILY,
     "granite": granite.FAMILY,
     "smollm3": smollm3.FAMILY,
+    "lfm2": lfm2.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -53,6 +55,7 @@ ARCHITECTURES: dict[str, str] = {
     "Phi3ForCausalLM": "phi3",
     "GraniteForCausalLM": "granite",
     "SmolLM3ForCausalLM": "smollm3",
+    "Lfm2ForCausalLM": "lfm2",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlc_llm.compiler.nn.builder import Batch, Builder
+from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
 from mlc_llm.compiler.spec import DecoderSpec
 
 
@@ -34,11 +34,10 @@ class Decoder:
         """(rows) -> (rows, hidden)."""
         return self.table(ids)
 
-    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
-        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `pages`."""
-        pages = list(pages)
+    def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
+        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `memory`."""
         for layer in self.layers:
-            x = layer(x, batch, pages)
+            x = layer(x, batch, memory)
         return self.norm(x, rows)
 
     def logits(self, hidden_states: Any) -> Any:
@@ -47,13 +46,15 @@ class Decoder:
 
 
 class Layer:
-    """Attention and the MLP with their norms; each adds to the residual."""
+    """Attention, or what is in its place, and the MLP, with their norms; each adds to the
+    residual."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
         places = spec.layers[index].places
-        attention = Attention(nn, spec, index, earlier)
+        attends = spec.layers[index].attention is not None
+        mixer = Attention(nn, spec, index, earlier) if attends else Recurrent(nn, spec, index)
         mlp = MLP(nn, spec, index)
-        self.pages = attention.attend.pages
+        self.pages = mixer.attend.pages if isinstance(mixer, Attention) else None
 
         def norm(role: str, wanted: bool) -> Any:
             if not wanted:
@@ -65,12 +66,12 @@ class Layer:
         scale = spec.layers[index].residual_scale
         add = None if scale == 1.0 else nn.scaled_add(spec.hidden_size, scale)
         first, last = norm("post_attention_norm", behind), norm("post_mlp_norm", behind)
-        self.attention = Half(norm("attention_norm", before), attention, first or add)
+        self.attention = Half(norm("attention_norm", before), mixer, first or add)
         self.mlp = Half(norm("mlp_norm", before), mlp, last or add)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
-        x = self.attention(x, batch, pages)
-        return self.mlp(x, batch, pages)
+    def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
+        x = self.attention(x, batch, memory)
+        return self.mlp(x, batch, memory)
 
 
 class Half:
@@ -79,11 +80,11 @@ class Half:
     def __init__(self, before: Any, part: Any, after: Any) -> None:
         self.before, self.part, self.after = before, part, after
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
         given = x if self.before is None else self.before(x)
         if self.after is None:
-            return self.part(given, batch, pages, residual=x)
-        return self.after.add(self.part(given, batch, pages), residual=x)
+            return self.part(given, batch, memory, residual=x)
+        return self.after.add(self.part(given, batch, memory), residual=x)
 
 
 class Attention:
@@ -103,10 +104,30 @@ class Attention:
         norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
         self.attend = nn.paged_attention(a, norms, shared)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
-        attended = self.attend(qkv, batch, pages)  # (rows, heads * dim)
+        attended = self.attend(qkv, batch, memory.pages)  # (rows, heads * dim)
         return self.output(attended, residual)  # (rows, hidden)
+
+
+class Recurrent:
+    """A mixer that keeps a state in the place of pages."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
+        r, hidden = spec.layers[index].recurrent, spec.hidden_size
+
+        def name(role: str) -> str:
+            return spec.layer_name(index, role)
+
+        self.mixer = nn.recurrent(r, index, name)
+        self.before = nn.linear(name("recurrent_in"), self.mixer.ins, hidden, bias=self.mixer.bias)
+        self.behind = nn.linear(
+            name("recurrent_out"), hidden, self.mixer.outs, bias=self.mixer.bias
+        )
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        mixed = self.mixer(self.before(x), batch, memory.states)
+        return self.behind(mixed, residual)
 
 
 class MLP:
@@ -119,5 +140,5 @@ class MLP:
         self.activation = nn.gated(mlp.width, mlp.activation)
         self.down = nn.linear(down, hidden, mlp.width, bias=mlp.bias)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         return self.down(self.activation(self.gate_up(x)), residual)

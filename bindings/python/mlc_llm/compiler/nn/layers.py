@@ -281,7 +281,10 @@ class PagedAttention:
             softcap=spec.softcap,
             appends=pages is None,
         )
-        self.pages = nn.add_pages(Pages(self.shape, self.kernels)) if pages is None else pages
+        if pages is None:
+            pages = nn.add_pages(Pages(self.shape, self.kernels, spec.window))
+        nn.pages[pages].widen(spec.window)
+        self.pages = pages
         frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
         self.table = nn.constant(attention.rope_table(frequencies, rope.scaling.magnitude))
 

@@ -30,6 +30,12 @@ NAMES: Mapping[str, str] = {
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
     "output": "self_attn.o_proj",
+    "recurrent_in": "linear_attn.in_proj",
+    "recurrent_conv": "linear_attn.conv1d",
+    "recurrent_norm": "linear_attn.norm",
+    "recurrent_out": "linear_attn.out_proj",
+    "decay": "linear_attn.A",
+    "time_step": "linear_attn.dt_bias",
     "q_norm": "self_attn.q_norm",
     "k_norm": "self_attn.k_norm",
     "gate_up": "mlp.gate_up_proj",
@@ -67,6 +73,60 @@ class AttentionSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShortConvSpec:
+    """Recurrent: out(c * conv(b * x)), where `in` gives b, c and x, `width` channels of each.
+
+    conv adds up, channel by channel, the last `taps` rows times a weight each. The state is the
+    rows that the next one will see.
+    """
+
+    width: int
+    taps: int
+    bias: bool = False  # of `in`, of the convolution and of `out`
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaRuleSpec:
+    """Recurrent: the gated delta rule, a state [key_dim, value_dim] for each of `heads`.
+
+    `in` gives queries, keys and values, which go through a convolution of `taps` rows and silu,
+    then the output gate z, beta and the time step of each head. Head by head and row by row, with
+    keys and queries of length 1:
+
+        state = exp(decay * softplus(time_step + its bias)) * state
+        state = state + outer(key, sigmoid(beta) * (value - key @ state))
+        y = norm((query / sqrt(key_dim)) @ state) * silu(z)
+
+    `heads // key_heads` heads share a query and a key.
+    """
+
+    heads: int
+    key_heads: int
+    key_dim: int
+    value_dim: int
+    taps: int
+    norm: NormSpec
+
+    @property
+    def keys(self) -> int:
+        """The width of all keys, which is that of all queries."""
+        return self.key_heads * self.key_dim
+
+    @property
+    def values(self) -> int:
+        """The width of all values."""
+        return self.heads * self.value_dim
+
+    @property
+    def convolved(self) -> int:
+        """The width of queries, keys and values together."""
+        return 2 * self.keys + self.values
+
+
+RecurrentSpec = ShortConvSpec | DeltaRuleSpec
+
+
+@dataclass(frozen=True, kw_only=True)
 class MLPSpec:
     """down(activation(gate(x)) * up(x))."""
 
@@ -77,19 +137,21 @@ class MLPSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSpec:
-    """Attention, then the MLP; each adds to the residual.
+    """Attention or a recurrent mixer, then the MLP; each adds to the residual.
 
     `places` says where norms stand: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))), "post"
     x + norm(f(x)). `residual_scale` multiplies what is added, where no norm stands behind it.
     """
 
-    attention: AttentionSpec
+    attention: AttentionSpec | None = None
+    recurrent: RecurrentSpec | None = None  # in the place of attention
     mlp: MLPSpec
     norm: NormSpec
     places: Places = "pre"
     residual_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        assert (self.attention is None) != (self.recurrent is None), self
         assert self.residual_scale == 1.0 or self.places == "pre", self
 
 

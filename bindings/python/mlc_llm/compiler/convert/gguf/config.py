@@ -108,11 +108,18 @@ class _Fields:
 
     def size(self, key: str, default: int | None = None) -> int:
         value = self._get(key, default)
-        if isinstance(value, list) and value and all(item == value[0] for item in value):
-            value = value[0]
+        if isinstance(value, list) and len(set(value) - {0}) == 1:  # the layers that have any
+            value = max(value)
         if type(value) is not int or not 0 < value < 1 << 31:
             raise self._bad(key, "must be a positive whole number", value)
         return value
+
+    def sizes(self, key: str) -> list[int]:
+        value, count = self._get(key, None), self.size("block_count")
+        values = value if isinstance(value, list) else [value] * count
+        if len(values) != count or any(type(v) is not int or not 0 <= v < 1 << 31 for v in values):
+            raise self._bad(key, f"must be a whole number for each of {count} layers", value)
+        return values
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._get(key, default)
