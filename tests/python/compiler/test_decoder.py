@@ -28,6 +28,12 @@ def test_layers_of_different_kinds_are_what_numpy_says():
     assert np.abs(got - want).max() < 1e-5 * np.abs(want).max()
 
 
+def test_learned_sinks_count():
+    want = toy_reference.expected(IDS)
+    without = toy_reference.expected(IDS, off=["sinks.weight"])
+    assert np.abs(without - want).max() > 0.01 * np.abs(want).max()
+
+
 def test_the_family_is_one_short_file():
     assert len(Path(toy_family.__file__).read_text(encoding="utf-8").splitlines()) < 80
 

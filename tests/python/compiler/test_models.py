@@ -71,6 +71,20 @@ def test_transformers_5_rope_parameters_are_read():
     assert (config.rope_theta, config.rope_scaling.kind) == (123.0, "linear")
 
 
+def test_yarn_may_say_its_magnitude_by_two_scales():
+    fields = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64}
+    plain = RopeScaling.from_dict(fields, context=512)
+    both = RopeScaling.from_dict({**fields, "mscale": 2.0, "mscale_all_dim": 0.5}, context=512)
+    log = 0.1 * math.log(8.0)
+    assert plain.magnitude == pytest.approx(log + 1)
+    assert both.magnitude == pytest.approx((2 * log + 1) / (log / 2 + 1))
+    assert RopeScaling.from_dict(both.to_dict(), context=512) == both
+    alone = RopeScaling.from_dict({**fields, "mscale": 2.0}, context=512)  # counts with the other
+    assert alone.magnitude == plain.magnitude
+    given = RopeScaling.from_dict({**both.to_dict(), "attention_factor": 1.5}, context=512)
+    assert given.magnitude == 1.5
+
+
 def test_the_weight_map_names_fused_tensors_and_their_sources():
     config = models.config_from_hf({**TINY, "tie_word_embeddings": False, "attention_bias": True})
     weights = {w.name: w for w in models.weight_map(config)}

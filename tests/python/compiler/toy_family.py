@@ -43,7 +43,7 @@ LAYERS = (
     ),
     LayerSpec(
         attention=AttentionSpec(
-            heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, qk_norm=NORM, pages_of=0
+            heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, qk_norm=NORM, pages_of=0, sinks=True
         ),
         mlp=MLPSpec(width=80),
         norm=NORM,

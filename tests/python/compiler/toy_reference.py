@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -48,15 +49,20 @@ def module(config: ToyConfig = CONFIG) -> Any:
 
 
 def expected(
-    ids: list[int], config: ToyConfig = CONFIG, rows: dict[int, Array] | None = None
+    ids: list[int],
+    config: ToyConfig = CONFIG,
+    rows: dict[int, Array] | None = None,
+    off: Collection[str] = (),
 ) -> Array:
-    """float64 logits, by the textbook. `rows` take the place of tokens' embeddings."""
+    """float64 logits, by the textbook. `rows` take the place of tokens' embeddings; weights whose
+    names end in one of `off` are left out."""
     w = {name: value.astype(np.float64) for name, value in weights(config).items()}
     x, kept = w["model.embed_tokens.weight"][ids] * 3.0, {}
     for place, row in (rows or {}).items():
         x[place] = row
     for i, layer in enumerate(config.layers):
         own = {n.removeprefix(f"model.layers.{i}."): v for n, v in w.items() if f"layers.{i}." in n}
+        own = {n: v for n, v in own.items() if not n.endswith(tuple(off))}
 
         def half(x, part, before, after, own=own, layer=layer):
             made = part(_norm(x, own[before]) if layer.places != "post" else x)
@@ -137,7 +143,10 @@ def _attend(a: Any, own: dict[str, Array], x: Array, kept: dict[int, Any]) -> tu
     row, column = np.indices((n, n))
     allowed = (column <= row) & ((a.window < 0) | (column > row - a.window))
     weights = np.exp(np.where(allowed, scores, -np.inf))
-    weights /= weights.sum(-1, keepdims=True)
+    sinks = (
+        np.exp(own["self_attn.sinks.weight"]) if "self_attn.sinks.weight" in own else np.zeros(1)
+    )
+    weights /= weights.sum(-1, keepdims=True) + sinks[:, None, None]
     made = np.einsum("hnm,mhd->nhd", weights, v).reshape(n, -1)
     return made @ own["self_attn.o_proj.weight"].T, pair
 

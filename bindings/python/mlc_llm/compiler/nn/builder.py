@@ -3,7 +3,7 @@
 A model asks for layers once and calls them on Relax expressions inside `function`:
 
     nn = Builder(scheme, device, family.weight_map(config))
-    norm = nn.rms_norm("model.norm", 576, eps=1e-5)
+    norm = nn.norm("model.norm", 576, NormSpec(eps=1e-5))
     with nn.function("final", {"x": Input(("n", 576))}, bounds={"n": 2048}) as f:
         f.result = norm(f["x"])
 
@@ -26,7 +26,7 @@ from mlc_llm.compiler.nn import gpu_layers, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import AttentionSpec, RecurrentSpec, WeightSource
+from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RecurrentSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import UnsupportedError
 
@@ -145,11 +145,16 @@ class Builder:
     def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
         return self._layers.Embedding(self, name, (entries, size), scale)
 
-    def rms_norm(self, name: str, size: int, *, eps: float) -> Any:
-        return self._layers.RMSNorm(self, name, size, eps)
+    def norm(self, name: str, size: int, spec: NormSpec) -> Any:
+        if spec.kind == "layer":
+            return self._layers.LayerNorm(self, name, size, spec)
+        return self._layers.RMSNorm(self, name, size, spec.eps)
 
     def gated(self, size: int, activation: str) -> Any:
         return self._layers.Gated(self, size, activation)
+
+    def activated(self, size: int, activation: str) -> Any:
+        return self._layers.Activated(self, size, activation)
 
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
         return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
@@ -157,10 +162,12 @@ class Builder:
     def scaled_add(self, size: int, scale: float) -> Any:
         return self._layers.ScaledAdd(self, size, scale)
 
-    def paged_attention(self, spec: AttentionSpec, norms: list[str], pages: int | None) -> Any:
-        """`norms`: the weights of its queries' and keys' norm; `pages`: those that it reads, where
-        it has none of its own."""
-        return self._layers.PagedAttention(self, spec, norms, pages)
+    def paged_attention(
+        self, spec: AttentionSpec, norms: list[str], sinks: str | None, pages: int | None
+    ) -> Any:
+        """`norms`: the weights of its queries' and keys' norm; `sinks`: that of its learned sinks;
+        `pages`: those that it reads, where it has none of its own."""
+        return self._layers.PagedAttention(self, spec, norms, sinks, pages)
 
     def recurrent(self, spec: RecurrentSpec, layer: int, name: Callable[[str], str]) -> Any:
         """The mixer between its two linear layers; `name` gives the weights of its roles."""

@@ -20,12 +20,14 @@ class Decoder:
         self.table = nn.embedding(
             names["embedding"], vocabulary, hidden, scale=spec.embedding_scale
         )
+        self.places = PositionTable(nn, spec) if spec.positions else None
         self.layers: list[Layer] = []
         for index in range(len(spec.layers)):
             self.layers.append(Layer(nn, spec, index, self.layers))
-        self.norm = nn.rms_norm(names["norm"], hidden, eps=spec.norm.eps)
-        own = None if spec.tied_head else nn.linear(names["head"], vocabulary, hidden)
-        self.head = own or self.table.logits
+        self.norm = nn.norm(names["norm"], hidden, spec.norm)
+        self.head = self.table.logits
+        if not spec.tied_head:
+            self.head = nn.linear(names["head"], vocabulary, hidden, bias=spec.head_bias)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
         self.change = nn.scale_and_cap(vocabulary, **scales) if changed else lambda logits: logits
@@ -36,6 +38,7 @@ class Decoder:
 
     def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
         """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `memory`."""
+        x = x if self.places is None else self.places(x, batch)
         for layer in self.layers:
             x = layer(x, batch, memory)
         return self.norm(x, rows)
@@ -43,6 +46,17 @@ class Decoder:
     def logits(self, hidden_states: Any) -> Any:
         """(rows, hidden) -> float32 logits (rows, vocabulary)."""
         return self.change(self.head(hidden_states))
+
+
+class PositionTable:
+    """Learned positions: x + table[position]."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+        self.table = nn.embedding(spec.names["positions"], spec.positions, spec.hidden_size)
+        self.add = nn.scaled_add(spec.hidden_size, 1.0)
+
+    def __call__(self, x: Any, batch: Batch) -> Any:
+        return self.add.add(self.table(batch.positions), residual=x)
 
 
 class Layer:
@@ -59,17 +73,22 @@ class Layer:
         def norm(role: str, wanted: bool) -> Any:
             if not wanted:
                 return None
-            eps = spec.layers[index].norm.eps
-            return nn.rms_norm(spec.layer_name(index, role), spec.hidden_size, eps=eps)
+            return nn.norm(spec.layer_name(index, role), spec.hidden_size, spec.layers[index].norm)
 
-        before, behind = places != "post", places != "pre"
+        before, behind = places != "post", places in ("sandwich", "post")
+        self.is_parallel = places in ("parallel", "parallel_two")
         scale = spec.layers[index].residual_scale
         add = None if scale == 1.0 else nn.scaled_add(spec.hidden_size, scale)
         first, last = norm("post_attention_norm", behind), norm("post_mlp_norm", behind)
         self.attention = Half(norm("attention_norm", before), mixer, first or add)
-        self.mlp = Half(norm("mlp_norm", before), mlp, last or add)
+        self.mlp = Half(norm("mlp_norm", before and places != "parallel"), mlp, last or add)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
+        if self.is_parallel:
+            given = self.attention.before(x)
+            other = given if self.mlp.before is None else self.mlp.before(x)
+            x = self.attention.part(given, batch, memory, residual=x)
+            return self.mlp.part(other, batch, memory, residual=x)
         x = self.attention(x, batch, memory)
         return self.mlp(x, batch, memory)
 
@@ -102,7 +121,8 @@ class Attention:
         self.output = nn.linear(name("output"), hidden, a.heads * a.dim, bias=a.output_bias)
         roles = ["q_norm", "k_norm"] if keys else ["q_norm"]
         norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
-        self.attend = nn.paged_attention(a, norms, shared)
+        sinks = f"{name('sinks')}.weight" if a.sinks else None
+        self.attend = nn.paged_attention(a, norms, sinks, shared)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
@@ -131,14 +151,16 @@ class Recurrent:
 
 
 class MLP:
-    """down(activation(gate(x)) * up(x))."""
+    """down(activation(gate(x)) * up(x)), or without a gate."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
         mlp, hidden = spec.layers[index].mlp, spec.hidden_size
-        gate_up, down = (spec.layer_name(index, role) for role in ("gate_up", "down"))
-        self.gate_up = nn.linear(gate_up, 2 * mlp.width, hidden, bias=mlp.bias)
-        self.activation = nn.gated(mlp.width, mlp.activation)
+        role, outs = ("gate_up", 2 * mlp.width) if mlp.gated else ("up", mlp.width)
+        up, down = (spec.layer_name(index, name) for name in (role, "down"))
+        self.up = nn.linear(up, outs, hidden, bias=mlp.bias)
+        make = nn.gated if mlp.gated else nn.activated
+        self.activation = make(mlp.width, mlp.activation)
         self.down = nn.linear(down, hidden, mlp.width, bias=mlp.bias)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
-        return self.down(self.activation(self.gate_up(x)), residual)
+        return self.down(self.activation(self.up(x)), residual)

@@ -18,14 +18,15 @@ from typing import Literal
 
 from mlc_llm.compiler.spec.rope import RopeSpec
 
-Activation = Literal["silu", "gelu_tanh"]
-Places = Literal["pre", "sandwich", "post"]
+Activation = Literal["silu", "gelu", "gelu_tanh"]
+Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
 
 # Our name of each parameter's module: MLC-LLM's names, so that its repositories load. Those of a
 # layer stand behind `layer`, in which `{}` is the layer's number.
 NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "norm": "model.norm",
+    "positions": "model.embed_positions",
     "head": "lm_head",
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
@@ -36,9 +37,11 @@ NAMES: Mapping[str, str] = {
     "recurrent_out": "linear_attn.out_proj",
     "decay": "linear_attn.A",
     "time_step": "linear_attn.dt_bias",
+    "sinks": "self_attn.sinks",
     "q_norm": "self_attn.q_norm",
     "k_norm": "self_attn.k_norm",
     "gate_up": "mlp.gate_up_proj",
+    "up": "mlp.up_proj",
     "down": "mlp.down_proj",
     "attention_norm": "input_layernorm",
     "mlp_norm": "post_attention_layernorm",
@@ -49,9 +52,15 @@ NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class NormSpec:
-    """x / rms(x) * weight. A family whose weights mean 1 + w adds the 1 in its weight map."""
+    """x / rms(x) * weight; of the kind "layer" (x - mean) / deviation * weight, and a bias. A
+    family whose weights mean 1 + w adds the 1 in its weight map."""
 
     eps: float
+    kind: Literal["rms", "layer"] = "rms"
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.kind == "layer" or not self.bias, self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +77,7 @@ class AttentionSpec:
     qk_norm: NormSpec | None = None  # of each head's query and key, before they are rotated
     window: int = -1  # positions that a row looks back, itself included; -1: all
     pinned: int = 0  # first positions that stay in reach of the window
+    sinks: bool = False  # a learned score of each head, whose weight no value gets
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: they stay
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
 
@@ -128,11 +138,12 @@ RecurrentSpec = ShortConvSpec | DeltaRuleSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MLPSpec:
-    """down(activation(gate(x)) * up(x))."""
+    """down(activation(gate(x)) * up(x)); without a gate down(activation(up(x)))."""
 
     width: int
     activation: Activation = "silu"
     bias: bool = False
+    gated: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +151,9 @@ class LayerSpec:
     """Attention or a recurrent mixer, then the MLP; each adds to the residual.
 
     `places` says where norms stand: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))), "post"
-    x + norm(f(x)). `residual_scale` multiplies what is added, where no norm stands behind it.
+    x + norm(f(x)), "parallel" x + attention(norm(x)) + mlp(norm(x)) with one norm, "parallel_two"
+    the same with a norm for each. `residual_scale` multiplies what is added, where no norm stands
+    behind it.
     """
 
     attention: AttentionSpec | None = None
@@ -162,6 +175,8 @@ class DecoderSpec:
     layers: tuple[LayerSpec, ...]
     norm: NormSpec  # behind the last layer
     tied_head: bool = False
+    head_bias: bool = False
+    positions: int = 0  # that have learned embeddings, which are added to the tokens'; 0: none
     embedding_scale: float = 1.0
     logit_scale: float = 1.0
     logit_softcap: float = 0.0  # logits become cap * tanh(logit / cap), behind the scale; 0: none

@@ -33,6 +33,13 @@ NORMS = (
     "q_norm",
     "k_norm",
 )
+_NORM_ROLES = {
+    "pre": ("attention_norm", "mlp_norm"),
+    "sandwich": ("attention_norm", "mlp_norm", "post_attention_norm", "post_mlp_norm"),
+    "post": ("post_attention_norm", "post_mlp_norm"),
+    "parallel": ("attention_norm",),
+    "parallel_two": ("attention_norm", "mlp_norm"),
+}
 # What is done to the weight of a causal convolution: a row for each tap.
 CONV = (Squeezed(), Transposed())
 
@@ -58,9 +65,16 @@ class TensorMap:
     sources: Mapping[str, tuple[Source, ...]]
     norm: tuple[Transform, ...] = ()
 
-    def changed(self, *, norm: tuple[Transform, ...] = (), **sources: tuple[Source, ...]):
+    def changed(
+        self,
+        *,
+        layer: str | None = None,
+        norm: tuple[Transform, ...] = (),
+        **sources: tuple[Source, ...],
+    ) -> TensorMap:
         """The same with other sources of some roles."""
-        return replace(self, sources={**self.sources, **sources}, norm=norm)
+        every = {**self.sources, **sources}
+        return replace(self, layer=layer or self.layer, sources=every, norm=norm)
 
     def renamed(self, **names: str) -> TensorMap:
         """The same with other tensors of some roles, by their names, without transforms."""
@@ -72,7 +86,7 @@ class TensorMap:
             pieces = (sum(pieces),)
         sources = sources[: len(pieces)]  # a layer without keys of its own has queries alone
         prefix = "" if parameter.layer is None else self.layer.format(parameter.layer)
-        norm = self.norm if parameter.role in NORMS else ()
+        norm = self.norm if parameter.role in NORMS and parameter.kind == "weight" else ()
         return tuple(
             Part(
                 f"{prefix}{source.name}" + ("" if source.is_whole else f".{parameter.kind}"),
@@ -101,7 +115,8 @@ _DELTA_RULE = {
 }
 HUGGING_FACE = TensorMap(
     layer="model.layers.{}.",
-    sources=_DELTA_RULE
+    sources={"sinks": (Source("self_attn.sinks", is_whole=True),)}
+    | _DELTA_RULE
     | _named(
         embedding="model.embed_tokens",
         norm="model.norm",
@@ -114,6 +129,7 @@ HUGGING_FACE = TensorMap(
         post_attention_norm="post_attention_layernorm",
         mlp_norm="post_attention_layernorm",
         gate_up="mlp.gate_proj mlp.up_proj",
+        up="mlp.up_proj",
         down="mlp.down_proj",
         post_mlp_norm="post_feedforward_layernorm",
     ),
@@ -130,9 +146,12 @@ GGUF = TensorMap(
         q_norm="attn_q_norm",
         k_norm="attn_k_norm",
         output="attn_output",
+        sinks="attn_sinks",
         post_attention_norm="post_attention_norm",
         mlp_norm="ffn_norm",
         gate_up="ffn_gate ffn_up",
+        up="ffn_up",
+        positions="position_embd",
         down="ffn_down",
         post_mlp_norm="post_ffw_norm",
     ),
@@ -165,11 +184,18 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
     names, table = spec.names, (spec.vocab_size,)
     inputs = (spec.hidden_size,)
     yield Parameter("embedding", f"{names['embedding']}.weight", table, inputs, "embedding")
+    if spec.positions:
+        name = f"{names['positions']}.weight"
+        yield Parameter("positions", name, (spec.positions,), inputs, "embedding")
     for index, layer in enumerate(spec.layers):
         yield from _Layer(spec, layer, index).parameters()
     yield Parameter("norm", f"{names['norm']}.weight", inputs)
+    if spec.norm.bias:
+        yield Parameter("norm", f"{names['norm']}.bias", inputs)
     if not spec.tied_head:
         yield Parameter("head", f"{names['head']}.weight", table, inputs, "lm_head")
+        if spec.head_bias:
+            yield Parameter("head", f"{names['head']}.bias", table)
 
 
 @dataclass(frozen=True)
@@ -188,21 +214,28 @@ class _Layer:
             yield from self.delta_rule(layer.recurrent)
         elif layer.recurrent is not None:
             yield from self.short_conv(layer.recurrent)
-        yield from self.linear("gate_up", (wide, wide), hidden, layer.mlp.bias)
+        if layer.mlp.gated:
+            yield from self.linear("gate_up", (wide, wide), hidden, layer.mlp.bias)
+        else:
+            yield from self.linear("up", (wide,), hidden, layer.mlp.bias)
         yield from self.linear("down", (hidden,), wide, layer.mlp.bias)
         if layer.attention is not None and layer.attention.qk_norm is not None:
             yield self.vector("q_norm", layer.attention.dim)
             if layer.attention.pages_of is None:
                 yield self.vector("k_norm", layer.attention.dim)
-        roles = ["attention_norm", "mlp_norm"] if layer.places != "post" else []
-        roles += ["post_attention_norm", "post_mlp_norm"] if layer.places != "pre" else []
-        yield from (self.vector(role, hidden) for role in roles)
+        for role in _NORM_ROLES[layer.places]:
+            yield self.vector(role, hidden)
+            if layer.norm.bias:
+                name = f"{self.spec.layer_name(self.index, role)}.bias"
+                yield Parameter(role, name, (hidden,), layer=self.index)
 
     def attention(self, a: AttentionSpec) -> Iterator[Parameter]:
         hidden, q, kv = self.spec.hidden_size, a.heads * a.dim, a.kv_heads * a.dim
         pieces = (q,) if a.pages_of is not None else (q, kv, kv)
         yield from self.linear("qkv", pieces, hidden, a.qkv_bias)
         yield from self.linear("output", (hidden,), q, a.output_bias)
+        if a.sinks:
+            yield self.vector("sinks", a.heads)
 
     def delta_rule(self, r: DeltaRuleSpec) -> Iterator[Parameter]:
         hidden, pieces = self.spec.hidden_size, (r.convolved, r.values, r.heads, r.heads)
