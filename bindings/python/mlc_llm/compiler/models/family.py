@@ -48,6 +48,8 @@ class GGUFFields(Protocol):
     def number(self, key: str, default: float | None = None) -> float:
         """A positive number."""
 
+    def flag(self, key: str, default: bool) -> bool: ...
+
     def has_tensor(self, name: str) -> bool: ...
 
     def values(self, tensor: str) -> list[float]:

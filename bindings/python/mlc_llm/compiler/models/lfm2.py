@@ -40,28 +40,27 @@ _NAMES = {
     "gate_up": "feed_forward.w1_w3",
     "down": "feed_forward.w2",
 }
-# What the first configs of the family call a field.
-_ALIASES = {
-    "rms_norm_eps": ("norm_eps", "block_norm_eps"),
-    "intermediate_size": ("block_ff_dim",),
-    "tie_word_embeddings": ("tie_embedding",),
-    "num_attention_heads": ("num_heads",),
-    "rope_theta": ("theta",),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lfm2Config(DecoderConfig):
     conv_L_cache: int  # rows that a convolution sees
     conv_bias: bool
+    aliases = {  # of the first configs of the family
+        "rms_norm_eps": ("norm_eps", "block_norm_eps"),
+        "intermediate_size": ("block_ff_dim",),
+        "tie_word_embeddings": ("tie_embedding",),
+        "num_attention_heads": ("num_heads",),
+        "rope_theta": ("theta",),
+    }
+    default_eps = 1e-5
     default_theta = 1e6
     tied_by_default = True
     kinds_matter = True
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        base = ConfigReader(_with_usual_names(read.config), read.seen)
-        base.seen.update(name for names in _ALIASES.values() for name in names)
+        base = ConfigReader(_with_one_rope(read.config), read.seen)
         fields = super().fields(base)
         width = base.integer("conv_dim", "block_dim", default=fields["hidden_size"])
         if width != fields["hidden_size"]:
@@ -96,16 +95,11 @@ class Lfm2Config(DecoderConfig):
         return {**super().to_dict(), "block_auto_adjust_ff_dim": False}
 
 
-def _with_usual_names(config: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"rms_norm_eps": 1e-5}
-    for name, others in _ALIASES.items():
-        given = [config[other] for other in others if config.get(other) is not None]
-        found |= {name: given[0]} if given else {}
+def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
+    """transformers 5 has `rope_parameters` for each kind of layer."""
     rope = config.get("rope_parameters")
-    if isinstance(rope, Mapping) and isinstance(rope.get(FULL), Mapping):
-        found["rope_parameters"] = rope[FULL]  # transformers 5 has one for each kind of layer
-    own = {k: v for k, v in config.items() if k != "rope_parameters" or k not in found}
-    return {**found, **own}
+    by_kind = isinstance(rope, Mapping) and isinstance(rope.get(FULL), Mapping)
+    return {**config, "rope_parameters": rope[FULL]} if by_kind else dict(config)
 
 
 def _mlp_width(read: ConfigReader, width: int) -> int:
