@@ -10,8 +10,8 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::Load(const ModelLibrary& library,
                                                    const LibraryMetadata& metadata,
                                                    const TensorList& params) {
   auto load = [&](const char* function) {
-    return KernelProgram::Load(library, function, params, static_cast<int>(metadata.layers.size()),
-                               Device{});
+    return KernelProgram::Load(library, function, params,
+                               {metadata.layers.size(), metadata.states.size()}, Device{});
   };
   std::unique_ptr<CpuRunner> runner(new CpuRunner());
   MLC_ASSIGN_OR_RETURN(runner->embed_, load(kEmbed));
@@ -31,6 +31,12 @@ void CpuRunner::SetPages(const std::vector<Tensor>& layers) {
   }
 }
 
+void CpuRunner::SetStates(const std::vector<Tensor>& states) {
+  for (KernelProgram* program : {prefill_.get(), hidden_states_.get(), verify_.get()}) {
+    if (program != nullptr) program->SetStates(states);
+  }
+}
+
 Result<Tensor> CpuRunner::Run(KernelProgram* program, const Batch& batch,
                               const std::vector<int32_t>& rows) {
   ProgramInput tokens = InputOf(batch.tokens);
@@ -39,13 +45,17 @@ Result<Tensor> CpuRunner::Run(KernelProgram* program, const Batch& batch,
     size_t row = static_cast<size_t>(batch.embedding_rows[i]);
     std::memcpy(embeddings + row * embedding_bytes_, batch.embeddings[i], embedding_bytes_);
   }
-  ProgramInput inputs[9] = {{embeddings, tokens.size},  InputOf(batch.positions),
+  ProgramInput inputs[12] = {{embeddings, tokens.size},  InputOf(batch.positions),
                             InputOf(batch.slots),       InputOf(batch.row_sequence),
                             InputOf(batch.page_indptr), InputOf(batch.page_indices)};
   size_t count = 6;
   if (batch.has_copies()) {
     inputs[count++] = InputOf(batch.copy_source);
     inputs[count++] = InputOf(batch.copy_destination);
+  }
+  if (!batch.state_source.empty()) {
+    states_.Set(batch);
+    for (const std::vector<int32_t>* part : states_.parts()) inputs[count++] = InputOf(*part);
   }
   inputs[count++] = InputOf(rows);
   return program->RunToTensor(inputs, count);

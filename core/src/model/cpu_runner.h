@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/state_inputs.h"
 #include "model/step_runner.h"
 #include "runtime/kernel_program.h"
 
@@ -18,6 +19,7 @@ class CpuRunner : public StepRunner {
                                                  const TensorList& params);
 
   void SetPages(const std::vector<Tensor>& layers) override;
+  void SetStates(const std::vector<Tensor>& states) override;
   bool has_token_trees() const override { return verify_ != nullptr; }
   Result<Tensor> Logits(const Batch& batch) override;
   Result<Tensor> HiddenStates(const Batch& batch, const std::vector<int32_t>& rows) override;
@@ -30,6 +32,7 @@ class CpuRunner : public StepRunner {
   std::unique_ptr<KernelProgram> embed_, prefill_, hidden_states_, head_;
   std::unique_ptr<KernelProgram> verify_;  // null: the library has no token trees
   size_t embedding_bytes_ = 0;             // of a row
+  StateInputs states_;                     // of the step at hand
 };
 
 }  // namespace mlc

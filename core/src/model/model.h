@@ -51,9 +51,9 @@ struct ModelInfo {
   int64_t logit_row_bytes = 0;   // and for each row that wants logits
   int64_t decode_row_bytes = 0;  // what recorded decode steps keep, for each sequence
 
-  // Derives the sizes of pages and states and the window from the layers: a page is given up when
-  // the last layer has no use for it, so the widest window counts, and none when one layer has
-  // none.
+  // Derives the sizes of pages and states and the window from the layers. All layers share one
+  // block table, so a page is given up when no layer has a use for it any more: the widest window
+  // counts, and there is none when one layer has none.
   void SetLayers(const std::vector<LayerState>& layers);
 };
 

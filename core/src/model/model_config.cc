@@ -1,11 +1,13 @@
 #include "model/model_config.h"
 
+#include <algorithm>
+
 namespace mlc {
 namespace {
 
 constexpr int64_t kMaxTokens = int64_t{1} << 24;  // of any window or chunk
 constexpr int64_t kSupportedSchema = 2;
-constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // of one layer
+constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // of one layer, also of its state
 constexpr size_t kMaxLayers = 4096;
 constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
 
@@ -176,10 +178,42 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
   }
   for (const Json& json_layer : layers->as_array()) {
     MLC_ASSIGN_OR_RETURN(LayerPages layer, ReadLayer(json_layer, out->info.page_size));
-    out->info.page_bytes += layer.page_bytes;
     out->layers.push_back(std::move(layer));
   }
   return Status();
+}
+
+// "states": [{"layer": 3, "shape": [2, 1024], "dtype": "float32"}, ...], if any layer is recurrent.
+Status ReadStates(const Json& json, LibraryMetadata* out) {
+  const Json* states = json.Find("states");
+  if (states == nullptr) return Status();
+  if (!states->is_array() || states->as_array().size() > kMaxLayers) {
+    return InvalidArgument("field 'states' must be a list").WithParam("states");
+  }
+  for (const Json& state : states->as_array()) {
+    LayerStates layer;
+    MLC_ASSIGN_OR_RETURN(layer.shape, ReadShape(state, "shape"));
+    MLC_ASSIGN_OR_RETURN(layer.dtype, ReadDType(state, "dtype"));
+    std::optional<int64_t> bytes = TensorBytes(layer.shape, layer.dtype);
+    if (!bytes || *bytes > kMaxPageBytes) {
+      return InvalidArgument("field 'shape' is too large").WithParam("shape");
+    }
+    layer.bytes = *bytes;
+    out->states.push_back(std::move(layer));
+  }
+  return Status();
+}
+
+void SetLayers(LibraryMetadata* out) {
+  std::vector<LayerState> layers;
+  for (const LayerPages& pages : out->layers) {
+    layers.push_back(
+        {LayerKind::kAttention, pages.page_bytes, std::max(pages.sliding_window_size, 0)});
+  }
+  for (const LayerStates& state : out->states) {
+    layers.push_back({LayerKind::kRecurrent, state.bytes, 0});
+  }
+  out->info.SetLayers(layers);
 }
 
 // "rows": [first, number]: the parameter is shape[0] rows of a tensor that has so many; "columns":
@@ -303,8 +337,6 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(info.quantization, GetString(json, "quantization"));
   MLC_ASSIGN_OR_RETURN(info.context_window_size,
                        GetBounded(json, "context_window_size", 1, kMaxTokens));
-  MLC_ASSIGN_OR_RETURN(info.sliding_window_size,
-                       GetBounded(json, "sliding_window_size", -1, kMaxTokens));
   if (json.Find("attention_sink_size") != nullptr) {
     MLC_ASSIGN_OR_RETURN(info.attention_sink_size,
                          GetBounded(json, "attention_sink_size", 0, kMaxTokens));
@@ -318,6 +350,8 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   }
   MLC_RETURN_IF_ERROR(ReadHiddenSize(json, &info));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
+  MLC_RETURN_IF_ERROR(ReadStates(json, &out));
+  SetLayers(&out);
   MLC_RETURN_IF_ERROR(ReadParams(json, &out));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));
   ReadCpuFeatures(json, &out);

@@ -50,13 +50,21 @@ struct LayerPages {
   DType dtype = DType::kFloat32;
   std::vector<SlotRun> slot_runs;
   int64_t page_bytes = 0;
-  int sliding_window_size = -1;  // tokens that a row of the layer looks back; -1: all
+  int sliding_window_size = -1;  // tokens that a row looks back in them; -1: all
+};
+
+// A tensor of a recurrent layer's state; a layer may have several.
+struct LayerStates {
+  Shape shape;  // of what a slot holds
+  DType dtype = DType::kFloat32;
+  int64_t bytes = 0;
 };
 
 // A library's metadata (docs/model-library.md).
 struct LibraryMetadata {
   ModelInfo info;
-  std::vector<LayerPages> layers;  // in the order of the library's kv_pages
+  std::vector<LayerPages> layers;   // in the order of the library's kv_pages
+  std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;
   std::vector<std::string> cpu_features;  // that its code may use
   int sampling_version = 0;               // of the functions that choose tokens; 0: none

@@ -8,10 +8,11 @@
 namespace mlc {
 namespace {
 
-// Every sequence has one row, of a token, and every row wants logits: what the program is for.
+// Every sequence has one row, of a token, and every row wants logits: what the program is for. It
+// has no recurrent layers.
 bool IsDecode(const Batch& batch) {
   return batch.num_rows() == batch.num_sequences() && !batch.has_copies() &&
-         batch.logit_rows.size() == batch.tokens.size() && batch.embeddings.empty();
+         batch.logit_rows.size() == batch.tokens.size() && batch.embeddings.empty() && batch.state_source.empty();
 }
 
 // So many pages that steps of as many sequences seldom differ in it, which a record of their
@@ -34,7 +35,8 @@ Result<std::unique_ptr<StepRunner>> RecordedRunner::Over(std::unique_ptr<StepRun
                                                          const TensorList& params, Device device) {
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<KernelProgram> decode,
                        KernelProgram::Load(library, kDecodeTokens, params,
-                                           static_cast<int>(metadata.layers.size()), device));
+                                           {metadata.layers.size(), metadata.states.size()},
+                                           device));
   if (decode == nullptr) return others;
   return std::unique_ptr<StepRunner>(new RecordedRunner(std::move(others), std::move(decode)));
 }
@@ -42,6 +44,11 @@ Result<std::unique_ptr<StepRunner>> RecordedRunner::Over(std::unique_ptr<StepRun
 void RecordedRunner::SetPages(const std::vector<Tensor>& layers) {
   others_->SetPages(layers);
   decode_->SetPages(layers);
+}
+
+void RecordedRunner::SetStates(const std::vector<Tensor>& states) {
+  others_->SetStates(states);
+  decode_->SetStates(states);
 }
 
 Result<Tensor> RecordedRunner::Logits(const Batch& batch) {

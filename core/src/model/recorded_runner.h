@@ -20,6 +20,7 @@ class RecordedRunner : public StepRunner {
                                                   const TensorList& params, Device device);
 
   void SetPages(const std::vector<Tensor>& layers) override;
+  void SetStates(const std::vector<Tensor>& states) override;
   bool has_token_trees() const override { return others_->has_token_trees(); }
   Result<Tensor> Logits(const Batch& batch) override;
   Result<Tensor> HiddenStates(const Batch& batch, const std::vector<int32_t>& rows) override {

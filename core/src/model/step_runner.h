@@ -24,9 +24,10 @@ namespace mlc {
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
-  // The pages of each layer, which every step reads and writes: before the first step, and when
-  // they are others.
+  // The pages of each layer, and the tensors of slots of recurrent states, which every step reads
+  // and writes: before the first step, and when they are others.
   virtual void SetPages(const std::vector<Tensor>& layers) = 0;
+  virtual void SetStates(const std::vector<Tensor>& states) = 0;
   // Whether Logits takes batches with copies of slots.
   virtual bool has_token_trees() const = 0;
   // Of the batch's logit_rows: [m, vocab_size].

@@ -90,6 +90,7 @@ TVMModel::TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metada
       metadata_(std::move(metadata)),
       device_(device),
       pages_(library_.get(), &metadata_, device),
+      states_(&metadata_, device),
       sampler_(TVMSampler::For(library_.get(), metadata_.sampling_version, device)) {}
 
 Status TVMModel::AllocatePages(int num_pages) {
@@ -98,15 +99,11 @@ Status TVMModel::AllocatePages(int num_pages) {
   return Status();
 }
 
-namespace {
-
-Status NoStates() { return Unsupported("the model library has no recurrent layers"); }
-
-}  // namespace
-
-Status TVMModel::AllocateStates(int num_slots) { return num_slots == 0 ? Status() : NoStates(); }
-Status TVMModel::ReadState(int32_t, char*) const { return NoStates(); }
-Status TVMModel::WriteState(int32_t, const char*) { return NoStates(); }
+Status TVMModel::AllocateStates(int num_slots) {
+  MLC_RETURN_IF_ERROR(states_.Allocate(num_slots));
+  runner_->SetStates(states_.tensors());
+  return Status();
+}
 
 Status TVMModel::Check(const Batch& batch) const {
   bool has_hidden_rows = !batch.hidden_rows.empty();

@@ -1,4 +1,5 @@
-// A model that TVM compiled: a library, a runner of its steps with the weights, and its page pool.
+// A model that TVM compiled: a library, a runner of its steps with the weights, and its pools
+// of pages and states.
 #ifndef MLC_MODEL_TVM_MODEL_H_
 #define MLC_MODEL_TVM_MODEL_H_
 
@@ -9,6 +10,7 @@
 #include "model/model.h"
 #include "model/model_config.h"
 #include "model/page_pool.h"
+#include "model/state_pool.h"
 #include "model/step_runner.h"
 #include "model/tvm_sampler.h"
 #include "runtime/model_library.h"
@@ -44,10 +46,9 @@ class TVMModel : public Model {
   Status ClearSlots(int num_slots, char* page) const override {
     return pages_.ClearSlots(num_slots, page);
   }
-  // No library has recurrent layers yet.
   Status AllocateStates(int num_slots) override;
-  Status ReadState(int32_t slot, char* out) const override;
-  Status WriteState(int32_t slot, const char* data) override;
+  Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
+  Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
   Result<Outputs> Forward(const Batch& batch) override;
   DeviceSampler* sampler() override { return sampler_.get(); }
 
@@ -61,6 +62,7 @@ class TVMModel : public Model {
   LibraryMetadata metadata_;
   Device device_;
   PagePool pages_;
+  StatePool states_;
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepRunner> runner_;
   Tensor logits_;         // of the last step, on the host

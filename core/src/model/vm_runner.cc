@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/library_functions.h"
+#include "model/state_inputs.h"
 
 namespace mlc {
 namespace {
@@ -54,12 +55,19 @@ Result<Tensor> VmRunner::Call(const char* function, const Batch& batch,
   if (batch.has_copies()) {
     parts.insert(parts.end(), {&batch.copy_source, &batch.copy_destination});
   }
+  StateInputs states;
+  bool has_states = !batch.state_source.empty();
+  if (has_states) {
+    states.Set(batch);
+    for (const std::vector<int32_t>* part : states.parts()) parts.push_back(part);
+  }
   parts.push_back(&rows);
   for (const std::vector<int32_t>* part : parts) {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, IntTensor(*part));
     arguments.push_back(std::move(tensor));
   }
   arguments.push_back(pages_);
+  if (has_states) arguments.push_back(states_);
   arguments.push_back(params_);
   MLC_ASSIGN_OR_RETURN(Tensor result, library_->Call(function, arguments));
   MLC_RETURN_IF_ERROR(CheckShape(result, {static_cast<int64_t>(rows.size()), width}));

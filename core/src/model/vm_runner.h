@@ -13,6 +13,7 @@ class VmRunner : public StepRunner {
   VmRunner(ModelLibrary* library, const ModelInfo& info, TensorList params, Device device);
 
   void SetPages(const std::vector<Tensor>& layers) override { pages_ = TensorList(layers); }
+  void SetStates(const std::vector<Tensor>& states) override { states_ = TensorList(states); }
   bool has_token_trees() const override;
   Result<Tensor> Logits(const Batch& batch) override;
   Result<Tensor> HiddenStates(const Batch& batch, const std::vector<int32_t>& rows) override;
@@ -26,7 +27,7 @@ class VmRunner : public StepRunner {
 
   ModelLibrary* library_;
   int hidden_size_, vocab_size_;
-  TensorList params_, pages_;
+  TensorList params_, pages_, states_;
   Device device_;
 };
 

@@ -94,10 +94,11 @@ struct KernelProgram::Impl {
 
   std::string name;
   ProgramSpec spec;
-  std::vector<ffi::Tensor> weights, constants, pages;  // that calls point at
+  std::vector<ffi::Tensor> weights, constants, pages, states;  // that calls point at
   std::vector<std::unique_ptr<Rows>> inputs, temporaries;
   std::vector<Call> calls;
-  std::vector<std::pair<int, int>> page_arguments;  // call and argument, in the spec's order
+  // Call and argument, in the spec's order.
+  std::vector<std::pair<int, int>> page_arguments, state_arguments;
 
   // Of the run that is going on; members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
@@ -112,6 +113,8 @@ struct KernelProgram::Impl {
   Status FindKernels(const ModelLibrary::Impl& library);
   Status FindConstants(ModelLibrary::Impl* library, int64_t count);
   void PrepareCalls();
+  void PointAt(const std::vector<Tensor>& tensors,
+               const std::vector<std::pair<int, int>>& places, std::vector<ffi::Tensor>* kept);
   const DLTensor* Argument(ProgramSpec::Name name) const;
   Status Bind(const ProgramInput* given, size_t count);
   Status Place(const ProgramInput* given);
@@ -155,9 +158,10 @@ const DLTensor* KernelProgram::Impl::Argument(ProgramSpec::Name name) const {
     case Kind::kConstant:
       return constants[name.index].GetDLTensorPtr();
     case Kind::kPages:
+    case Kind::kState:
       break;
   }
-  return nullptr;  // SetPages says
+  return nullptr;  // SetPages and SetStates say
 }
 
 void KernelProgram::Impl::PrepareCalls() {
@@ -171,8 +175,9 @@ void KernelProgram::Impl::PrepareCalls() {
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;
-      if (name.kind == Kind::kPages) {
-        page_arguments.emplace_back(i, static_cast<int>(arguments.size()));
+      if (name.kind == Kind::kPages || name.kind == Kind::kState) {
+        auto& places = name.kind == Kind::kPages ? page_arguments : state_arguments;
+        places.emplace_back(i, static_cast<int>(arguments.size()));
         arguments.emplace_back();
       } else {
         arguments.emplace_back(const_cast<DLTensor*>(Argument(name)));
@@ -257,8 +262,8 @@ KernelProgram::~KernelProgram() = default;
 
 Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& library,
                                                            const std::string& function,
-                                                           const TensorList& weights,
-                                                           int num_layers, Device device) {
+                                                           const TensorList& weights, Kept kept,
+                                                           Device device) {
   if (!library.Has("_programs")) return std::unique_ptr<KernelProgram>();
   MLC_ASSIGN_OR_RETURN(std::string text, library.impl()->Text("_programs"));
   MLC_ASSIGN_OR_RETURN(Json all, Json::Parse(text));
@@ -273,22 +278,33 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
   for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
   MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));
-  MLC_RETURN_IF_ERROR(impl->spec.Check(static_cast<int>(impl->weights.size()), num_layers,
-                                       static_cast<int>(impl->constants.size())));
+  MLC_RETURN_IF_ERROR(impl->spec.Check(
+      static_cast<int>(impl->weights.size()), static_cast<int>(kept.pages),
+      static_cast<int>(impl->constants.size()), static_cast<int>(kept.states)));
   MLC_RETURN_IF_ERROR(impl->FindKernels(*library.impl()));
   impl->PrepareCalls();
   return std::unique_ptr<KernelProgram>(new KernelProgram(std::move(impl)));
 }
 
-void KernelProgram::SetPages(const std::vector<Tensor>& layers) {
-  impl_->pages.clear();
-  impl_->records.Clear();
-  for (const Tensor& layer : layers) impl_->pages.push_back(layer.impl()->tensor);
-  for (auto [call, argument] : impl_->page_arguments) {
-    int layer = impl_->spec.calls[call].arguments[argument].index;
-    const DLTensor* pages = impl_->pages[layer].GetDLTensorPtr();
-    impl_->calls[call].arguments[argument] = ffi::AnyView(const_cast<DLTensor*>(pages));
+void KernelProgram::Impl::PointAt(const std::vector<Tensor>& tensors,
+                                  const std::vector<std::pair<int, int>>& places,
+                                  std::vector<ffi::Tensor>* kept) {
+  kept->clear();
+  records.Clear();
+  for (const Tensor& tensor : tensors) kept->push_back(tensor.impl()->tensor);
+  for (auto [call, argument] : places) {
+    int index = spec.calls[call].arguments[argument].index;
+    const DLTensor* tensor = (*kept)[index].GetDLTensorPtr();
+    calls[call].arguments[argument] = ffi::AnyView(const_cast<DLTensor*>(tensor));
   }
+}
+
+void KernelProgram::SetPages(const std::vector<Tensor>& pages) {
+  impl_->PointAt(pages, impl_->page_arguments, &impl_->pages);
+}
+
+void KernelProgram::SetStates(const std::vector<Tensor>& states) {
+  impl_->PointAt(states, impl_->state_arguments, &impl_->states);
 }
 
 Result<char*> KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {

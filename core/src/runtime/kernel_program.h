@@ -34,18 +34,24 @@ inline ProgramInput InputOf(const std::vector<int32_t>& values) {
 
 class KernelProgram {
  public:
+  // How many tensors a model keeps between steps: of pages, and of recurrent states.
+  struct Kept {
+    size_t pages = 0, states = 0;
+  };
+
   // The program of that function; null when the library has none. `weights` are all parameters,
-  // in the library's order, and `num_layers` is how many layers have pages of their own.
+  // in the library's order.
   static Result<std::unique_ptr<KernelProgram>> Load(const ModelLibrary& library,
                                                      const std::string& function,
-                                                     const TensorList& weights, int num_layers,
+                                                     const TensorList& weights, Kept kept,
                                                      Device device);
   ~KernelProgram();
 
-  void SetPages(const std::vector<Tensor>& layers);
+  void SetPages(const std::vector<Tensor>& pages);
+  void SetStates(const std::vector<Tensor>& states);
 
   // The result's first element; it may be written to and stays until the next Run. Inputs are
-  // copied where they are not aligned to 64 bytes. Needs pages when the function does. Errors:
+  // copied where they are not aligned to 64 bytes. Needs pages and states when the function does. Errors:
   // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
   Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
   // The same on any device: `inputs` are on the host, the result lies where the program runs.

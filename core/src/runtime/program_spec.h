@@ -28,7 +28,7 @@ struct RowsSpec {
 };
 
 struct ProgramSpec {
-  enum class Kind { kInput, kWeight, kPages, kConstant, kTemporary };
+  enum class Kind { kInput, kWeight, kPages, kConstant, kTemporary, kState };
   struct Name {
     Kind kind;
     int index;
@@ -49,7 +49,7 @@ struct ProgramSpec {
   int result = 0;  // a temporary
 
   // Whether names are in bounds. `weights`, ...: how many there are.
-  Status Check(int weights, int pages, int constants) const;
+  Status Check(int weights, int pages, int constants, int states) const;
 };
 
 // A program of `_programs`; every size is that of an input, every temporary fits its buffer.

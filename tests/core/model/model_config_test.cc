@@ -35,7 +35,6 @@ Json GoodMetadata() {
       .Set("model_type", "llama")
       .Set("quantization", "q4f32_1")
       .Set("context_window_size", 2048)
-      .Set("sliding_window_size", -1)
       .Set("prefill_chunk_size", 512)
       .Set("max_batch_size", 8)
       .Set("vocab_size", 49152)
@@ -208,7 +207,6 @@ TEST(ParseLibraryMetadata, EveryFaultNamesItsField) {
                           {"quantization", "1"},
                           {"context_window_size", "0"},
                           {"context_window_size", "1e99"},
-                          {"sliding_window_size", "-2"},
                           {"prefill_chunk_size", "0"},
                           {"prefill_chunk_size", "17179869184"},
                           {"max_batch_size", "0"},
@@ -267,6 +265,45 @@ TEST(ParseLibraryMetadata, EveryFaultOfThePagesNamesItsField) {
     EXPECT_EQ(status.param(), fault.key) << status.message();
   }
   EXPECT_FALSE(ParseLibraryMetadata(With(GoodMetadata(), "kv_cache", "7").Dump(), "l").ok());
+}
+
+TEST(ParseLibraryMetadata, TheWindowIsTheWidestOfTheLayers) {
+  auto window_of = [](const char* wide, const char* narrow) {
+    Json pages = *GoodMetadata().Find("kv_cache");
+    Json::Array layers = pages.Find("layers")->as_array();
+    layers[0] = With(layers[0], "sliding_window_size", wide);
+    layers[1] = With(layers[1], "sliding_window_size", narrow);
+    Json json = GoodMetadata().Set("kv_cache", pages.Set("layers", Json(layers)));
+    return ParseLibraryMetadata(json.Dump(), "l")->info.sliding_window_size;
+  };
+  EXPECT_EQ(window_of("1024", "512"), 1024);
+  EXPECT_EQ(window_of("-1", "512"), -1);  // pages slide when every layer does
+  EXPECT_EQ(window_of("1024", "-1"), -1);
+}
+
+TEST(ParseLibraryMetadata, RecurrentLayersHaveStates) {
+  auto parse = [](const std::string& states) {
+    return ParseLibraryMetadata(With(GoodMetadata(), "states", states).Dump(), "l");
+  };
+  const std::string conv = R"({"layer": 1, "shape": [2, 48], "dtype": "float32"})";
+  Result<LibraryMetadata> metadata =
+      parse("[" + conv + R"(, {"layer": 1, "shape": [4, 8, 16], "dtype": "float16"}])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  ASSERT_EQ(metadata->states.size(), 2u);
+  EXPECT_EQ(metadata->states[1].shape, (Shape{4, 8, 16}));
+  EXPECT_EQ(metadata->states[1].bytes, 1024);
+  EXPECT_EQ(metadata->info.state_bytes, 2 * 48 * 4 + 1024);
+  EXPECT_EQ(ParseLibraryMetadata(GoodMetadata().Dump(), "l")->info.state_bytes, 0);
+  const Fault faults[] = {{"states", "7"},
+                          {"shape", R"([{"layer": 1, "dtype": "float32"}])"},
+                          {"shape", R"([{"shape": [0], "dtype": "float32"}])"},
+                          {"shape", R"([{"shape": [4294967296], "dtype": "float32"}])"},
+                          {"dtype", R"([{"shape": [4], "dtype": "float7"}])"}};
+  for (const Fault& fault : faults) {
+    Status status = parse(fault.value).status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.value;
+    EXPECT_EQ(status.param(), fault.key) << status.message();
+  }
 }
 
 TEST(ParseLibraryMetadata, SizesThatOverflowAreRefused) {

@@ -10,7 +10,7 @@ constexpr const char* kProgram = R"({
   "buffers": [["n", 32], ["m", 64]],
   "temporaries": [{"shape": ["n", 2, 4], "dtype": "float32", "buffer": 0},
                   {"shape": ["m", 16], "dtype": "int32", "buffer": 1}],
-  "calls": [["norm", "i0", "w3", "t0"], ["pick", "t0", "i1", "p1", "c0", "t1"]],
+  "calls": [["norm", "i0", "w3", "t0"], ["pick", "t0", "i1", "p1", "s2", "c0", "t1"]],
   "result": "t1"})";
 
 Result<ProgramSpec> Parse(const std::string& text) { return ParseProgram(*Json::Parse(text)); }
@@ -54,11 +54,12 @@ TEST(ProgramSpec, HasTensorsOfFixedSize) {
 
 TEST(ProgramSpec, KnowsHowManyTensorsThereMustBe) {
   ProgramSpec program = *Parse(kProgram);
-  EXPECT_TRUE(program.Check(4, 2, 1).ok());
-  EXPECT_FALSE(program.Check(3, 2, 1).ok());
-  EXPECT_FALSE(program.Check(4, 1, 1).ok());
-  EXPECT_FALSE(program.Check(4, 2, 0).ok());
-  EXPECT_FALSE(Parse(With("\"t0\", \"i1\"", "\"t2\", \"i1\""))->Check(4, 2, 1).ok());
+  EXPECT_TRUE(program.Check(4, 2, 1, 3).ok());
+  EXPECT_FALSE(program.Check(3, 2, 1, 3).ok());
+  EXPECT_FALSE(program.Check(4, 1, 1, 3).ok());
+  EXPECT_FALSE(program.Check(4, 2, 0, 3).ok());
+  EXPECT_FALSE(program.Check(4, 2, 1, 2).ok());
+  EXPECT_FALSE(Parse(With("\"t0\", \"i1\"", "\"t2\", \"i1\""))->Check(4, 2, 1, 3).ok());
 }
 
 TEST(ProgramSpec, RefusesWhatCannotBe) {

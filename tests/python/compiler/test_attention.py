@@ -23,6 +23,7 @@ SHAPES = [
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20, sinks=3),
     AttentionShape(heads=4, kv_heads=4, dim=32, sliding_window=1),
+    AttentionShape(heads=6, kv_heads=2, dim=16, learned_sinks="float32"),
 ]
 
 
@@ -36,6 +37,7 @@ class Cache:
         numbers = list(rng.permutation(sum(counts) + 2).astype(np.int32))
         self.tables = [[numbers.pop() for _ in range(n)] for n in counts]
         self.pages = np.full((sum(counts) + 2, *shape.page_shape), np.nan, shape.page_dtype)
+        self.sinks = (np.arange(shape.heads) - 1.5).astype(shape.learned_sinks or "float32")
         size = (shape.kv_heads, shape.dim)
         self.keys, self.values = (
             [rng.standard_normal((n, *size)).astype(shape.page_dtype) for n in lengths]
@@ -67,7 +69,8 @@ def attention_kernel(shape: AttentionShape):
 def attend(kernel, cache, q, positions, sequences):
     y = np.zeros((len(q), q.shape[1] * q.shape[2]), np.float32)
     where = [frozen(np.asarray(a, np.int32)) for a in (positions, sequences)]
-    kernel(frozen(q), *where, *cache.indices(), frozen(cache.pages), y)
+    sinks = [frozen(cache.sinks)] if cache.shape.learned_sinks else []
+    kernel(frozen(q), *where, *cache.indices(), frozen(cache.pages), *sinks, y)
     return y
 
 
@@ -80,8 +83,11 @@ def expected_row(cache, q, position, sequence):
     values = np.repeat(cache.values[sequence][places], s.group, axis=1).astype(np.float64)
     scores = np.einsum("hd,mhd->hm", q.astype(np.float64), keys) / np.sqrt(s.dim)
     scores = s.softcap * np.tanh(scores / s.softcap) if s.softcap else scores
-    weights = np.exp(scores - scores.max(1, keepdims=True))
-    weights /= weights.sum(1, keepdims=True)
+    largest = scores.max(1, keepdims=True)
+    weights, others = np.exp(scores - largest), 0.0
+    if s.learned_sinks:
+        others = np.exp(cache.sinks.astype(np.float64)[:, None] - largest)
+    weights /= weights.sum(1, keepdims=True) + others
     return np.einsum("hm,mhd->hd", weights, values).reshape(-1)
 
 
@@ -104,7 +110,9 @@ def test_every_row_attends_to_its_own_history_and_nothing_else(shape):
 
 LONG_SHAPES = [
     AttentionShape(heads=6, kv_heads=2, dim=32, page_dtype="float16"),
-    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=700, sinks=5),
+    AttentionShape(
+        heads=4, kv_heads=2, dim=16, sliding_window=700, sinks=5, learned_sinks="float16"
+    ),
     AttentionShape(heads=2, kv_heads=2, dim=16, sliding_window=1500),
 ]
 

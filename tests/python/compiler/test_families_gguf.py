@@ -15,6 +15,7 @@ import pytest
 import tiny_families
 import tiny_models
 from gguf import GGUFWriter
+from tiny_families import size
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf import GGUFModel
@@ -39,6 +40,12 @@ ARCHITECTURES: dict[str, tuple[str, gguf.MODEL_ARCH, dict[str, Any]]] = {
     "phi3": ("phi3", gguf.MODEL_ARCH.PHI3, {}),
     "granite": ("granite", gguf.MODEL_ARCH.GRANITE, {}),
     "smollm3": ("smollm3", gguf.MODEL_ARCH.SMOLLM3, {}),
+    "lfm2": ("lfm2", gguf.MODEL_ARCH.LFM2, {}),
+    "starcoder2": ("starcoder2", gguf.MODEL_ARCH.STARCODER2, {}),
+    "phi": ("phi2", gguf.MODEL_ARCH.PHI2, {}),
+    "gpt_neox": ("gptneox", gguf.MODEL_ARCH.GPTNEOX, {}),
+    "cohere": ("command-r", gguf.MODEL_ARCH.COMMAND_R, {}),
+    "gpt2": ("gpt2", gguf.MODEL_ARCH.GPT2, {}),
 }
 
 
@@ -54,7 +61,7 @@ def written(path: Any, family: str, add: Any = lambda writer: None) -> dict[str,
     _add_sizes(writer, config)
     _add_rope(writer, config)
     add(writer)
-    table = gguf.get_tensor_name_map(arch, config["num_hidden_layers"])
+    table = gguf.get_tensor_name_map(arch, size(config, "num_hidden_layers", "n_layer"))
     for key, value in arrays.items():
         ours = table.get_name(key, try_suffixes=(".weight", ".bias"))
         assert ours is not None, key
@@ -64,6 +71,7 @@ def written(path: Any, family: str, add: Any = lambda writer: None) -> dict[str,
         for part, count in heads.items():
             if part in key and name in ("granite", "smollm3"):  # rows in rotary pairs
                 value = tiny_models.interleave(value, config[count])
+        value = _as_stored(key, value, config)
         writer.add_tensor(ours, value)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -72,17 +80,43 @@ def written(path: Any, family: str, add: Any = lambda writer: None) -> dict[str,
     return config
 
 
+def _as_stored(key: str, value: Any, c: dict[str, Any]) -> Any:
+    if "conv.conv.weight" in key:
+        return value[:, 0]
+    if "query_key_value" in key:  # head by head, to one behind another
+        heads = value.reshape(c["num_attention_heads"], 3, -1, *value.shape[1:])
+        return np.ascontiguousarray(heads.swapaxes(0, 1).reshape(value.shape))
+    is_conv1d = c["model_type"] == "gpt2" and value.ndim == 2 and ".h." in key
+    return np.ascontiguousarray(value.T) if is_conv1d else value
+
+
 def _add_sizes(writer: GGUFWriter, c: dict[str, Any]) -> None:
-    dim = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
-    writer.add_block_count(c["num_hidden_layers"])
-    writer.add_context_length(c["max_position_embeddings"])
-    writer.add_embedding_length(c["hidden_size"])
-    writer.add_feed_forward_length(c["intermediate_size"])
-    writer.add_head_count(c["num_attention_heads"])
-    writer.add_head_count_kv(c["num_key_value_heads"])
+    hidden, heads = size(c, "hidden_size", "n_embd"), size(c, "num_attention_heads", "n_head")
+    dim = c.get("head_dim") or hidden // heads
+    writer.add_block_count(size(c, "num_hidden_layers", "n_layer"))
+    writer.add_context_length(size(c, "max_position_embeddings", "n_positions"))
+    writer.add_embedding_length(hidden)
+    wide = 4 * hidden if c["model_type"] == "gpt2" else c.get("intermediate_size", 96)
+    writer.add_feed_forward_length(wide)
+    writer.add_head_count(heads)
+    kv_heads = c.get("num_key_value_heads", heads)
+    if c["model_type"] == "lfm2":
+        kinds = c["layer_types"]
+        writer.add_head_count_kv([kv_heads * (kind != "conv") for kind in kinds])
+        writer.add_shortconv_l_cache(c["conv_L_cache"])
+    else:
+        writer.add_head_count_kv(kv_heads)
     writer.add_key_length(dim)
     writer.add_value_length(dim)
-    writer.add_layer_norm_rms_eps(c["rms_norm_eps"])
+    eps = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
+    if own := [c[name] for name in eps if name in c]:
+        writer.add_layer_norm_eps(own[0])
+    else:
+        writer.add_layer_norm_rms_eps(c.get("rms_norm_eps") or c["norm_eps"])
+    if c["model_type"] == "gpt_neox":
+        writer.add_parallel_residual(c["use_parallel_residual"])
+    if c["model_type"] == "cohere":
+        writer.add_logit_scale(c["logit_scale"])
     if c.get("sliding_window") and c.get("use_sliding_window", True):
         writer.add_sliding_window(c["sliding_window"])
     if c["model_type"] == "granite":
@@ -96,7 +130,13 @@ def _add_sizes(writer: GGUFWriter, c: dict[str, Any]) -> None:
 
 
 def _add_rope(writer: GGUFWriter, c: dict[str, Any]) -> None:
-    writer.add_rope_freq_base(c["rope_theta"])
+    if c["model_type"] == "gpt2":
+        return
+    writer.add_rope_freq_base(c.get("rope_theta") or c["rotary_emb_base"])
+    partial = c.get("rotary_pct") or c.get("partial_rotary_factor")
+    if partial and c["model_type"] != "phi3":
+        dim = c["hidden_size"] // c["num_attention_heads"]
+        writer.add_rope_dimension_count(int(partial * dim))
     scaling = c.get("rope_scaling")
     if c["model_type"] == "phi3":
         original = c["original_max_position_embeddings"]
@@ -119,8 +159,11 @@ def _plain(config: dict[str, Any]) -> tuple[Any, list[Any]]:
     """The decoder without its rotations, and these as numbers."""
     typed = models.config_from_hf(config)
     spec = models.get(config["model_type"]).decoder(typed)
-    ropes = [layer.attention.rope for layer in spec.layers]
-    layers = [replace(one, attention=replace(one.attention, rope=None)) for one in spec.layers]
+    ropes = [layer.attention.rope if layer.attention else None for layer in spec.layers]
+    layers = [
+        replace(one, attention=replace(one.attention, rope=None)) if one.attention else one
+        for one in spec.layers
+    ]
     numbers = [[*rope.frequencies, rope.scaling.magnitude] if rope else [0.0] for rope in ropes]
     return replace(spec, layers=tuple(layers)), numbers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,12 @@ from token_trees import random_tree  # noqa: E402
 from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape, rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear  # noqa: E402
+from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
+    attention,
+    elementwise,
+    layer_norm,
+    linear,
+)
 from mlc_llm.compiler.quantization.group import GroupScheme  # noqa: E402
 from mlc_llm.compiler.quantization.schemes import INT3, INT4  # noqa: E402
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies  # noqa: E402
@@ -34,7 +40,15 @@ THREE_BITS = GroupScheme(name="q3f32_1", model_dtype="float32", groups=INT3)
 ROWS = (1, 3, 16, 17, 70, 0)  # each way to multiply, and its edges
 SHAPES = [
     AttentionShape(heads=6, kv_heads=2, dim=48),
-    AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3, softcap=3.0),
+    AttentionShape(
+        heads=4,
+        kv_heads=2,
+        dim=16,
+        sliding_window=20,
+        sinks=3,
+        softcap=3.0,
+        learned_sinks="float32",
+    ),
 ]
 MORE_SHAPES = [  # with --long
     AttentionShape(heads=9, kv_heads=3, dim=64),
@@ -142,6 +156,37 @@ def test_a_norm_is_added_to_the_residual(compiled: Compiled) -> None:
     exact = x.astype(np.float64)
     normed = exact / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5) * weight
     np.testing.assert_allclose(y, before + normed, atol=4e-6)
+
+
+@pytest.mark.parametrize("gather", [False, True])
+@pytest.mark.parametrize("is_biased", [False, True])
+def test_layer_norm(gather: bool, is_biased: bool, compiled: Compiled) -> None:
+    rng = np.random.default_rng(5)
+    x, before = (rng.standard_normal((2, 5, 70)) + 3).astype(np.float32)
+    weight, bias = rng.standard_normal((2, 70)).astype(np.float32)
+    rows = np.array([4, 0, 0, 2, 1], np.int32) if gather else np.arange(5, dtype=np.int32)
+    options = {"gather": gather, "residual": not gather}
+    biases = ["float32"] if is_biased else []
+    kernel = compiled(layer_norm.layer_norm(70, 1e-5, "float32", *biases, **options))
+    y, picked = np.zeros((5, 70), np.float32), [rows] if gather else []
+    given = [*picked, weight, *([bias] if is_biased else []), *([] if gather else [before])]
+    kernel(frozen(x), *map(frozen, given), y)
+    exact = x[rows].astype(np.float64)
+    exact -= exact.mean(-1, keepdims=True)
+    expected = exact / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5) * weight
+    expected += (bias if is_biased else 0) + (0 if gather else before)
+    np.testing.assert_allclose(y, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh"])
+def test_activations_without_a_gate(activation: str, compiled: Compiled) -> None:
+    x = (np.random.default_rng(4).standard_normal((3, 70)) * 5).astype(np.float32)
+    y, exact = np.zeros((3, 70), np.float32), x.astype(np.float64)
+    compiled(layer_norm.activate(70, activation))(frozen(x), y)
+    expected = activated(exact, activation)
+    if activation == "gelu":
+        expected = exact * np.vectorize(math.erfc)(-exact / math.sqrt(2)) / 2
+    np.testing.assert_allclose(y, expected, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("activation", ["silu", "gelu_tanh"])

@@ -11,7 +11,7 @@ import pytest
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.quantization import schemes
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
 
 TINY = {
     "model_type": "llama",
@@ -30,8 +30,8 @@ TINY = {
 
 def test_a_config_survives_the_way_through_mlc_chat_config():
     scaling = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 1024}
-    mixed = ["full_attention", "sliding_attention"]
     for family in models.FAMILIES:
+        mixed = ["full_attention", "conv" if family == "lfm2" else "sliding_attention"]
         for change in (
             {},
             {"rope_scaling": scaling},
@@ -46,11 +46,43 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
             assert again == config, (family, change)
 
 
+def test_the_first_configs_of_lfm2_say_the_same_in_other_words():
+    kinds = ["conv", "full_attention"]
+    new = {**TINY, "model_type": "lfm2", "norm_eps": 1e-4, "layer_types": kinds, "conv_bias": True}
+    old = {k: v for k, v in new.items() if k not in ("norm_eps", "layer_types")}
+    old |= {"block_norm_eps": 1e-4, "full_attn_idxs": [1], "num_heads": 6, "block_dim": 48}
+    assert models.config_from_hf(old) == models.config_from_hf(new)
+    assert models.config_from_hf(new).intermediate_size == 256  # 53, rounded up
+    exact = models.config_from_hf({**new, "block_auto_adjust_ff_dim": False})
+    assert exact.intermediate_size == TINY["intermediate_size"]
+    by_kind = {"full_attention": {"rope_theta": 123.0}, "conv": None}
+    plain = {k: v for k, v in new.items() if k != "rope_theta"}
+    assert models.config_from_hf({**plain, "rope_parameters": by_kind}).rope_theta == 123.0
+    for change in ({"conv_dim": 96}, {"layer_types": ["conv", "conv"]}, {"conv_L_cache": 1}):
+        with pytest.raises(MLCError) as caught:
+            models.config_from_hf({**new, **change})
+        assert caught.value.param == next(iter(change))
+
+
 def test_transformers_5_rope_parameters_are_read():
     fields = {k: v for k, v in TINY.items() if k != "rope_theta"}
     rope = {"rope_type": "linear", "factor": 4.0, "rope_theta": 123.0}
     config = models.config_from_hf({**fields, "rope_parameters": rope})
     assert (config.rope_theta, config.rope_scaling.kind) == (123.0, "linear")
+
+
+def test_yarn_may_say_its_magnitude_by_two_scales():
+    fields = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64}
+    plain = RopeScaling.from_dict(fields, context=512)
+    both = RopeScaling.from_dict({**fields, "mscale": 2.0, "mscale_all_dim": 0.5}, context=512)
+    log = 0.1 * math.log(8.0)
+    assert plain.magnitude == pytest.approx(log + 1)
+    assert both.magnitude == pytest.approx((2 * log + 1) / (log / 2 + 1))
+    assert RopeScaling.from_dict(both.to_dict(), context=512) == both
+    alone = RopeScaling.from_dict({**fields, "mscale": 2.0}, context=512)  # counts with the other
+    assert alone.magnitude == plain.magnitude
+    given = RopeScaling.from_dict({**both.to_dict(), "attention_factor": 1.5}, context=512)
+    assert given.magnitude == 1.5
 
 
 def test_the_weight_map_names_fused_tensors_and_their_sources():

@@ -14,6 +14,7 @@ from mlc_llm.compiler.spec.transforms import (
     MinusExp,
     PlusOne,
     Rows,
+    Squeezed,
     Transposed,
     Unpaired,
 )
@@ -46,6 +47,12 @@ def test_values_are_changed(transform, expected):
     assert not transform.moves_rows
     assert np.array_equal(transform.apply(X), expected)
     assert transform.source_shape(expected.shape) == X.shape
+
+
+def test_a_convolution_loses_its_axis_of_one():
+    weight = X.reshape(12, 1, 2)
+    assert Squeezed().source_shape(X.shape) == weight.shape
+    assert np.array_equal(Squeezed().apply(weight), X)
 
 
 def _converted(weight: WeightSource, arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -55,6 +55,11 @@ class Runner:
             tvm.runtime.tensor(np.full((num_pages, *layer["page_shape"]), np.nan, layer["dtype"]))
             for layer in cache["layers"]
         ]
+        self.states = [
+            tvm.runtime.tensor(np.full((num_pages, *state["shape"]), np.nan, state["dtype"]))
+            for state in self.metadata.get("states", [])
+        ]
+        self._state_slots: dict[str, int] = {}
         self._free = [*range(0, num_pages, 2), *range(1, num_pages, 2)]
         self._tables: dict[str, list[int]] = {}
         self._lengths: dict[str, int] = {}
@@ -90,12 +95,30 @@ class Runner:
         wanted = ends if last_only else range(len(rows))
         embedded = self.vm["embed"](_int32(ids), self._params)
         columns = [[row[i] for row in rows] for i in range(3)]
-        where = [_int32(c) for c in [*columns, indptr, indices, wanted]]
-        return self.vm["batch_prefill"](embedded, *where, self.pages, self._params).numpy()
+        steps = self._steps(work) if self.states else []
+        where = [_int32(c) for c in [*columns, indptr, indices, *steps, wanted]]
+        kept = [self.pages, self.states] if self.states else [self.pages]
+        return self.vm["batch_prefill"](embedded, *where, *kept, self._params).numpy()
+
+    def _steps(self, work: Sequence[tuple[str, Sequence[int]]]) -> list[list[int]]:
+        """Each sequence keeps the state behind its last row, in a slot of its own."""
+        source, indptr, writes = [], [0], []
+        for name, tokens in work:
+            source.append(self._state_slots.get(name, -1))
+            slot = self._state_slots.setdefault(name, len(self._state_slots))
+            writes += [*[-1] * (len(tokens) - 1), slot]
+            indptr.append(len(writes))
+        return [source, indptr, writes]
 
     def fork(self, source: str, target: str) -> None:
         """The target shares full pages and gets a copy of the last, unfinished one."""
         length = self._lengths[source]
+        if self.states:
+            slot = self._state_slots.setdefault(target, len(self._state_slots))
+            for i, state in enumerate(self.states):
+                values = state.numpy().copy()
+                values[slot] = values[self._state_slots[source]]
+                self.states[i] = tvm.runtime.tensor(values)
         shared = length // self.page_size
         self._tables[target] = self._tables[source][:shared]
         self._lengths[target] = shared * self.page_size

@@ -12,7 +12,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn import gpu_sampling
-from mlc_llm.compiler.nn.builder import Batch, Builder, Input, Inputs
+from mlc_llm.compiler.nn.builder import Batch, Builder, Function, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import Decoder
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme
@@ -29,6 +29,9 @@ _PROGRAMS = ("embed", *_PREFILLS, "get_logits")
 _DECODE = "batch_decode_tokens"
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 _COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may be
+# Where recurrent layers are: the state that each sequence goes on from, its rows, and the slot for
+# the state behind each row.
+_STATES = ("state_source", "row_indptr", "state_writes")
 _MEASURED = ("embed", "batch_prefill")
 _AXES = ("rows", "columns")  # of a tensor, along which parameters are parts of it
 
@@ -52,7 +55,8 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     model = Decoder(nn, family.decoder(spec.config))
     _build_embed(nn, model, spec)
     for name in _PREFILLS:
-        _build_prefill(nn, model, spec, name)
+        if name != _VERIFY or not nn.states:  # states do not branch
+            _build_prefill(nn, model, spec, name)
     _build_logits(nn, model, spec)
     _build_copy(nn)
     if isinstance(spec.device, GPU):
@@ -73,7 +77,6 @@ def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
         "model_type": spec.model_type,
         "quantization": spec.scheme.name,
         "context_window_size": config.context_window_size,
-        "sliding_window_size": config.sliding_window_size,
         "attention_sink_size": config.attention_sink_size,
         "prefill_chunk_size": spec.prefill_chunk_size,
         "max_batch_size": spec.max_batch_size,
@@ -86,6 +89,7 @@ def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
             "page_size": PAGE_SIZE,
             "layers": [pages.describe() for pages in nn.pages],
         },
+        **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
         "params": [
             {
                 "name": param.name,
@@ -117,7 +121,8 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     """`_programs` and the constants that they name, `_constant_0`, ..."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
-    programs = {name: program_of(functions[name], constants) for name in names}
+    there = [name for name in names if name in functions]
+    programs = {name: program_of(functions[name], constants) for name in there}
     for index, value in enumerate(constants):
         nn.constant_function(f"_constant_{index}", value)
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
@@ -134,21 +139,30 @@ def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(nn, "logit_rows")}
     bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
     with nn.function(_DECODE, inputs, bounds=bounds) as f:
-        batch = Batch(*(f[index] for index in _INDICES))
-        pages = f.items("kv_pages", len(nn.pages))
+        batch, memory = _batch_of(nn, f)
         rows = model.embed(f["input_ids"])
-        f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], pages))
+        f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], memory))
 
 
 def _batch_inputs(nn: Builder, wanted: str, copies: tuple[str, ...] = ()) -> Inputs:
     """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
     sizes = ("n", "n", "n", "b_plus_1", "p")
+    states = zip(_STATES, ("b", "b_plus_1", "n"), strict=True) if nn.states else ()
     return {
         **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
         **{k: Input(("c",), "int32") for k in copies},
+        **{k: Input((size,), "int32") for k, size in states},
         wanted: Input(("m",), "int32"),
         "kv_pages": [pages.input() for pages in nn.pages],
+        **({"states": [state.input() for state in nn.states]} if nn.states else {}),
     }
+
+
+def _batch_of(nn: Builder, f: Function, copies: tuple[str, ...] = ()) -> tuple[Batch, Memory]:
+    names = (*_INDICES, *copies, *(_STATES if nn.states else ()))
+    states = f.items("states", len(nn.states)) if nn.states else []
+    memory = Memory(f.items("kv_pages", len(nn.pages)), states)
+    return Batch(**{name: f[name] for name in names}), memory
 
 
 def _build_prefill(nn: Builder, model: Decoder, spec: LibrarySpec, name: str) -> None:
@@ -160,9 +174,8 @@ def _build_prefill(nn: Builder, model: Decoder, spec: LibrarySpec, name: str) ->
     }
     bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
     with nn.function(name, inputs, bounds=bounds) as f:
-        batch = Batch(*(f[index] for index in (*_INDICES, *copies)))
-        pages = f.items("kv_pages", len(nn.pages))
-        hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], pages)
+        batch, memory = _batch_of(nn, f, copies)
+        hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], memory)
         f.result = model.logits(hidden_states) if wanted == "logit_rows" else hidden_states
 
 

@@ -21,9 +21,9 @@ from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by
 Program = dict[str, Any]
 
 # What stands for a tensor in a program: a letter and a number.
-INPUT, WEIGHT, PAGES, CONSTANT, TEMPORARY = "i", "w", "p", "c", "t"
+INPUT, WEIGHT, PAGES, STATE, CONSTANT, TEMPORARY = "i", "w", "p", "s", "c", "t"
 FIXED = ""  # in the place of a run-time size: of what no run changes
-_TUPLES = {"params": WEIGHT, "kv_pages": PAGES}
+_TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE}
 
 
 def program_of(function: relax.Function, constants: list[tvm.runtime.Tensor]) -> Program:

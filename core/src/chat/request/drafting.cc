@@ -119,6 +119,12 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft) {
   MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr));
+  if (options.draft_shape.width > 1 && target.state_bytes > 0) {
+    return Unsupported(
+               "engine setting 'spec_tree_width' is over 1, and the model has recurrent layers, "
+               "whose states do not branch; leave it out")
+        .WithParam("spec_tree_width");
+  }
   if (options.draft_shape.width > 1 && !target.token_trees) {
     return Unsupported(
                "engine setting 'spec_tree_width' over 1 needs a model library that computes token "

@@ -13,16 +13,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models import (
+    cohere,
     gemma,
     gemma2,
     gemma3,
+    gpt2,
+    gpt_neox,
     granite,
+    lfm2,
     llama,
     mistral,
+    phi,
     phi3,
     qwen2,
     qwen3,
     smollm3,
+    starcoder2,
 )
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.spec import WeightSource
@@ -39,6 +45,12 @@ FAMILIES: dict[str, ModelFamily] = {
     "phi3": phi3.FAMILY,
     "granite": granite.FAMILY,
     "smollm3": smollm3.FAMILY,
+    "lfm2": lfm2.FAMILY,
+    "starcoder2": starcoder2.FAMILY,
+    "phi": phi.FAMILY,
+    "gpt_neox": gpt_neox.FAMILY,
+    "cohere": cohere.FAMILY,
+    "gpt2": gpt2.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -53,6 +65,12 @@ ARCHITECTURES: dict[str, str] = {
     "Phi3ForCausalLM": "phi3",
     "GraniteForCausalLM": "granite",
     "SmolLM3ForCausalLM": "smollm3",
+    "Lfm2ForCausalLM": "lfm2",
+    "Starcoder2ForCausalLM": "starcoder2",
+    "PhiForCausalLM": "phi",
+    "GPTNeoXForCausalLM": "gpt_neox",
+    "CohereForCausalLM": "cohere",
+    "GPT2LMHeadModel": "gpt2",
 }
 
 __all__ = [

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from mlc_llm.compiler.spec import (
     AttentionSpec,
@@ -195,6 +195,8 @@ class DecoderConfig:
     hidden_act = "silu"
     activations = _SILU  # values of `hidden_act`, and what they mean
     tied_by_default = False
+    default_eps = 1e-6
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what its configs call our fields
     default_theta = 10000.0
     default_window = _NO_WINDOW  # where `sliding_window` is not there
     window_by_default = True  # where `use_sliding_window` does not say
@@ -203,11 +205,21 @@ class DecoderConfig:
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> DecoderConfig:
         """Reads a Hugging Face config.json or the `model_config` of an mlc-chat-config.json."""
-        read = ConfigReader(config)
+        read = ConfigReader(cls._with_usual_names(config))
+        read.seen.update(name for names in cls.aliases.values() for name in names)
         made = cls(**cls.fields(read))
         made.check()
         read.refuse_unread()
         return made
+
+    @classmethod
+    def _with_usual_names(cls, config: Mapping[str, Any]) -> dict[str, Any]:
+        found = dict(config)
+        for name, others in cls.aliases.items():
+            given = [config[other] for other in others if config.get(other) is not None]
+            if given and found.get(name) is None:
+                found[name] = given[0]
+        return found
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -223,7 +235,7 @@ class DecoderConfig:
             "num_key_value_heads": read.integer("num_key_value_heads", default=heads),
             "head_dim": read.integer("head_dim", default=max(hidden // heads, 1)),
             "vocab_size": read.integer("vocab_size"),
-            "rms_norm_eps": read.number("rms_norm_eps", default=1e-6),
+            "rms_norm_eps": read.number("rms_norm_eps", default=cls.default_eps),
             "tie_word_embeddings": read.flag("tie_word_embeddings", default=cls.tied_by_default),
             **_rope_fields(read, cls.default_theta),
             **cls.window_fields(read, layers),

@@ -42,8 +42,13 @@ class GGUFFields(Protocol):
     def size(self, key: str, default: int | None = None) -> int:
         """A positive whole number."""
 
+    def sizes(self, key: str) -> list[int]:
+        """Of each layer; 0 where a layer has none."""
+
     def number(self, key: str, default: float | None = None) -> float:
         """A positive number."""
+
+    def flag(self, key: str, default: bool) -> bool: ...
 
     def has_tensor(self, name: str) -> bool: ...
 

@@ -3,7 +3,7 @@
 A model asks for layers once and calls them on Relax expressions inside `function`:
 
     nn = Builder(scheme, device, family.weight_map(config))
-    norm = nn.rms_norm("model.norm", 576, eps=1e-5)
+    norm = nn.norm("model.norm", 576, NormSpec(eps=1e-5))
     with nn.function("final", {"x": Input(("n", 576))}, bounds={"n": 2048}) as f:
         f.result = norm(f["x"])
 
@@ -22,12 +22,13 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from mlc_llm.compiler.nn import gpu_layers, layers
-from mlc_llm.compiler.nn.pages import Pages
+from mlc_llm.compiler.nn import gpu_layers, layers, recurrent
+from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import AttentionSpec, WeightSource
+from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RecurrentSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
+from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,12 @@ Inputs = Mapping[str, Input | list[Input]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Where each row of a batch stands; all are int32 tensors (ARCHITECTURE.md).
+    """Where each row of a batch stands; all are int32 tensors (docs/model-library.md).
 
     Where branches of a token tree may be among the sequences, `copy_source` and
-    `copy_destination` say which slots they take over from rows of the same step.
+    `copy_destination` say which slots they take over from rows of the same step. Recurrent layers
+    have the last three: the state that each sequence goes on from, its rows, and the slot that the
+    state behind each row is written to.
     """
 
     positions: relax.Var
@@ -56,6 +59,18 @@ class Batch:
     page_indices: relax.Var
     copy_source: relax.Var | None = None
     copy_destination: relax.Var | None = None
+    state_source: relax.Var | None = None
+    row_indptr: relax.Var | None = None
+    state_writes: relax.Var | None = None
+
+
+@dataclass
+class Memory:
+    """What layers keep between steps: the pages and the states of all layers, in their order. What
+    a layer writes takes the place of its own."""
+
+    pages: list[Any]
+    states: list[Any]
 
 
 class Function:
@@ -95,6 +110,7 @@ class Builder:
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
+        self.states: list[State] = []  # in the order of the library's `states`
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
@@ -129,11 +145,16 @@ class Builder:
     def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
         return self._layers.Embedding(self, name, (entries, size), scale)
 
-    def rms_norm(self, name: str, size: int, *, eps: float) -> Any:
-        return self._layers.RMSNorm(self, name, size, eps)
+    def norm(self, name: str, size: int, spec: NormSpec) -> Any:
+        if spec.kind == "layer":
+            return self._layers.LayerNorm(self, name, size, spec)
+        return self._layers.RMSNorm(self, name, size, spec.eps)
 
     def gated(self, size: int, activation: str) -> Any:
         return self._layers.Gated(self, size, activation)
+
+    def activated(self, size: int, activation: str) -> Any:
+        return self._layers.Activated(self, size, activation)
 
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
         return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
@@ -141,10 +162,26 @@ class Builder:
     def scaled_add(self, size: int, scale: float) -> Any:
         return self._layers.ScaledAdd(self, size, scale)
 
-    def paged_attention(self, spec: AttentionSpec, norms: list[str], pages: int | None) -> Any:
-        """`norms`: the weights of its queries' and keys' norm; `pages`: those that it reads, where
-        it has none of its own."""
-        return self._layers.PagedAttention(self, spec, norms, pages)
+    def paged_attention(
+        self, spec: AttentionSpec, norms: list[str], sinks: str | None, pages: int | None
+    ) -> Any:
+        """`norms`: the weights of its queries' and keys' norm; `sinks`: that of its learned sinks;
+        `pages`: those that it reads, where it has none of its own."""
+        return self._layers.PagedAttention(self, spec, norms, sinks, pages)
+
+    def recurrent(self, spec: RecurrentSpec, layer: int, name: Callable[[str], str]) -> Any:
+        """The mixer between its two linear layers; `name` gives the weights of its roles."""
+        if isinstance(self.device, GPU):
+            raise UnsupportedError(
+                "models with recurrent layers run on CPUs only; compile with --device cpu",
+                param="device",
+            )
+        return recurrent.mixer(self, spec, layer, name)
+
+    def add_state(self, state: State) -> int:
+        """A tensor of a layer's state; its number."""
+        self.states.append(state)
+        return len(self.states) - 1
 
     def add_pages(self, pages: Pages) -> int:
         """A layer's own; their number."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlc_llm.compiler.nn.builder import Batch, Builder
+from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
 from mlc_llm.compiler.spec import DecoderSpec
 
 
@@ -20,12 +20,14 @@ class Decoder:
         self.table = nn.embedding(
             names["embedding"], vocabulary, hidden, scale=spec.embedding_scale
         )
+        self.places = PositionTable(nn, spec) if spec.positions else None
         self.layers: list[Layer] = []
         for index in range(len(spec.layers)):
             self.layers.append(Layer(nn, spec, index, self.layers))
-        self.norm = nn.rms_norm(names["norm"], hidden, eps=spec.norm.eps)
-        own = None if spec.tied_head else nn.linear(names["head"], vocabulary, hidden)
-        self.head = own or self.table.logits
+        self.norm = nn.norm(names["norm"], hidden, spec.norm)
+        self.head = self.table.logits
+        if not spec.tied_head:
+            self.head = nn.linear(names["head"], vocabulary, hidden, bias=spec.head_bias)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
         self.change = nn.scale_and_cap(vocabulary, **scales) if changed else lambda logits: logits
@@ -34,11 +36,11 @@ class Decoder:
         """(rows) -> (rows, hidden)."""
         return self.table(ids)
 
-    def hidden_states(self, x: Any, batch: Batch, rows: Any, pages: list[Any]) -> Any:
-        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `pages`."""
-        pages = list(pages)
+    def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
+        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `memory`."""
+        x = x if self.places is None else self.places(x, batch)
         for layer in self.layers:
-            x = layer(x, batch, pages)
+            x = layer(x, batch, memory)
         return self.norm(x, rows)
 
     def logits(self, hidden_states: Any) -> Any:
@@ -46,31 +48,49 @@ class Decoder:
         return self.change(self.head(hidden_states))
 
 
+class PositionTable:
+    """Learned positions: x + table[position]."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+        self.table = nn.embedding(spec.names["positions"], spec.positions, spec.hidden_size)
+        self.add = nn.scaled_add(spec.hidden_size, 1.0)
+
+    def __call__(self, x: Any, batch: Batch) -> Any:
+        return self.add.add(self.table(batch.positions), residual=x)
+
+
 class Layer:
-    """Attention and the MLP with their norms; each adds to the residual."""
+    """Attention, or what is in its place, and the MLP, with their norms; each adds to the
+    residual."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
         places = spec.layers[index].places
-        attention = Attention(nn, spec, index, earlier)
+        attends = spec.layers[index].attention is not None
+        mixer = Attention(nn, spec, index, earlier) if attends else Recurrent(nn, spec, index)
         mlp = MLP(nn, spec, index)
-        self.pages = attention.attend.pages
+        self.pages = mixer.attend.pages if isinstance(mixer, Attention) else None
 
         def norm(role: str, wanted: bool) -> Any:
             if not wanted:
                 return None
-            eps = spec.layers[index].norm.eps
-            return nn.rms_norm(spec.layer_name(index, role), spec.hidden_size, eps=eps)
+            return nn.norm(spec.layer_name(index, role), spec.hidden_size, spec.layers[index].norm)
 
-        before, behind = places != "post", places != "pre"
+        before, behind = places != "post", places in ("sandwich", "post")
+        self.is_parallel = places in ("parallel", "parallel_two")
         scale = spec.layers[index].residual_scale
         add = None if scale == 1.0 else nn.scaled_add(spec.hidden_size, scale)
         first, last = norm("post_attention_norm", behind), norm("post_mlp_norm", behind)
-        self.attention = Half(norm("attention_norm", before), attention, first or add)
-        self.mlp = Half(norm("mlp_norm", before), mlp, last or add)
+        self.attention = Half(norm("attention_norm", before), mixer, first or add)
+        self.mlp = Half(norm("mlp_norm", before and places != "parallel"), mlp, last or add)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
-        x = self.attention(x, batch, pages)
-        return self.mlp(x, batch, pages)
+    def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
+        if self.is_parallel:
+            given = self.attention.before(x)
+            other = given if self.mlp.before is None else self.mlp.before(x)
+            x = self.attention.part(given, batch, memory, residual=x)
+            return self.mlp.part(other, batch, memory, residual=x)
+        x = self.attention(x, batch, memory)
+        return self.mlp(x, batch, memory)
 
 
 class Half:
@@ -79,11 +99,11 @@ class Half:
     def __init__(self, before: Any, part: Any, after: Any) -> None:
         self.before, self.part, self.after = before, part, after
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any]) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
         given = x if self.before is None else self.before(x)
         if self.after is None:
-            return self.part(given, batch, pages, residual=x)
-        return self.after.add(self.part(given, batch, pages), residual=x)
+            return self.part(given, batch, memory, residual=x)
+        return self.after.add(self.part(given, batch, memory), residual=x)
 
 
 class Attention:
@@ -101,23 +121,46 @@ class Attention:
         self.output = nn.linear(name("output"), hidden, a.heads * a.dim, bias=a.output_bias)
         roles = ["q_norm", "k_norm"] if keys else ["q_norm"]
         norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
-        self.attend = nn.paged_attention(a, norms, shared)
+        sinks = f"{name('sinks')}.weight" if a.sinks else None
+        self.attend = nn.paged_attention(a, norms, sinks, shared)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
-        attended = self.attend(qkv, batch, pages)  # (rows, heads * dim)
+        attended = self.attend(qkv, batch, memory.pages)  # (rows, heads * dim)
         return self.output(attended, residual)  # (rows, hidden)
 
 
+class Recurrent:
+    """A mixer that keeps a state in the place of pages."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
+        r, hidden = spec.layers[index].recurrent, spec.hidden_size
+
+        def name(role: str) -> str:
+            return spec.layer_name(index, role)
+
+        self.mixer = nn.recurrent(r, index, name)
+        self.before = nn.linear(name("recurrent_in"), self.mixer.ins, hidden, bias=self.mixer.bias)
+        self.behind = nn.linear(
+            name("recurrent_out"), hidden, self.mixer.outs, bias=self.mixer.bias
+        )
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        mixed = self.mixer(self.before(x), batch, memory.states)
+        return self.behind(mixed, residual)
+
+
 class MLP:
-    """down(activation(gate(x)) * up(x))."""
+    """down(activation(gate(x)) * up(x)), or without a gate."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
         mlp, hidden = spec.layers[index].mlp, spec.hidden_size
-        gate_up, down = (spec.layer_name(index, role) for role in ("gate_up", "down"))
-        self.gate_up = nn.linear(gate_up, 2 * mlp.width, hidden, bias=mlp.bias)
-        self.activation = nn.gated(mlp.width, mlp.activation)
+        role, outs = ("gate_up", 2 * mlp.width) if mlp.gated else ("up", mlp.width)
+        up, down = (spec.layer_name(index, name) for name in (role, "down"))
+        self.up = nn.linear(up, outs, hidden, bias=mlp.bias)
+        make = nn.gated if mlp.gated else nn.activated
+        self.activation = make(mlp.width, mlp.activation)
         self.down = nn.linear(down, hidden, mlp.width, bias=mlp.bias)
 
-    def __call__(self, x: Any, batch: Batch, pages: list[Any], residual: Any = None) -> Any:
-        return self.down(self.activation(self.gate_up(x)), residual)
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        return self.down(self.activation(self.up(x)), residual)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, linear
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, layer_norm, linear
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.nn import layers
@@ -149,6 +149,19 @@ class RMSNorm:
         return nn.call(kernel, [x, nn.param(self.name), residual], tensor(num_rows(x), self.size))
 
 
+class LayerNorm(layers.LayerNorm):
+    """The same over the GPU's kernel. Of the rows that are named, in float32."""
+
+    kernels = layer_norm
+
+    def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> relax.Var:
+        return self._call(x, rows, None)
+
+    def _types(self, x: relax.Expr, is_exact: bool) -> dict[str, str]:
+        y_dtype = "float32" if is_exact else self.nn.row_dtype
+        return {"x_dtype": str(x.ty.dtype), "y_dtype": y_dtype}
+
+
 class ScaleAndCap(layers.ScaleAndCap):
     """The same over the GPU's kernel."""
 
@@ -175,6 +188,18 @@ class Gated:
             lambda: elementwise.gate_and_multiply(self.size, word, dtype),
         )
         return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=dtype))
+
+
+class Activated:
+    """activation(x)."""
+
+    def __init__(self, nn: Builder, size: int, activation: str) -> None:
+        self.nn, self.key = nn, (size, activation, nn.row_dtype)
+
+    def __call__(self, x: relax.Expr) -> relax.Var:
+        kernel = self.nn.kernel("activate", self.key, lambda: layer_norm.activate(*self.key))
+        out = tensor(num_rows(x), self.key[0], dtype=self.key[2])
+        return self.nn.call(kernel, [x], out)
 
 
 class PagedAttention(layers.PagedAttention):

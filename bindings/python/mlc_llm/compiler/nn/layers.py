@@ -17,12 +17,13 @@ from mlc_llm.compiler.kernels.cpu import (
     attention,
     elementwise,
     join,
+    layer_norm,
     paged_attention,
 )
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
 from mlc_llm.compiler.nn.pages import Pages
 from mlc_llm.compiler.quantization import Matrix
-from mlc_llm.compiler.spec import AttentionSpec, RopeSpec
+from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RopeSpec
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder
@@ -207,6 +208,55 @@ class RMSNorm:
         return nn.call(kernel, [x, nn.param(self.name), residual], out)
 
 
+class LayerNorm:
+    """(x - mean) / deviation * weight, and a bias; of the rows that are named, if any are."""
+
+    kernels: Any = layer_norm
+
+    def __init__(self, nn: Builder, name: str, size: int, spec: NormSpec) -> None:
+        self.nn, self.size, self.eps = nn, size, spec.eps
+        self.weights = [f"{name}.{kind}" for kind in ("weight", "bias")[: 1 + spec.bias]]
+
+    def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> Any:
+        return Deferred.of(self.nn, self._call(x, rows, None))
+
+    def add(self, x: relax.Expr, residual: relax.Expr) -> relax.Var:
+        """residual + the norm of x."""
+        return self._call(x, None, residual)
+
+    def _call(self, x: relax.Expr, rows: Any, residual: Any) -> relax.Var:
+        nn, types = self.nn, self._types(x, rows is not None or residual is not None)
+        dtypes = [nn.stored(name).dtype for name in self.weights]
+        options = {"gather": rows is not None, "residual": residual is not None, **types}
+        sizes = (self.size, self.eps, *dtypes)
+        make = partial(self.kernels.layer_norm, *sizes, **options)
+        kernel = nn.kernel("layer_norm", (*sizes, *options.values()), make)
+        weights = [nn.param(name) for name in self.weights]
+        args = [x, rows, *weights, residual]
+        out = tensor(num_rows(x if rows is None else rows), self.size, **_dtype_of(types))
+        return nn.call(kernel, [arg for arg in args if arg is not None], out)
+
+    def _types(self, x: relax.Expr, is_exact: bool) -> dict[str, str]:
+        """Those of the kernel's rows, on devices where they differ."""
+        return {}
+
+
+def _dtype_of(types: dict[str, str]) -> dict[str, str]:
+    return {"dtype": types["y_dtype"]} if types else {}
+
+
+class Activated:
+    """activation(x)."""
+
+    def __init__(self, nn: Builder, size: int, activation: str) -> None:
+        self.nn, self.key = nn, (size, activation)
+
+    def __call__(self, x: relax.Expr) -> Deferred:
+        kernel = self.nn.kernel("activate", self.key, lambda: layer_norm.activate(*self.key))
+        made = self.nn.call(kernel, [x], tensor(num_rows(x), self.key[0]))
+        return Deferred.of(self.nn, made)
+
+
 class ScaleAndCap:
     """x * scale, then cap * tanh(x / cap): of logits."""
 
@@ -257,16 +307,22 @@ class Gated:
 class PagedAttention:
     """Rotates queries and keys, appends to its pages and attends over them.
 
-    `norms` are the names of the weights that queries and keys are normed with, if any; `pages` the
+    `norms` are the names of the weights that queries and keys are normed with, if any, `sinks` that
+    of its learned sinks, `pages` the
     number of an earlier layer's pages, if it has none of its own.
     """
 
     kernels: Any = attention  # whose `rope_and_append`, `copy_slots` and `copy_pages` it calls
 
     def __init__(
-        self, nn: Builder, spec: AttentionSpec, norms: list[str], pages: int | None
+        self,
+        nn: Builder,
+        spec: AttentionSpec,
+        norms: list[str],
+        sinks: str | None,
+        pages: int | None,
     ) -> None:
-        self.nn, self.spec, self.norms = nn, spec, norms
+        self.nn, self.spec, self.norms, self.sinks = nn, spec, norms, sinks
         rope = spec.rope or RopeSpec(dim=spec.dim, theta=1.0)
         self.shape = AttentionShape(
             heads=spec.heads,
@@ -280,9 +336,13 @@ class PagedAttention:
             qk_norm=spec.qk_norm.eps if spec.qk_norm else None,
             norm_dtype=nn.stored(norms[0]).dtype if norms else "float32",
             softcap=spec.softcap,
+            learned_sinks=nn.stored(sinks).dtype if sinks else None,
             appends=pages is None,
         )
-        self.pages = nn.add_pages(Pages(self.shape, self.kernels)) if pages is None else pages
+        if pages is None:
+            pages = nn.add_pages(Pages(self.shape, self.kernels, spec.window))
+        nn.pages[pages].widen(spec.window)
+        self.pages = pages
         frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
         self.table = nn.constant(rope_table(frequencies, rope.scaling.magnitude))
 
@@ -294,7 +354,8 @@ class PagedAttention:
         attend = nn.kernel("paged_attention", key, self.attend)
         where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
         out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=shape.row_dtype)
-        return nn.call(attend, [q, *where, pages[self.pages]], out)
+        sinks = [nn.param(self.sinks)] if self.sinks else []
+        return nn.call(attend, [q, *where, pages[self.pages], *sinks], out)
 
     def _append(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Expr:
         """The queries, rotated; keys and values go into the pages."""

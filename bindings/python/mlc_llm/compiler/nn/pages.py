@@ -1,4 +1,4 @@
-"""The key/value pages of one layer: how one lies in memory, and how it is copied."""
+"""What layers keep between steps: key/value pages, and states of fixed size."""
 
 from __future__ import annotations
 
@@ -14,11 +14,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class State:
+    """A tensor of a recurrent layer's state, one of which lies in each slot."""
+
+    layer: int
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    def input(self) -> Input:
+        """As an argument of a function."""
+        from mlc_llm.compiler.nn.builder import Input
+
+        return Input(("num_states", *self.shape), self.dtype)
+
+    def describe(self) -> dict[str, Any]:
+        """For the library's metadata."""
+        return {"layer": self.layer, "shape": list(self.shape), "dtype": self.dtype}
+
+
+@dataclass
 class Pages:
-    """`shape` is that of the attention that writes them; `kernels` has the device's copies."""
+    """`shape` is that of the attention that writes them; `kernels` has the device's copies;
+    `window` is how far any layer that reads them looks back, -1: to the first position."""
 
     shape: AttentionShape
     kernels: Any
+    window: int
+
+    def widen(self, window: int) -> None:
+        """For another layer that reads them."""
+        self.window = -1 if -1 in (window, self.window) else max(window, self.window)
 
     def input(self) -> Input:
         """As an argument of a function."""
@@ -32,7 +57,7 @@ class Pages:
             "page_shape": list(self.shape.page_shape),
             "slot_runs": [list(run) for run in self.shape.slot_runs],
             "dtype": self.shape.page_dtype,
-            "sliding_window_size": self.shape.sliding_window,
+            "sliding_window_size": self.window,
         }
 
     def copy(self, nn: Builder, source: Any, destination: Any, pages: Any) -> relax.Var:

@@ -7,9 +7,12 @@ weights. Nothing here imports TVM, a family or a layer.
 from mlc_llm.compiler.spec.decoder import (
     AttentionSpec,
     DecoderSpec,
+    DeltaRuleSpec,
     LayerSpec,
     MLPSpec,
     NormSpec,
+    RecurrentSpec,
+    ShortConvSpec,
 )
 from mlc_llm.compiler.spec.rope import RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.tensors import GGUF, HUGGING_FACE, Source, TensorMap, weight_map
@@ -20,12 +23,15 @@ __all__ = [
     "HUGGING_FACE",
     "AttentionSpec",
     "DecoderSpec",
+    "DeltaRuleSpec",
     "LayerSpec",
     "MLPSpec",
     "NormSpec",
     "Part",
+    "RecurrentSpec",
     "RopeScaling",
     "RopeSpec",
+    "ShortConvSpec",
     "Source",
     "TensorMap",
     "WeightSource",

@@ -18,21 +18,30 @@ from typing import Literal
 
 from mlc_llm.compiler.spec.rope import RopeSpec
 
-Activation = Literal["silu", "gelu_tanh"]
-Places = Literal["pre", "sandwich", "post"]
+Activation = Literal["silu", "gelu", "gelu_tanh"]
+Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
 
 # Our name of each parameter's module: MLC-LLM's names, so that its repositories load. Those of a
 # layer stand behind `layer`, in which `{}` is the layer's number.
 NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "norm": "model.norm",
+    "positions": "model.embed_positions",
     "head": "lm_head",
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
     "output": "self_attn.o_proj",
+    "recurrent_in": "linear_attn.in_proj",
+    "recurrent_conv": "linear_attn.conv1d",
+    "recurrent_norm": "linear_attn.norm",
+    "recurrent_out": "linear_attn.out_proj",
+    "decay": "linear_attn.A",
+    "time_step": "linear_attn.dt_bias",
+    "sinks": "self_attn.sinks",
     "q_norm": "self_attn.q_norm",
     "k_norm": "self_attn.k_norm",
     "gate_up": "mlp.gate_up_proj",
+    "up": "mlp.up_proj",
     "down": "mlp.down_proj",
     "attention_norm": "input_layernorm",
     "mlp_norm": "post_attention_layernorm",
@@ -43,9 +52,15 @@ NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class NormSpec:
-    """x / rms(x) * weight. A family whose weights mean 1 + w adds the 1 in its weight map."""
+    """x / rms(x) * weight; of the kind "layer" (x - mean) / deviation * weight, and a bias. A
+    family whose weights mean 1 + w adds the 1 in its weight map."""
 
     eps: float
+    kind: Literal["rms", "layer"] = "rms"
+    bias: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.kind == "layer" or not self.bias, self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,34 +77,94 @@ class AttentionSpec:
     qk_norm: NormSpec | None = None  # of each head's query and key, before they are rotated
     window: int = -1  # positions that a row looks back, itself included; -1: all
     pinned: int = 0  # first positions that stay in reach of the window
+    sinks: bool = False  # a learned score of each head, whose weight no value gets
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: they stay
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShortConvSpec:
+    """Recurrent: out(c * conv(b * x)), where `in` gives b, c and x, `width` channels of each.
+
+    conv adds up, channel by channel, the last `taps` rows times a weight each. The state is the
+    rows that the next one will see.
+    """
+
+    width: int
+    taps: int
+    bias: bool = False  # of `in`, of the convolution and of `out`
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaRuleSpec:
+    """Recurrent: the gated delta rule, a state [key_dim, value_dim] for each of `heads`.
+
+    `in` gives queries, keys and values, which go through a convolution of `taps` rows and silu,
+    then the output gate z, beta and the time step of each head. Head by head and row by row, with
+    keys and queries of length 1:
+
+        state = exp(decay * softplus(time_step + its bias)) * state
+        state = state + outer(key, sigmoid(beta) * (value - key @ state))
+        y = norm((query / sqrt(key_dim)) @ state) * silu(z)
+
+    `heads // key_heads` heads share a query and a key.
+    """
+
+    heads: int
+    key_heads: int
+    key_dim: int
+    value_dim: int
+    taps: int
+    norm: NormSpec
+
+    @property
+    def keys(self) -> int:
+        """The width of all keys, which is that of all queries."""
+        return self.key_heads * self.key_dim
+
+    @property
+    def values(self) -> int:
+        """The width of all values."""
+        return self.heads * self.value_dim
+
+    @property
+    def convolved(self) -> int:
+        """The width of queries, keys and values together."""
+        return 2 * self.keys + self.values
+
+
+RecurrentSpec = ShortConvSpec | DeltaRuleSpec
+
+
+@dataclass(frozen=True, kw_only=True)
 class MLPSpec:
-    """down(activation(gate(x)) * up(x))."""
+    """down(activation(gate(x)) * up(x)); without a gate down(activation(up(x)))."""
 
     width: int
     activation: Activation = "silu"
     bias: bool = False
+    gated: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSpec:
-    """Attention, then the MLP; each adds to the residual.
+    """Attention or a recurrent mixer, then the MLP; each adds to the residual.
 
     `places` says where norms stand: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))), "post"
-    x + norm(f(x)). `residual_scale` multiplies what is added, where no norm stands behind it.
+    x + norm(f(x)), "parallel" x + attention(norm(x)) + mlp(norm(x)) with one norm, "parallel_two"
+    the same with a norm for each. `residual_scale` multiplies what is added, where no norm stands
+    behind it.
     """
 
-    attention: AttentionSpec
+    attention: AttentionSpec | None = None
+    recurrent: RecurrentSpec | None = None  # in the place of attention
     mlp: MLPSpec
     norm: NormSpec
     places: Places = "pre"
     residual_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        assert (self.attention is None) != (self.recurrent is None), self
         assert self.residual_scale == 1.0 or self.places == "pre", self
 
 
@@ -100,6 +175,8 @@ class DecoderSpec:
     layers: tuple[LayerSpec, ...]
     norm: NormSpec  # behind the last layer
     tied_head: bool = False
+    head_bias: bool = False
+    positions: int = 0  # that have learned embeddings, which are added to the tokens'; 0: none
     embedding_scale: float = 1.0
     logit_scale: float = 1.0
     logit_softcap: float = 0.0  # logits become cap * tanh(logit / cap), behind the scale; 0: none

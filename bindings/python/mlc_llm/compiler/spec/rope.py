@@ -30,6 +30,8 @@ class RopeScaling:
     beta_fast: float = 32.0
     beta_slow: float = 1.0
     attention_factor: float = 0.0  # yarn and longrope; 0: derived from the factor
+    mscale: float = 0.0  # yarn: the magnitude is that of the first over that of the second;
+    mscale_all_dim: float = 0.0  # 0: of the factor alone
     truncate: bool = True  # yarn: the ends of its ramp are whole pairs
     # longrope: what each frequency is divided by, in texts within the original context and in
     # longer ones. transformers takes the second once a text is long, which would turn cached keys
@@ -60,6 +62,7 @@ class RopeScaling:
             beta_fast=_positive(fields, "beta_fast", 32.0),
             beta_slow=_positive(fields, "beta_slow", 1.0),
             attention_factor=_attention_factor(kind, fields),
+            **_mscales(kind, fields),
             truncate=fields.get("truncate") is not False,
             short_factor=_factors(kind, fields, "short_factor"),
             long_factor=_factors(kind, fields, "long_factor"),
@@ -82,11 +85,19 @@ class RopeScaling:
     def magnitude(self) -> float:
         """The factor on rotated queries and keys."""
         if self.kind == "yarn":
-            return self.attention_factor or 0.1 * math.log(max(self.factor, 1.0)) + 1.0
+            if self.mscale and self.mscale_all_dim:
+                given = self._yarn_magnitude(self.mscale) / self._yarn_magnitude(
+                    self.mscale_all_dim
+                )
+                return self.attention_factor or given
+            return self.attention_factor or self._yarn_magnitude(1.0)
         if self.kind != "longrope":
             return 1.0
         stretched = math.sqrt(1 + math.log(max(self.factor, 1.0)) / math.log(self.original_context))
         return self.attention_factor or stretched
+
+    def _yarn_magnitude(self, scale: float) -> float:
+        return 0.1 * scale * math.log(max(self.factor, 1.0)) + 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,10 +198,13 @@ def _factors(kind: str, fields: Mapping[str, Any], name: str) -> tuple[float, ..
 def _attention_factor(kind: str, fields: Mapping[str, Any]) -> float:
     if kind not in ("yarn", "longrope"):
         return 0.0
-    if fields.get("mscale") or fields.get("mscale_all_dim"):
-        raise UnsupportedError("rope_scaling: mscale is not supported", param="rope_scaling")
     given = fields.get("attention_factor")
     return 0.0 if given is None else _positive(fields, "attention_factor")
+
+
+def _mscales(kind: str, fields: Mapping[str, Any]) -> dict[str, float]:
+    names = [n for n in ("mscale", "mscale_all_dim") if kind == "yarn" and fields.get(n)]
+    return {name: _positive(fields, name) for name in names}
 
 
 def _positive(fields: Mapping[str, Any], name: str, default: float | None = None) -> float:

@@ -14,8 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mlc_llm.compiler.quantization import WeightUse
-from mlc_llm.compiler.spec.decoder import DecoderSpec, LayerSpec
-from mlc_llm.compiler.spec.transforms import Transform
+from mlc_llm.compiler.spec.decoder import (
+    AttentionSpec,
+    DecoderSpec,
+    DeltaRuleSpec,
+    LayerSpec,
+    ShortConvSpec,
+)
+from mlc_llm.compiler.spec.transforms import MinusExp, Shape, Squeezed, Transform, Transposed
 from mlc_llm.compiler.spec.weights import Part, WeightSource
 
 NORMS = (
@@ -27,14 +33,24 @@ NORMS = (
     "q_norm",
     "k_norm",
 )
+_NORM_ROLES = {
+    "pre": ("attention_norm", "mlp_norm"),
+    "sandwich": ("attention_norm", "mlp_norm", "post_attention_norm", "post_mlp_norm"),
+    "post": ("post_attention_norm", "post_mlp_norm"),
+    "parallel": ("attention_norm",),
+    "parallel_two": ("attention_norm", "mlp_norm"),
+}
+# What is done to the weight of a causal convolution: a row for each tap.
+CONV = (Squeezed(), Transposed())
 
 
 @dataclass(frozen=True)
 class Source:
-    """A tensor in a file, without ".weight", and what is done to it."""
+    """A tensor in a file, without ".weight" unless `is_whole`, and what is done to it."""
 
     name: str
     transforms: tuple[Transform, ...] = ()
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,9 +65,20 @@ class TensorMap:
     sources: Mapping[str, tuple[Source, ...]]
     norm: tuple[Transform, ...] = ()
 
-    def changed(self, *, norm: tuple[Transform, ...] = (), **sources: tuple[Source, ...]):
+    def changed(
+        self,
+        *,
+        layer: str | None = None,
+        norm: tuple[Transform, ...] = (),
+        **sources: tuple[Source, ...],
+    ) -> TensorMap:
         """The same with other sources of some roles."""
-        return replace(self, sources={**self.sources, **sources}, norm=norm)
+        every = {**self.sources, **sources}
+        return replace(self, layer=layer or self.layer, sources=every, norm=norm)
+
+    def renamed(self, **names: str) -> TensorMap:
+        """The same with other tensors of some roles, by their names, without transforms."""
+        return replace(self, sources={**self.sources, **_named(**names)})
 
     def parts(self, parameter: Parameter) -> tuple[Part, ...]:
         sources, pieces = self.sources[parameter.role], parameter.pieces
@@ -59,10 +86,10 @@ class TensorMap:
             pieces = (sum(pieces),)
         sources = sources[: len(pieces)]  # a layer without keys of its own has queries alone
         prefix = "" if parameter.layer is None else self.layer.format(parameter.layer)
-        norm = self.norm if parameter.role in NORMS else ()
+        norm = self.norm if parameter.role in NORMS and parameter.kind == "weight" else ()
         return tuple(
             Part(
-                f"{prefix}{source.name}.{parameter.kind}",
+                f"{prefix}{source.name}" + ("" if source.is_whole else f".{parameter.kind}"),
                 (outs, *parameter.inputs),
                 source.transforms + norm,
             )
@@ -74,9 +101,23 @@ def _named(**names: str) -> dict[str, tuple[Source, ...]]:
     return {role: tuple(Source(name) for name in text.split()) for role, text in names.items()}
 
 
+# Recurrent layers are named as those of Qwen 3.5 are.
+_DELTA_RULE = {
+    **_named(
+        recurrent_in="linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_b "
+        "linear_attn.in_proj_a",
+        recurrent_norm="linear_attn.norm",
+        recurrent_out="linear_attn.out_proj",
+    ),
+    "recurrent_conv": (Source("linear_attn.conv1d", CONV),),
+    "decay": (Source("linear_attn.A_log", (MinusExp(),), is_whole=True),),
+    "time_step": (Source("linear_attn.dt_bias", is_whole=True),),
+}
 HUGGING_FACE = TensorMap(
     layer="model.layers.{}.",
-    sources=_named(
+    sources={"sinks": (Source("self_attn.sinks", is_whole=True),)}
+    | _DELTA_RULE
+    | _named(
         embedding="model.embed_tokens",
         norm="model.norm",
         head="lm_head",
@@ -88,6 +129,7 @@ HUGGING_FACE = TensorMap(
         post_attention_norm="post_attention_layernorm",
         mlp_norm="post_attention_layernorm",
         gate_up="mlp.gate_proj mlp.up_proj",
+        up="mlp.up_proj",
         down="mlp.down_proj",
         post_mlp_norm="post_feedforward_layernorm",
     ),
@@ -104,9 +146,12 @@ GGUF = TensorMap(
         q_norm="attn_q_norm",
         k_norm="attn_k_norm",
         output="attn_output",
+        sinks="attn_sinks",
         post_attention_norm="post_attention_norm",
         mlp_norm="ffn_norm",
         gate_up="ffn_gate ffn_up",
+        up="ffn_up",
+        positions="position_embd",
         down="ffn_down",
         post_mlp_norm="post_ffw_norm",
     ),
@@ -139,33 +184,83 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
     names, table = spec.names, (spec.vocab_size,)
     inputs = (spec.hidden_size,)
     yield Parameter("embedding", f"{names['embedding']}.weight", table, inputs, "embedding")
+    if spec.positions:
+        name = f"{names['positions']}.weight"
+        yield Parameter("positions", name, (spec.positions,), inputs, "embedding")
     for index, layer in enumerate(spec.layers):
-        yield from _layer_parameters(spec, layer, index)
+        yield from _Layer(spec, layer, index).parameters()
     yield Parameter("norm", f"{names['norm']}.weight", inputs)
+    if spec.norm.bias:
+        yield Parameter("norm", f"{names['norm']}.bias", inputs)
     if not spec.tied_head:
         yield Parameter("head", f"{names['head']}.weight", table, inputs, "lm_head")
+        if spec.head_bias:
+            yield Parameter("head", f"{names['head']}.bias", table)
 
 
-def _layer_parameters(spec: DecoderSpec, layer: LayerSpec, index: int) -> Iterator[Parameter]:
-    def linear(role: str, pieces: tuple[int, ...], ins: int, bias: bool) -> Iterator[Parameter]:
-        name = spec.layer_name(index, role)
-        yield Parameter(role, f"{name}.weight", pieces, (ins,), "linear", index)
+@dataclass(frozen=True)
+class _Layer:
+    """One layer's parameters: linear layers, then norms."""
+
+    spec: DecoderSpec
+    layer: LayerSpec
+    index: int
+
+    def parameters(self) -> Iterator[Parameter]:
+        layer, wide, hidden = self.layer, self.layer.mlp.width, self.spec.hidden_size
+        if layer.attention is not None:
+            yield from self.attention(layer.attention)
+        elif isinstance(layer.recurrent, DeltaRuleSpec):
+            yield from self.delta_rule(layer.recurrent)
+        elif layer.recurrent is not None:
+            yield from self.short_conv(layer.recurrent)
+        if layer.mlp.gated:
+            yield from self.linear("gate_up", (wide, wide), hidden, layer.mlp.bias)
+        else:
+            yield from self.linear("up", (wide,), hidden, layer.mlp.bias)
+        yield from self.linear("down", (hidden,), wide, layer.mlp.bias)
+        if layer.attention is not None and layer.attention.qk_norm is not None:
+            yield self.vector("q_norm", layer.attention.dim)
+            if layer.attention.pages_of is None:
+                yield self.vector("k_norm", layer.attention.dim)
+        for role in _NORM_ROLES[layer.places]:
+            yield self.vector(role, hidden)
+            if layer.norm.bias:
+                name = f"{self.spec.layer_name(self.index, role)}.bias"
+                yield Parameter(role, name, (hidden,), layer=self.index)
+
+    def attention(self, a: AttentionSpec) -> Iterator[Parameter]:
+        hidden, q, kv = self.spec.hidden_size, a.heads * a.dim, a.kv_heads * a.dim
+        pieces = (q,) if a.pages_of is not None else (q, kv, kv)
+        yield from self.linear("qkv", pieces, hidden, a.qkv_bias)
+        yield from self.linear("output", (hidden,), q, a.output_bias)
+        if a.sinks:
+            yield self.vector("sinks", a.heads)
+
+    def delta_rule(self, r: DeltaRuleSpec) -> Iterator[Parameter]:
+        hidden, pieces = self.spec.hidden_size, (r.convolved, r.values, r.heads, r.heads)
+        yield from self.linear("recurrent_in", pieces, hidden, False)
+        yield self.vector("recurrent_conv", r.taps, r.convolved)
+        yield from [self.vector("decay", r.heads), self.vector("time_step", r.heads)]
+        yield self.vector("recurrent_norm", r.value_dim)
+        yield from self.linear("recurrent_out", (hidden,), r.values, False)
+
+    def short_conv(self, r: ShortConvSpec) -> Iterator[Parameter]:
+        hidden = self.spec.hidden_size
+        yield from self.linear("recurrent_in", (3 * r.width,), hidden, r.bias)
+        yield self.vector("recurrent_conv", r.taps, r.width)
+        if r.bias:
+            name = self.spec.layer_name(self.index, "recurrent_conv")
+            yield Parameter("recurrent_conv_bias", f"{name}.bias", (r.width,), layer=self.index)
+        yield from self.linear("recurrent_out", (hidden,), r.width, r.bias)
+
+    def linear(self, role: str, pieces: Shape, ins: int, bias: bool) -> Iterator[Parameter]:
+        name = self.spec.layer_name(self.index, role)
+        yield Parameter(role, f"{name}.weight", pieces, (ins,), "linear", self.index)
         if bias:
-            yield Parameter(role, f"{name}.bias", pieces, layer=index)
+            yield Parameter(role, f"{name}.bias", pieces, layer=self.index)
 
-    def norm(role: str, size: int) -> Parameter:
-        return Parameter(role, f"{spec.layer_name(index, role)}.weight", (size,), layer=index)
-
-    a, wide, hidden = layer.attention, layer.mlp.width, spec.hidden_size
-    q, kv = a.heads * a.dim, a.kv_heads * a.dim
-    shared = a.pages_of is not None
-    yield from linear("qkv", (q,) if shared else (q, kv, kv), hidden, a.qkv_bias)
-    yield from linear("output", (hidden,), q, a.output_bias)
-    yield from linear("gate_up", (wide, wide), hidden, layer.mlp.bias)
-    yield from linear("down", (hidden,), wide, layer.mlp.bias)
-    if a.qk_norm is not None:
-        yield from [norm("q_norm", a.dim), *([] if shared else [norm("k_norm", a.dim)])]
-    if layer.places != "post":
-        yield from [norm("attention_norm", hidden), norm("mlp_norm", hidden)]
-    if layer.places != "pre":
-        yield from [norm("post_attention_norm", hidden), norm("post_mlp_norm", hidden)]
+    def vector(self, role: str, *shape: int) -> Parameter:
+        """A weight that no scheme quantizes."""
+        name = f"{self.spec.layer_name(self.index, role)}.weight"
+        return Parameter(role, name, shape[:1], shape[1:], layer=self.index)

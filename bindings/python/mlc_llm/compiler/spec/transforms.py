@@ -107,6 +107,20 @@ class Transposed:
 
 
 @dataclass(frozen=True)
+class Squeezed:
+    """(out, 1, in) to (out, in): of convolutions that keep channels apart."""
+
+    moves_rows = False
+    rows_together = 1
+
+    def source_shape(self, shape: Shape) -> Shape:
+        return (shape[0], 1, *shape[1:])
+
+    def apply(self, array: Array) -> Array:
+        return array.reshape(array.shape[0], *array.shape[2:])
+
+
+@dataclass(frozen=True)
 class PlusOne:
     """w + 1: of norms whose weight is kept as what differs from 1."""
 

@@ -60,7 +60,7 @@ def _common(file: GGUFFile, fields: _Fields) -> dict[str, Any]:
         "num_attention_heads": heads,
         "num_key_value_heads": fields.size("attention.head_count_kv", heads),
         "head_dim": dim,
-        "rms_norm_eps": fields.number("attention.layer_norm_rms_epsilon"),
+        "rms_norm_eps": fields.number(_norm_key(fields)),
         "rope_theta": fields.number("rope.freq_base", 10000.0),
         "rope_scaling": _rope_scaling(file, fields, rotated),
         "max_position_embeddings": fields.size("context_length"),
@@ -70,6 +70,12 @@ def _common(file: GGUFFile, fields: _Fields) -> dict[str, Any]:
     if "attention.sliding_window" in fields:
         common["sliding_window"] = fields.size("attention.sliding_window")
     return common
+
+
+def _norm_key(fields: _Fields) -> str:
+    """That of a layer norm where the file has no other."""
+    keys = ["attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"]
+    return next((key for key in keys if key in fields), keys[0])
 
 
 def eos_token_ids(file: GGUFFile) -> list[int]:
@@ -108,17 +114,30 @@ class _Fields:
 
     def size(self, key: str, default: int | None = None) -> int:
         value = self._get(key, default)
-        if isinstance(value, list) and value and all(item == value[0] for item in value):
-            value = value[0]
+        if isinstance(value, list) and len(set(value) - {0}) == 1:  # the layers that have any
+            value = max(value)
         if type(value) is not int or not 0 < value < 1 << 31:
             raise self._bad(key, "must be a positive whole number", value)
         return value
+
+    def sizes(self, key: str) -> list[int]:
+        value, count = self._get(key, None), self.size("block_count")
+        values = value if isinstance(value, list) else [value] * count
+        if len(values) != count or any(type(v) is not int or not 0 <= v < 1 << 31 for v in values):
+            raise self._bad(key, f"must be a whole number for each of {count} layers", value)
+        return values
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self._get(key, default)
         if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
             raise self._bad(key, "must be a positive number", value)
         return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06: as config.json has it
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._get(key, default)
+        if not isinstance(value, bool):
+            raise self._bad(key, "must be true or false", value)
+        return value
 
     def __contains__(self, key: str) -> bool:
         return self._prefix + key in self._file.metadata

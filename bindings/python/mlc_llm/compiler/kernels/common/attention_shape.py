@@ -35,6 +35,7 @@ class AttentionShape:
     qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
     norm_dtype: str = "float32"  # of that norm's weights
     softcap: float = 0.0  # of scores; 0: none
+    learned_sinks: str | None = None  # the dtype of a score for each head that no value has
     appends: bool = True  # False: `qkv` holds queries alone, the pages are another layer's
 
     def __post_init__(self) -> None:
@@ -88,7 +89,7 @@ class AttentionShape:
     @property
     def of_append(self) -> AttentionShape:
         """Without what `rope_and_append` does not depend on."""
-        return replace(self, sliding_window=-1, sinks=0, softcap=0.0)
+        return replace(self, sliding_window=-1, sinks=0, softcap=0.0, learned_sinks=None)
 
     @property
     def of_pages(self) -> AttentionShape:
@@ -106,6 +107,7 @@ class AttentionShape:
             Arg("page_indptr", ("indptr",), "int32"),
             Arg("page_indices", ("indices",), "int32"),
             self.pages,
+            *([Arg("sinks", (self.heads,), self.learned_sinks)] if self.learned_sinks else []),
             Arg("y", ("n", self.heads * self.dim), self.row_dtype),
         ]
 

@@ -34,14 +34,14 @@ SPLIT_PAIRS = 24  # of rows and key heads, up to which it is
 def paged_attention(
     shape: AttentionShape, scale: float, *, registers: int = 12, heads: int = 12
 ) -> tirx.PrimFunc:
-    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y).
+    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks), y).
 
     `registers` is how many vectors of 16 floats the sums of inner loops may take; `heads` is the
     query heads, of all rows, that have sums at a time.
     """
 
     def body(*arguments) -> None:
-        call = Call(shape, scale, registers, heads, *arguments)
+        call = Call.of(shape, scale, (registers, heads), *arguments)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
         with T.If(_emit_is_split(call, rows)):
             with T.Then(), T.sblock("split"):
@@ -70,7 +70,7 @@ def _emit_unsplit(call: Call, rows) -> None:
         count = emit_value(T.min(each, rows - begin))
         sequence = emit_value(call.row_sequence[begin])
         state = State(call, head, TOGETHER)
-        totals = Totals(shape, TOGETHER)
+        totals = Totals(call, TOGETHER)
         state.emit_begin(0, count)
         # Rows of several sequences may share a task: the last need not be the longest.
         ends = [call.positions[begin + T.min(m, count - 1)] for m in range(TOGETHER)]
@@ -113,7 +113,7 @@ class _Split:
         self.pairs = emit_value(rows * call.shape.kv_heads)
         self.each = emit_value(T.int32(SPLIT_TASKS) // self.pairs)  # parts of a pair at a time
         self.state = State(call, None, SPLIT_TASKS)
-        self.totals = Totals(call.shape, SPLIT_PAIRS)
+        self.totals = Totals(call, SPLIT_PAIRS)
 
     def emit(self) -> None:
         self.totals.emit_begin(self.pairs)

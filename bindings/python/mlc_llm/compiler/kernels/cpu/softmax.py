@@ -48,6 +48,13 @@ class Call:
     page_indices: Any
     pages: Any
     y: Any
+    learned_sinks: Any = None  # of each head
+
+    @classmethod
+    def of(cls, shape: AttentionShape, scale: float, sizes: tuple[int, int], *buffers) -> Call:
+        *most, last = buffers
+        sinks = most.pop() if shape.learned_sinks else None
+        return cls(shape, scale, *sizes, *most, last, sinks)
 
     def emit_first_page(self, row):
         """Where the pages of a row's sequence begin in the table."""
@@ -129,7 +136,7 @@ class State:
         self.shape, self.q, self.pages, self.indices = (
             call.shape, call.q, call.pages, call.page_indices
         )  # fmt: skip
-        self.head, self.scale = head, call.scale
+        self.head, self.scale, self.learned_sinks = head, call.scale, call.learned_sinks
         self.registers, self.heads_each = call.registers, call.heads
         heads = slots * call.shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
@@ -288,7 +295,8 @@ class State:
 class Totals:
     """What the parts of up to `slots` rows, or rows and key heads, have come to."""
 
-    def __init__(self, shape: AttentionShape, slots: int) -> None:
+    def __init__(self, call: Call, slots: int) -> None:
+        shape, self.learned_sinks = call.shape, call.learned_sinks
         self.shape, heads = shape, slots * shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
@@ -325,6 +333,10 @@ def _emit_result(softmax: State | Totals, y, row, head, m) -> None:
     with T.serial(group) as g:
         h = emit_value(m * group + g)
         total = emit_sum(softmax.sums[at(h * LANES)])
+        if softmax.learned_sinks is not None:
+            sink = to_float(softmax.learned_sinks[head * group + g], 1)
+            sink = sink * T.float32(math.log2(math.e)) - softmax.maximum[h]
+            total = emit_value(total + exp2(sink, 1))
         with T.serial(dim // LANES) as v:
             value = softmax.values[at(h * dim + v * LANES)] / splat(total)
             T.buffer_store(y, value, [row, at((head * group + g) * dim + v * LANES)])

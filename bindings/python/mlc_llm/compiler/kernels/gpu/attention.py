@@ -140,10 +140,13 @@ def _emit_rotation(table, position, pair):
 
 
 def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
-    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, y)."""
+    """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks
+    [heads]), y)."""
 
     def body(*buffers) -> None:
-        attend = _Attend(shape, scale if shape.softcap else scale * _LOG2E, *buffers)
+        *most, y = buffers
+        sinks = most.pop() if shape.learned_sinks else None
+        attend = _Attend(shape, scale if shape.softcap else scale * _LOG2E, *most, y, sinks)
         rows, sequences = attend.q.shape[0], attend.page_indptr.shape[0] - 1
         with T.If(rows < 4 * sequences):
             with T.Then():
@@ -167,6 +170,14 @@ class _Attend:
     page_indices: Any
     pages: Any
     y: Any
+    learned_sinks: Any
+
+    def emit_total(self, total, maximum, head):
+        """The sum of a head's weights, with that of its learned sink."""
+        if self.learned_sinks is None:
+            return total
+        sink = to_float(self.learned_sinks[head], 1) * scalar(_LOG2E)
+        return emit_value(total + T.exp2(sink - maximum))
 
     @property
     def heads(self) -> int:
@@ -227,10 +238,11 @@ class _Attend:
                 barrier()
                 self._emit_values(values, sums, weights, first, start, position, kv_head, item, own)
             for h in range(heads):
+                total = self.emit_total(sums[h], maxima[h], head0 + h)
                 for j in range(own):
                     d = item + j * ITEMS
                     with T.If(d < dim), T.Then():
-                        value = values[h * own + j] / sums[h]
+                        value = values[h * own + j] / total
                         emit_store(self.y, value, [row, (head0 + h) * dim + d])
 
     def _emit_scores(self, scores, query, allowed, first, place, kv_head, item) -> None:
@@ -438,7 +450,8 @@ class _Tile:
             row = self._row(query)
             with T.If(T.And(i < self.count * self.dim, row < self.num_rows)), T.Then():
                 head = self.head0 + query % self.heads
-                value = self.values[j] / self.sums[query]
+                total = self.a.emit_total(self.sums[query], self.maxima[query], head)
+                value = self.values[j] / total
                 emit_store(self.a.y, value, [row, head * self.dim + i % self.dim])
 
 

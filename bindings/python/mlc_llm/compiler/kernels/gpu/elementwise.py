@@ -124,7 +124,20 @@ def _gelu_tanh(x):
     return x * _sigmoid(x * scalar(scale) + x * x * x * scalar(scale * 0.044715))
 
 
-ACTIVATIONS = {"silu": lambda x: x * _sigmoid(x), "gelu_tanh": _gelu_tanh}
+def _gelu(x):
+    """As `kernels/cpu/vector.py` has it."""
+    z = emit_value(T.max(x, scalar(0.0) - x) * scalar(math.sqrt(0.5)))
+    t = emit_value(scalar(1.0) / (scalar(1.0) + z * scalar(_ERFC_SHRINK)))
+    polynomial = scalar(_ERFC[-1])
+    for coefficient in reversed(_ERFC[:-1]):
+        polynomial = polynomial * t + scalar(coefficient)
+    half = emit_value(polynomial * t * T.exp(scalar(0.0) - z * z) * scalar(0.5))
+    return x * T.Select(x < scalar(0.0), half, scalar(1.0) - half)
+
+
+_ERFC_SHRINK = 0.3275911
+_ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+ACTIVATIONS = {"silu": lambda x: x * _sigmoid(x), "gelu_tanh": _gelu_tanh, "gelu": _gelu}
 
 
 def softcap(x, cap: float):

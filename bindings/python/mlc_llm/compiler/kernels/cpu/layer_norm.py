@@ -1,0 +1,105 @@
+"""Layer norm, and activations without a gate: one row in, one row out."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.vector import (
+    ACTIVATIONS,
+    at,
+    emit_floats,
+    emit_over,
+    emit_rows,
+    emit_sum,
+    emit_value,
+    emit_zero,
+    fma,
+)
+
+
+def layer_norm(
+    size: int,
+    eps: float,
+    dtype: str,
+    bias_dtype: str | None = None,
+    *,
+    gather: bool = False,
+    residual: bool = False,
+) -> tirx.PrimFunc:
+    """f(x [n, size], weight [size], (bias [size]), y [n, size]):
+    y = (x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + eps) * weight + bias.
+
+    With `gather`: f(x, rows i32 [m], weight, ..., y [m, size]), of those rows of x. With
+    `residual`: f(x, weight, ..., residual [n, size], y), which is added.
+    """
+
+    def body(x, *rest) -> None:
+        rest = list(rest)
+        rows = rest.pop(0) if gather else None
+        weight, y = rest.pop(0), rest.pop()
+        before = rest.pop() if residual else None
+        bias = rest.pop() if bias_dtype else None
+
+        def row(r) -> None:
+            source = emit_value(rows[r]) if gather else r
+            zero = splat(0.0)
+            mean = emit_value(_emit_total(x, source, size, None) * T.float32(1.0 / size))
+            square = _emit_total(x, source, size, mean) * T.float32(1.0 / size)
+            factor = emit_value(T.float32(1) / T.sqrt(square + T.float32(eps)))
+
+            def scale(base, lanes: int) -> None:
+                value = (x[source, at(base, lanes)] - splat(mean, lanes)) * splat(factor, lanes)
+                added = zero if lanes == LANES else T.float32(0)
+                added = added if bias is None else to_float(bias[at(base, lanes)], lanes)
+                value = fma(value, to_float(weight[at(base, lanes)], lanes), added, lanes)
+                value = value if before is None else before[r, at(base, lanes)] + value
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, scale)
+
+        emit_rows(y.shape[0], row)
+
+    args = [Arg("x", ("n", size)), *([Arg("rows", ("m",), "int32")] if gather else [])]
+    args.append(Arg("weight", (size,), dtype))
+    args += [Arg("bias", (size,), bias_dtype)] if bias_dtype else []
+    args += [Arg("residual", ("n", size))] if residual else []
+    return kernel([*args, Arg("y", ("m" if gather else "n", size))], body)
+
+
+def _emit_total(x, row, size: int, mean):
+    """The sum of a row, or of its squared differences from `mean`."""
+    sums, tail = emit_floats(1), T.sblock_alloc_buffer((1,), "float32")
+    emit_zero(sums, 1)
+    T.buffer_store(tail, T.float32(0), [0])
+
+    def add(base, lanes: int) -> None:
+        buffer, value = (sums if lanes == LANES else tail), x[row, at(base, lanes)]
+        total = buffer[at(0, lanes)]
+        if mean is None:
+            total = total + value
+        else:
+            value = emit_value(value - splat(mean, lanes))
+            total = fma(value, value, total, lanes)
+        T.buffer_store(buffer, total, [at(0, lanes)])
+
+    emit_over(size, add)
+    return emit_sum(sums[at(0)]) + tail[0]
+
+
+def activate(size: int, activation: str) -> tirx.PrimFunc:
+    """f(x [n, size], y [n, size]): y = activation(x)."""
+
+    def body(x, y) -> None:
+        def row(r) -> None:
+            def change(base, lanes: int) -> None:
+                value = ACTIVATIONS[activation](emit_value(x[r, at(base, lanes)]), lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, change)
+
+        emit_rows(y.shape[0], row)
+
+    return kernel([Arg("x", ("n", size)), Arg("y", ("n", size))], body)

@@ -1,0 +1,372 @@
+"""Recurrent layers: causal convolutions, and states [key_dim, value_dim] that decay.
+
+A task walks the rows of one sequence in order, for some channels or for one head, so that a row's
+result depends on its history alone. `Steps` are the arguments that say where sequences go on from
+and which states are wanted: that of sequence s is read from slot `state_source[s]` (-1: zeros); its
+rows are [row_indptr[s], row_indptr[s + 1]); the state behind row r is written to slot
+`state_writes[r]`, unless that is -1. A sequence's own slot may be written, by its last row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
+from mlc_llm.compiler.kernels.cpu.vector import (
+    at,
+    emit_floats,
+    emit_over,
+    emit_rows,
+    emit_sum,
+    emit_value,
+    exp2,
+    fma,
+    sigmoid,
+    silu,
+)
+from mlc_llm.errors import UnsupportedError
+
+_PARALLEL_FROM = 1 << 14  # multiplications
+_UNIT_EPS = 1e-6  # of the length of keys and queries
+
+
+def step_args(*shape: int) -> list[Arg]:
+    """`shape` is that of the state in a slot."""
+    return [
+        Arg("state_source", ("b",), "int32"),
+        Arg("row_indptr", ("indptr",), "int32"),
+        Arg("state_writes", ("n",), "int32"),
+        Arg("states", ("num_states", *shape)),
+    ]
+
+
+@dataclass(frozen=True)
+class _Steps:
+    source: Any
+    indptr: Any
+    writes: Any
+    states: Any
+
+    def emit(
+        self, sequence, read: Callable, clear: Callable, row: Callable, write: Callable
+    ) -> None:
+        """`read(slot)` or `clear()`, then `row(r)` and `write(slot)` for each row."""
+        source = emit_value(self.source[sequence])
+        with T.If(source >= 0):
+            with T.Then():
+                read(source)
+            with T.Else():
+                clear()
+        first = emit_value(self.indptr[sequence])
+        with T.serial(self.indptr[sequence + 1] - first) as i:
+            r = emit_value(first + i)
+            row(r)
+            slot = emit_value(self.writes[r])
+            with T.If(slot >= 0), T.Then():
+                write(slot)
+
+
+def _emit_tasks(number, each_from: int, rows, body: Callable[[Any], None]) -> None:
+    """`body(task)`, on all threads where there are `each_from` rows at least."""
+
+    def loop(kind) -> None:
+        with kind(number) as task, T.sblock("task"):
+            T.reads()
+            T.writes()
+            body(task)
+
+    with T.If(rows >= each_from):
+        with T.Then():
+            loop(T.parallel)
+        with T.Else():
+            loop(T.serial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvShape:
+    """`width` channels, each the sum of its last `taps` rows times their weights.
+
+    `is_gated`: x holds b, c and x, and y = c * conv(b * x). Else x begins with the channels, has
+    `columns` in all, and y = silu(conv(x)).
+    """
+
+    width: int
+    taps: int
+    columns: int
+    is_gated: bool
+    weight_dtype: str = "float32"
+    bias_dtype: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.width % LANES or not 2 <= self.taps <= LANES:
+            raise UnsupportedError(
+                f"a convolution of {self.taps} rows over {self.width} channels: there must be 2 to "
+                f"{LANES} rows, and a multiple of {LANES} channels",
+                param="conv_L_cache",
+            )
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """The rows before the next one, the oldest first."""
+        return (self.taps - 1, self.width)
+
+
+def causal_conv(shape: ConvShape) -> tirx.PrimFunc:
+    """f(x [n, columns], weight [taps, width], (bias [width]), *steps, y [n, width])."""
+    before = shape.taps - 1
+
+    def body(x, weight, *rest) -> None:
+        *bias, source, indptr, writes, states, y = rest
+        steps = _Steps(source, indptr, writes, states)
+        blocks = shape.width // LANES
+
+        def task(number) -> None:
+            base = emit_value(number % blocks * LANES)
+            taps, past = emit_floats(shape.taps), emit_floats(before)
+            for j in range(shape.taps):
+                T.buffer_store(taps, to_float(weight[j, at(base)], LANES), [at(j * LANES)])
+            start = to_float(bias[0][at(base)], LANES) if bias else splat(0.0)
+            start = emit_value(start)
+
+            def read(slot) -> None:
+                for j in range(before):
+                    T.buffer_store(past, states[slot, j, at(base)], [at(j * LANES)])
+
+            def clear() -> None:
+                for j in range(before):
+                    T.buffer_store(past, splat(0.0), [at(j * LANES)])
+
+            def row(r) -> None:
+                value = x[r, at(base)]
+                if shape.is_gated:
+                    value = value * x[r, at(base + 2 * shape.width)]
+                value = emit_value(value)
+                total = start
+                for j in range(before):
+                    total = fma(past[at(j * LANES)], taps[at(j * LANES)], total)
+                total = emit_value(fma(value, taps[at(before * LANES)], total))
+                gate = x[r, at(base + shape.width)] if shape.is_gated else None
+                T.buffer_store(y, silu(total) if gate is None else gate * total, [r, at(base)])
+                for j in range(1, before):
+                    T.buffer_store(past, past[at(j * LANES)], [at((j - 1) * LANES)])
+                T.buffer_store(past, value, [at((before - 1) * LANES)])
+
+            def write(slot) -> None:
+                for j in range(before):
+                    T.buffer_store(states, past[at(j * LANES)], [slot, j, at(base)])
+
+            steps.emit(number // blocks, read, clear, row, write)
+
+        enough = -(-_PARALLEL_FROM // (shape.width * shape.taps))
+        _emit_tasks(source.shape[0] * blocks, enough, y.shape[0], task)
+
+    weights = [Arg("weight", (shape.taps, shape.width), shape.weight_dtype)]
+    if shape.bias_dtype:
+        weights.append(Arg("bias", (shape.width,), shape.bias_dtype))
+    x, y = Arg("x", ("n", shape.columns)), Arg("y", ("n", shape.width))
+    return kernel([x, *weights, *step_args(*shape.state), y], body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaShape:
+    """Sizes of a gated delta rule (spec.DeltaRuleSpec). `columns` are those of what `in` gives: as
+    wide as `convolved` are queries, keys and values, behind them z, beta and the time steps."""
+
+    heads: int
+    key_heads: int
+    key_dim: int
+    value_dim: int
+    decay_dtype: str = "float32"
+    time_step_dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.key_dim % LANES or self.value_dim % LANES or self.heads % self.key_heads:
+            raise UnsupportedError(
+                f"recurrent heads of {self.key_dim} by {self.value_dim}: both must be multiples of "
+                f"{LANES}, and {self.heads} heads one of {self.key_heads} key heads",
+                param="linear_key_head_dim",
+            )
+
+    @property
+    def keys(self) -> int:
+        return self.key_heads * self.key_dim
+
+    @property
+    def values(self) -> int:
+        return self.heads * self.value_dim
+
+    @property
+    def convolved(self) -> int:
+        return 2 * self.keys + self.values
+
+    @property
+    def columns(self) -> int:
+        return self.convolved + self.values + 2 * self.heads
+
+    @property
+    def state(self) -> tuple[int, int]:
+        return (self.heads, self.key_dim * self.value_dim)
+
+
+def delta_rule(shape: DeltaShape) -> tirx.PrimFunc:
+    """f(qkv [n, convolved], gates [n, columns], decay [heads], time_step [heads], *steps,
+    y [n, values])."""
+
+    def body(qkv, gates, decay, time_step, source, indptr, writes, states, y) -> None:
+        steps = _Steps(source, indptr, writes, states)
+
+        def task(number) -> None:
+            head = emit_value(number % shape.heads)
+            one = _DeltaHead(shape, qkv, gates, y, head)
+            rate = emit_value(to_float(decay[head], 1))
+            bias = emit_value(to_float(time_step[head], 1))
+
+            def read(slot) -> None:
+                one.emit_copy(lambda k: states[slot, head, at(k)], one.store)
+
+            def clear() -> None:
+                one.emit_copy(lambda k: splat(0.0), one.store)
+
+            def write(slot) -> None:
+                one.emit_copy(
+                    one.load, lambda k, value: T.buffer_store(states, value, [slot, head, at(k)])
+                )
+
+            steps.emit(number // shape.heads, read, clear, lambda r: one.emit(r, rate, bias), write)
+
+        enough = -(-_PARALLEL_FROM // (shape.key_dim * shape.value_dim * shape.heads))
+        _emit_tasks(source.shape[0] * shape.heads, enough, y.shape[0], task)
+
+    args = [
+        Arg("qkv", ("n", shape.convolved)),
+        Arg("gates", ("n", shape.columns)),
+        Arg("decay", (shape.heads,), shape.decay_dtype),
+        Arg("time_step", (shape.heads,), shape.time_step_dtype),
+    ]
+    return kernel([*args, *step_args(*shape.state), Arg("y", ("n", shape.values))], body)
+
+
+class _DeltaHead:
+    """One head of one sequence: its state, and a step of it."""
+
+    def __init__(self, shape: DeltaShape, qkv, gates, y, head) -> None:
+        self.shape, self.qkv, self.gates, self.y, self.head = shape, qkv, gates, y, head
+        size = shape.key_dim * shape.value_dim
+        self.state = T.sblock_alloc_buffer((size,), "float32")
+        self.query = T.sblock_alloc_buffer((shape.key_dim,), "float32")
+        self.key = T.sblock_alloc_buffer((shape.key_dim,), "float32")
+        self.sums = emit_floats(1)
+
+    def load(self, k):
+        return self.state[at(k)]
+
+    def store(self, k, value) -> None:
+        T.buffer_store(self.state, value, [at(k)])
+
+    def emit_copy(self, load: Callable, store: Callable) -> None:
+        with T.serial(self.shape.key_dim * self.shape.value_dim // LANES) as v:
+            store(v * LANES, load(v * LANES))
+
+    def emit(self, r, rate, bias) -> None:
+        """Row r: takes its key and value up, and answers its query."""
+        s = self.shape
+        group = emit_value(self.head // (s.heads // s.key_heads))
+        self._emit_unit(self.query, r, group * s.key_dim, s.key_dim**-0.5)
+        self._emit_unit(self.key, r, s.keys + group * s.key_dim, 1.0)
+        behind = s.convolved + s.values
+        beta = emit_value(sigmoid(self.gates[r, behind + self.head], 1))
+        step = softplus(self.gates[r, behind + s.heads + self.head] + bias)
+        factor = emit_value(exp2(emit_value(rate * step * T.float32(math.log2(math.e))), 1))
+        first = emit_value(2 * s.keys + self.head * s.value_dim)
+        with T.serial(s.value_dim // LANES) as v:
+            base = emit_value(v * LANES)
+            value = emit_value(self.qkv[r, at(first + base)])
+            change = emit_value((value - self._emit_recalled(base, factor)) * splat(beta))
+            self._emit_answer(r, base, change)
+
+    def _emit_unit(self, out, r, first, scale: float) -> None:
+        """A query or key of length `scale`."""
+        dim = self.shape.key_dim
+        T.buffer_store(self.sums, splat(0.0), [at(0)])
+
+        def add(k, lanes: int) -> None:
+            value = emit_value(self.qkv[r, at(first + k, lanes)])
+            T.buffer_store(self.sums, fma(value, value, self.sums[at(0)]), [at(0)])
+
+        emit_over(dim, add)
+        square = emit_sum(self.sums[at(0)])
+        factor = emit_value(T.float32(scale) / T.sqrt(square + T.float32(_UNIT_EPS)))
+
+        def store(k, lanes: int) -> None:
+            T.buffer_store(out, self.qkv[r, at(first + k, lanes)] * splat(factor), [at(k)])
+
+        emit_over(dim, store)
+
+    def _emit_recalled(self, base, factor):
+        """The state decays; what it has for the key."""
+        s = self.shape
+        T.buffer_store(self.sums, splat(0.0), [at(0)])
+        with T.serial(s.key_dim) as i:
+            place = i * s.value_dim + base
+            kept = emit_value(self.state[at(place)] * splat(factor))
+            self.store(place, kept)
+            T.buffer_store(self.sums, fma(splat(self.key[i]), kept, self.sums[at(0)]), [at(0)])
+        return self.sums[at(0)]
+
+    def _emit_answer(self, r, base, change) -> None:
+        s = self.shape
+        T.buffer_store(self.sums, splat(0.0), [at(0)])
+        with T.serial(s.key_dim) as i:
+            place = i * s.value_dim + base
+            made = emit_value(fma(splat(self.key[i]), change, self.state[at(place)]))
+            self.store(place, made)
+            T.buffer_store(self.sums, fma(splat(self.query[i]), made, self.sums[at(0)]), [at(0)])
+        T.buffer_store(self.y, self.sums[at(0)], [r, at(self.head * s.value_dim + base)])
+
+
+def softplus(x):
+    """log(1 + exp(x)) of one number: max(x, 0) + log(1 + t), t = exp(-|x|), the logarithm by
+    2 artanh(t / (2 + t)). Relative error 1e-9 of the series."""
+    x = emit_value(x)
+    t = exp2(T.max(x, T.float32(0) - x) * T.float32(-math.log2(math.e)), 1)
+    z = emit_value(t / (t + T.float32(2)))
+    square = emit_value(z * z)
+    series = T.float32(1 / 17)
+    for power in range(15, 0, -2):
+        series = fma(series, square, T.float32(1 / power), 1)
+    return emit_value(fma(series, z * T.float32(2), T.max(x, T.float32(0)), 1))
+
+
+def gated_norm(
+    heads: int, dim: int, eps: float, columns: int, first: int, dtype: str
+) -> tirx.PrimFunc:
+    """f(x [n, heads dim], gates [n, columns], weight [dim], y [n, heads dim]): each head normed,
+    times silu of the gates, which are the columns from `first` on."""
+
+    def body(x, gates, weight, y) -> None:
+        def row(r) -> None:
+            with T.serial(heads) as head:
+                begin = emit_value(head * dim)
+                factor = emit_norm_factor(x, r, dim, eps, begin)
+
+                def scale(base, lanes: int) -> None:
+                    value = x[r, at(begin + base, lanes)] * splat(factor, lanes)
+                    value = value * to_float(weight[at(base, lanes)], lanes)
+                    gate = emit_value(gates[r, at(first + begin + base, lanes)])
+                    T.buffer_store(y, value * silu(gate, lanes), [r, at(begin + base, lanes)])
+
+                emit_over(dim, scale)
+
+        emit_rows(y.shape[0], row)
+
+    x = Arg("x", ("n", heads * dim))
+    gates, weight = Arg("gates", ("n", columns)), Arg("weight", (dim,), dtype)
+    return kernel([x, gates, weight, Arg("y", ("n", heads * dim))], body)

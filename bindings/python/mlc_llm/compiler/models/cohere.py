@@ -1,0 +1,79 @@
+"""Cohere's Command R, Aya: attention and the MLP side by side behind one layer norm without a bias,
+a rotation of neighbouring pairs, and scaled logits.
+
+transformers' `models/cohere/modeling_cohere.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    LayerSpec,
+    MLPSpec,
+    NormSpec,
+    Source,
+    TensorMap,
+)
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Unpaired
+
+_NAMES = {**NAMES, "output": "self_attn.out_proj"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CohereConfig(DecoderConfig):
+    logit_scale: float
+    attention_bias: bool
+    aliases = {"rms_norm_eps": ("layer_norm_eps",)}
+    default_eps = 1e-5
+    tied_by_default = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        return {
+            **super().fields(read),
+            "logit_scale": read.number("logit_scale", default=0.0625),
+            "attention_bias": read.flag("attention_bias", default=False),
+        }
+
+
+def decoder(c: CohereConfig) -> DecoderSpec:
+    norm, mlp = NormSpec(eps=c.rms_norm_eps, kind="layer"), MLPSpec(width=c.intermediate_size)
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    layers = [
+        LayerSpec(attention=c.attention(i, **bias), mlp=mlp, norm=norm, places="parallel")
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=norm, logit_scale=c.logit_scale, names=_NAMES)
+
+
+def _unpaired(tensors: TensorMap, c: CohereConfig, query: str, key: str, value: str) -> TensorMap:
+    pairs = (Unpaired(c.head_dim),)
+    return tensors.changed(qkv=(Source(query, pairs), Source(key, pairs), Source(value)))
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {
+        "logit_scale": fields.number("logit_scale", 0.0625),
+        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=CohereConfig,
+    decoder=decoder,
+    tensors=lambda c: _unpaired(HUGGING_FACE, c, *(f"self_attn.{name}_proj" for name in "qkv")),
+    gguf=GGUFFormat(
+        "command-r",
+        "CohereForCausalLM",
+        _gguf_config,
+        lambda c: _unpaired(GGUF, c, "attn_q", "attn_k", "attn_v"),
+    ),
+)

@@ -1,0 +1,43 @@
+"""What decoders with layer norms and an MLP without a gate have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields
+from mlc_llm.compiler.spec import MLPSpec, NormSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig(DecoderConfig):
+    hidden_act: str = "gelu_tanh"
+    aliases = {"rms_norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")}
+    default_eps = 1e-5
+    activations = {
+        "gelu": "gelu",
+        "gelu_tanh": "gelu_tanh",
+        "gelu_new": "gelu_tanh",
+        "gelu_fast": "gelu_tanh",
+        "gelu_pytorch_tanh": "gelu_tanh",
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        act = read.choice("hidden_act", of=cls.activations, default=cls.hidden_act)
+        read.seen.update(("embedding_dropout", "residual_dropout"))  # of training
+        return {**super().fields(read), "hidden_act": act}
+
+    def norm(self, *, bias: bool = True) -> NormSpec:
+        return NormSpec(eps=self.rms_norm_eps, kind="layer", bias=bias)
+
+    def mlp(self, *, bias: bool) -> MLPSpec:
+        width, activation = self.intermediate_size, self.hidden_act
+        return MLPSpec(width=width, activation=activation, bias=bias, gated=False)
+
+
+def rotated_part(fields: GGUFFields) -> float:
+    """The share of a head that is rotated."""
+    dim = fields.size("embedding_length") // fields.size("attention.head_count")
+    return fields.size("rope.dimension_count", dim) / dim

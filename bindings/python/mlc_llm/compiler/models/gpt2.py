@@ -1,0 +1,104 @@
+"""GPT-2: learned positions, layer norms, biases, and weights that files keep transposed.
+
+transformers' `models/gpt2/modeling_gpt2.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Transposed
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+_NAMES = {
+    **NAMES,
+    "embedding": "transformer.wte",
+    "positions": "transformer.wpe",
+    "norm": "transformer.ln_f",
+    "layer": "transformer.h.{}",
+    "attention_norm": "ln_1",
+    "qkv": "attn.c_attn",
+    "output": "attn.c_proj",
+    "mlp_norm": "ln_2",
+    "up": "mlp.c_fc",
+    "down": "mlp.c_proj",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPT2Config(GPTConfig):
+    n_positions: int  # that have an embedding
+    aliases = {
+        **GPTConfig.aliases,
+        "hidden_size": ("n_embd",),
+        "num_hidden_layers": ("n_layer",),
+        "num_attention_heads": ("n_head",),
+        "intermediate_size": ("n_inner",),
+        "max_position_embeddings": ("n_positions", "n_ctx"),
+        "hidden_act": ("activation_function",),
+    }
+    tied_by_default = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        config = dict(read.config)
+        if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
+            config["intermediate_size"] = 4 * config["hidden_size"]
+        if not read.flag("scale_attn_weights", default=True):
+            raise UnsupportedError(
+                "config: scale_attn_weights false is not supported", param="scale_attn_weights"
+            )
+        fields = super().fields(ConfigReader(config, read.seen))
+        positions = read.integer("n_positions", "max_position_embeddings", default=1024)
+        if fields["context_window_size"] > positions:
+            raise InvalidRequestError(
+                f"context_window_size is {fields['context_window_size']}, and the model has "
+                f"embeddings of {positions} positions",
+                param="context_window_size",
+            )
+        return {**fields, "n_positions": positions}
+
+
+def decoder(c: GPT2Config) -> DecoderSpec:
+    bias = {"qkv_bias": True, "output_bias": True}
+    layers = [
+        LayerSpec(attention=c.attention(i, rope=None, **bias), mlp=c.mlp(bias=True), norm=c.norm())
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)
+
+
+_TURNED = {
+    "qkv": "attn.c_attn",
+    "output": "attn.c_proj",
+    "up": "mlp.c_fc",
+    "down": "mlp.c_proj",
+}
+_HUGGING_FACE = HUGGING_FACE.renamed(
+    embedding="transformer.wte",
+    positions="transformer.wpe",
+    norm="transformer.ln_f",
+    attention_norm="ln_1",
+    mlp_norm="ln_2",
+).changed(
+    layer="transformer.h.{}.",
+    **{role: (Source(name, (Transposed(),)),) for role, name in _TURNED.items()},
+)
+
+FAMILY = ModelFamily(
+    config_class=GPT2Config,
+    decoder=decoder,
+    tensors=lambda c: _HUGGING_FACE,
+    gguf=GGUFFormat(
+        "gpt2",
+        "GPT2LMHeadModel",
+        lambda fields: {"hidden_act": "gelu_tanh"},
+        lambda c: GGUF.changed(qkv=(Source("attn_qkv"),)),
+    ),
+)

@@ -1,0 +1,104 @@
+"""GPT-NeoX, Pythia, RedPajama, Dolly: attention and the MLP side by side, each behind a layer norm
+of its own, exact gelu, and a rotation of a part of each head.
+
+transformers' `models/gpt_neox/modeling_gpt_neox.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Grouped
+
+_NAMES = {
+    **NAMES,
+    "embedding": "gpt_neox.embed_in",
+    "norm": "gpt_neox.final_layer_norm",
+    "head": "embed_out",
+    "layer": "gpt_neox.layers.{}",
+    "qkv": "attention.query_key_value",
+    "output": "attention.dense",
+    "up": "mlp.dense_h_to_4h",
+    "down": "mlp.dense_4h_to_h",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTNeoXConfig(GPTConfig):
+    hidden_act: str = "gelu"
+    use_parallel_residual: bool
+    attention_bias: bool
+    aliases = {
+        **GPTConfig.aliases,
+        "rope_theta": ("rotary_emb_base",),
+        "partial_rotary_factor": ("rotary_pct",),
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        # An absent factor is a quarter.
+        rope = read.config.get("rope_parameters") or {}
+        own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.25}
+        names = ("use_parallel_residual", "attention_bias")
+        return {
+            **super().fields(ConfigReader({**own, **read.config}, read.seen)),
+            **{name: read.flag(name, default=True) for name in names},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "partial_rotary_factor": self.partial_rotary_factor}
+
+
+def decoder(c: GPTNeoXConfig) -> DecoderSpec:
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, **bias),
+            mlp=c.mlp(bias=True),
+            norm=c.norm(),
+            places="parallel_two" if c.use_parallel_residual else "pre",
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm(), names=_NAMES)
+
+
+def _tensors(c: GPTNeoXConfig) -> TensorMap:
+    """Queries, keys and values lie head by head."""
+    sizes = (c.head_dim,) * 3
+    fused = [Grouped(c.num_attention_heads, sizes, i) for i in range(3)]
+    return HUGGING_FACE.renamed(
+        embedding="gpt_neox.embed_in",
+        norm="gpt_neox.final_layer_norm",
+        head="embed_out",
+        output="attention.dense",
+        up="mlp.dense_h_to_4h",
+        down="mlp.dense_4h_to_h",
+    ).changed(
+        layer="gpt_neox.layers.{}.",
+        qkv=tuple(Source("attention.query_key_value", (part,)) for part in fused),
+    )
+
+
+FAMILY = ModelFamily(
+    config_class=GPTNeoXConfig,
+    decoder=decoder,
+    tensors=_tensors,
+    gguf=GGUFFormat(  # whose converter puts queries, keys and values one behind another
+        "gptneox",
+        "GPTNeoXForCausalLM",
+        lambda fields: {
+            "hidden_act": "gelu",
+            "partial_rotary_factor": rotated_part(fields),
+            "attention_bias": fields.has_tensor("blk.0.attn_qkv.bias"),
+            "use_parallel_residual": fields.flag("use_parallel_residual", True),
+        },
+        lambda c: GGUF.changed(qkv=(Source("attn_qkv"),)),
+    ),
+)

@@ -1,0 +1,166 @@
+"""LFM2: short convolutions in most layers, and attention with normalized queries and keys in some.
+
+transformers' `models/lfm2/modeling_lfm2.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    LayerSpec,
+    MLPSpec,
+    ShortConvSpec,
+    Source,
+)
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.tensors import CONV
+from mlc_llm.compiler.spec.transforms import Transposed
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+CONV_LAYER = "conv"  # Hugging Face's word in `layer_types`
+_NAMES = {
+    **NAMES,
+    "norm": "model.embedding_norm",
+    "output": "self_attn.out_proj",
+    "q_norm": "self_attn.q_layernorm",
+    "k_norm": "self_attn.k_layernorm",
+    "recurrent_in": "conv.in_proj",
+    "recurrent_conv": "conv.conv",
+    "recurrent_out": "conv.out_proj",
+    "attention_norm": "operator_norm",
+    "mlp_norm": "ffn_norm",
+    "gate_up": "feed_forward.w1_w3",
+    "down": "feed_forward.w2",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lfm2Config(DecoderConfig):
+    conv_L_cache: int  # rows that a convolution sees
+    conv_bias: bool
+    aliases = {  # of the first configs of the family
+        "rms_norm_eps": ("norm_eps", "block_norm_eps"),
+        "intermediate_size": ("block_ff_dim",),
+        "tie_word_embeddings": ("tie_embedding",),
+        "num_attention_heads": ("num_heads",),
+        "rope_theta": ("theta",),
+    }
+    default_eps = 1e-5
+    default_theta = 1e6
+    tied_by_default = True
+    kinds_matter = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        base = ConfigReader(_with_one_rope(read.config), read.seen)
+        fields = super().fields(base)
+        width = base.integer("conv_dim", "block_dim", default=fields["hidden_size"])
+        if width != fields["hidden_size"]:
+            raise UnsupportedError(
+                f"config: conv_dim {width} is not hidden_size, which is not supported",
+                param="conv_dim",
+            )
+        return {
+            **fields,
+            "intermediate_size": _mlp_width(base, fields["intermediate_size"]),
+            "conv_L_cache": base.integer("conv_L_cache", default=3, minimum=2, maximum=16),
+            "conv_bias": base.flag("conv_bias", default=False),
+        }
+
+    @classmethod
+    def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
+        kinds = read.words("layer_types", layers, (FULL, CONV_LAYER))
+        if kinds is None:
+            read.seen.add("full_attn_idxs")
+            attends = read.config.get("full_attn_idxs")
+            kinds = tuple(FULL if attends is None or i in attends else CONV_LAYER
+                          for i in range(layers))  # fmt: skip
+        if FULL not in kinds:
+            raise CorruptFileError("config: layer_types has no full_attention", param="layer_types")
+        others = {
+            k: v for k, v in read.config.items() if k not in ("layer_types", "full_attn_idxs")
+        }
+        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        return {**windows, "layer_types": kinds}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "block_auto_adjust_ff_dim": False}
+
+
+def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
+    """transformers 5 has `rope_parameters` for each kind of layer."""
+    rope = config.get("rope_parameters")
+    by_kind = isinstance(rope, Mapping) and isinstance(rope.get(FULL), Mapping)
+    return {**config, "rope_parameters": rope[FULL]} if by_kind else dict(config)
+
+
+def _mlp_width(read: ConfigReader, width: int) -> int:
+    """Configs say by default what two thirds of which, rounded up, is the width."""
+    names = ("block_multiple_of", "block_ffn_dim_multiplier")
+    read.seen.update(names)
+    if not read.flag("block_auto_adjust_ff_dim", default=True):
+        return width
+    multiple = read.integer(names[0], default=256)
+    width = int(read.number(names[1], default=1.0) * int(2 * width / 3))
+    return -(-width // multiple) * multiple
+
+
+def decoder(c: Lfm2Config) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    conv = ShortConvSpec(width=c.hidden_size, taps=c.conv_L_cache, bias=c.conv_bias)
+    layers = [
+        LayerSpec(recurrent=conv, mlp=mlp, norm=c.rms)
+        if kind == CONV_LAYER
+        else LayerSpec(attention=c.attention(i, qk_norm=c.rms), mlp=mlp, norm=c.rms)
+        for i, kind in enumerate(c.layer_types)
+    ]
+    return c.decoder(layers, names=_NAMES)
+
+
+_HUGGING_FACE = HUGGING_FACE.renamed(
+    norm="model.embedding_norm",
+    attention_norm="operator_norm",
+    output="self_attn.out_proj",
+    q_norm="self_attn.q_layernorm",
+    k_norm="self_attn.k_layernorm",
+    recurrent_in="conv.in_proj",
+    recurrent_conv_bias="conv.conv",
+    recurrent_out="conv.out_proj",
+    mlp_norm="ffn_norm",
+    gate_up="feed_forward.w1 feed_forward.w3",
+    down="feed_forward.w2",
+).changed(recurrent_conv=(Source("conv.conv", CONV),))
+_GGUF = GGUF.renamed(
+    norm="token_embd_norm",
+    recurrent_in="shortconv.in_proj",
+    recurrent_conv_bias="shortconv.conv",
+    recurrent_out="shortconv.out_proj",
+).changed(recurrent_conv=(Source("shortconv.conv", (Transposed(),)),))
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    heads = fields.sizes("attention.head_count_kv")
+    kinds = [FULL if count else CONV_LAYER for count in heads]
+    first = kinds.index(CONV_LAYER) if CONV_LAYER in kinds else 0
+    return {
+        "layer_types": kinds,
+        "conv_L_cache": fields.size("shortconv.l_cache"),
+        "conv_bias": fields.has_tensor(f"blk.{first}.shortconv.conv.bias"),
+        "block_auto_adjust_ff_dim": False,
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=Lfm2Config,
+    decoder=decoder,
+    tensors=lambda c: _HUGGING_FACE,
+    gguf=GGUFFormat("lfm2", "Lfm2ForCausalLM", _gguf_config, lambda c: _GGUF),
+)

@@ -1,0 +1,74 @@
+"""Phi 1, 1.5 and 2: attention and the MLP side by side behind one layer norm, biases everywhere,
+and a rotation of a part of each head.
+
+transformers' `models/phi/modeling_phi.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec.decoder import NAMES
+
+_NAMES = {
+    **NAMES,
+    "embedding": "transformer.embd",
+    "norm": "lm_head.ln",
+    "head": "lm_head.linear",
+    "layer": "transformer.h.{}",
+    "attention_norm": "ln",
+    "qkv": "mixer.Wqkv",
+    "output": "mixer.out_proj",
+    "up": "mlp.fc1",
+    "down": "mlp.fc2",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhiConfig(GPTConfig):
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        # An absent factor is a half.
+        rope = read.config.get("rope_parameters") or {}
+        own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.5}
+        return super().fields(ConfigReader({**own, **read.config}, read.seen))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "partial_rotary_factor": self.partial_rotary_factor}
+
+
+def decoder(c: PhiConfig) -> DecoderSpec:
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, qkv_bias=True, output_bias=True),
+            mlp=c.mlp(bias=True),
+            norm=c.norm(),
+            places="parallel",
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm(), head_bias=True, names=_NAMES)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {"hidden_act": "gelu_tanh", "partial_rotary_factor": rotated_part(fields)}
+
+
+FAMILY = ModelFamily(
+    config_class=PhiConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE.renamed(
+        norm="model.final_layernorm", output="self_attn.dense", up="mlp.fc1", down="mlp.fc2"
+    ),
+    gguf=GGUFFormat(
+        "phi2",
+        "PhiForCausalLM",
+        _gguf_config,
+        lambda c: GGUF,
+    ),
+)

@@ -1,0 +1,116 @@
+"""What recurrent layers do between their two linear layers, on a CPU.
+
+A mixer has `ins` and `outs`, the widths of what it takes and gives, `bias`, whether its linear
+layers have one, and is called with a batch and the states of all layers, of which it writes its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tvm import relax
+
+from mlc_llm.compiler.kernels.cpu import recurrence
+from mlc_llm.compiler.nn.layers import num_rows, tensor
+from mlc_llm.compiler.nn.pages import State
+from mlc_llm.compiler.spec import DeltaRuleSpec, RecurrentSpec, ShortConvSpec
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Batch, Builder
+
+Name = Callable[[str], str]
+
+
+def mixer(nn: Builder, spec: RecurrentSpec, layer: int, name: Name) -> Any:
+    if isinstance(spec, ShortConvSpec):
+        return ShortConv(nn, spec, layer, name)
+    return DeltaRule(nn, spec, layer, name)
+
+
+class _CausalConv:
+    """The convolution and its state."""
+
+    def __init__(self, nn: Builder, layer: int, name: str, *, bias: bool, **sizes: Any) -> None:
+        self.nn, self.weight = nn, f"{name}.weight"
+        self.bias = [f"{name}.bias"] if bias else []
+        self.shape = recurrence.ConvShape(
+            weight_dtype=nn.stored(self.weight).dtype,
+            bias_dtype=nn.stored(self.bias[0]).dtype if bias else None,
+            **sizes,
+        )
+        self.state = nn.add_state(State(layer, self.shape.state))
+
+    def __call__(self, x: relax.Expr, batch: Batch, states: list[relax.Expr]) -> relax.Expr:
+        shape = self.shape
+        kernel = self.nn.kernel("causal_conv", shape, lambda: recurrence.causal_conv(shape))
+        args = [x, *(self.nn.param(name) for name in [self.weight, *self.bias])]
+        return _step(self.nn, kernel, args, batch, states, self.state, shape.width)
+
+
+class ShortConv:
+    """c * conv(b * x) of b, c and x."""
+
+    def __init__(self, nn: Builder, spec: ShortConvSpec, layer: int, name: Name) -> None:
+        self.ins, self.outs, self.bias = 3 * spec.width, spec.width, spec.bias
+        sizes = {"width": spec.width, "taps": spec.taps, "columns": self.ins, "is_gated": True}
+        self.conv = _CausalConv(nn, layer, name("recurrent_conv"), bias=spec.bias, **sizes)
+
+    def __call__(self, x: relax.Expr, batch: Batch, states: list[relax.Expr]) -> relax.Expr:
+        return self.conv(x, batch, states)
+
+
+class DeltaRule:
+    """The gated delta rule behind a convolution, and the gated norm behind it."""
+
+    bias = False
+
+    def __init__(self, nn: Builder, spec: DeltaRuleSpec, layer: int, name: Name) -> None:
+        self.nn, self.spec = nn, spec
+        self.weights = [f"{name(role)}.weight" for role in ("decay", "time_step")]
+        self.norm = f"{name('recurrent_norm')}.weight"
+        decay, time_step = (nn.stored(weight).dtype for weight in self.weights)
+        self.shape = recurrence.DeltaShape(
+            heads=spec.heads,
+            key_heads=spec.key_heads,
+            key_dim=spec.key_dim,
+            value_dim=spec.value_dim,
+            decay_dtype=decay,
+            time_step_dtype=time_step,
+        )
+        self.ins, self.outs = self.shape.columns, self.shape.values
+        sizes = {"width": spec.convolved, "taps": spec.taps, "columns": self.ins}
+        conv_name = name("recurrent_conv")
+        self.conv = _CausalConv(nn, layer, conv_name, bias=False, is_gated=False, **sizes)
+        self.state = nn.add_state(State(layer, self.shape.state))
+
+    def __call__(self, x: relax.Expr, batch: Batch, states: list[relax.Expr]) -> relax.Expr:
+        nn, shape, spec = self.nn, self.shape, self.spec
+        qkv = self.conv(x, batch, states)
+        kernel = nn.kernel("delta_rule", shape, lambda: recurrence.delta_rule(shape))
+        args = [qkv, x, *(nn.param(name) for name in self.weights)]
+        made = _step(nn, kernel, args, batch, states, self.state, shape.values)
+        dtype = nn.stored(self.norm).dtype
+        key = (spec.heads, spec.value_dim, spec.norm.eps, shape.columns, shape.convolved, dtype)
+        norm = nn.kernel("gated_norm", key, lambda: recurrence.gated_norm(*key))
+        args = [made, x, nn.param(self.norm)]
+        return nn.call(norm, args, tensor(num_rows(x), shape.values))
+
+
+def _step(
+    nn: Builder,
+    kernel: relax.GlobalVar,
+    args: list,
+    batch: Batch,
+    states: list[relax.Expr],
+    state: int,
+    width: int,
+) -> relax.Expr:
+    """Calls a kernel that goes on from a state and writes it."""
+    own = nn.block.emit(states[state])
+    args = [*args, batch.state_source, batch.row_indptr, batch.state_writes, own]
+    out = tensor(num_rows(args[0]), width)
+    both = nn.call_in_place(kernel, args, [len(args) - 1, -1], [own.ty, out])
+    states[state] = relax.TupleGetItem(both, 0)
+    return relax.TupleGetItem(both, 1)

@@ -1,0 +1,33 @@
+// The tensors that hold recurrent states: slot after slot.
+#ifndef MLC_MODEL_STATE_POOL_H_
+#define MLC_MODEL_STATE_POOL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "model/model_config.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// States as Model has them: a state is its tensors, one after another in the library's order.
+class StatePool {
+ public:
+  // `metadata` must outlive it.
+  StatePool(const LibraryMetadata* metadata, Device device)
+      : metadata_(metadata), device_(device) {}
+
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  Status Allocate(int num_slots);
+  Status Read(int32_t slot, char* out) const;
+  Status Write(int32_t slot, const char* data);
+
+ private:
+  const LibraryMetadata* metadata_;
+  Device device_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_STATE_POOL_H_

@@ -1,0 +1,164 @@
+"""Convolutions and the gated delta rule against NumPy in float64, and where their states go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from kernel_tools import Array, compiled, frozen  # noqa: E402
+
+from mlc_llm.compiler.kernels.cpu import recurrence  # noqa: E402
+from mlc_llm.errors import UnsupportedError  # noqa: E402
+
+SLOTS = 5
+
+
+@dataclass
+class Step:
+    """Sequences of 3, 1 and `long` rows: the first begins, the second goes on from slot 1 and
+    writes it again, the third goes on from slot 2 and leaves it; rows 1, 2, 3 and the last are
+    written."""
+
+    long: int
+
+    @property
+    def rows(self) -> int:
+        return 4 + self.long
+
+    @property
+    def spans(self) -> list[tuple[int, int, int]]:
+        """First row, end, slot."""
+        return [(0, 3, -1), (3, 4, 1), (4, self.rows, 2)]
+
+    @property
+    def writes(self) -> Array:
+        found = np.full(self.rows, -1, np.int32)
+        found[[1, 2, 3, self.rows - 1]] = [3, 0, 1, 4]
+        return found
+
+    def arrays(self) -> list[Array]:
+        indptr = [0, 3, 4, self.rows]
+        source = [slot for _, _, slot in self.spans]
+        return [frozen(np.array(a, np.int32)) for a in (source, indptr, self.writes)]
+
+
+def random(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def silu(x: Array) -> Array:
+    return x / (1 + np.exp(-x))
+
+
+def check_states(step: Step, before: Array, after: Array, expected: dict[int, Array]) -> None:
+    """`expected`: the state behind each row that is written."""
+    written = {int(slot): row for row, slot in enumerate(step.writes) if slot >= 0}
+    for slot in range(SLOTS):
+        if slot not in written:
+            assert np.array_equal(after[slot], before[slot])
+        else:
+            value = expected[written[slot]]
+            np.testing.assert_allclose(
+                after[slot].reshape(value.shape), value, rtol=1e-4, atol=1e-5
+            )
+
+
+def run(kernel: Any, step: Step, inputs: list[Array], states: Array, width: int) -> Array:
+    y = np.zeros((step.rows, width), np.float32)
+    kernel(*map(frozen, inputs), *step.arrays(), states, y)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("width", "taps", "gated", "long"),
+    [(48, 3, True, 1), (64, 4, False, 300), (16, 2, True, 7), (144, 8, False, 40)],
+)
+def test_a_causal_convolution_goes_on_from_its_state(width, taps, gated, long):
+    rng, step = np.random.default_rng(width + taps), Step(long)
+    columns = 3 * width if gated else width + 5
+    shape = recurrence.ConvShape(
+        width=width, taps=taps, columns=columns, is_gated=gated, bias_dtype="float32"
+    )
+    x, weight, bias = random(rng, step.rows, columns), random(rng, taps, width), random(rng, width)
+    before = random(rng, SLOTS, taps - 1, width)
+    states, kernel = before.copy(), compiled(recurrence.causal_conv(shape))
+    y = run(kernel, step, [x, weight, bias], states, width)
+    exact = x.astype(np.float64)
+    taken = exact[:, :width] * (exact[:, 2 * width :] if gated else 1.0)
+    expected, kept = np.zeros((step.rows, width)), {}
+    for first, end, slot in step.spans:
+        past = before[slot] if slot >= 0 else np.zeros((taps - 1, width))
+        seen = np.concatenate([past, taken[first:end]])
+        for row in range(first, end):
+            at = row - first
+            total = (seen[at : at + taps] * weight).sum(0) + bias
+            expected[row] = total * exact[row, width : 2 * width] if gated else silu(total)
+            kept[row] = seen[at + 1 : at + taps]
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+    check_states(step, before, states, kept)
+    assert np.array_equal(rows_one_by_one(kernel, [x, weight, bias], before[2], step, width), y[4:])
+
+
+def rows_one_by_one(
+    kernel: Any, inputs: list[Array], state: Array, step: Step, width: int
+) -> Array:
+    """The third sequence's, each in a step of its own; inputs of as many rows as the step's are
+    cut."""
+    states, found = state[None].copy(), []
+    for row in range(4, step.rows):
+        cut = [a[row : row + 1] if len(a) == step.rows else a for a in inputs]
+        where = [frozen(np.array(a, np.int32)) for a in ([0], [0, 1], [0])]
+        y = np.zeros((1, width), np.float32)
+        kernel(*map(frozen, cut), *where, states, y)
+        found.append(y)
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(
+    ("heads", "key_heads", "key_dim", "value_dim", "long"),
+    [(4, 2, 16, 32, 1), (2, 2, 32, 16, 60), (3, 1, 48, 48, 9)],
+)
+def test_the_delta_rule_goes_on_from_its_state(heads, key_heads, key_dim, value_dim, long):
+    rng, step = np.random.default_rng(heads + key_dim), Step(long)
+    shape = recurrence.DeltaShape(
+        heads=heads, key_heads=key_heads, key_dim=key_dim, value_dim=value_dim
+    )
+    qkv, gates = random(rng, step.rows, shape.convolved), random(rng, step.rows, shape.columns) * 4
+    decay, bias = -np.exp(random(rng, heads)), random(rng, heads)
+    before = random(rng, SLOTS, *shape.state)
+    states, kernel = before.copy(), compiled(recurrence.delta_rule(shape))
+    inputs = [qkv, gates, decay, bias]
+    y = run(kernel, step, inputs, states, shape.values)
+    q, k, v = np.split(qkv.astype(np.float64), [shape.keys, 2 * shape.keys], axis=1)
+    q, k = (t.reshape(-1, key_heads, key_dim).repeat(heads // key_heads, 1) for t in (q, k))
+    q, k = (t / np.sqrt((t * t).sum(-1, keepdims=True) + 1e-6) for t in (q, k))
+    v = v.reshape(-1, heads, value_dim)
+    beta = 1 / (1 + np.exp(-gates[:, -2 * heads : -heads].astype(np.float64)))
+    factor = np.exp(decay * np.log1p(np.exp(gates[:, -heads:].astype(np.float64) + bias)))
+    expected, kept = np.zeros((step.rows, heads, value_dim)), {}
+    for first, end, slot in step.spans:
+        state = before[slot].reshape(heads, key_dim, value_dim) if slot >= 0 else 0.0
+        for r in range(first, end):
+            state = state * factor[r][:, None, None] + np.zeros((heads, key_dim, value_dim))
+            change = (v[r] - np.einsum("hk,hkv->hv", k[r], state)) * beta[r][:, None]
+            state = state + k[r][:, :, None] * change[:, None, :]
+            expected[r] = np.einsum("hk,hkv->hv", q[r] / np.sqrt(key_dim), state)
+            kept[r] = state
+    np.testing.assert_allclose(y, expected.reshape(y.shape), rtol=1e-4, atol=1e-5)
+    check_states(step, before, states, kept)
+    alone = rows_one_by_one(kernel, inputs, before[2], step, shape.values)
+    assert np.array_equal(alone, y[4:])
+
+
+def test_sizes_that_kernels_do_not_have_are_refused_by_name():
+    with pytest.raises(UnsupportedError) as caught:
+        recurrence.ConvShape(width=40, taps=3, columns=120, is_gated=True)
+    assert caught.value.param == "conv_L_cache"
+    with pytest.raises(UnsupportedError) as caught:
+        recurrence.DeltaShape(heads=2, key_heads=2, key_dim=8, value_dim=16)
+    assert caught.value.param == "linear_key_head_dim"
