@@ -198,6 +198,10 @@ def instances(schema: Json, *, most: int = 3, tries: int = 40) -> tuple[list[str
     for text in valid * 4:
         value = spoilt(json.loads(text), chance)
         spoilt_text = json.dumps(value, ensure_ascii=False)
-        if spoilt_text not in invalid and not judge.is_valid(value):
+        try:
+            is_new = spoilt_text not in invalid and not judge.is_valid(value)
+        except Exception:  # noqa: BLE001, S112 - of a schema that the judge cannot read
+            continue
+        if is_new:
             invalid.append(spoilt_text)
     return valid, invalid

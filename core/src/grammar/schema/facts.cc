@@ -267,6 +267,10 @@ class Gatherer {
       Narrow(kStringType, &facts_);
       facts_.patterns.push_back({value.as_string(), path, true, false});
     }
+    if (IsIn(key, {"items", "contains"})) {
+      Narrow(kArrayType, &facts_);
+      (key == "items" ? facts_.denied_items : facts_.denied_contains).push_back(term);
+    }
     return AddContraryOfCount(term, path);
   }
 

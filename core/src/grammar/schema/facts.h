@@ -67,6 +67,8 @@ struct Facts {
   std::string length_path;
   int64_t min_items = 0, max_items = -1;
   std::vector<Term> arrays, objects;  // schemas with keywords of arrays, of objects
+  // Lists have an item that `items` denies, or none that `contains` asks for.
+  std::vector<Term> denied_items, denied_contains;
   int64_t min_members = 0, max_members = -1;
   std::string min_members_path, max_members_path;
   std::vector<Name> required, absent;

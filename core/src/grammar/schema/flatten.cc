@@ -298,6 +298,17 @@ Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
     out->own.insert(out->own.end(), alternatives[0].begin(), alternatives[0].end());
     return Status();
   }
+  bool is_list_alone = key == "items" && !value.is_array() && !schema.Find("prefixItems");
+  bool is_wanted_once =
+      key == "contains" && !schema.Find("minContains") && !schema.Find("maxContains");
+  if (is_list_alone || is_wanted_once) {
+    out->own.push_back(term);
+    return Status();
+  }
+  if (key == "additionalProperties" && !schema.Find("patternProperties")) {
+    out->choices.push_back(term);
+    return Status();
+  }
   for (const char* plain : {"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
                             "exclusiveMaximum", "multipleOf", "pattern", "minLength", "maxLength",
                             "minItems", "maxItems", "minProperties", "maxProperties"}) {
@@ -305,11 +316,47 @@ Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
     out->own.push_back(term);
     return Status();
   }
+  return GiveUp(term, where, out);
+}
+
+// What is denied has no grammar. When strict, the other ways to hold to a contrary are left, and
+// the schema is refused only if none of them can be had (`RemoveEmpty`).
+Status SchemaReader::GiveUp(const Term& term, const std::string& where, Flat* out) {
+  constexpr const char* kWhy = "its contrary has no grammar";
+  if (strictness_ == Strictness::kStrict && term.is_option) {
+    out->is_never = true;
+    out->given_up = SchemaWarning{where, kWhy};
+    return Status();
+  }
   for (const std::string& list : overlap_paths_) {
     bool is_below = where.compare(0, list.size() + 1, list + "/") == 0;
     if (is_below) return LeaveOut(list, "a value may fit several of its branches");
   }
-  return LeaveOut(where, "its contrary has no grammar");
+  return LeaveOut(where, kWhy);
+}
+
+// A member that the schema of `choice` does not name, whose value the contrary of
+// `additionalProperties` admits: one of those that `own` names.
+std::vector<SchemaReader::Terms> SchemaReader::OtherMembers(const Term& choice, const Terms& own) {
+  const Json &schema = *choice.schema, &value = *schema.Find(choice.part);
+  const Json* known = schema.Find("properties");
+  std::string where = PointerTo(choice.path, choice.part);
+  std::set<std::string> names;
+  for (const Term& term : own) {
+    bool is_named = term.part == Term::kPresent || term.part == Term::kMember;
+    if (is_named) names.insert(term.name);
+    const Json* named = term.part == Term::kOwn ? term.schema->Find("properties") : nullptr;
+    for (size_t i = 0; named != nullptr && named->is_object() && i < named->as_object().size(); ++i)
+      names.insert(named->as_object()[i].first);
+  }
+  std::vector<Terms> out;
+  for (const std::string& name : names) {
+    if (known != nullptr && known->Find(name) != nullptr) continue;
+    Term member = Named(choice, Term::kMember, name, where);
+    member.schema = &value;
+    out.push_back({std::move(member)});
+  }
+  return out;
 }
 
 // The lists of terms of which one must hold.
@@ -353,6 +400,7 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
     for (const std::string& key : Asserting(schema)) {
       Term part = choice;
       part.part = key;
+      part.is_option = true;
       out.push_back({std::move(part)});
     }
     return out;

@@ -128,6 +128,11 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
   node.min = min;
   node.max = max < 0 ? -1 : std::min(max, kMaxLength);
   if (facts.patterns.empty() && !excludes) return node;
+  if (min > 0 && facts.patterns.size() == 1 && !facts.patterns[0].negated) {
+    Result<Automaton> one = Matching(facts.patterns[0].text);
+    bool is_long_anyway = one.ok() && one->ShortestLength() >= min;
+    if (is_long_anyway) min = 0;
+  }
   // One pattern that says little takes few rules; one that counts much is counted by the matcher.
   Result<Automaton> texts = BoundedTexts(facts, min, max);
   bool is_too_large = texts.ok() ? !IsAffordable(*texts, kMostCost)

@@ -29,6 +29,7 @@ class SchemaReader {
   struct Flat {
     Terms own, choices;
     bool is_never = false;
+    std::optional<SchemaWarning> given_up;  // why it is, where more could fit
     std::vector<std::pair<const Json*, bool>> way;  // of schemas that lead here
   };
 
@@ -37,7 +38,7 @@ class SchemaReader {
   Result<int> Read(Terms terms);
   Result<int> ReadOne(const Json& schema, const std::string& path);
   Status Fill(int node, const Terms& terms);
-  Status FillChoice(int node, const Flat& flat);
+  Status FillChoice(int node, Flat flat);
   Status FillPlain(int node, const Terms& own);
   Result<SchemaNode> ReadType(const char* type, const Facts& facts);
   Result<bool> Round();
@@ -54,6 +55,8 @@ class SchemaReader {
   Status AddDependencies(const Json& schema, const std::string& path, Flat* out);
   Result<std::vector<Terms>> Alternatives(const Term& choice) const;
   Result<std::vector<Terms>> NegatedAlternatives(const Term& choice) const;
+  Status GiveUp(const Term& term, const std::string& where, Flat* out);
+  static std::vector<Terms> OtherMembers(const Term& choice, const Terms& own);
   Result<std::optional<Term>> Target(const Term& term);
   Result<Term> Direct(Term term);
   Status Check(const Json& schema, const std::string& path);
@@ -71,6 +74,8 @@ class SchemaReader {
   // ---- read_array.cc
   Result<SchemaNode> ReadArray(const Facts& facts);
   Status ReadContains(const Facts& facts, const Terms& items, SchemaNode* node);
+  Status WantItems(const Term& wanted, int64_t min, int64_t max, const Terms& items,
+                   SchemaNode* node);
   Status ReadUnique(const Facts& facts, SchemaNode* node);
 
   // ---- read_object.cc
@@ -86,9 +91,10 @@ class SchemaReader {
   References references_;
   Strictness strictness_;
   Schema out_;
-  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool>>;
+  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool>>;
   std::map<Key, int> nodes_;
   std::set<const Json*> checked_;
+  std::map<int, SchemaWarning> given_up_;              // nodes that are never, and why
   std::set<std::string> told_;                         // warnings that were given
   std::map<std::string, Result<Automaton>> automata_;  // by pattern
   struct OneOf {

@@ -21,6 +21,7 @@ struct Term {
   std::string part = kWhole;
   bool negated = false;
   std::string name;       // kAbsent, kPresent, kMember, and entries of dependencies
+  bool is_option = false;  // another term serves in its place: it may be given up
   bool sees_all = false;  // everything that holds at this place stands in or below this schema
 
   bool is_whole() const { return part.empty(); }

@@ -465,7 +465,8 @@ std::string SchemaEbnf(const Schema& schema) { return SchemaWriter(schema).Run()
 Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,
                                      std::vector<SchemaWarning>* warnings) {
   MLC_ASSIGN_OR_RETURN(Schema schema, ReadSchema(document, strictness));
-  if (!RemoveEmpty(&schema)) {
+  MLC_ASSIGN_OR_RETURN(bool has_values, RemoveEmpty(&schema));
+  if (!has_values) {
     return InvalidArgument("no value fits the schema, or none that ends");
   }
   warnings->insert(warnings->end(), schema.warnings.begin(), schema.warnings.end());

@@ -101,6 +101,25 @@ std::string Uuid() {
   return hex + "{8}-" + hex + "{4}-" + hex + "{4}-" + hex + "{4}-" + hex + "{12}";
 }
 
+// What ECMAScript, with its flag `u` too, and Python both read: groups in up to three levels, no
+// names, no references back, no look-behind.
+std::string Regex() {
+  const std::string plain = "[A-Za-z0-9 _,:;@#%&=!<>~\"'`/-]";
+  const std::string escape = "\\\\[dDwWsStnrfv^$\\\\.*+?()\\[\\]{}|/]";
+  const std::string one = "(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9 _.,:;@#%=!<>/*+?()$'\"]|" + escape + ")";
+  const std::string set = "\\[\\^?" + one + "+-?\\]";
+  const std::string count = "\\{(?:[0-9]{1,2},?|[01],[1-9][0-9]?|[2-9],[1-9][0-9])\\}";
+  const std::string repeat = "(?:(?:[*+?]|" + count + ")\\?" + "?)?";
+  std::string atom = "(?:" + plain + "|" + escape + "|\\.|" + set + ")" + repeat, texts;
+  for (int level = 0; level < 3; ++level) {
+    std::string row = "\\^?(?:" + atom + "|\\\\[bB]" + texts + ")*\\$?";
+    std::string rows = row + "(?:\\|" + row + ")*";
+    texts = "|\\((?:\\?:)?" + rows + "\\)" + repeat + "|\\(\\?[=!]" + rows + "\\)";
+    if (level == 2) return rows;
+  }
+  return "";
+}
+
 std::vector<StringFormat> MakeFormats() {
   const std::string pointer = "(/([^~/]|~[01])*)*", year = "(?!0000)";
   const std::string host = Host(), email = Email();
@@ -124,7 +143,7 @@ std::vector<StringFormat> MakeFormats() {
       {"uuid", Uuid()},
       {"json-pointer", pointer},
       {"relative-json-pointer", "(0|[1-9]{1,9})(#|" + pointer + ")"},
-      {"regex", ""},
+      {"regex", Regex()},
   };
   for (StringFormat& format : formats) {
     bool looks = format.pattern.compare(0, year.size(), year) == 0;
