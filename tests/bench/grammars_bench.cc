@@ -134,9 +134,8 @@ class Bench {
       xgrammar::CompiledGrammar grammar = theirs_.CompileJSONSchema(source);
       xgrammar::rows_left = INT64_MAX;
       int vocab_size = tokenizer_.vocab_size();
-      return MakeCursor([grammar, vocab_size] {
-        return std::make_unique<XGrammarCursor>(grammar, vocab_size);
-      });
+      return MakeCursor(
+          [grammar, vocab_size] { return std::make_unique<XGrammarCursor>(grammar, vocab_size); });
     } catch (const std::exception& error) {
       xgrammar::rows_left = INT64_MAX;
       return InvalidArgument(error.what());

@@ -69,8 +69,7 @@ Result<SchemaNode> SchemaReader::ReadArray(const Facts& facts) {
   }
   Terms denied;  // what no item fits
   for (const Term& term : facts.denied_contains) {
-    denied.push_back(
-        WholeTerm(*term.schema->Find("contains"), PointerTo(term.path, "contains")));
+    denied.push_back(WholeTerm(*term.schema->Find("contains"), PointerTo(term.path, "contains")));
     denied.back().negated = true;
   }
   for (size_t i = 0; i < first; ++i) {
@@ -128,9 +127,8 @@ Status SchemaReader::WantItems(const Term& wanted, int64_t min, int64_t max, con
   int64_t most_items = std::max<int64_t>({node->min, node->max, 0}) + 2;
   bool is_large = most_items * (std::max(min, max) + 2) > kMaxCountingRules;
   if (!node->parts.empty() || node->wanted != SchemaNode::kNone || is_large) {
-    return LeaveOut(wanted.path, is_large
-                                     ? "counting so many items takes too many rules"
-                                     : "it stands beside prefixItems or another contains");
+    return LeaveOut(wanted.path, is_large ? "counting so many items takes too many rules"
+                                          : "it stands beside prefixItems or another contains");
   }
   Terms both = items;
   both.push_back(wanted);

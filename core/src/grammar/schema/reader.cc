@@ -157,9 +157,8 @@ Status SchemaReader::Fill(int node, const Terms& terms) {
 // One node for each alternative of the first choice, with everything else joined to it.
 Status SchemaReader::FillChoice(int node, Flat flat) {
   // What other members there may be is known once everything else is.
-  std::stable_partition(flat.choices.begin(), flat.choices.end(), [](const Term& choice) {
-    return choice.part != "additionalProperties";
-  });
+  std::stable_partition(flat.choices.begin(), flat.choices.end(),
+                        [](const Term& choice) { return choice.part != "additionalProperties"; });
   const Term& choice = flat.choices[0];
   bool is_of_others = choice.part == "additionalProperties";
   std::vector<Terms> alternatives;

@@ -91,7 +91,7 @@ struct Uri {
 constexpr const char* kBeyondAscii = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF";
 
 std::string UriTemplate() {
-  const std::string name = "[A-Za-z0-9_]+(\\.[A-Za-z0-9_]+)*(\\*|:[1-9][0-9]{0,3})?";
+  const std::string name = "[A-Za-z0-9_]+(\\.[A-Za-z0-9_]+)*(\\*|:[1-9][0-9]{0,2})?";
   return "(?:[A-Za-z0-9!#$&()*+,./:;=?@_~-]|%[0-9A-Fa-f]{2}|\\{[+#./;?&]?" + name + "(," + name +
          ")*\\})*";
 }
@@ -106,7 +106,8 @@ std::string Uuid() {
 std::string Regex() {
   const std::string plain = "[A-Za-z0-9 _,:;@#%&=!<>~\"'`/-]";
   const std::string escape = "\\\\[dDwWsStnrfv^$\\\\.*+?()\\[\\]{}|/]";
-  const std::string one = "(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9 _.,:;@#%=!<>/*+?()$'\"]|" + escape + ")";
+  const std::string one =
+      "(?:a-z|A-Z|0-9|a-f|A-F|[A-Za-z0-9 _.,:;@#%=!<>/*+?()$'\"]|" + escape + ")";
   const std::string set = "\\[\\^?" + one + "+-?\\]";
   const std::string count = "\\{(?:[0-9]{1,2},?|[01],[1-9][0-9]?|[2-9],[1-9][0-9])\\}";
   const std::string repeat = "(?:(?:[*+?]|" + count + ")\\?" + "?)?";
