@@ -260,6 +260,7 @@ ENFORCED["not"] += [
     {**arr(items={}), "not": {"items": STRING}},
     {**arr(items={"enum": [1, 2, "a"]}), "not": {"contains": STRING}},
     {**obj(a=STRING, b=STRING), "not": {**obj(a=STRING), "additionalProperties": False}},
+    *({**STRING, "not": {"pattern": p}} for p in ("\\d", "^\\w*$", "a$", "\\s")),
     # Of two ways to break it one has no grammar: the other is taken.
     {**obj(a=STRING), "not": {"required": ["a"], "patternProperties": {"b": STRING}}},
     {"oneOf": [{"required": ["a"], "not": {"required": ["a"]}},

@@ -35,7 +35,12 @@ std::string Label(const std::string& word) {
   return "[" + word + "]([" + word + "-]{0,61}[" + word + "])?";
 }
 
-std::string Host() { return Label("a-zA-Z0-9") + "(\\." + Label("a-zA-Z0-9") + ")*"; }
+// At most 253 characters: three labels of any length, or eight of at most 30.
+std::string Host() {
+  const std::string any = Label("a-zA-Z0-9"),
+                    shorter = "[a-zA-Z0-9]([a-zA-Z0-9-]{0,28}[a-zA-Z0-9])?";
+  return any + "(\\." + any + "){0,2}|" + shorter + "(\\." + shorter + "){3,7}";
+}
 
 std::string Email() {
   const std::string atom = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+";
