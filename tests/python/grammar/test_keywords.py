@@ -249,6 +249,23 @@ ENFORCED["oneOf"] += [
     {"oneOf": [{**INTEGER, "minimum": 5}, {**INTEGER, "maximum": 9}]},
     {"oneOf": [obj(a=INTEGER), obj(b=INTEGER)]},
 ]
+ENFORCED["oneOf"] += [
+    {"oneOf": [arr(items=INTEGER), arr(items=STRING)]},
+    {"oneOf": [{**obj(a=STRING), "additionalProperties": False},
+               {**obj(b=STRING), "additionalProperties": False}]},
+    {"oneOf": [{**obj(a=STRING, b=STRING), "additionalProperties": INTEGER},
+               {**obj(b=STRING, c=STRING), "additionalProperties": INTEGER}]},
+]  # fmt: skip
+ENFORCED["not"] += [
+    {**arr(items={}), "not": {"items": STRING}},
+    {**arr(items={"enum": [1, 2, "a"]}), "not": {"contains": STRING}},
+    {**obj(a=STRING, b=STRING), "not": {**obj(a=STRING), "additionalProperties": False}},
+    *({**STRING, "not": {"pattern": p}} for p in ("\\d", "^\\w*$", "a$", "\\s")),
+    # Of two ways to break it one has no grammar: the other is taken.
+    {**obj(a=STRING), "not": {"required": ["a"], "patternProperties": {"b": STRING}}},
+    {"oneOf": [{"required": ["a"], "not": {"required": ["a"]}},
+               {"required": ["a"], **obj(a={"const": 1})}, {"const": 1}]},
+]  # fmt: skip
 ENFORCED["patternProperties"] += [
     {"type": "object", "patternProperties": {"a": INTEGER, "^b": {"minimum": 3}}},
     {**obj(xa=INTEGER), "patternProperties": {"^x": {"minimum": 3}}, "additionalProperties": {}},
@@ -272,8 +289,13 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
         ({"$ref": 3}, "/$ref"),
     ],
     "allOf": [({"allOf": []}, "/allOf")],
-    "oneOf": [({"oneOf": [arr(items=INTEGER), arr(items=STRING)]}, "/oneOf")],
-    "not": [({**arr(items={}), "not": {"items": STRING}}, "/not/items")],
+    "oneOf": [
+        ({"oneOf": [STRING, {**STRING, "format": "email"}]}, "/oneOf/1/format"),
+    ],
+    "not": [
+        ({**arr(items={}), "not": {"prefixItems": [STRING]}}, "/not/prefixItems"),
+        ({**STRING, "not": {**STRING, "format": "email"}}, "/not/format"),
+    ],
     "enum": [({"enum": []}, "/enum")],
     "type": [({"type": "thing"}, "/type"), ({"type": []}, "/type")],
     "multipleOf": [({**INTEGER, "multipleOf": 1234567}, "/multipleOf")],
@@ -287,7 +309,6 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
         (arr(items={**arr(uniqueItems=True, maxItems=2)}), "/items/uniqueItems"),
     ],
     "minProperties": [({"type": "object", "minProperties": 2}, "/minProperties")],
-    "format": [({**STRING, "format": "regex"}, "/format")],
     "contains": [(arr(contains=INTEGER, prefixItems=[{}]), "/contains")],
     "(near a keyword)": [
         ({**STRING, "minLenght": 3}, "/minLenght"),

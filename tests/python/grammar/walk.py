@@ -28,4 +28,4 @@ def walk(
         timeout=timeout_s,
         check=True,
     )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.split("\n") if line]

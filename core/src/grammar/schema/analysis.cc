@@ -59,6 +59,7 @@ const std::vector<Json>* Discriminator(const Schema& schema, const SchemaNode& o
                                        const std::string& name) {
   for (const SchemaNode::Property& property : object.properties) {
     if (property.name != name || !property.is_required) continue;
+    if (property.node == SchemaNode::kNone) return nullptr;  // required, and never written
     int index = Resolve(schema, property.node);
     if (index == SchemaNode::kNone) return nullptr;
     const SchemaNode& node = NodeAt(schema, index);
@@ -282,9 +283,12 @@ bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {
   return true;
 }
 
-bool RemoveEmpty(Schema* schema) {
+Result<bool> RemoveEmpty(Schema* schema) {
   EmptinessCheck check(schema);
   check.Run();
+  for (const Schema::GivenUp& one : schema->given_up) {
+    if (!check.has(one.node)) return CannotEnforce(one.what.path, one.what.message);
+  }
   check.Remove();
   return check.has(schema->root);
 }

@@ -267,6 +267,10 @@ class Gatherer {
       Narrow(kStringType, &facts_);
       facts_.patterns.push_back({value.as_string(), path, true, false});
     }
+    if (IsIn(key, {"items", "contains"})) {
+      Narrow(kArrayType, &facts_);
+      (key == "items" ? facts_.denied_items : facts_.denied_contains).push_back(term);
+    }
     return AddContraryOfCount(term, path);
   }
 
@@ -311,61 +315,6 @@ class Gatherer {
 };
 
 }  // namespace
-
-unsigned TypeBitsOf(std::string_view word) {
-  constexpr std::pair<std::string_view, unsigned> kTypes[] = {
-      {"object", kObjectType}, {"array", kArrayType},     {"string", kStringType},
-      {"number", kNumberType}, {"integer", kIntegerType}, {"boolean", kBooleanType},
-      {"null", kNullType},     {"any", kAllTypes}};  // the last of the draft of 2010
-  for (const auto& [name, bits] : kTypes) {
-    if (name == word) return bits;
-  }
-  return 0;
-}
-
-unsigned TypeOf(const Json& value) {
-  if (!value.is_number()) return TypeBitsOf(value.type_name());
-  bool is_whole = value.is_int() || std::floor(value.as_double()) == value.as_double();
-  return is_whole ? kIntegerType : kFractionType;
-}
-
-bool EqualValues(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) {
-    return a.is_int() && b.is_int() ? a == b : a.as_double() == b.as_double();
-  }
-  if (a.is_array() && b.is_array()) {
-    return std::equal(a.as_array().begin(), a.as_array().end(), b.as_array().begin(),
-                      b.as_array().end(), EqualValues);
-  }
-  if (!a.is_object() || !b.is_object()) return a == b;
-  return a.as_object().size() == b.as_object().size() &&
-         std::all_of(a.as_object().begin(), a.as_object().end(), [&b](const Json::Member& member) {
-           const Json* other = b.Find(member.first);
-           return other != nullptr && EqualValues(member.second, *other);
-         });
-}
-
-std::string TextOf(const Json& value) {
-  constexpr double kExact = 9007199254740992;  // up to here every whole number is a double
-  if (value.is_number() && !value.is_int() && std::floor(value.as_double()) == value.as_double() &&
-      std::abs(value.as_double()) <= kExact) {
-    return std::to_string(static_cast<int64_t>(value.as_double()));
-  }
-  std::vector<std::string> parts;
-  if (value.is_array()) {
-    for (const Json& item : value.as_array()) parts.push_back(TextOf(item));
-  } else if (value.is_object()) {
-    for (const auto& [name, member] : value.as_object()) {
-      parts.push_back(Json(name).Dump() + ":" + TextOf(member));
-    }
-    std::sort(parts.begin(), parts.end());
-  } else {
-    return value.Dump();
-  }
-  std::string out = value.is_array() ? "[" : "{";
-  for (const std::string& part : parts) out += part + ",";
-  return out;
-}
 
 Result<Facts> GatherFacts(const std::vector<Term>& own, const LeaveOutFn& leave_out) {
   Facts facts;

@@ -10,31 +10,10 @@
 
 #include "base/status.h"
 #include "grammar/schema/term.h"
+#include "grammar/schema/values.h"
 #include "grammar/text/number_regex.h"
 
 namespace mlc {
-
-// Types as bits; "number" is two of them.
-enum TypeBit : unsigned {
-  kNullType = 1,
-  kBooleanType = 2,
-  kIntegerType = 4,
-  kFractionType = 8,
-  kStringType = 16,
-  kArrayType = 32,
-  kObjectType = 64,
-  kNumberType = kIntegerType | kFractionType,
-  kAllTypes = 127,
-};
-
-// 0 for a word that is no type.
-unsigned TypeBitsOf(std::string_view word);
-// Of whole numbers kIntegerType, of others kFractionType.
-unsigned TypeOf(const Json& value);
-// Two values that JSON Schema takes for one: 1 and 1.0, members in any order.
-bool EqualValues(const Json& a, const Json& b);
-// A text that equal values share, and no others.
-std::string TextOf(const Json& value);
 
 struct Facts {
   struct Pattern {
@@ -67,6 +46,8 @@ struct Facts {
   std::string length_path;
   int64_t min_items = 0, max_items = -1;
   std::vector<Term> arrays, objects;  // schemas with keywords of arrays, of objects
+  // Lists have an item that `items` denies, or none that `contains` asks for.
+  std::vector<Term> denied_items, denied_contains;
   int64_t min_members = 0, max_members = -1;
   std::string min_members_path, max_members_path;
   std::vector<Name> required, absent;

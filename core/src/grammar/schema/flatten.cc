@@ -11,46 +11,7 @@ namespace {
 
 constexpr size_t kMaxWay = 96;  // references and lists that lead from one to the next
 
-constexpr const char* kReferences[] = {"$ref", "$dynamicRef", "$recursiveRef"};
-constexpr const char* kContrary = "contrary";  // of a schema with several keywords
-
-const char* ReferenceOf(const Json& schema) {
-  for (const char* key : kReferences) {
-    if (schema.Find(key) != nullptr) return key;
-  }
-  return nullptr;
-}
-
 bool IsTrue(const Json* flag) { return flag != nullptr && flag->is_bool() && flag->as_bool(); }
-
-Term Sub(const Term& term, const Json& schema, const std::string& key, bool negated) {
-  Term sub;
-  sub.schema = &schema;
-  sub.path = PointerTo(term.path, key);
-  sub.negated = negated;
-  return sub;
-}
-
-Term Item(const Term& term, const std::string& key, size_t index, bool negated) {
-  const Json& list = *term.schema->Find(key);
-  Term sub = Sub(term, list.as_array()[index], key, negated);
-  sub.path = PointerTo(sub.path, std::to_string(index));
-  return sub;
-}
-
-Term Named(const Term& term, const char* part, std::string name, const std::string& path) {
-  Term named = term;
-  named.part = part;
-  named.name = std::move(name);
-  named.path = path;
-  named.sees_all = false;
-  return named;
-}
-
-Status CheckList(const Json& list, const std::string& path) {
-  if (list.is_array() && !list.as_array().empty()) return Status();
-  return InvalidArgument(path + " must be a list of schemas");
-}
 
 // The keywords that are enforced, but for those that only change another's meaning.
 bool IsAsserting(const Json& schema, const std::string& key) {
@@ -85,21 +46,6 @@ bool IsOwn(const std::string& key) {
 }
 
 }  // namespace
-
-Term WholeTerm(const Json& schema, const std::string& path) {
-  Term term;
-  term.schema = &schema;
-  term.path = path;
-  return term;
-}
-
-bool HasInPlace(const Json& schema) {
-  for (const char* key : {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas",
-                          "dependencies", "$dynamicRef", "$recursiveRef"}) {
-    if (schema.Find(key) != nullptr) return true;
-  }
-  return false;
-}
 
 std::vector<std::string> SchemaReader::Asserting(const Json& schema) const {
   const char* reference = ReferenceOf(schema);
@@ -142,7 +88,7 @@ Result<Term> SchemaReader::Direct(Term term) {
     bool is_list = keys[0] == "allOf" || keys[0] == "anyOf" || keys[0] == "oneOf";
     if (!is_list || !list.is_array() || list.as_array().size() != 1) return term;
     MLC_RETURN_IF_ERROR(Check(*term.schema, term.path));
-    term = Item(term, keys[0], 0, false);
+    term = ItemTerm(term, keys[0], 0, false);
   }
   return term;
 }
@@ -201,20 +147,20 @@ Status SchemaReader::FlattenWhole(const Term& term, Flat* out) {
     const Json& value = *schema.Find(key);
     std::string where = PointerTo(term.path, key);
     has_own = has_own || IsOwn(key);
-    if (std::find(std::begin(kReferences), std::end(kReferences), key) != std::end(kReferences)) {
+    if (IsReference(key)) {
       MLC_ASSIGN_OR_RETURN(std::optional<Term> target, Target(term));
       if (target) MLC_RETURN_IF_ERROR(Flatten(*target, out));
     } else if (key == "allOf" || key == "anyOf" || key == "oneOf") {
-      MLC_RETURN_IF_ERROR(CheckList(value, where));
+      MLC_RETURN_IF_ERROR(CheckSchemaList(value, where));
       bool is_all = key == "allOf" || value.as_array().size() == 1;
       for (size_t i = 0; is_all && i < value.as_array().size(); ++i) {
-        MLC_RETURN_IF_ERROR(Flatten(Item(term, key, i, false), out));
+        MLC_RETURN_IF_ERROR(Flatten(ItemTerm(term, key, i, false), out));
       }
-      if (!is_all) out->choices.push_back(Named(term, key.c_str(), "", term.path));
+      if (!is_all) out->choices.push_back(NamedTerm(term, key.c_str(), "", term.path));
     } else if (key == "not") {
-      MLC_RETURN_IF_ERROR(Flatten(Sub(term, value, key, true), out));
+      MLC_RETURN_IF_ERROR(Flatten(SubTerm(term, value, key, true), out));
     } else if (key == "if") {
-      out->choices.push_back(Named(term, "if", "", term.path));
+      out->choices.push_back(NamedTerm(term, "if", "", term.path));
     }
   }
   MLC_RETURN_IF_ERROR(AddDependencies(schema, term.path, out));
@@ -246,72 +192,6 @@ Status SchemaReader::AddDependencies(const Json& schema, const std::string& path
   return Status();
 }
 
-Status SchemaReader::FlattenNegated(const Term& term, Flat* out) {
-  std::vector<std::string> keys = Asserting(*term.schema);
-  if (keys.empty()) out->is_never = true;
-  if (keys.size() == 1) {
-    Term part = term;
-    part.part = keys[0];
-    return FlattenNegatedPart(part, out);
-  }
-  if (keys.size() > 1) out->choices.push_back(Named(term, kContrary, "", term.path));
-  return Status();
-}
-
-// The contrary of one keyword.
-Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
-  const Json& schema = *term.schema;
-  const std::string& key = term.part;
-  if (key == kContrary) {
-    out->choices.push_back(term);
-    return Status();
-  }
-  const Json& value = *schema.Find(key);
-  std::string where = PointerTo(term.path, key);
-  if (ReferenceOf(schema) != nullptr && key == ReferenceOf(schema)) {
-    MLC_ASSIGN_OR_RETURN(std::optional<Term> target, Target(term));
-    return target ? Flatten(*target, out) : Status();
-  }
-  if (key == "not") return Flatten(Sub(term, value, key, false), out);
-  if (key == "allOf" || key == "anyOf" || key == "oneOf") {
-    MLC_RETURN_IF_ERROR(CheckList(value, where));
-    bool is_plain = key == "anyOf" || value.as_array().size() == 1;
-    for (size_t i = 0; is_plain && i < value.as_array().size(); ++i) {
-      MLC_RETURN_IF_ERROR(Flatten(Item(term, key, i, true), out));
-    }
-    if (!is_plain) out->choices.push_back(term);
-    return Status();
-  }
-  if (key == "if") {
-    out->choices.push_back(term);
-    return Status();
-  }
-  bool is_map = key == "properties" && value.is_object();
-  bool is_list = key == "required" && value.is_array();
-  if (is_map || is_list) {
-    size_t count = is_map ? value.as_object().size() : value.as_array().size();
-    if (count > 1) {
-      out->choices.push_back(term);
-      return Status();
-    }
-    MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, NegatedAlternatives(term));
-    out->own.insert(out->own.end(), alternatives[0].begin(), alternatives[0].end());
-    return Status();
-  }
-  for (const char* plain : {"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
-                            "exclusiveMaximum", "multipleOf", "pattern", "minLength", "maxLength",
-                            "minItems", "maxItems", "minProperties", "maxProperties"}) {
-    if (key != plain) continue;
-    out->own.push_back(term);
-    return Status();
-  }
-  for (const std::string& list : overlap_paths_) {
-    bool is_below = where.compare(0, list.size() + 1, list + "/") == 0;
-    if (is_below) return LeaveOut(list, "a value may fit several of its branches");
-  }
-  return LeaveOut(where, "its contrary has no grammar");
-}
-
 // The lists of terms of which one must hold.
 Result<std::vector<SchemaReader::Terms>> SchemaReader::Alternatives(const Term& choice) const {
   if (choice.negated) return NegatedAlternatives(choice);
@@ -319,77 +199,29 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::Alternatives(const Term& 
   const Json& schema = *choice.schema;
   if (choice.part == "dependencies") {
     const Json& value = *schema.Find(choice.name);
-    Term absent = Named(choice, Term::kAbsent, choice.name, choice.path);
-    Term present = Named(choice, Term::kPresent, choice.name, choice.path);
-    out = {{absent}, {present, Sub(choice, value, choice.name, false)}};
+    Term absent = NamedTerm(choice, Term::kAbsent, choice.name, choice.path);
+    Term present = NamedTerm(choice, Term::kPresent, choice.name, choice.path);
+    out = {{absent}, {present, SubTerm(choice, value, choice.name, false)}};
     return out;
   }
   if (choice.part == "if") {
     for (bool is_else : {false, true}) {
       const char* key = is_else ? "else" : "then";
-      Terms terms = {Sub(choice, *schema.Find("if"), "if", is_else)};
-      if (schema.Find(key) != nullptr) terms.push_back(Sub(choice, *schema.Find(key), key, false));
+      Terms terms = {SubTerm(choice, *schema.Find("if"), "if", is_else)};
+      if (schema.Find(key) != nullptr)
+        terms.push_back(SubTerm(choice, *schema.Find(key), key, false));
       out.push_back(std::move(terms));
     }
     return out;
   }
   const Json& list = *schema.Find(choice.part);
   for (size_t i = 0; i < list.as_array().size(); ++i) {
-    Terms terms = {Item(choice, choice.part, i, false)};
+    Terms terms = {ItemTerm(choice, choice.part, i, false)};
     for (size_t j = 0; choice.part == "oneOf" && j < list.as_array().size(); ++j) {
       bool overlaps = overlaps_.count({&list, i, j}) != 0;
-      if (overlaps) terms.push_back(Item(choice, choice.part, j, true));
+      if (overlaps) terms.push_back(ItemTerm(choice, choice.part, j, true));
     }
     out.push_back(std::move(terms));
-  }
-  return out;
-}
-
-Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
-    const Term& choice) const {
-  std::vector<Terms> out;
-  const Json& schema = *choice.schema;
-  if (choice.part == kContrary) {
-    for (const std::string& key : Asserting(schema)) {
-      Term part = choice;
-      part.part = key;
-      out.push_back({std::move(part)});
-    }
-    return out;
-  }
-  const Json& value = *schema.Find(choice.part);
-  std::string where = PointerTo(choice.path, choice.part);
-  if (choice.part == "if") {
-    for (bool is_else : {false, true}) {
-      const char* key = is_else ? "else" : "then";
-      if (schema.Find(key) == nullptr) continue;
-      out.push_back({Sub(choice, value, "if", is_else), Sub(choice, *schema.Find(key), key, true)});
-    }
-  } else if (choice.part == "properties") {
-    for (const auto& [name, member] : value.as_object()) {
-      Term term = Named(choice, Term::kMember, name, PointerTo(where, name));
-      term.schema = &member;
-      out.push_back({std::move(term)});
-    }
-  } else if (choice.part == "required") {
-    for (const Json& name : value.as_array()) {
-      if (!name.is_string()) return InvalidArgument(where + " must be a list of names");
-      out.push_back({Named(choice, Term::kAbsent, name.as_string(), where)});
-    }
-  } else if (choice.part == "allOf") {
-    for (size_t i = 0; i < value.as_array().size(); ++i) {
-      out.push_back({Item(choice, "allOf", i, true)});
-    }
-  } else {  // oneOf: none of them, or two
-    Terms none;
-    size_t count = value.as_array().size();
-    for (size_t i = 0; i < count; ++i) none.push_back(Item(choice, "oneOf", i, true));
-    out.push_back(std::move(none));
-    for (size_t i = 0; i < count; ++i) {
-      for (size_t j = i + 1; j < count; ++j) {
-        out.push_back({Item(choice, "oneOf", i, false), Item(choice, "oneOf", j, false)});
-      }
-    }
   }
   return out;
 }

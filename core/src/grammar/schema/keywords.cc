@@ -25,8 +25,8 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
       {"oneOf", "applicator", kEnforced,
        "what fits two branches is taken away; refused where that has no grammar"},
       {"not", "applicator", kEnforced,
-       "of types, values, bounds, lengths, `pattern`, `required`, `properties`, lists of these; "
-       "else refused"},
+       "of types, values, bounds, lengths, `pattern`, `required`, `properties`, "
+       "`additionalProperties`, `items`, `contains`, lists of these; else refused"},
       {"if", "applicator", kEnforced, "as two cases; refused where `not` of it is"},
       {"then", "applicator", kEnforced, ""},
       {"else", "applicator", kEnforced, ""},

@@ -67,6 +67,11 @@ Result<SchemaNode> SchemaReader::ReadArray(const Facts& facts) {
     first = std::max(first, items.count());
     all.push_back(std::move(items));
   }
+  Terms denied;  // what no item fits
+  for (const Term& term : facts.denied_contains) {
+    denied.push_back(WholeTerm(*term.schema->Find("contains"), PointerTo(term.path, "contains")));
+    denied.back().negated = true;
+  }
   for (size_t i = 0; i < first; ++i) {
     Terms terms;
     for (const Items& items : all) {
@@ -78,6 +83,7 @@ Result<SchemaNode> SchemaReader::ReadArray(const Facts& facts) {
         terms.push_back(WholeTerm(*items.rest, items.rest_path));
       }
     }
+    terms.insert(terms.end(), denied.begin(), denied.end());
     MLC_ASSIGN_OR_RETURN(int part, Read(std::move(terms)));
     node.parts.push_back(part);
   }
@@ -86,6 +92,7 @@ Result<SchemaNode> SchemaReader::ReadArray(const Facts& facts) {
     if (items.rest != nullptr) rest.push_back(WholeTerm(*items.rest, items.rest_path));
   }
   bool is_closed = rest.empty() && first > 0 && node.min <= static_cast<int64_t>(first);
+  if (!is_closed) rest.insert(rest.end(), denied.begin(), denied.end());
   if (!rest.empty()) {
     MLC_ASSIGN_OR_RETURN(node.rest, Read(rest));
   } else if (!is_closed) {
@@ -100,29 +107,39 @@ Status SchemaReader::ReadContains(const Facts& facts, const Terms& items, Schema
   for (const Term& term : facts.arrays) {
     const Json* wanted = term.schema->Find("contains");
     if (wanted == nullptr) continue;
-    std::string path = PointerTo(term.path, "contains");
     MLC_ASSIGN_OR_RETURN(int64_t min, ReadCount(*term.schema, "minContains", 1, term.path));
     MLC_ASSIGN_OR_RETURN(int64_t max, ReadCount(*term.schema, "maxContains", -1, term.path));
     if (min == 0 && max < 0) continue;
-    int64_t most_items = std::max<int64_t>({node->min, node->max, 0}) + 2;
-    bool is_large = most_items * (std::max(min, max) + 2) > kMaxCountingRules;
-    if (!node->parts.empty() || node->wanted != SchemaNode::kNone || is_large) {
-      const char* why = is_large ? "counting so many items takes too many rules"
-                                 : "it stands beside prefixItems or another contains";
-      MLC_RETURN_IF_ERROR(LeaveOut(path, why));
-      continue;
-    }
-    Terms both = items;
-    both.push_back(WholeTerm(*wanted, path));
-    MLC_ASSIGN_OR_RETURN(int counted, Read(both));
-    if (max >= 0) {
-      both.back().negated = true;
-      MLC_ASSIGN_OR_RETURN(node->rest, Read(both));
-    }
-    node->wanted = counted;
-    node->wanted_min = min;
-    node->wanted_max = max;
+    Term item = WholeTerm(*wanted, PointerTo(term.path, "contains"));
+    MLC_RETURN_IF_ERROR(WantItems(item, min, max, items, node));
   }
+  for (const Term& term : facts.denied_items) {
+    Term item = WholeTerm(*term.schema->Find("items"), PointerTo(term.path, "items"));
+    item.negated = true;
+    MLC_RETURN_IF_ERROR(WantItems(item, 1, -1, items, node));
+  }
+  return Status();
+}
+
+// `min` to `max` of the items fit `wanted`; all of them fit `items`.
+Status SchemaReader::WantItems(const Term& wanted, int64_t min, int64_t max, const Terms& items,
+                               SchemaNode* node) {
+  int64_t most_items = std::max<int64_t>({node->min, node->max, 0}) + 2;
+  bool is_large = most_items * (std::max(min, max) + 2) > kMaxCountingRules;
+  if (!node->parts.empty() || node->wanted != SchemaNode::kNone || is_large) {
+    return LeaveOut(wanted.path, is_large ? "counting so many items takes too many rules"
+                                          : "it stands beside prefixItems or another contains");
+  }
+  Terms both = items;
+  both.push_back(wanted);
+  MLC_ASSIGN_OR_RETURN(int counted, Read(both));
+  if (max >= 0) {
+    both.back().negated = !both.back().negated;
+    MLC_ASSIGN_OR_RETURN(node->rest, Read(both));
+  }
+  node->wanted = counted;
+  node->wanted_min = min;
+  node->wanted_max = max;
   return Status();
 }
 

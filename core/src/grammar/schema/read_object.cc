@@ -97,43 +97,58 @@ Result<SchemaNode> SchemaReader::ReadObject(const Facts& facts) {
   node.min = facts.min_members;
   node.max = facts.max_members;
   Members members;
-  bool names_some = false;
-  for (const Term& object : facts.objects) {
-    for (const char* key : {"additionalProperties", "unevaluatedProperties"}) {
-      const Json* value = object.schema->Find(key);
-      if (value == nullptr) continue;
-      Term term = WholeTerm(*value, PointerTo(object.path, key));
-      bool is_unevaluated = key[0] == 'u';
-      if (is_unevaluated && !object.sees_all && HasInPlace(*object.schema)) {
-        MLC_RETURN_IF_ERROR(LeaveOut(term.path,
-                                     "what is evaluated depends on what holds "
-                                     "elsewhere; write additionalProperties"));
-      } else if (is_unevaluated && object.sees_all) {
-        members.unevaluated = term;
-      } else if (!is_unevaluated || object.schema->Find("additionalProperties") == nullptr) {
-        members.additional.emplace_back(&object, term);
-      }
-    }
-    names_some = names_some || MapOf(object, "properties") || MapOf(object, "patternProperties");
-    const Json* patterns = MapOf(object, "patternProperties");
-    for (size_t i = 0; patterns != nullptr && i < patterns->as_object().size(); ++i) {
-      const auto& [text, value] = patterns->as_object()[i];
-      std::string path = PointerTo(PointerTo(object.path, "patternProperties"), text);
-      Result<Automaton> names = Matching(text);
-      if (!names.ok()) {
-        MLC_RETURN_IF_ERROR(LeaveOut(path, names.status().message()));
-        continue;
-      }
-      members.patterns.push_back({&object, text, WholeTerm(value, path), std::move(names).value()});
-    }
-  }
-  members.is_closed = names_some && members.additional.empty() && !members.unevaluated;
+  MLC_RETURN_IF_ERROR(GatherMembers(facts, &members));
   MLC_RETURN_IF_ERROR(ReadNamed(facts, &members, &node));
   MLC_RETURN_IF_ERROR(ReadOthers(facts, &members, &node));
   MLC_RETURN_IF_ERROR(ReadNames(facts, &members, &node));
   MLC_RETURN_IF_ERROR(ReadImplied(facts, &node));
   MLC_RETURN_IF_ERROR(CheckCounts(facts, &node));
   return node;
+}
+
+Status SchemaReader::GatherMembers(const Facts& facts, Members* members) {
+  bool names_some = false;
+  for (const Term& object : facts.objects) {
+    MLC_RETURN_IF_ERROR(GatherOthers(object, members));
+    MLC_RETURN_IF_ERROR(GatherPatterns(object, members));
+    names_some = names_some || MapOf(object, "properties") || MapOf(object, "patternProperties");
+  }
+  members->is_closed = names_some && members->additional.empty() && !members->unevaluated;
+  return Status();
+}
+
+Status SchemaReader::GatherOthers(const Term& object, Members* members) {
+  for (const char* key : {"additionalProperties", "unevaluatedProperties"}) {
+    const Json* value = object.schema->Find(key);
+    if (value == nullptr) continue;
+    Term term = WholeTerm(*value, PointerTo(object.path, key));
+    bool is_unevaluated = key[0] == 'u';
+    if (is_unevaluated && !object.sees_all && HasInPlace(*object.schema)) {
+      MLC_RETURN_IF_ERROR(LeaveOut(term.path,
+                                   "what is evaluated depends on what holds "
+                                   "elsewhere; write additionalProperties"));
+    } else if (is_unevaluated && object.sees_all) {
+      members->unevaluated = term;
+    } else if (!is_unevaluated || object.schema->Find("additionalProperties") == nullptr) {
+      members->additional.emplace_back(&object, term);
+    }
+  }
+  return Status();
+}
+
+Status SchemaReader::GatherPatterns(const Term& object, Members* members) {
+  const Json* patterns = MapOf(object, "patternProperties");
+  for (size_t i = 0; patterns != nullptr && i < patterns->as_object().size(); ++i) {
+    const auto& [text, value] = patterns->as_object()[i];
+    std::string path = PointerTo(PointerTo(object.path, "patternProperties"), text);
+    Result<Automaton> names = Matching(text);
+    if (!names.ok()) {
+      MLC_RETURN_IF_ERROR(LeaveOut(path, names.status().message()));
+      continue;
+    }
+    members->patterns.push_back({&object, text, WholeTerm(value, path), std::move(names).value()});
+  }
+  return Status();
 }
 
 // The members that are named, wherever: in the order in which they are first.

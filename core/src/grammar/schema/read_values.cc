@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "grammar/schema/check.h"
 #include "grammar/schema/reader.h"
+#include "grammar/text/multiples.h"
 #include "grammar/text/regex_ebnf.h"
 #include "grammar/text/work_budget.h"
 
@@ -54,6 +55,44 @@ bool IsAffordable(const Automaton& texts, double most) {
   return texts.states().size() <= kMostStates && CostOf(texts) <= most;
 }
 
+// The numerals of values that are denied, without an exponent; "" for none.
+Result<std::string> ExcludedNumerals(const Facts& facts) {
+  std::string excluded;
+  for (const Json* value : facts.excluded) {
+    if (!value->is_number()) continue;
+    MLC_ASSIGN_OR_RETURN(Decimal decimal, ToDecimal(*value));
+    std::string zeros = decimal.fraction.empty() ? "(\\.0*)?" : "\\." + decimal.fraction + "0*";
+    excluded += (excluded.empty() ? "" : "|") + std::string(decimal.negative ? "-" : "") +
+                std::string(decimal.is_zero() ? "-?" : "") + decimal.whole + zeros;
+  }
+  return excluded;
+}
+
+// The texts that a pattern matches in no reader's meaning. ECMAScript's \\d and \\w are ASCII,
+// Python's are not; Python's '$' also matches before a last line break: beside them such texts are
+// left out.
+Result<Automaton> Denied(const std::string& pattern, const Automaton& matching) {
+  Automaton out = matching.Not();
+  const char* kClasses[] = {"\\d", "\\D", "\\w", "\\W", "\\s", "\\S"};
+  bool has_class = std::any_of(std::begin(kClasses), std::end(kClasses), [&](const char* one) {
+    return pattern.find(one) != std::string::npos;
+  });
+  if (has_class) {
+    MLC_ASSIGN_OR_RETURN(Automaton ascii, Automaton::MatchingWhole("[\\u0000-\\u007F]*"));
+    MLC_ASSIGN_OR_RETURN(out, out.And(ascii));
+  }
+  if (pattern.find('$') != std::string::npos) {
+    MLC_ASSIGN_OR_RETURN(Automaton broken, Automaton::Matching("\\n$"));
+    MLC_ASSIGN_OR_RETURN(out, out.And(broken.Not()));
+  }
+  return out;
+}
+
+bool ExcludesTexts(const Facts& facts) {
+  return std::any_of(facts.excluded.begin(), facts.excluded.end(),
+                     [](const Json* value) { return value->is_string(); });
+}
+
 }  // namespace
 
 // Each value that a schema lists is judged by everything else that is said.
@@ -95,7 +134,8 @@ Result<Automaton> SchemaReader::Texts(const Facts& facts) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
     Result<Automaton> one = Matching(pattern.text);
-    Result<Automaton> both = one.ok() ? all.And(pattern.negated ? one->Not() : *one) : one;
+    if (one.ok() && pattern.negated) one = Denied(pattern.text, *one);
+    Result<Automaton> both = one.ok() ? all.And(*one) : one;
     if (both.ok()) {
       all = std::move(both).value();
     } else {
@@ -123,64 +163,82 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
   }
   if (max >= 0 && min > max) return node;  // nothing fits
   node.kind = Kind::kString;
-  bool excludes = std::any_of(facts.excluded.begin(), facts.excluded.end(),
-                              [](const Json* value) { return value->is_string(); });
   node.min = min;
   node.max = max < 0 ? -1 : std::min(max, kMaxLength);
-  if (facts.patterns.empty() && !excludes) return node;
-  // One pattern that says little takes few rules; one that counts much is counted by the matcher.
-  Result<Automaton> texts = BoundedTexts(facts, min, max);
-  bool is_too_large = texts.ok() ? !IsAffordable(*texts, kMostCost)
-                                 : texts.status().code() == StatusCode::kUnsupported;
-  bool has_expression = facts.patterns.size() == 1 && !excludes && !facts.patterns[0].negated &&
-                        IsAnchored(facts.patterns[0].text) &&
-                        RegexToEbnf(facts.patterns[0].text, {true, {min, max}, nullptr}).ok();
-  if (is_too_large && !has_expression && !facts.patterns.empty()) {  // long ones are not written
-    constexpr int kMostRepeats[] = {40, 12};
-    for (int most : kMostRepeats) {
-      Result<Automaton> narrow = NarrowTexts(facts, min, max, most);
-      if (!narrow.ok() || narrow->is_empty() || !IsAffordable(*narrow, kMostCost)) continue;
-      texts = std::move(narrow);
-      break;
-    }
+  if (facts.patterns.empty() && !ExcludesTexts(facts)) return node;
+  bool is_single =
+      facts.patterns.size() == 1 && !ExcludesTexts(facts) && !facts.patterns[0].negated;
+  if (min > 0 && is_single) {
+    Result<Automaton> one = Matching(facts.patterns[0].text);
+    bool is_long_anyway = one.ok() && one->ShortestLength() >= min;
+    if (is_long_anyway) min = 0;
   }
-  bool is_small = texts.ok() && IsAffordable(*texts, kLowCost);
-  bool is_single = facts.patterns.size() == 1 && !excludes && !facts.patterns[0].negated;
-  if (!is_small && is_single && IsAnchored(facts.patterns[0].text)) {
+  return ReadPatterns(facts, {min, max}, is_single, std::move(node));
+}
+
+// One pattern that says little takes few rules; one that counts much is counted by the matcher.
+// `unbound` is what holds without any pattern.
+Result<SchemaNode> SchemaReader::ReadPatterns(const Facts& facts, LengthRange length,
+                                              bool is_single, SchemaNode unbound) {
+  bool may_be_expression = is_single && IsAnchored(facts.patterns[0].text);
+  bool has_expression =
+      may_be_expression && RegexToEbnf(facts.patterns[0].text, {true, length, nullptr}).ok();
+  Result<Automaton> texts = AffordableTexts(facts, length, has_expression);
+  bool is_affordable = texts.ok() && IsAffordable(*texts, kMostCost);
+  if (may_be_expression && !(texts.ok() && IsAffordable(*texts, kLowCost))) {
     Result<std::string> ebnf =
-        RegexToEbnf(facts.patterns[0].text, {/*in_json_string=*/true, {min, max}, &regex_cost_});
+        RegexToEbnf(facts.patterns[0].text, {/*in_json_string=*/true, length, &regex_cost_});
     if (ebnf.ok()) {
-      node.expression = std::move(ebnf).value();
-      return node;
+      unbound.expression = std::move(ebnf).value();
+      return unbound;
     }
   }
-  // A pattern that cannot be counted is kept, and its length left out.
-  bool is_kept = has_expression || (texts.ok() && IsAffordable(*texts, kMostCost));
+  bool is_kept = has_expression || is_affordable;
   if (!is_kept && is_single && !facts.length_path.empty()) {
-    Facts without = facts;
-    without.length_path.clear();
-    without.min_length = 0;
-    without.max_length = -1;
-    MLC_ASSIGN_OR_RETURN(SchemaNode uncounted, ReadString(without));
-    if (uncounted.text == nullptr && uncounted.expression.empty()) return node;
-    MLC_RETURN_IF_ERROR(LeaveOut(facts.length_path,
-                                 "counting what the pattern matches takes too many rules; write "
-                                 "the length into the pattern"));
-    return uncounted;
+    return ReadUncounted(facts, std::move(unbound));
   }
-  if (texts.ok() && IsAffordable(*texts, kMostCost)) {
-    node.min = 0;
-    node.max = -1;
+  if (is_affordable) {
     if (texts->is_empty()) return SchemaNode();
-    node.text = std::make_shared<Automaton>(std::move(texts).value());
-    return node;
+    unbound.min = 0;
+    unbound.max = -1;
+    unbound.text = std::make_shared<Automaton>(std::move(texts).value());
+    return unbound;
   }
   bool is_told = !texts.ok() && texts.status().code() == StatusCode::kInvalidArgument;
   if (is_told) return texts.status();
   std::string why = texts.ok() ? "it takes too many rules" : texts.status().message();
   const std::string& path = facts.patterns.empty() ? facts.excluded_path : facts.patterns[0].path;
   MLC_RETURN_IF_ERROR(LeaveOut(path, why));
-  return node;
+  return unbound;
+}
+
+// All texts that fit, or where these take too many rules the ones with fewer repetitions.
+Result<Automaton> SchemaReader::AffordableTexts(const Facts& facts, LengthRange length,
+                                                bool has_expression) {
+  Result<Automaton> texts = BoundedTexts(facts, length.min, length.max);
+  bool is_too_large = texts.ok() ? !IsAffordable(*texts, kMostCost)
+                                 : texts.status().code() == StatusCode::kUnsupported;
+  if (!is_too_large || has_expression || facts.patterns.empty()) return texts;
+  constexpr int kMostRepeats[] = {40, 12};
+  for (int most : kMostRepeats) {
+    Result<Automaton> narrow = NarrowTexts(facts, length.min, length.max, most);
+    if (narrow.ok() && !narrow->is_empty() && IsAffordable(*narrow, kMostCost)) return narrow;
+  }
+  return texts;
+}
+
+// A pattern that cannot be counted is kept, and its length left out.
+Result<SchemaNode> SchemaReader::ReadUncounted(const Facts& facts, SchemaNode unbound) {
+  Facts without = facts;
+  without.length_path.clear();
+  without.min_length = 0;
+  without.max_length = -1;
+  MLC_ASSIGN_OR_RETURN(SchemaNode uncounted, ReadString(without));
+  if (uncounted.text == nullptr && uncounted.expression.empty()) return unbound;
+  MLC_RETURN_IF_ERROR(LeaveOut(facts.length_path,
+                               "counting what the pattern matches takes too many rules; write "
+                               "the length into the pattern"));
+  return uncounted;
 }
 
 // A part of the texts, with fewer repetitions; what is denied is denied in full.
@@ -190,8 +248,9 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
   for (const Facts::Pattern& pattern : facts.patterns) {
     Result<Automaton> one =
         pattern.negated ? Matching(pattern.text) : Automaton::Matching(pattern.text, most);
+    if (one.ok() && pattern.negated) one = Denied(pattern.text, *one);
     if (!one.ok()) return one.status();
-    MLC_ASSIGN_OR_RETURN(all, all.And(pattern.negated ? one->Not() : *one));
+    MLC_ASSIGN_OR_RETURN(all, all.And(*one));
   }
   std::vector<std::string> excluded;
   for (const Json* value : facts.excluded) {
@@ -230,6 +289,54 @@ Result<Automaton> SchemaReader::BoundedTexts(const Facts& facts, int64_t min, in
   return both.status();
 }
 
+// What is left of the numerals that `regex` matches; none where that is all of them.
+Status SchemaReader::JoinNumerals(const std::string& regex, Result<Automaton> one,
+                                  const std::string& path, std::optional<Automaton>* numerals) {
+  if (!*numerals) {
+    Result<Automaton> all = Automaton::MatchingWhole(regex);
+    if (!all.ok()) return LeaveOut(path, all.status().message());
+    *numerals = std::move(all).value();
+  }
+  Result<Automaton> both = one.ok() ? (*numerals)->And(*one) : one;
+  if (both.ok() && both->states().size() > kMostStates)
+    both = Unsupported("it takes too many rules");
+  if (!both.ok()) return LeaveOut(path, both.status().message());
+  *numerals = std::move(both).value();
+  return Status();
+}
+
+Status SchemaReader::NarrowNumerals(const Facts& facts, const std::string& regex,
+                                    std::optional<Automaton>* numerals) {
+  bool is_integer = (facts.types & kFractionType) == 0;
+  if ((facts.types & kIntegerType) == 0) {
+    // No whole ones, for readers of 15 digits either.
+    constexpr char kFractions[] =
+        "-?(0\\.[0-9]{0,14}[1-9]|[1-9][0-9]{0,5}\\.[0-9]{0,8}[1-9]|[1-9][0-9]{0,10}\\.[0-9]{0,3}[1-"
+        "9])";
+    MLC_RETURN_IF_ERROR(
+        JoinNumerals(regex, Automaton::MatchingWhole(kFractions), facts.range_path, numerals));
+  }
+  for (const Facts::Step& step : facts.steps) {
+    Result<Automaton> multiples = MultiplesOf(step.of);
+    if (multiples.ok() && step.negated) {
+      // Without an exponent, so that it is a number that is no multiple.
+      Result<Automaton> plain = Automaton::MatchingWhole("-?[0-9]+(\\.[0-9]+)?");
+      multiples = plain.ok() ? multiples->Not().And(*plain) : plain;
+    }
+    MLC_RETURN_IF_ERROR(JoinNumerals(regex, std::move(multiples), step.path, numerals));
+  }
+  if (!facts.steps.empty() && !is_integer) {  // what a reader rounds may be no multiple
+    MLC_RETURN_IF_ERROR(
+        JoinNumerals(regex, Automaton::OfLength(1, 14), facts.steps[0].path, numerals));
+  }
+  MLC_ASSIGN_OR_RETURN(std::string excluded, ExcludedNumerals(facts));
+  if (excluded.empty()) return Status();
+  // The same with an exponent is not told apart: none is written.
+  Result<Automaton> listed = Automaton::MatchingWhole(excluded + "|.*[eE].*");
+  if (listed.ok()) listed = listed->Not();
+  return JoinNumerals(regex, std::move(listed), facts.excluded_path, numerals);
+}
+
 Result<SchemaNode> SchemaReader::ReadNumeral(const Facts& facts) {
   SchemaNode node;
   node.kind = Kind::kNumeral;
@@ -241,51 +348,7 @@ Result<SchemaNode> SchemaReader::ReadNumeral(const Facts& facts) {
   }
   if (regex->empty()) return SchemaNode();
   std::optional<Automaton> numerals;
-  auto join = [&](Result<Automaton> one, const std::string& path) -> Status {
-    if (!numerals) {
-      Result<Automaton> all = Automaton::MatchingWhole(*regex);
-      if (!all.ok()) return LeaveOut(path, all.status().message());
-      numerals = std::move(all).value();
-    }
-    Result<Automaton> both = one.ok() ? numerals->And(*one) : one;
-    if (both.ok() && both->states().size() > kMostStates)
-      both = Unsupported("it takes too many rules");
-    if (!both.ok()) return LeaveOut(path, both.status().message());
-    numerals = std::move(both).value();
-    return Status();
-  };
-  if ((facts.types & kIntegerType) == 0) {
-    // No whole ones, for readers of 15 digits either.
-    constexpr char kFractions[] =
-        "-?(0\\.[0-9]{0,14}[1-9]|[1-9][0-9]{0,5}\\.[0-9]{0,8}[1-9]|[1-9][0-9]{0,10}\\.[0-9]{0,3}[1-"
-        "9])";
-    MLC_RETURN_IF_ERROR(join(Automaton::MatchingWhole(kFractions), facts.range_path));
-  }
-  for (const Facts::Step& step : facts.steps) {
-    Result<Automaton> multiples = MultiplesOf(step.of);
-    if (multiples.ok() && step.negated) {
-      // Without an exponent, so that it is a number that is no multiple.
-      Result<Automaton> plain = Automaton::MatchingWhole("-?[0-9]+(\\.[0-9]+)?");
-      multiples = plain.ok() ? multiples->Not().And(*plain) : plain;
-    }
-    MLC_RETURN_IF_ERROR(join(std::move(multiples), step.path));
-  }
-  if (!facts.steps.empty() && !is_integer) {  // what a reader rounds may be no multiple
-    MLC_RETURN_IF_ERROR(join(Automaton::OfLength(1, 14), facts.steps[0].path));
-  }
-  std::string excluded;
-  for (const Json* value : facts.excluded) {
-    if (!value->is_number()) continue;
-    MLC_ASSIGN_OR_RETURN(Decimal decimal, ToDecimal(*value));
-    std::string zeros = decimal.fraction.empty() ? "(\\.0*)?" : "\\." + decimal.fraction + "0*";
-    excluded += (excluded.empty() ? "" : "|") + std::string(decimal.negative ? "-" : "") +
-                std::string(decimal.is_zero() ? "-?" : "") + decimal.whole + zeros;
-  }
-  if (!excluded.empty()) {  // the same with an exponent is not told apart: none is written
-    Result<Automaton> listed = Automaton::MatchingWhole(excluded + "|.*[eE].*");
-    MLC_RETURN_IF_ERROR(
-        join(listed.ok() ? Result<Automaton>(listed->Not()) : listed, facts.excluded_path));
-  }
+  MLC_RETURN_IF_ERROR(NarrowNumerals(facts, *regex, &numerals));
   if (numerals) {
     if (numerals->is_empty()) return SchemaNode();
     node.text = std::make_shared<Automaton>(std::move(*numerals));

@@ -53,6 +53,7 @@ Result<bool> SchemaReader::Round() {
   nodes_.clear();
   checked_.clear();
   told_.clear();
+  given_up_.clear();
   one_ofs_.clear();
   any_node_ = SchemaNode::kNone;
   regex_cost_ = num_optional_ = parts_read_ = 0;
@@ -112,7 +113,8 @@ Result<int> SchemaReader::Read(Terms terms) {
   Key key;
   for (Term& term : terms) {
     MLC_ASSIGN_OR_RETURN(term, Direct(std::move(term)));
-    key.emplace_back(term.schema, term.part, term.negated, term.name, term.sees_all);
+    key.emplace_back(term.schema, term.part, term.negated, term.name, term.is_option,
+                     term.sees_all);
   }
   std::sort(key.begin(), key.end());
   key.erase(std::unique(key.begin(), key.end()), key.end());
@@ -147,14 +149,31 @@ Status SchemaReader::Fill(int node, const Terms& terms) {
     if (terms.size() == 1 && term.is_whole()) term.sees_all = true;
     MLC_RETURN_IF_ERROR(Flatten(term, &flat));
   }
+  if (flat.is_never && flat.given_up) given_up_.emplace(node, *flat.given_up);
   if (flat.is_never) return Status();
-  return flat.choices.empty() ? FillPlain(node, flat.own) : FillChoice(node, flat);
+  return flat.choices.empty() ? FillPlain(node, flat.own) : FillChoice(node, std::move(flat));
 }
 
 // One node for each alternative of the first choice, with everything else joined to it.
-Status SchemaReader::FillChoice(int node, const Flat& flat) {
+Status SchemaReader::FillChoice(int node, Flat flat) {
+  // What other members there may be is known once everything else is.
+  std::stable_partition(flat.choices.begin(), flat.choices.end(),
+                        [](const Term& choice) { return choice.part != "additionalProperties"; });
   const Term& choice = flat.choices[0];
-  MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, Alternatives(choice));
+  bool is_of_others = choice.part == "additionalProperties";
+  std::vector<Terms> alternatives;
+  if (is_of_others) {
+    alternatives = OtherMembers(choice, flat.own);
+  } else {
+    MLC_ASSIGN_OR_RETURN(alternatives, Alternatives(choice));
+  }
+  if (is_of_others && alternatives.empty()) {
+    Flat none;
+    MLC_RETURN_IF_ERROR(GiveUp(choice, PointerTo(choice.path, choice.part), &none));
+    if (none.given_up) given_up_.emplace(node, *none.given_up);
+    if (none.is_never) return Status();
+    alternatives.push_back({});
+  }
   std::string where = PointerTo(choice.path, choice.part == "contrary" ? "not" : choice.part);
   if (alternatives.size() > kMaxAlternatives)
     return CannotEnforce(where, "it has too many branches");
@@ -166,6 +185,8 @@ Status SchemaReader::FillChoice(int node, const Flat& flat) {
     all.insert(all.end(), alternative.begin(), alternative.end());
     MLC_ASSIGN_OR_RETURN(int part, Read(std::move(all)));
     choices.parts.push_back(part);
+    auto given_up = given_up_.find(part);
+    if (given_up != given_up_.end()) out_.given_up.push_back({node, given_up->second});
   }
   if (choice.part == "oneOf" && !choice.negated) {
     one_ofs_.push_back({choices.parts, choice.schema->Find("oneOf"), where});

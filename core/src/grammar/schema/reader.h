@@ -14,6 +14,7 @@
 #include "grammar/schema/references.h"
 #include "grammar/schema/schema.h"
 #include "grammar/schema/term.h"
+#include "grammar/text/regex_ebnf.h"
 
 namespace mlc {
 
@@ -29,6 +30,7 @@ class SchemaReader {
   struct Flat {
     Terms own, choices;
     bool is_never = false;
+    std::optional<SchemaWarning> given_up;          // why it is, where more could fit
     std::vector<std::pair<const Json*, bool>> way;  // of schemas that lead here
   };
 
@@ -37,7 +39,7 @@ class SchemaReader {
   Result<int> Read(Terms terms);
   Result<int> ReadOne(const Json& schema, const std::string& path);
   Status Fill(int node, const Terms& terms);
-  Status FillChoice(int node, const Flat& flat);
+  Status FillChoice(int node, Flat flat);
   Status FillPlain(int node, const Terms& own);
   Result<SchemaNode> ReadType(const char* type, const Facts& facts);
   Result<bool> Round();
@@ -49,15 +51,19 @@ class SchemaReader {
   // ---- flatten.cc
   Status Flatten(const Term& term, Flat* out);
   Status FlattenWhole(const Term& term, Flat* out);
-  Status FlattenNegated(const Term& term, Flat* out);
-  Status FlattenNegatedPart(const Term& term, Flat* out);
   Status AddDependencies(const Json& schema, const std::string& path, Flat* out);
   Result<std::vector<Terms>> Alternatives(const Term& choice) const;
-  Result<std::vector<Terms>> NegatedAlternatives(const Term& choice) const;
   Result<std::optional<Term>> Target(const Term& term);
   Result<Term> Direct(Term term);
   Status Check(const Json& schema, const std::string& path);
   std::vector<std::string> Asserting(const Json& schema) const;
+
+  // ---- contrary.cc
+  Status FlattenNegated(const Term& term, Flat* out);
+  Status FlattenNegatedPart(const Term& term, Flat* out);
+  Result<std::vector<Terms>> NegatedAlternatives(const Term& choice) const;
+  Status GiveUp(const Term& term, const std::string& where, Flat* out);
+  static std::vector<Terms> OtherMembers(const Term& choice, const Terms& own);
 
   // ---- read_values.cc
   Result<SchemaNode> ReadListed(const Facts& facts, const Terms& own);
@@ -66,16 +72,29 @@ class SchemaReader {
   Result<Automaton> BoundedTexts(const Facts& facts, int64_t min, int64_t max);
   Result<Automaton> NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most);
   Result<Automaton> Matching(const std::string& pattern);
+  Result<SchemaNode> ReadPatterns(const Facts& facts, LengthRange length, bool is_single,
+                                  SchemaNode unbound);
+  Result<Automaton> AffordableTexts(const Facts& facts, LengthRange length, bool has_expression);
+  Result<SchemaNode> ReadUncounted(const Facts& facts, SchemaNode unbound);
   Result<SchemaNode> ReadNumeral(const Facts& facts);
+  Status NarrowNumerals(const Facts& facts, const std::string& regex,
+                        std::optional<Automaton>* numerals);
+  Status JoinNumerals(const std::string& regex, Result<Automaton> one, const std::string& path,
+                      std::optional<Automaton>* numerals);
 
   // ---- read_array.cc
   Result<SchemaNode> ReadArray(const Facts& facts);
   Status ReadContains(const Facts& facts, const Terms& items, SchemaNode* node);
+  Status WantItems(const Term& wanted, int64_t min, int64_t max, const Terms& items,
+                   SchemaNode* node);
   Status ReadUnique(const Facts& facts, SchemaNode* node);
 
   // ---- read_object.cc
   struct Members;
   Result<SchemaNode> ReadObject(const Facts& facts);
+  Status GatherMembers(const Facts& facts, Members* members);
+  Status GatherOthers(const Term& object, Members* members);
+  Status GatherPatterns(const Term& object, Members* members);
   Status ReadNamed(const Facts& facts, Members* members, SchemaNode* node);
   Status ReadOthers(const Facts& facts, Members* members, SchemaNode* node);
   Status ReadNames(const Facts& facts, Members* members, SchemaNode* node);
@@ -86,9 +105,10 @@ class SchemaReader {
   References references_;
   Strictness strictness_;
   Schema out_;
-  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool>>;
+  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool>>;
   std::map<Key, int> nodes_;
   std::set<const Json*> checked_;
+  std::map<int, SchemaWarning> given_up_;              // nodes that are never, and why
   std::set<std::string> told_;                         // warnings that were given
   std::map<std::string, Result<Automaton>> automata_;  // by pattern
   struct OneOf {

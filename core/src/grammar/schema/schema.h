@@ -60,6 +60,13 @@ struct Schema {
   std::vector<SchemaNode> nodes;  // may refer to each other in circles
   int root = 0;
   std::vector<SchemaWarning> warnings;
+  // Unions that lack a part because it has no grammar, and what that is. One of them without any
+  // other part makes the schema one that cannot be enforced.
+  struct GivenUp {
+    int node;
+    SchemaWarning what;
+  };
+  std::vector<GivenUp> given_up;
 };
 
 // Follows `$ref` within the document. Errors are kInvalidArgument and begin with the JSON pointer
@@ -74,8 +81,8 @@ bool AreDisjoint(const Schema& schema, int a, int b);
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values);
 
 // Takes out what no finite value fits: parts of unions, values of optional properties. False when
-// nothing of the root is left.
-bool RemoveEmpty(Schema* schema);
+// nothing of the root is left. kInvalidArgument where that is so because a part was given up.
+Result<bool> RemoveEmpty(Schema* schema);
 
 // EBNF with the rule `root`. Members are separated by ", ", names from values by ": ", as Python's
 // json.dumps does: no other white space is written.

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "base/utf8.h"
+#include "grammar/schema/object_places.h"
 #include "grammar/schema/schema.h"
 #include "grammar/text/automaton_ebnf.h"
 #include "grammar/text/ebnf_text.h"
@@ -277,24 +277,12 @@ class SchemaWriter {
     return name(0, 0);
   }
 
-  // Where the writing of an object stands: which property comes next, how many have been written
-  // (counted only where that matters), whether any has, and of those that others depend on which.
-  struct Place {
-    size_t next;
-    int64_t count;
-    bool follows;
-    std::vector<int> written;
-    bool operator<(const Place& other) const {
-      return std::tie(next, count, follows, written) <
-             std::tie(other.next, other.count, other.follows, other.written);
-    }
-  };
   struct ObjectRules {
     int index;
     const SchemaNode& node;
     bool counts;
-    std::string member;                 // of an additional one
-    std::map<Place, std::string> done;  // rule names; "" for a place that leads nowhere
+    std::string member;                       // of an additional one
+    std::map<ObjectPlace, std::string> done;  // rule names; "" for a place that leads nowhere
   };
 
   std::string Object(int index, const SchemaNode& node) {
@@ -317,66 +305,14 @@ class SchemaWriter {
       AddRule(rules.member, members);
     }
     // From the last property to the first, so that no call goes deep.
-    std::vector<std::set<Place>> places = Places(node, counts);
+    std::vector<std::set<ObjectPlace>> places = PlacesOf(node, counts);
     for (size_t next = places.size(); next-- > 0;) {
-      for (const Place& place : places[next]) AddPlace(place, &rules);
+      for (const ObjectPlace& place : places[next]) AddPlace(place, &rules);
     }
     return "\"{\" " + rules.done[{0, 0, false, {}}] + " \"}\"";
   }
 
-  // By the property that comes next.
-  static std::vector<std::set<Place>> Places(const SchemaNode& node, bool counts) {
-    std::vector<std::set<Place>> places(node.properties.size() + 1);
-    places[0].insert({0, 0, false, {}});
-    for (size_t next = 0; next < node.properties.size(); ++next) {
-      for (const Place& place : places[next]) {
-        Place taken = After(node, place, true, counts), left = After(node, place, false, counts);
-        if (MayTake(node, place)) places[next + 1].insert(std::move(taken));
-        if (MayLeave(node, place)) places[next + 1].insert(std::move(left));
-      }
-    }
-    return places;
-  }
-
-  static bool IsWritten(const Place& place, int property) {
-    return std::find(place.written.begin(), place.written.end(), property) != place.written.end();
-  }
-
-  static bool MayTake(const SchemaNode& node, const Place& place) {
-    int property = static_cast<int>(place.next);
-    bool is_full = node.max >= 0 && place.count >= node.max;
-    if (node.properties[place.next].node == SchemaNode::kNone || is_full) return false;
-    return std::all_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
-      return pair.first != property || pair.second >= property || IsWritten(place, pair.second);
-    });
-  }
-
-  static bool MayLeave(const SchemaNode& node, const Place& place) {
-    int property = static_cast<int>(place.next);
-    if (node.properties[place.next].is_required) return false;
-    return std::none_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
-      return pair.second == property && pair.first < property && IsWritten(place, pair.first);
-    });
-  }
-
-  // What was written is remembered as long as a later property depends on it.
-  static Place After(const SchemaNode& node, const Place& place, bool takes, bool counts) {
-    Place after{
-        place.next + 1, place.count + (takes && counts ? 1 : 0), place.follows || takes, {}};
-    std::vector<int> written = place.written;
-    int property = static_cast<int>(place.next);
-    if (takes) written.push_back(property);
-    for (int one : written) {
-      bool matters = std::any_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
-        return (pair.first == one && pair.second > property) ||
-               (pair.second == one && pair.first > property);
-      });
-      if (matters) after.written.push_back(one);
-    }
-    return after;
-  }
-
-  void AddPlace(const Place& place, ObjectRules* rules) {
+  void AddPlace(const ObjectPlace& place, ObjectRules* rules) {
     std::string body = place.next == rules->node.properties.size() ? ObjectRest(place, *rules)
                                                                    : NextProperty(place, *rules);
     std::string name;
@@ -389,7 +325,7 @@ class SchemaWriter {
     rules->done[place] = name;
   }
 
-  static std::string NextProperty(const Place& place, ObjectRules& rules) {
+  static std::string NextProperty(const ObjectPlace& place, ObjectRules& rules) {
     const SchemaNode::Property& property = rules.node.properties[place.next];
     std::string after, body;
     if (MayTake(rules.node, place))
@@ -405,7 +341,7 @@ class SchemaWriter {
   }
 
   // Behind the named properties: the additional ones.
-  static std::string ObjectRest(const Place& place, const ObjectRules& rules) {
+  static std::string ObjectRest(const ObjectPlace& place, const ObjectRules& rules) {
     const SchemaNode& node = rules.node;
     int64_t min = rules.counts ? std::max<int64_t>(0, node.min - place.count) : 0;
     int64_t max = node.max < 0 ? -1 : node.max - place.count;
@@ -461,15 +397,5 @@ class SchemaWriter {
 }  // namespace
 
 std::string SchemaEbnf(const Schema& schema) { return SchemaWriter(schema).Run(); }
-
-Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,
-                                     std::vector<SchemaWarning>* warnings) {
-  MLC_ASSIGN_OR_RETURN(Schema schema, ReadSchema(document, strictness));
-  if (!RemoveEmpty(&schema)) {
-    return InvalidArgument("no value fits the schema, or none that ends");
-  }
-  warnings->insert(warnings->end(), schema.warnings.begin(), schema.warnings.end());
-  return SchemaEbnf(schema);
-}
 
 }  // namespace mlc

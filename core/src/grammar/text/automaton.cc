@@ -172,6 +172,23 @@ bool Automaton::is_empty() const {
   return std::none_of(states_.begin(), states_.end(), [](const State& s) { return s.accepts; });
 }
 
+int64_t Automaton::ShortestLength() const {
+  std::vector<int64_t> lengths(states_.size(), -1);
+  std::vector<size_t> order = {0};
+  lengths[0] = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const State& state = states_[order[i]];
+    if (state.accepts) return lengths[order[i]];
+    for (const Edge& edge : state.edges) {
+      size_t target = static_cast<size_t>(edge.target);
+      if (lengths[target] >= 0) continue;
+      lengths[target] = lengths[order[i]] + 1;
+      order.push_back(target);
+    }
+  }
+  return -1;
+}
+
 bool Automaton::Accepts(std::string_view text) const {
   int at = 0;
   for (char32_t c : ToCodePoints(text)) at = Target(states_[static_cast<size_t>(at)], c);

@@ -52,6 +52,8 @@ class Automaton {
 
   bool is_empty() const;
   bool Accepts(std::string_view text) const;
+  // Code points of the shortest text; -1 where there is none.
+  int64_t ShortestLength() const;
   // State 0 is where texts begin; as few states as can be.
   const std::vector<State>& states() const { return states_; }
 

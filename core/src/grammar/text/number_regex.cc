@@ -1,10 +1,7 @@
 #include "grammar/text/number_regex.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
-
-#include "grammar/text/work_budget.h"
 
 namespace mlc {
 namespace {
@@ -176,54 +173,6 @@ std::string Magnitude(const Decimal& low, const Decimal& high) {
   return Join(choices);
 }
 
-// ---- Decimals ---------------------------------------------------------------------------------
-
-Decimal FromDigits(std::string digits, size_t point) {
-  Decimal out;
-  if (digits.size() < point) digits.append(point - digits.size(), '0');
-  out.whole = digits.substr(0, point);
-  out.fraction = digits.substr(point);
-  out.whole.erase(0, std::min(out.whole.find_first_not_of('0'), out.whole.size()));
-  if (out.whole.empty()) out.whole = "0";
-  while (!out.fraction.empty() && out.fraction.back() == '0') out.fraction.pop_back();
-  return out;
-}
-
-// The magnitude plus or minus one of the last of `places` digits behind the point, all others cut
-// off. Not below 0.
-Decimal Nudged(const Decimal& value, int places, int by) {
-  std::string fraction = value.fraction.substr(0, static_cast<size_t>(places));
-  fraction.append(static_cast<size_t>(places) - fraction.size(), '0');
-  std::string digits = "0" + value.whole + fraction;
-  if (by < 0 && IsAll(digits, '0')) return Decimal();
-  char full = by > 0 ? '9' : '0', fresh = by > 0 ? '0' : '9';
-  size_t at = digits.size();
-  while (by != 0 && digits[--at] == full) digits[at] = fresh;
-  if (by != 0) digits[at] = static_cast<char>(digits[at] + by);
-  Decimal out = FromDigits(digits, value.whole.size() + 1);
-  out.negative = value.negative && !out.is_zero();
-  return out;
-}
-
-// The exponent of a decimal above 0, written with one digit before the point.
-int ExponentOf(const Decimal& value) {
-  if (value.whole != "0") return static_cast<int>(value.whole.size()) - 1;
-  return -static_cast<int>(value.fraction.find_first_not_of('0')) - 1;
-}
-
-// With one digit before the point.
-Decimal MantissaOf(const Decimal& value) {
-  std::string digits = value.whole + value.fraction;
-  digits.erase(0, digits.find_first_not_of('0'));
-  return FromDigits(digits, 1);
-}
-
-Decimal OfWhole(int64_t whole) {
-  Decimal out;
-  out.whole = std::to_string(whole);
-  return out;
-}
-
 // ---- Bounds -----------------------------------------------------------------------------------
 
 // A bound that belongs to the range itself, with digits that are written: moved inwards, so far
@@ -318,42 +267,6 @@ std::string SideRegex(const Bounds& bounds, bool has_end) {
   return Join(choices);
 }
 
-}  // namespace
-
-Result<Decimal> ToDecimal(const Json& value) {
-  char buffer[512];
-  char* end;
-  if (value.is_int()) {
-    end = std::to_chars(buffer, buffer + sizeof(buffer), value.as_int()).ptr;
-  } else {
-    auto made =
-        std::to_chars(buffer, buffer + sizeof(buffer), value.as_double(), std::chars_format::fixed);
-    if (made.ec != std::errc()) return Unsupported("the number has too many digits");
-    end = made.ptr;
-  }
-  std::string text(buffer, end);
-  Decimal out;
-  out.negative = text[0] == '-';
-  if (out.negative) text.erase(0, 1);
-  size_t point = text.find('.');
-  out.whole = text.substr(0, point);
-  if (point != std::string::npos) out.fraction = text.substr(point + 1);
-  while (!out.fraction.empty() && out.fraction.back() == '0') out.fraction.pop_back();
-  if (out.is_zero()) out.negative = false;
-  return out;
-}
-
-int Compare(const Decimal& a, const Decimal& b) {
-  auto sign = [](int order) { return order < 0 ? -1 : order > 0 ? 1 : 0; };
-  if (a.negative != b.negative) return a.negative ? -1 : 1;
-  int order = a.whole.size() != b.whole.size() ? (a.whole.size() < b.whole.size() ? -1 : 1)
-                                               : sign(a.whole.compare(b.whole));
-  if (order == 0) order = sign(a.fraction.compare(b.fraction));
-  return a.negative ? -order : order;
-}
-
-namespace {
-
 // The integers of a side, `low` rounded up and `high` down.
 std::string WholeSide(const Bounds& bounds) {
   int64_t low = ToInt(bounds.low.whole) + !bounds.low.fraction.empty();
@@ -407,75 +320,6 @@ Result<std::string> NumberRegex(const NumberRange& range) {
     choices.push_back(SideRegex(*above, has_end));
   }
   return Join(choices);
-}
-
-Result<Automaton> MultiplesOf(const Decimal& step) {
-  constexpr int64_t kMostStates = 8000;
-  int64_t places = static_cast<int64_t>(step.fraction.size());
-  if (step.whole.size() + step.fraction.size() > 9) return Unsupported("it has too many digits");
-  int64_t of = std::stoll(step.whole + step.fraction);
-  if (of * (places + 2) > kMostStates)
-    return Unsupported("telling its multiples takes too many rules");
-  constexpr int64_t kWorkOfOne = 20;  // of a state: an edge for each digit
-  if (!WorkBudget::Spend(kWorkOfOne * of * (places + 2))) return WorkBudget::Error();
-  // States: nothing yet, a sign, a single 0, nothing more fits, zeros behind the digits; then for
-  // each number of digits behind the point (0: before it) and each remainder.
-  enum { kStart, kSign, kZero, kDead, kEnd0, kFixed = kEnd0 + 4 };
-  int64_t point_base = kFixed + of;  // behind the point, no digit yet
-  auto state_of = [&](int64_t digits, int64_t rest) {
-    return static_cast<int>(digits == 0 ? kFixed + rest : point_base + digits * of + rest);
-  };
-  auto point_of = [&](int64_t rest) { return static_cast<int>(point_base + rest); };
-  std::vector<Automaton::State> states(static_cast<size_t>(point_base + (places + 1) * of));
-  auto padded = [&](int64_t digits, int64_t rest) {  // the remainder with all digits
-    for (; digits < places; ++digits) rest = rest * 10 % of;
-    return rest;
-  };
-  // From a state: where '-', '.' and the digits lead.
-  auto set = [&](int state, bool accepts, int minus, int point, auto digit) {
-    std::vector<Automaton::Edge> edges = {{0, kDead}, {'-', minus}, {'.', point}, {'/', kDead}};
-    for (char32_t c = '0'; c <= '9'; ++c)
-      edges.push_back({c, digit(static_cast<int64_t>(c - '0'))});
-    edges.push_back({'9' + 1, kDead});
-    states[static_cast<size_t>(state)] = {accepts, std::move(edges)};
-  };
-  auto none = [](int64_t) { return static_cast<int>(kDead); };
-  auto first = [&](int64_t d) { return d == 0 ? static_cast<int>(kZero) : state_of(0, d % of); };
-  set(kStart, false, kSign, kDead, first);
-  set(kSign, false, kDead, kDead, first);
-  set(kZero, true, kDead, point_of(0), none);
-  set(kDead, false, kDead, kDead, none);
-  for (int i = 0; i < 4; ++i) {  // the point itself where no digit may follow, then zeros
-    bool is_last = i == 3;
-    set(kEnd0 + i, i > 0, kDead, kDead, [&](int64_t d) {
-      return d == 0 && !is_last ? static_cast<int>(kEnd0) + i + 1 : static_cast<int>(kDead);
-    });
-  }
-  for (int64_t rest = 0; rest < of; ++rest) {
-    bool fits = padded(0, rest) == 0;
-    set(state_of(0, rest), fits, kDead, point_of(rest),
-        [&](int64_t d) { return state_of(0, (rest * 10 + d) % of); });
-    auto next = [&, rest](int64_t digits) {
-      return [&, rest, digits](int64_t d) { return state_of(digits + 1, (rest * 10 + d) % of); };
-    };
-    auto zeros = [&, rest](int64_t d) {
-      return d == 0 && rest == 0 ? static_cast<int>(kEnd0) + 1 : static_cast<int>(kDead);
-    };
-    if (places == 0) {
-      set(point_of(rest), false, kDead, kDead, zeros);
-      continue;
-    }
-    set(point_of(rest), false, kDead, kDead, next(0));
-    for (int64_t digits = 1; digits <= places; ++digits) {
-      bool is_multiple = padded(digits, rest) == 0;
-      if (digits == places) {
-        set(state_of(digits, rest), is_multiple, kDead, kDead, zeros);
-      } else {
-        set(state_of(digits, rest), is_multiple, kDead, kDead, next(digits));
-      }
-    }
-  }
-  return Automaton(std::move(states));
 }
 
 }  // namespace mlc
