@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from devtools import machine
+
 LOG_PERIOD_S = 5.0
 TERMINAL_PERIOD_S = 1.0
 _BAR_WIDTH = 20
@@ -91,6 +93,8 @@ def run(
         raise
     if status != 0:
         print("\n".join(last), f"\n[dev] {what} failed; all of its output: {log}", file=sys.stderr)
+        if words := machine.advice(last):
+            print(f"[dev] {words}", file=sys.stderr)
     return status
 
 

@@ -10,6 +10,7 @@ ours. The machine must be quiet and should have two cores. The table holds media
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import resource
 import statistics
@@ -26,10 +27,13 @@ PROMPT = ("chat", "--prompt", "Name the capital of France.")
 Times = tuple[float, float]  # wall, processor: seconds
 
 
-def measured(step: Callable[[], None]) -> Times:
+def measured(name: str, step: Callable[[], None]) -> Times:
+    """Tells each step as it ends: a run takes long, and a later step may fail."""
     wall, before = time.monotonic(), _processor_s()
     step()
-    return time.monotonic() - wall, _processor_s() - before
+    times = time.monotonic() - wall, _processor_s() - before
+    print(f"{name}: {times[0]:.0f} s, {times[1]:.0f} s of processor", file=sys.stderr, flush=True)
+    return times
 
 
 def _processor_s() -> float:
@@ -56,7 +60,7 @@ def first_token(clone: Path, environment: dict[str, str]) -> None:
 def wheel(clone: Path, environment: dict[str, str]) -> None:
     """Builds the wheel as a user does, with pip's own environment for the build."""
     out = clone / "wheels"
-    command = [clone / ".venv/bin/python", "-m", "pip", "wheel", "--quiet", "--no-deps", "."]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "."]
     subprocess.run([*command, "-w", out], cwd=clone, env=environment, check=True)
     (built,) = out.glob("mlc_llm-*.whl")
     names = zipfile.ZipFile(built).namelist()
@@ -73,10 +77,14 @@ def one_run(only: list[str]) -> dict[str, Times]:
         subprocess.run(["git", "clone", "--quiet", "--no-local", ROOT, clone], check=True)
         environment = {**os.environ, "MLC_LLM_HOME": f"{folder}/home", "CCACHE_DISABLE": "1"}
         environment.pop("PYTHONPATH", None)
-        found["clone to the first answer"] = measured(lambda: first_token(clone, environment))
-        found["second start"] = measured(lambda: first_token(clone, environment))
-        if "wheel" in only:
-            found["pip wheel"] = measured(lambda: wheel(clone, environment))
+        steps: dict[str, Callable[[Path, dict[str, str]], None]] = {
+            "clone to the first answer": first_token,
+            "second start": first_token,
+            "pip wheel": wheel,
+        }
+        for name, step in steps.items():
+            if ("wheel" if step is wheel else "chat") in only:
+                found[name] = measured(name, functools.partial(step, clone, environment))
     return found
 
 

@@ -268,15 +268,19 @@ def _errors_named(model: HubModel) -> Generator[None]:
             param="model",
         ) from None
     except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, RuntimeError) as error:
-        raise DownloadError(
-            f"{model}: download failed: {_first_line(error)}", param="model"
-        ) from None
+        raise _failed(model, error) from None
     except Exception as error:  # noqa: BLE001  the HTTP client's own errors, whichever it is
         if type(error).__module__.startswith("mlc_llm"):
             raise
-        raise DownloadError(
-            f"{model}: download failed: {_first_line(error)}", param="model"
-        ) from None
+        raise _failed(model, error) from None
+
+
+def _failed(model: HubModel, error: Exception) -> DownloadError:
+    return DownloadError(
+        f"{model}: download failed: {_first_line(error)}; is there a network? A model folder or a "
+        ".gguf file needs none",
+        param="model",
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,108 @@
+"""The pages' Python programs: the blocks of a page are one program, on the fake model."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import snippets
+from serving import serving
+
+import mlc_llm
+from mlc_llm.async_engine import AsyncMLCEngine
+from mlc_llm.engine import MLCEngine
+
+FAKE = snippets.ROOT / "tests" / "fixtures" / "fake-model"
+# Pages whose programs another test runs, with more asked of them.
+ELSEWHERE = {"docs/helpers.md": "tests/python/test_helper_docs.py"}
+# Pages whose blocks stand in a module of ours.
+MODULES = {
+    "docs/new-model.md": (
+        "mlc_llm.compiler.spec.tensors",
+        "mlc_llm.compiler.spec.transforms",
+        "mlc_llm.compiler.models.qwen3",
+    ),
+    "CONTRIBUTING.md": ("codegen.schema.base",),
+}
+PAGES = {p: s for p, s in snippets.by_page("python").items() if p not in ELSEWHERE}
+
+
+@pytest.fixture
+def on_the_fake_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An engine or a client that names nothing gets the fake model."""
+    for name, kind in (("MLCEngine", MLCEngine), ("AsyncMLCEngine", AsyncMLCEngine)):
+        made = functools.partial(kind, FAKE, device="fake")
+        monkeypatch.setattr(mlc_llm, name, made, raising=False)
+    yield
+
+
+def names_for(page: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    for module in MODULES.get(page, ()):
+        names |= vars(importlib.import_module(module))
+    if page == "docs/new-model.md":
+        names["c"] = names["Qwen3Config"].from_dict(small_qwen3())
+    return names
+
+
+def small_qwen3() -> dict[str, Any]:
+    return {
+        "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "vocab_size": 128,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-6,
+        "max_position_embeddings": 128,
+    }  # fmt: skip
+
+
+def run_page(page: str) -> dict[str, Any]:
+    names = names_for(page)
+    for snippet in PAGES[page]:
+        # Blank lines in front: a traceback names the page's line.
+        source = "\n" * snippet.line + snippet.text
+        exec(compile(source, page, "exec", dont_inherit=True), names)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_programs_of_a_page_run(
+    page: str,
+    on_the_fake_model: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if any("openai" in snippet.text for snippet in PAGES[page]):
+        command = [sys.executable, "-m", "mlc_llm", "serve", str(FAKE), "--device", "fake"]
+        with serving([*command, "--port", "0"], tmp_path / "log") as url:
+            base, real = {"base_url": f"{url}/v1"}, openai.OpenAI
+            monkeypatch.setattr(openai, "OpenAI", lambda **said: real(**said | base))
+            names = run_page(page)
+    else:
+        names = run_page(page)
+    said = capsys.readouterr().out
+    assert ("print(" not in "".join(s.text for s in PAGES[page])) or len(said.strip()) > 10
+    assert "None" not in said  # the last chunk's content is a text
+    for value in names.values():
+        if isinstance(value, MLCEngine):
+            value.terminate()
+
+
+def test_the_page_on_new_models_shows_the_file() -> None:
+    source = Path(
+        str(importlib.import_module("mlc_llm.compiler.models.qwen3").__file__)
+    ).read_text()
+    shown = [s.text for s in PAGES["docs/new-model.md"] if not s.text.startswith("HUGGING_FACE")]
+    assert len(shown) == 3
+    for text in shown:
+        assert text.strip() in source
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_a_page_that_another_test_runs(page: str) -> None:
+    text = (snippets.ROOT / ELSEWHERE[page]).read_text(encoding="utf-8")
+    assert Path(page).name in text
