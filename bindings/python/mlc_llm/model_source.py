@@ -168,7 +168,7 @@ def _meant(model: str | Path | None) -> str | Path | None:
 
 
 def default_quantization(device: str) -> str:
-    """What a model is converted to when nobody says."""
+    """What a model is converted to when nobody says, and its file has no types to keep."""
     if _device(device) in ("cpu", FAKE_DEVICE) or not _has_half(device):
         return "q4f32_1"
     return "q4f16_1"
@@ -190,13 +190,10 @@ def _devices() -> list[dict[str, Any]]:
 
 
 def _quantization(path: Path, asked: str | None, device: str) -> str:
-    """A GGUF file keeps its types where they have kernels: on the CPU, or as the user says."""
+    """A GGUF file keeps its types, on every device, unless the user says otherwise."""
     if asked not in (None, OWN_TYPES):
         return str(asked)
-    on_cpu = _device(device) in ("cpu", FAKE_DEVICE)
-    if path.suffix == ".gguf" and (asked == OWN_TYPES or on_cpu):
-        return OWN_TYPES
-    return default_quantization(device)
+    return OWN_TYPES if path.suffix == ".gguf" else default_quantization(device)
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:

@@ -26,13 +26,10 @@ def _stop_strings(text: str) -> list[str]:
 
 
 _GENERATION: dict[str, Callable[[str], Any]] = {
-    "temperature": _number,
-    "top_p": _number,
-    "top_k": int,
-    "min_p": _number,
-    "frequency_penalty": _number,
-    "presence_penalty": _number,
-    "repetition_penalty": _number,
+    **{
+        name: int if isinstance(neutral, int) else _number
+        for name, neutral in SAMPLING_NUMBERS.items()
+    },
     "max_tokens": int,
     "seed": int,
     "stop": _stop_strings,
