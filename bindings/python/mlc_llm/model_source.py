@@ -42,6 +42,10 @@ OWN_TYPES = "auto"
 # The embedded model by name, where a model argument is a word.
 DEFAULT_MODEL = "default"
 
+# What a GGUF file becomes whose own types have no kernels: it runs on every device, as the folders of
+# other files do.
+_FALLBACK = "q4f32_1"
+
 # 16-bit floats are not in every device of these kinds.
 _MAY_LACK_HALF = ("opencl", "vulkan", "webgpu")
 
@@ -148,18 +152,25 @@ def _folder(
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
+    identity = _identity(path, making.steps)
+
+    def converted(chosen: str) -> Path:
+        return converted_folder(
+            path,
+            name=_name(model),
+            origin=str(model or embedded_model.NAME),
+            identity=identity,
+            quantization=chosen,
+            fallback=_FALLBACK if quantization is None and chosen == OWN_TYPES else None,
+            extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
+            making=making,
+        )
+
     chosen = _quantization(path, quantization, device)
-    is_asked = quantization is not None or chosen != OWN_TYPES
-    return converted_folder(
-        path,
-        name=_name(model),
-        origin=str(model or embedded_model.NAME),
-        identity=_identity(path, making.steps),
-        quantization=chosen,
-        fallback=None if is_asked else default_quantization(device),
-        extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
-        making=making,
-    )
+    folder = converted(chosen)
+    if quantization is None and chosen == OWN_TYPES and _needs_half(folder, device):
+        return converted(default_quantization(device))
+    return folder
 
 
 def _meant(model: str | Path | None) -> str | Path | None:
@@ -181,6 +192,11 @@ def _has_half(device: str) -> bool:
     found = [d for d in _devices() if d["name"].partition(":")[0] == _device(device)]
     exact = [d for d in found if d["name"] == device] or found
     return not exact or bool(exact[0].get("f16", True))
+
+
+def _needs_half(folder: Path, device: str) -> bool:
+    """Whether the folder's weights are 16-bit floats, which the device does not have."""
+    return not _has_half(device) and read_chat_config(folder).get("quantization") == "q0f16"
 
 
 def _devices() -> list[dict[str, Any]]:
