@@ -12,7 +12,9 @@ from codegen import ir
 from codegen.languages import common
 
 PATH = "core/include/mlc_llm.h"
-BEGIN = f"/* ---- Routes: generated from codegen/schema by `{common.COMMAND}`; do not edit. ---- */\n"
+BEGIN = (
+    f"/* ---- Routes: generated from codegen/schema by `{common.COMMAND}`; do not edit. ---- */\n"
+)
 END = "/* ---- End of routes. ---- */\n"
 
 
@@ -35,7 +37,9 @@ def generate(protocol: ir.Protocol, root: Path) -> dict[str, str]:
 
 def _list(protocol: ir.Protocol) -> str:
     """A route a line: what it takes, what it gives, and what it gives when it streams."""
-    lines = ["/* What mlc_engine_submit takes as `route`, and the types (codegen/schema) of its JSON:"]
+    lines = [
+        "/* What mlc_engine_submit takes as `route`, and the types (codegen/schema) of its JSON:"
+    ]
     for route in common.all_routes(protocol):
         text = f'"{route.name}": {_types(route)}'
         lines += textwrap.wrap(text, 100, initial_indent=" *   ", subsequent_indent=" *     ")

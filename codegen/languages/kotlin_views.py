@@ -49,9 +49,7 @@ class OverloadView:
     jvm_suffix: str = ""
 
 
-def _of_bytes(
-    fields: tuple[FieldView, ...], sources: list[ir.Field]
-) -> Iterator[OverloadView]:
+def _of_bytes(fields: tuple[FieldView, ...], sources: list[ir.Field]) -> Iterator[OverloadView]:
     """For each field that may be given as bytes, one that takes them."""
     for position, source in enumerate(sources):
         if source.or_bytes:
@@ -211,8 +209,10 @@ class Kotlin:
             closed=struct.closed,
             java=len(fields) <= JAVA_OVERLOADS_AT_MOST and any(f.initializer for f in fields),
             overloads=tuple(
-                (*self._overloads(fields, {_identifier(f.name): f for f in others}),
-                 *_of_bytes(fields, others))
+                (
+                    *self._overloads(fields, {_identifier(f.name): f for f in others}),
+                    *_of_bytes(fields, others),
+                )
             ),
             accessors=tuple(self._accessors(others)),
         )

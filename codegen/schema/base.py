@@ -89,9 +89,9 @@ def field(
 
     `always`: the key is written as null when the value is absent. `required_when=("role",
     ("tool",))`: must be there when the earlier field `role` has one of these values. `wire_name`:
-    the key in JSON, where it cannot be a pydantic field. `neutral`: of a number of sampling, what it
-    is when neither the request nor the model says. `or_bytes`: of a URL, that
-    a client may give the bytes themselves. `limits`: ge, gt, le, lt, min_length, max_length.
+    the key in JSON, where it cannot be a pydantic field. `neutral`: of a number of sampling, what
+    it is when neither the request nor the model says. `or_bytes`: of a URL, that a client may give
+    the bytes themselves. `limits`: ge, gt, le, lt, min_length, max_length.
     """
     extra: Any = {
         "unit": unit,

@@ -130,9 +130,7 @@ def test_a_gguf_file_keeps_its_own_types(tmp_path, hf_folder):
     assert plain == resolve_folder(hf_folder, progress=Lines())
 
 
-def test_a_file_of_half_floats_is_quantized_for_a_device_without_them(
-    tmp_path, monkeypatch
-):
+def test_a_file_of_half_floats_is_quantized_for_a_device_without_them(tmp_path, monkeypatch):
     kind = GGMLQuantizationType.F16
     path = tiny_models.write_gguf(tmp_path / "m.gguf", tiny_models.random_weights(), kind=kind)
     devices = [{"name": "opencl:0", "found": True, "f16": True},

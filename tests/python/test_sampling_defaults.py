@@ -1,8 +1,8 @@
-"""What a model recommends is what requests that are silent are sampled by, from the model's own files
-to the answer: `generation_config.json` and a GGUF file's `general.sampling`.
+"""What a model recommends is the default of its requests, from its files to the answer.
 
-The core fills the numbers in, so that every binding has them: none sends what its caller did not set
-(the conformance vectors' requests come out as they went in).
+Its files are `generation_config.json`, or a GGUF file with `general.sampling`. The core fills the
+numbers in, so that every binding has them: none sends what its caller did not set (the conformance
+vectors' requests come out as they went in). Pinned prompts are here, too.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def engine(request, tmp_path_factory, tiny_hf_folder: Path) -> Iterator[MLCEngin
     folder = tmp_path_factory.mktemp("recommends")
     if request.param == "GGUF":
         weights = tiny_models.random_weights()
-        model = tiny_models.write_gguf(
-            folder / "m.gguf", weights, add_metadata=recommend_in_gguf
-        )
+        model = tiny_models.write_gguf(folder / "m.gguf", weights, add_metadata=recommend_in_gguf)
     else:
         model = folder / "model"
         shutil.copytree(tiny_hf_folder, model)

@@ -42,8 +42,8 @@ OWN_TYPES = "auto"
 # The embedded model by name, where a model argument is a word.
 DEFAULT_MODEL = "default"
 
-# What a GGUF file becomes whose own types have no kernels: it runs on every device, as the folders of
-# other files do.
+# What a GGUF file becomes whose own types have no kernels. It runs on every device, as other files'
+# folders do.
 _FALLBACK = "q4f32_1"
 
 # 16-bit floats are not in every device of these kinds.

@@ -239,7 +239,8 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
   std::string known;
-  for (const char* name : protocol::kRoutes) known += (known.empty() ? "" : ", ") + std::string(name);
+  for (const char* name : protocol::kRoutes)
+    known += (known.empty() ? "" : ", ") + std::string(name);
   return NotFound("unknown route '" + std::string(route) + "'; there are " + known)
       .WithParam("route");
 }

@@ -51,8 +51,9 @@ Status Engine::CheckCanPin(const Request& request) const {
         .WithParam(kParam);
   }
   if (options.window > 0 && request.prompt.size() > options.window) {
-    return Unsupported("a prompt cannot be pinned that is longer than the model's sliding window of " +
-                       std::to_string(options.window) + " tokens")
+    return Unsupported(
+               "a prompt cannot be pinned that is longer than the model's sliding window of " +
+               std::to_string(options.window) + " tokens")
         .WithParam(kParam);
   }
   return Status();

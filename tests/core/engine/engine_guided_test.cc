@@ -72,8 +72,8 @@ TEST(GuidedEngine, ForcedTextComputedAheadChangesNothing) {
   for (int max_total_tokens : {4096, 256}) {
     bool by_request = max_total_tokens == 256;
     Answers with = AnswerAll(Jumps::kYes, max_total_tokens);
-    Answers without = AnswerAll(by_request ? Jumps::kNotInTheRequests : Jumps::kNotInTheEngine,
-                                max_total_tokens);
+    Answers without =
+        AnswerAll(by_request ? Jumps::kNotInTheRequests : Jumps::kNotInTheEngine, max_total_tokens);
     for (RequestId id = 1; id <= 12; ++id) {
       EXPECT_TRUE(with.outcomes[id].status.ok()) << with.outcomes[id].status.message();
       EXPECT_EQ(with.outcomes[id].choices, without.outcomes[id].choices) << id;

@@ -56,7 +56,8 @@ TEST_F(PrefixReuse, TheSamePromptAgain) {
 
 class PinnedPrompts : public ::testing::Test {
  protected:
-  static std::unique_ptr<Engine> Make(const ModelInfo& info = TestInfo(), bool prefix_cache = true) {
+  static std::unique_ptr<Engine> Make(const ModelInfo& info = TestInfo(),
+                                      bool prefix_cache = true) {
     EngineOptions options = Driver::Options();
     options.max_total_tokens = 128;
     options.prefix_cache = prefix_cache;
@@ -114,7 +115,8 @@ TEST_F(PinnedPrompts, WhatCannotBePinnedIsRefused) {
 
 TEST_F(PinnedPrompts, TheyTakeHalfOfTheCacheAtMost) {
   Driver driver(Make());
-  const std::vector<int32_t> first = Bytes(std::string(40, 'a')), other = Bytes(std::string(30, 'b'));
+  const std::vector<int32_t> first = Bytes(std::string(40, 'a')),
+                             other = Bytes(std::string(30, 'b'));
   ASSERT_TRUE(driver.Add(Pinned(1, first)).ok());
   driver.Run();
   Status full = driver.Add(Pinned(2, other));

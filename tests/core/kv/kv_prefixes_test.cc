@@ -167,7 +167,7 @@ TEST(KVPrefixes, PinnedPagesAreNotEvicted) {
   world.Start(1, Count(0, 11));
   ASSERT_TRUE(world.Compute(1, 11));
   world.Pin(1, 11);
-  world.Pin(1, 11);  // once is enough
+  world.Pin(1, 11);                                // once is enough
   EXPECT_EQ(world.cache().num_pinned_pages(), 2);  // full ones
   world.End(1);
   EXPECT_EQ(world.cache().num_available_pages(), 10);

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.kernels.gpu import sampling_cut as search
 from mlc_llm.compiler.kernels.gpu import sampler_words_gen as words
+from mlc_llm.compiler.kernels.gpu import sampling_cut as search
 from mlc_llm.compiler.kernels.gpu import sampling_rows
 from mlc_llm.compiler.kernels.gpu.sampling_rows import Rows
 
@@ -81,7 +81,9 @@ def best(values: Array, places: Array) -> tuple[Array, Array]:
 
 def pick(values: Array, places: Array) -> Array:
     value, place = best(values, places)
-    is_token = (value > np.float32(sampling_rows.IMPOSSIBLE)) & (value < np.float32(sampling_rows.BROKEN))
+    is_token = (value > np.float32(sampling_rows.IMPOSSIBLE)) & (
+        value < np.float32(sampling_rows.BROKEN)
+    )
     return np.where(is_token, place, -1).astype(np.int32)
 
 

@@ -10,8 +10,8 @@ import jsonschema_rs
 import openai
 import pytest
 
-from mlc_llm.serve.errors import RequestError
 from mlc_llm.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
+from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.responses import ResponseShape
 from mlc_llm.serve.responses_request import param_of, parse, to_chat
 from mlc_llm.serve.schemas import all_schemas, reference

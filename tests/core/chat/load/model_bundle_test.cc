@@ -113,11 +113,17 @@ TEST(LoadModelBundle, ReadsTheNumbersThatTheModelRecommends) {
 }
 
 TEST(LoadModelBundle, ASenselessRecommendationNamesItsFieldAndFile) {
-  const std::pair<const char*, const char*> faults[] = {
-      {"temperature", "\"hot\""},    {"temperature", "-0.1"},     {"top_k", "-2"},
-      {"min_p", "1.5"},              {"top_p", "[]"},             {"top_p", "-0.5"},
-      {"repetition_penalty", "0"},   {"repetition_penalty", "-1"}, {"frequency_penalty", "true"},
-      {"frequency_penalty", "1e300"}, {"presence_penalty", "-1e300"}};
+  const std::pair<const char*, const char*> faults[] = {{"temperature", "\"hot\""},
+                                                        {"temperature", "-0.1"},
+                                                        {"top_k", "-2"},
+                                                        {"min_p", "1.5"},
+                                                        {"top_p", "[]"},
+                                                        {"top_p", "-0.5"},
+                                                        {"repetition_penalty", "0"},
+                                                        {"repetition_penalty", "-1"},
+                                                        {"frequency_penalty", "true"},
+                                                        {"frequency_penalty", "1e300"},
+                                                        {"presence_penalty", "-1e300"}};
   for (const auto& [field, value] : faults) {
     TempFolder folder;
     WriteModel(folder);

@@ -94,10 +94,8 @@ TEST(BuildRequest, DebugConfigPinsThePromptAndKeepsTheGrammarFromJumping) {
   EXPECT_TRUE(Build("").jump_forward);
   EXPECT_TRUE(Build(R"("debug_config": {})").jump_forward);
   EXPECT_TRUE(Build(R"("debug_config": {"pinned_system_prompt": true})").pin_prompt);
-  EXPECT_FALSE(
-      Build(R"("debug_config": {"grammar_execution_mode": "constraint"})").jump_forward);
-  EXPECT_TRUE(
-      Build(R"("debug_config": {"grammar_execution_mode": "jump_forward"})").jump_forward);
+  EXPECT_FALSE(Build(R"("debug_config": {"grammar_execution_mode": "constraint"})").jump_forward);
+  EXPECT_TRUE(Build(R"("debug_config": {"grammar_execution_mode": "jump_forward"})").jump_forward);
 }
 
 TEST(BuildRequest, TheNewerNameOfMaxTokensWins) {
