@@ -13,7 +13,7 @@
 //   KVCache cache(/*num_pages=*/100, /*page_size=*/16, {/*keep_prefixes=*/true});
 //   int computed = cache.AddWithPrefix(id, key, tokens);
 //   MLC_RETURN_IF_ERROR(cache.Append(id, 35));
-//  cache.Slot(id, computed + 34);                // the slot of the last token
+//   cache.Slot(id, computed + 34);                // the slot of the last token
 //   cache.Retire(id, tokens, computed + 35);
 #ifndef MLC_KV_KV_CACHE_H_
 #define MLC_KV_KV_CACHE_H_

@@ -1,6 +1,6 @@
 // The file format for the state of a conversation: its tokens and their pages.
 //
-//  "MLCKV001"; the length of the text and the number of tokens (64 bits each); the text (JSON: the
+//   "MLCKV001"; the length of the text and the number of tokens (64 bits each); the text (JSON: the
 //   model of the pages, and their layout); the tokens (32 bits each); the hash of all that;
 //   the pages, one after another; the recurrent state, if the model has one; the hash of pages and
 //   state.
