@@ -50,8 +50,8 @@ struct AnswerOptions {
   RequestId id = 0;
   std::string model;  // the model's name in the answer
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::shared_ptr<const AnswerPlan> plan =
-      nullptr;  // for a chat's answer; null: its text is its content
+  // for a chat's answer; null: its text is its content
+  std::shared_ptr<const AnswerPlan> plan = nullptr;
   LastDelta last_delta = LastDelta::kEmptyContent;
   std::vector<SchemaWarning> warnings = {};  // about the request's schemas
 };

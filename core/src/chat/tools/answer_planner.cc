@@ -95,8 +95,8 @@ void FindMarkersIn(const ModelBundle& model, const std::string& text,
   }
 }
 
-// The format for calls that a grammar writes. It is the same format, except that Python's literals
-// become JSON, because no grammar writes them.
+// The format for calls that a grammar writes. It is the same format; but no grammar writes Python's
+// literals, so `json` replaces a Python format.
 const ToolFormat* GuidedFormat(const ToolFormat& format) {
   return format.style == CallStyle::kPython ? FindToolFormat("json") : &format;
 }

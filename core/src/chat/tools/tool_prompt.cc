@@ -191,7 +191,7 @@ Json WithInstructions(const Json& messages, const std::string& text, const char*
     if (!is_added && is_meant(message)) {
       std::string content = TextOf(message.Find("content"));
       const char* between = content.empty() || text.empty() ? "" : "\n\n";
-      // the role of the first message after the instructions
+      // in a user message the added text comes first, in a system message last
       bool is_user = std::string_view(role) == "user";
       message.Set("content", is_user ? text + between + content : content + between + text);
       is_added = true;
