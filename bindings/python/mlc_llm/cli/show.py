@@ -1,6 +1,6 @@
-"""`mlc_llm show`: a model's config, its chat template, what it takes, and its sampling defaults.
+"""`mlc_llm show`: prints a model's config, chat template, memory use and sampling defaults.
 
-What the model lacks (its conversion, its library) is made first, as for a chat.
+If the model's conversion or library is missing, it is made first, as for a chat.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 
-# Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
+# Fields of generation_config.json, and the fields for them in mlc-chat-config.json.
 SAMPLING = (
     *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty"),
     "frequency_penalty",
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reader wants to know of it."""
+    """The fields that interest a reader."""
     inner = config.get("model_config")
     names = ["model_type", "quantization", "context_window_size", "sliding_window_size"]
     names += ["vocab_size", "activation_bits"]
@@ -80,7 +80,7 @@ def _config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
-    """The model's Jinja template, or else the name of its conversation template."""
+    """The model's Jinja template, or the name of its conversation template."""
     own = _json(folder / "tokenizer_config.json").get("chat_template")
     if isinstance(own, str):
         return own
