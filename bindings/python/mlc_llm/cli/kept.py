@@ -86,7 +86,9 @@ def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
         else:
             name = f"library of {folder}"
             models.append(
-                KeptModel(name=name, quantization="-", paths=(library, mark), size=size, last_use=used)
+                KeptModel(
+                    name=name, quantization="-", paths=(library, mark), size=size, last_use=used
+                )
             )
     return models
 
