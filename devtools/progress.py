@@ -1,8 +1,8 @@
-"""A long command shown as one line that moves: what is done, how much of it, and for how long.
+"""Runs a long command and shows one line: what it does, how much is done, and for how long.
 
-On a terminal the line is rewritten every second. Elsewhere (a log, continuous integration) a new
-line comes every five seconds. What the command says goes to a log, whose end is shown when it
-fails.
+On a terminal the line is rewritten every second. Elsewhere (a log, continuous integration) there is
+a new line every five seconds. The command's output goes to a log. When the command fails, the end
+of the log is shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from devtools import machine
 LOG_PERIOD_S = 5.0
 TERMINAL_PERIOD_S = 1.0
 _BAR_WIDTH = 20
-_LAST_LINES = 40  # of the log, when the command fails
+_LAST_LINES = 40  # of the log, shown when the command fails
 _NINJA = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 _CMAKE = re.compile(r"-- (Fetching .*)")
 _PIP = re.compile(r"(Collecting|Downloading|Using cached|Building|Installing) (.*)")
@@ -33,7 +33,7 @@ _PIP = re.compile(r"(Collecting|Downloading|Using cached|Building|Installing) (.
 
 @dataclass
 class Step:
-    """What a command does now; `done` of `total` when it counts."""
+    """The command's current work: `done` of `total`, if it counts."""
 
     text: str = ""
     done: int = 0
@@ -41,7 +41,7 @@ class Step:
     seen: set[str] = field(default_factory=set)
 
     def read(self, line: str) -> None:
-        """Takes what a line of ninja, CMake or pip says; other lines say nothing."""
+        """Reads a line of ninja, CMake or pip. Ignores other lines."""
         if ninja := _NINJA.search(line):
             self.done, self.total = int(ninja[1]), int(ninja[2])
             self.text = _short(ninja[3])
@@ -75,8 +75,8 @@ def run(
     folder: Path,
     show: Callable[[str], None] | None = None,
 ) -> int:
-    """Runs the command to its end; its exit status. An interrupt waits for the command, which gets
-    it too, so that a second start finds whole files."""
+    """Runs the command to its end and returns its exit status. After an interrupt it waits for the
+    command, which gets the interrupt too, so that a second start finds whole files."""
     show = show or _shower()
     log.parent.mkdir(parents=True, exist_ok=True)
     child = subprocess.Popen(
@@ -108,7 +108,7 @@ def _read(child: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
 def _follow(
     what: str, lines: queue.Queue[str | None], log: Path, show: Callable[[str], None]
 ) -> Sequence[str]:
-    """Shows the step until the command's output ends; the last lines of it."""
+    """Shows the step until the command's output ends. Returns the last lines of the output."""
     period = TERMINAL_PERIOD_S if sys.stderr.isatty() else LOG_PERIOD_S
     step, begin, shown = Step(), time.monotonic(), 0.0
     last: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)

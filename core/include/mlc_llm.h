@@ -1,8 +1,8 @@
 /* mlc_llm: the C interface of the engine, and the only public header.
  *
- * JSON goes in, JSON comes out. Handles are opaque; no exception, no abort and no C++ type crosses
- * this line. Every function may be called from any thread. A function that can fail returns an
- * MLCStatus*: NULL is success, anything else is the caller's to free with mlc_status_free.
+ * JSON goes in, JSON comes out. Handles are opaque. No exception, no abort and no C++ type crosses
+ * this interface. Every function may be called from any thread. A function that can fail returns an
+ * MLCStatus*. NULL is success; the caller must free any other value with mlc_status_free.
  *
  *   MLCEngine* engine;
  *   MLCStatus* status = mlc_engine_create("{}", &engine);
@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* Compared at load by every binding: a library of another version is refused, not tried. */
+/* Every binding compares it when it loads the library, and refuses a library of another version. */
 #define MLC_LLM_ABI_VERSION 1
 MLC_LLM_API int32_t mlc_abi_version(void);
 /* The hash of the schema (codegen/schema) that the JSON messages follow. Static storage. */
@@ -68,37 +68,39 @@ MLC_LLM_API void mlc_string_free(char* text);
 
 typedef struct MLCEngine MLCEngine;
 
-/* `config_json`: an EngineConfig (codegen/schema), "{}" for the defaults. In it an unknown member
-   is an error. In a request it is ignored, unless the config has "refuse_unknown_fields": true,
-   with which a program finds its misspelt fields: the error's param is their path. */
+/* `config_json`: an EngineConfig (codegen/schema), "{}" for the defaults. An unknown member of it
+   is an error. An unknown member of a request is ignored, unless the config has
+   "refuse_unknown_fields": true. Then it is an error whose param is its path, so a program finds
+   its misspelt fields. */
 MLC_LLM_API MLCStatus* mlc_engine_create(const char* config_json, MLCEngine** out);
 
-/* Called with 0.0 .. 1.0 and what is being done, on the thread that called mlc_engine_load.
+/* Called with 0.0 .. 1.0 and the current work, on the thread that called mlc_engine_load.
  * Returning non-zero cancels the load. */
 typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char* what);
 
 /* Loads a model folder, replacing a loaded model. `model_json`: {"model": folder with
  * mlc-chat-config.json, "model_lib": compiled library, "device": "cpu:0",
- * "name": the model's name in answers (default: the folder's), "draft": {"model", "model_lib"} of a
- * smaller model of the same vocabulary, for an engine of speculative_mode small_draft}. On the
- * device "fake" a script answers in place of weights and library: for tests and benchmarks of what
- * stands around a model. When `model_json` cannot be read the engine keeps its model; when a load
- * fails after that it has none, and can load another. */
+ * "name": the model's name in answers (default: the folder's name), "draft": {"model", "model_lib"}
+ * of a smaller model with the same vocabulary, for an engine with speculative_mode small_draft}. On
+ * the device "fake" a script answers, without weights and library. It is for tests and benchmarks
+ * of everything except the model. If `model_json` cannot be read, the engine keeps its model. If
+ * the load fails later, the engine has no model, and can load another. */
 MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
                                        mlc_progress_callback progress, void* user);
 
-/* What mlc_engine_load of the same `model_json` would allocate, without loading: a Plan
- * (codegen/schema) with bytes of weights, KV cache and temporaries, and whether they fit. Free with
- * mlc_string_free. */
+/* Returns what mlc_engine_load of the same `model_json` would allocate, without loading: a Plan
+ * (codegen/schema) with the bytes of weights, KV cache and temporaries, and whether they fit. Free
+ * it with mlc_string_free. */
 MLC_LLM_API MLCStatus* mlc_engine_plan(MLCEngine* engine, const char* model_json, char** out_json);
 
 /* Ends every request with an error of code "model_unloaded" and frees the model's memory. Like
- * mlc_engine_load it waits for running callbacks, and within one it is refused
+ * mlc_engine_load it waits for running callbacks. Inside a callback both are refused
  * (MLC_INVALID_ARGUMENT). */
 MLC_LLM_API MLCStatus* mlc_engine_unload(MLCEngine* engine);
 
-/* Unloads and frees; a load under way on another thread is cancelled. Accepts NULL. Returns after
- * the last callback has returned; must not be called from within a callback of this engine. */
+/* Unloads the model and frees the engine. Cancels a load that runs on another thread. Accepts NULL.
+ * Returns after the last callback has returned. Must not be called inside a callback of this
+ * engine. */
 MLC_LLM_API void mlc_engine_destroy(MLCEngine* engine);
 
 /* ---- Requests ------------------------------------------------------------------------------ */
@@ -110,12 +112,13 @@ typedef enum {
   MLC_EVENT_ERROR = 3   /* `json`: {"error": {...}}; last event */
 } mlc_event_kind;
 
-/* Called in order, from one thread of the engine's, never two at a time for one request. Ends with
- * exactly one RESULT, DONE or ERROR, whatever happens. `json` lives until the callback returns. */
+/* Called in order, from one thread of the engine, never twice at the same time for one request. The
+ * last event is exactly one RESULT, DONE or ERROR in all cases. `json` is valid until the callback
+ * returns. */
 typedef void (*mlc_event_callback)(void* user, int32_t kind, const char* json, size_t json_size);
 
-/* Bytes beside the JSON: a picture's file, to which an `image_url` of a message refers as
- * "buffer:0", "buffer:1", ... Copied before mlc_engine_submit returns. */
+/* Bytes beside the JSON, for example a picture's file. An `image_url` of a message refers to them
+ * as "buffer:0", "buffer:1", ... They are copied before mlc_engine_submit returns. */
 typedef struct {
   const void* data;
   size_t size;
@@ -143,36 +146,39 @@ MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, c
                                          size_t num_buffers, mlc_event_callback callback,
                                          void* user, uint64_t* request_id);
 
-/* Ends the request with an error of code "request_cancelled"; unknown or ended ids are ignored. */
+/* Ends the request with an error of code "request_cancelled". Unknown or ended ids are ignored. */
 MLC_LLM_API MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id);
 
-/* Takes a request out of the running ones, or lets it go on where it was. For callers whose reader
- * is behind: a paused request makes no events but those that are on their way, others may take its
- * pages, and its answer is the same. Its `timeout_ms` and aborts still end it. Unknown or ended ids
- * are ignored. May be called from within a callback. */
+/* Stops a running request, or lets it continue at the same place. It is for callers whose reader is
+ * slow. After the events that are already queued, a paused request makes no events. Other requests
+ * may take its pages, but its answer stays the same. Its `timeout_ms` and aborts still end it.
+ * Unknown or ended ids are ignored. May be called inside a callback. */
 MLC_LLM_API MLCStatus* mlc_engine_pause_request(MLCEngine* engine, uint64_t request_id);
 MLC_LLM_API MLCStatus* mlc_engine_resume_request(MLCEngine* engine, uint64_t request_id);
 
 /* Aborts every request and clears metrics and caches; the model stays loaded. */
 MLC_LLM_API MLCStatus* mlc_engine_reset(MLCEngine* engine);
 
-/* A JSON object of counters (names as MLC-LLM's /metrics). Free with mlc_string_free. */
+/* Returns a JSON object of counters, with the names of MLC-LLM's /metrics. Free it with
+ * mlc_string_free. */
 MLC_LLM_API MLCStatus* mlc_engine_metrics(MLCEngine* engine, char** out_json);
 
-/* No step is begun between pause and resume; requests wait. For apps going to the background. */
+/* No step begins between pause and resume; requests wait. For apps that go to the background. */
 MLC_LLM_API MLCStatus* mlc_engine_pause(MLCEngine* engine);
 MLC_LLM_API MLCStatus* mlc_engine_resume(MLCEngine* engine);
 
-/* Frees what can be had again: caches, spare buffers. */
+/* Frees caches and spare buffers, which can be computed or allocated again. */
 MLC_LLM_API MLCStatus* mlc_engine_trim_memory(MLCEngine* engine);
 
-/* Devices in MLC-LLM's order: [{"name": "cuda:0", "found": false, "reason": "..."}, ...]. */
+/* Lists the devices in MLC-LLM's order: [{"name": "cuda:0", "found": false, "reason": "..."}, ...].
+ */
 MLC_LLM_API MLCStatus* mlc_list_devices(char** out_json);
 
-/* The device that a name means ("auto", "cpu", "opencl:1"): {"name": "opencl:1", "probes": [...]},
- * where the probes, as mlc_list_devices gives them, are what was looked at. The driver of a kind
- * that is not in question is not opened. MLC_INVALID_ARGUMENT: no such name; MLC_NOT_FOUND: it is
- * not here, and why. Free with mlc_string_free. */
+/* Returns the device that a name means ("auto", "cpu", "opencl:1"): {"name": "opencl:1",
+ * "probes": [...]}. The probes have the form of mlc_list_devices and list the devices that were
+ * looked at. It opens only drivers of devices that the name can mean. MLC_INVALID_ARGUMENT: there
+ * is no such name. MLC_NOT_FOUND: there is no such device; the message says why. Free it with
+ * mlc_string_free. */
 MLC_LLM_API MLCStatus* mlc_choose_device(const char* device, char** out_json);
 
 #ifdef __cplusplus

@@ -25,7 +25,8 @@ __all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan"]
 
 
 def __getattr__(name: str) -> object:
-    """What takes time to load comes when it is first asked for: the toolchain needs no core."""
+    """Imports a name when it is first used, because the core takes time to load and the toolchain
+    does not need it."""
     if name == "MLCEngine":
         from mlc_llm.engine import MLCEngine
 

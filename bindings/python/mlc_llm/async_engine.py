@@ -31,7 +31,7 @@ _Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
 def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], Callable[..., None]]:
-    """A queue of this loop's, and the callback that fills it from the core's thread."""
+    """A queue for this event loop, and the callback that fills it from the core's thread."""
     events: asyncio.Queue[Event] = asyncio.Queue()
 
     def callback(kind: int, text: str) -> None:
@@ -48,12 +48,12 @@ async def _submit(
     callback: Any,
     name: str | None = None,
 ) -> int:
-    """Off the event loop: rendering and tokenizing a long prompt takes time."""
+    """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
     loop = asyncio.get_running_loop()
     submitted = loop.run_in_executor(None, core.submit, route, request, callback, name)
     try:
         return await asyncio.shield(submitted)
-    except asyncio.CancelledError:  # the thread goes on and will have submitted it
+    except asyncio.CancelledError:  # the thread continues and will submit the request
 
         def abort(done: asyncio.Future[int]) -> None:
             if not done.cancelled() and done.exception() is None:
@@ -65,7 +65,7 @@ async def _submit(
 
 
 class AsyncChunkStream(Generic[_Chunk]):
-    """Chunks in order. Closing it, or leaving its `async with` block, ends the request."""
+    """The chunks in order. Closing it, or leaving its `async with` block, ends the request."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class AsyncMLCEngine(EngineBase):
 
     @cached_property
     def completions(self) -> AsyncCompletions:
-        """Continues a text as it is, without a chat template."""
+        """Continues a text without a chat template."""
         return _AsyncCompletions(self._core)
 
     @cached_property
@@ -226,7 +226,8 @@ class AsyncMLCEngine(EngineBase):
         self._core.reset()
 
     async def abort(self, request_id: str) -> None:
-        """Ends the request that `create(..., request_id=...)` named; who reads it gets an error."""
+        """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
+        error."""
         self._core.abort_named(request_id)
 
     async def save_kv(

@@ -1,4 +1,4 @@
-"""`engine.chat.completions` with what stands on `create`: typed answers and the tool loop."""
+"""`engine.chat.completions` with helpers that use `create`: typed answers and the tool loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HelpedChatCompletions(ChatCompletions):
         tools: Iterable[ChatCompletionToolParam] | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> ParsedChatCompletion[T]:
-        """Asks for a value of a type; it is `choices[0].message.parsed` of the answer."""
+        """Asks for a value of a type. The value is `choices[0].message.parsed` of the answer."""
         create = cast("Callable[..., ChatCompletion]", self.create)
         return parsed(create(**_parse_request(response_format, tools, params)), response_format)
 
@@ -55,9 +55,9 @@ class HelpedChatCompletions(ChatCompletions):
     ) -> ToolRun:
         """Runs the tools that the model calls until it answers with text; see `mlc_llm.tools`.
 
-        `approve`: asked before each call; where it says no the model is told so. `max_calls`: of
-        all rounds together; then the model must answer without. `tool_choice` holds for the first
-        round.
+        `approve` is asked before each call. If it says no, the model is told so. `max_calls` limits
+        the calls of all rounds together; then the model must answer without a call. `tool_choice`
+        is for the first round.
         """
         loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
         return self._stream_tools(loop, approve).run()
@@ -71,9 +71,9 @@ class HelpedChatCompletions(ChatCompletions):
         response_format: ResponseFormatParam | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> ToolStream:
-        """`run_tools`, telling what happens while it does; its last event has the run.
+        """Like `run_tools`, but yields events while it runs. The last event has the run.
 
-        Leaving its `with` block ends the loop: what was asked of the model is cancelled.
+        Leaving its `with` block ends the loop and cancels the current request.
         """
         loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
         return self._stream_tools(loop, approve)
@@ -96,7 +96,7 @@ class AsyncHelpedChatCompletions(AsyncChatCompletions):
         tools: Iterable[ChatCompletionToolParam] | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> ParsedChatCompletion[T]:
-        """Asks for a value of a type; it is `choices[0].message.parsed` of the answer."""
+        """Asks for a value of a type. The value is `choices[0].message.parsed` of the answer."""
         create = cast("Callable[..., Awaitable[ChatCompletion]]", self.create)
         answer = await create(**_parse_request(response_format, tools, params))
         return parsed(answer, response_format)
@@ -110,7 +110,7 @@ class AsyncHelpedChatCompletions(AsyncChatCompletions):
         response_format: ResponseFormatParam | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> ToolRun:
-        """As the synchronous engine's; tools and `approve` may be coroutine functions.
+        """Like the synchronous engine's. Tools and `approve` may be coroutine functions.
 
         The calls of one answer run at the same time.
         """
@@ -127,10 +127,10 @@ class AsyncHelpedChatCompletions(AsyncChatCompletions):
         response_format: ResponseFormatParam | None = None,
         **params: Unpack[ChatCompletionCommonParams],
     ) -> AsyncToolStream:
-        """`run_tools`, telling what happens while it does; its last event has the run.
+        """Like `run_tools`, but yields events while it runs. The last event has the run.
 
-        Leaving its `async with` block ends the loop: the calls that run and what was asked of the
-        model are cancelled.
+        Leaving its `async with` block ends the loop. It cancels the running calls and the current
+        request.
         """
         loop = ToolLoop(tools, _loop_params(params, response_format), max_calls)
         return self._stream_tools(loop, approve)

@@ -1,4 +1,4 @@
-"""What MLC-LLM's programs find in an answer."""
+"""The members that MLC-LLM's programs expect in an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 def as_mlc_llm(answer: _Answer, request_id: str | None) -> _Answer:
-    """The answer with the id that its request was given, and a role in each chunk of a chat."""
+    """Sets the answer's id to the id that the request was given, and a role in each chunk of a
+    chat."""
     if isinstance(answer, ChatCompletionChunk):
         for choice in answer.choices:
             if choice.delta.role is None:

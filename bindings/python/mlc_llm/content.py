@@ -1,7 +1,7 @@
-"""What a model's files hold, as a short text: the same wherever they lie.
+"""Short texts that identify the content of a model's files, in any place.
 
-Files are hashed whole. A hash is remembered with the file's size and time, so that a second start
-reads nothing.
+Whole files are hashed. A hash is stored with the file's size and time, so a second start reads
+nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLOCK = 1 << 22
 
 
 def hash_of(path: Path, memory: Path, steps: Steps) -> str:
-    """The SHA-256 of a file. `memory`: the folder in which hashes are remembered."""
+    """The SHA-256 of a file. `memory` is the folder in which hashes are stored."""
     stat = path.stat()
     seen = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
     name = hashlib.sha256(str(path.absolute()).encode(errors="surrogateescape")).hexdigest()[:32]
@@ -29,7 +29,8 @@ def hash_of(path: Path, memory: Path, steps: Steps) -> str:
     if remembered[:-1] == seen and isinstance(remembered[-1], str):
         return remembered[-1]
     digest = _sha256(path, stat.st_size, steps)
-    with contextlib.suppress(OSError):  # a home that cannot be written: it is hashed each time
+    # a home that cannot be written: the file is hashed each time
+    with contextlib.suppress(OSError):
         memory.mkdir(parents=True, exist_ok=True)
         note.write_text(json.dumps([*seen, digest]))
     return digest
@@ -38,7 +39,7 @@ def hash_of(path: Path, memory: Path, steps: Steps) -> str:
 def hashes_of(
     folder: Path, patterns: Sequence[str], memory: Path, steps: Steps
 ) -> list[tuple[str, str]]:
-    """Names and hashes of a folder's files that match a pattern."""
+    """The names and hashes of those files in a folder that match a pattern."""
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
     wanted = [name for name in names if any(fnmatch.fnmatch(name, p) for p in patterns)]
     return [(name, hash_of(folder / name, memory, steps)) for name in wanted]

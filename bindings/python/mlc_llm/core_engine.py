@@ -1,4 +1,4 @@
-"""The engine handle that the sync and the async engine share: a thin hand on `_core.Engine`."""
+"""The engine handle of the sync and the async engine: a thin layer over `_core.Engine`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from mlc_llm.errors import (
 from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, Told, resolve_model
 from mlc_llm.steps import steps_of
 
-if TYPE_CHECKING:  # `mlc_llm chat` does without, and starts the sooner
+if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
     from mlc_llm.types_gen import ChatCompletionMessageParam, KVLoadResponse, KVSaveResponse
 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
 
-# Engines that are open when the interpreter ends: their threads must stop before it does.
+# The open engines. Their threads must stop before the interpreter ends.
 _open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
 
 
 def choose_device(device: str, log: Told = None) -> str:
-    """`auto` becomes the first device there is; others are checked. The details are MLC-LLM's
-    lines."""
+    """`auto` becomes the first device that exists; other names are checked. The details have the
+    form of MLC-LLM's lines."""
     if device == FAKE_DEVICE:
         return device
     choice = json.loads(call_core(_core.choose_device, device.encode(errors="replace")))
@@ -48,7 +48,7 @@ def choose_device(device: str, log: Told = None) -> str:
 
 
 def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls a function of the core, whose errors become `MLCError`s."""
+    """Calls a function of the core and turns its errors into `MLCError`s."""
     try:
         return function(*arguments)
     except _core.CoreError as error:
@@ -56,7 +56,7 @@ def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 class RequestNames:
-    """The names that callers gave to requests which run. Any thread may use it."""
+    """The names that callers gave to running requests. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -99,8 +99,8 @@ class CoreEngine:
         name: str | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """`name`: the model's, in its answers. `progress` is called while weights are loaded, on
-        the thread that loads; False from it cancels the load."""
+        """`name`: the model's name in its answers. `progress` is called while weights are loaded,
+        on the loading thread. If it returns False, the load is cancelled."""
         chosen = ModelChoice(model, model_lib).with_settings(engine_config)
         config = core_config(mode, engine_config)
         if enable_tracing:
@@ -110,7 +110,7 @@ class CoreEngine:
         _open_engines.add(self)
         try:
             self._load(chosen, device, quantization, config, log, name, progress)
-        except BaseException:  # the exception may live on, and this object with it
+        except BaseException:  # the exception may live on and keep this object alive
             self.close()
             raise
 
@@ -147,13 +147,14 @@ class CoreEngine:
                 update(fraction)
                 return None if progress is None else progress(fraction, what)
 
-            # The core looks for Ctrl-C whenever it reports.
+            # The core checks for Ctrl-C at each progress report.
             call_core(self._handle.load, paths, report)
 
     def stream(
         self, route: str, request: Mapping[str, Any], name: str | None = None
     ) -> tuple[int, _core.EventStream]:
-        """Queues a request; its id, and its events as they come. `name`: for `abort_named`."""
+        """Queues a request. Returns its id, and its events as they come. `name` is for
+        `abort_named`."""
         stream: tuple[int, _core.EventStream]
         stream = call_core(self._handle.stream, route, *_encode(request))
         self._names.add(name, stream[0])
@@ -166,7 +167,7 @@ class CoreEngine:
         callback: EventCallback,
         name: str | None = None,
     ) -> int:
-        """Queues a request; `callback(kind, json)` is called on a thread of the core's."""
+        """Queues a request. `callback(kind, json)` is called on a thread of the core."""
         body, buffers = _encode(request)
         request_id = self.submit_json(route, body, callback, buffers)
         self._names.add(name, request_id)
@@ -175,25 +176,26 @@ class CoreEngine:
     def submit_json(
         self, route: str, body: bytes, callback: EventCallback, buffers: Sequence[bytes] = ()
     ) -> int:
-        """The same with a request that is JSON already; `buffers`: its "buffer:0" and so on."""
+        """The same for a request that is JSON already. `buffers`: the bytes of "buffer:0" and so
+        on."""
         return int(call_core(self._handle.submit, route, body, callback, list(buffers)))
 
     def abort(self, request_id: int) -> None:
-        """Ends a request; one of a closed engine's has ended."""
+        """Ends a request. If the engine is closed, the request has ended already."""
         with contextlib.suppress(UnavailableError):
             call_core(self._handle.abort, request_id)
 
     def abort_named(self, name: str) -> None:
-        """Ends the requests of this name that run; there may be none."""
+        """Ends the running requests with this name. There may be none."""
         for request_id in self._names.ids(name):
             self.abort(request_id)
 
     def forget(self, name: str | None, request_id: int) -> None:
-        """A request has ended: its name is free."""
+        """Frees the name of a request that has ended."""
         self._names.remove(name, request_id)
 
     def pause_request(self, request_id: int, paused: bool) -> None:
-        """Takes a request out of the running ones, or lets it go on; one that has ended is gone."""
+        """Pauses or resumes a request. Ignores a request that has ended."""
         change = self._handle.pause_request if paused else self._handle.resume_request
         with contextlib.suppress(UnavailableError):
             call_core(change, request_id)
@@ -202,11 +204,11 @@ class CoreEngine:
         call_core(self._handle.reset)
 
     def call(self, route: str, request: Mapping[str, Any], name: str | None = None) -> bytes:
-        """Waits for the one answer of a request that is not streamed."""
+        """Sends a request that is not streamed, and waits for its answer."""
         request_id, events = self.stream(route, request, name)
         try:
             kind, text = events.next()
-        except BaseException:  # Ctrl-C: nobody waits for the answer any more
+        except BaseException:  # for example Ctrl-C: nobody waits for the answer any more
             self.abort(request_id)
             raise
         finally:
@@ -244,7 +246,7 @@ class CoreEngine:
 
 
 class EngineBase:
-    """What MLCEngine and AsyncMLCEngine share: how they are made and how they end."""
+    """The common part of MLCEngine and AsyncMLCEngine: how they start and end."""
 
     def __init__(
         self,
@@ -284,7 +286,7 @@ def _absolute(path: str | Path) -> str:
 
 
 def _encode(request: Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
-    """The request as JSON, and beside it the bytes in it: an image's `url` may be its file."""
+    """The request as JSON, and the bytes in it: an image's `url` may be the bytes of its file."""
     buffers: list[bytes] = []
 
     def write(value: object) -> object:
@@ -305,8 +307,8 @@ def _encode(request: Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
 
 
 def _dump_model(value: object) -> object:
-    """Messages may be response objects of ours, as in `messages.append(choice.message)`."""
-    if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic's
+    """Messages may be response objects of this package, as in `messages.append(choice.message)`."""
+    if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic's method
         return dump(exclude_none=True)
     raise TypeError(f"{type(value).__name__} is no JSON value")
 

@@ -1,4 +1,4 @@
-"""The draft model of speculative decoding: `additional_models` of an engine's config, prepared."""
+"""Finds the draft model of speculative decoding: `additional_models` of an engine's config."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mlc_llm.errors import InvalidRequestError
 from mlc_llm.model_source import ResolvedModel, Told, resolve_model
 from mlc_llm.serve.config import EngineConfig
 
-if TYPE_CHECKING:  # it takes long to load
+if TYPE_CHECKING:  # slow to import
     from pydantic import BaseModel
 
     EngineSettings: TypeAlias = Mapping[str, Any] | BaseModel | EngineConfig
 else:
     EngineSettings = Any
 
-# MLC-LLM's names in Python of what its command line and this engine call otherwise.
+# MLC-LLM's Python names of settings that have another name on its command line and in this engine.
 _OTHER_NAMES = {
     "max_total_sequence_length": "max_total_seq_length",
     "max_single_sequence_length": "context_window_size",
@@ -27,7 +27,7 @@ _OTHER_NAMES = {
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """What to load, which MLC-LLM's `EngineConfig` may say too."""
+    """What to load. MLC-LLM's `EngineConfig` may contain these settings too."""
 
     model: str | Path | None
     model_lib: str | Path | None
@@ -44,7 +44,7 @@ class ModelChoice:
 
 
 def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:
-    """The engine's config as the core takes it, from a mapping or an `EngineConfig`."""
+    """The engine's config in the form of the core, from a mapping or an `EngineConfig`."""
     if isinstance(settings, EngineConfig):
         given: Mapping[str, Any] = settings.core_settings()
         mode = _same("mode", mode, settings.mode)
@@ -64,8 +64,8 @@ def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, 
 def resolve_draft(
     config: Mapping[str, Any], *, device: str, progress: Told
 ) -> ResolvedModel | None:
-    """The draft model of `small_draft`; what it lacks is made. Wrong settings are the core's to
-    refuse."""
+    """The draft model of `small_draft`. Its missing parts are made. The core refuses wrong
+    settings."""
     models = config.get("additional_models")
     if config.get("speculative_mode") != "small_draft" or not models:
         return None
@@ -74,7 +74,7 @@ def resolve_draft(
 
 
 def _same(name: str, argument: Any, setting: Any) -> Any:
-    """The one of the two that is given."""
+    """The value that is given in one of the two places."""
     if None not in (argument, setting) and str(argument) != str(setting):
         raise InvalidRequestError(
             f"{name} is {argument} and engine_config.{name} is {setting}; give it once",
@@ -84,7 +84,7 @@ def _same(name: str, argument: Any, setting: Any) -> Any:
 
 
 def _as_text(entry: object) -> object:
-    """A pair of model and library, as MLC-LLM takes too, in one text."""
+    """A pair of model and library, which MLC-LLM also accepts, as one text."""
     if isinstance(entry, (list, tuple)):
         parts = cast("Sequence[object]", entry)
         return f"{parts[0]},{parts[1]}" if len(parts) == 2 else parts
@@ -92,6 +92,6 @@ def _as_text(entry: object) -> object:
 
 
 def _split(entry: str) -> tuple[str, str | None]:
-    """`MODEL` or `MODEL,LIBRARY`."""
+    """Divides `MODEL` or `MODEL,LIBRARY`."""
     model, comma, library = entry.rpartition(",")
     return (model, library) if comma and not Path(entry).exists() else (entry, None)

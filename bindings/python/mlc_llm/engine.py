@@ -1,4 +1,4 @@
-"""MLCEngine: the synchronous engine, shaped like the `openai` package's client."""
+"""MLCEngine: the synchronous engine, with the interface of the `openai` package's client."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from mlc_llm.types_gen import (
     KVSaveResponse,
 )
 
-_CHUNK = _core.EVENT_CHUNK  # looked up once: a stream asks for each chunk
+_CHUNK = _core.EVENT_CHUNK  # looked up once, because a stream uses it for each chunk
 _Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
 class ChunkStream(Generic[_Chunk]):
-    """Chunks in order. Closing it, leaving its `with` block or dropping it ends the request."""
+    """The chunks in order. Closing it, leaving its `with` block or deleting it ends the request."""
 
     def __init__(
         self,
@@ -129,14 +129,13 @@ class Chat:
 
 
 class MLCEngine(EngineBase):
-    """An engine with one model in it.
+    """An engine with one model.
 
     `model`: `HF://org/repo`, a folder, a `.gguf` file, or None for the embedded default model.
     `model_lib`: a compiled library; None finds or compiles one. `device`: "auto", "cpu", "cuda:0".
     `mode`: "local" (a few requests), "interactive" (one) or "server" (many). `quantization`: for a
-    model that is not prepared yet. `engine_config`: MLC-LLM's `--overrides` as a mapping, or its
-    `mlc_llm.serve.EngineConfig`.
-    Close it with `terminate()` or use it as a context manager.
+    model that is not converted yet. `engine_config`: MLC-LLM's `--overrides` as a mapping, or its
+    `mlc_llm.serve.EngineConfig`. Close it with `terminate()` or use it as a context manager.
     """
 
     @cached_property
@@ -145,7 +144,7 @@ class MLCEngine(EngineBase):
 
     @cached_property
     def completions(self) -> Completions:
-        """Continues a text as it is, without a chat template."""
+        """Continues a text without a chat template."""
         return _Completions(self._core)
 
     @cached_property
@@ -162,7 +161,8 @@ class MLCEngine(EngineBase):
         self._core.reset()
 
     def abort(self, request_id: str) -> None:
-        """Ends the request that `create(..., request_id=...)` named; who reads it gets an error."""
+        """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
+        error."""
         self._core.abort_named(request_id)
 
     def save_kv(
@@ -174,15 +174,16 @@ class MLCEngine(EngineBase):
     ) -> KVSaveResponse:
         """Saves the state of a conversation to a file: the keys and values of its tokens.
 
-        What the prefix cache no longer holds is computed first. The file belongs to this model and
-        this compiled library. `chat_template_kwargs`: as in `chat.completions.create`.
+        The part that the prefix cache does not hold is computed first. The file belongs to this
+        model and this compiled library. `chat_template_kwargs`: as in `chat.completions.create`.
         """
         return self._core.save_kv(messages, path, chat_template_kwargs)
 
     def load_kv(self, path: str | Path) -> KVLoadResponse:
-        """Puts a saved state into the prefix cache, where requests that begin alike find it.
+        """Puts a saved state into the prefix cache. Requests that begin alike find it there.
 
-        Refused are files of another model or library, damaged ones, and those that do not fit.
+        Raises an error for a file of another model or library, a damaged file, or a state that does
+        not fit.
         """
         return self._core.load_kv(path)
 

@@ -1,7 +1,7 @@
-"""What can go wrong, as a small tree that carries OpenAI's error fields.
+"""The error classes, as a small tree with OpenAI's error fields.
 
-`message` says what is wrong and what to do, `param` names the field or file at fault, `code` is a
-short stable word and `type` the family that REST answers and SDKs switch on.
+`message` says what is wrong and what to do. `param` names the wrong field or file. `code` is a
+short stable word. `type` is the class of errors in REST answers and SDKs.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class MLCError(Exception):
 
 
 class InvalidRequestError(MLCError):
-    """The caller asked for something that cannot be."""
+    """The caller asked for something impossible."""
 
     code = "invalid_request"
     type = "invalid_request_error"
 
 
 class NotFoundError(MLCError):
-    """A model, file or repository is not where it was said to be."""
+    """A model, file or repository does not exist."""
 
     code = "not_found"
     type = "not_found_error"
 
 
 class CorruptFileError(MLCError):
-    """A file is damaged or is not of its format."""
+    """A file is damaged or does not have its format."""
 
     code = "corrupt_file"
     type = "invalid_request_error"
 
 
 class UnsupportedError(MLCError):
-    """Valid input that this version does not handle."""
+    """Valid input that this version does not support."""
 
     code = "unsupported"
     type = "invalid_request_error"
@@ -61,23 +61,23 @@ class ResourceError(MLCError):
 
 
 class DownloadError(MLCError):
-    """A download failed, or what arrived is not what was announced."""
+    """A download failed, or its content is not what was announced."""
 
     code = "download_failed"
 
 
 class InternalError(MLCError):
-    """A mistake of ours."""
+    """An error in mlc_llm itself."""
 
 
 class CancelledError(MLCError):
-    """The request was aborted, or its model unloaded, before it was done."""
+    """The request was aborted, or its model was unloaded, before it ended."""
 
     code = "request_cancelled"
 
 
 class UnavailableError(MLCError):
-    """Not now: no model is loaded, or the engine is shutting down."""
+    """Not possible now: no model is loaded, or the engine is shutting down."""
 
     code = "unavailable"
 
@@ -89,7 +89,7 @@ class DeadlineExceededError(MLCError):
 
 
 class UnfinishedAnswerError(MLCError):
-    """A typed answer ended before it was a whole value: give it more tokens."""
+    """A typed answer ended before its value was complete: give it more tokens."""
 
     code = "unfinished_answer"
 
@@ -114,7 +114,7 @@ _BY_STATUS: dict[int, type[MLCError]] = {
     9: InternalError,
 }
 
-# Where an error comes as JSON, its `code` or else its `type` says which class it is.
+# The class for an error in JSON, by its `code`, or else by its `type`.
 _BY_CODE: dict[str, type[MLCError]] = {
     "corrupt_file": CorruptFileError,
     "unsupported": UnsupportedError,
@@ -140,13 +140,13 @@ _BY_TYPE: dict[str, type[MLCError]] = {
 
 
 def error_from_core(status: int, message: str, param: str, reason: str) -> MLCError:
-    """The error for a status of the core's; `param` and `reason` may be empty."""
+    """The error for a status of the core. `param` and `reason` may be empty."""
     cls = _BY_CODE.get(reason) or _BY_STATUS.get(status, InternalError)
     return cls(message, param=param or None, code=reason or None)
 
 
 def error_from_json(answer: dict[str, dict[str, str | None]]) -> MLCError:
-    """The error for OpenAI's error object; it keeps the `type` and `code` that stand there."""
+    """The error for OpenAI's error object. It keeps the object's `type` and `code`."""
     fields = answer["error"]
     code, type_ = fields.get("code"), fields.get("type")
     cls = _BY_CODE.get(code or "") or _BY_TYPE.get(type_ or "", InternalError)

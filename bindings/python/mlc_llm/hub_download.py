@@ -1,9 +1,9 @@
-"""Downloads a model repository from the Hugging Face Hub, with every file's hash checked.
+"""Downloads a model repository from the Hugging Face Hub and checks the hash of every file.
 
-`huggingface_hub` does the transfers and knows endpoint, token and proxy from its own environment
-variables. Its download functions begin a file anew after an interruption, so ours keeps the part
-that arrived and asks for the rest. A folder counts as downloaded only with its mark, written after
-the last check; it is then found again without the network.
+`huggingface_hub` transfers the files, and reads endpoint, token and proxy from its own environment
+variables. Its download functions start a file again after an interruption. Ours keeps the part that
+arrived and requests the rest. A folder counts as downloaded only if it has its mark, which is
+written after the last check. Then it is found without the network.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ORDINARY_FILES = [
 
 @dataclass(frozen=True)
 class HubModel:
-    """A repository and a revision of it: `HF://org/repo` or `HF://org/repo:revision`."""
+    """A repository and its revision: `HF://org/repo` or `HF://org/repo:revision`."""
 
     repo: str
     revision: str | None = None
@@ -70,14 +70,14 @@ class HubModel:
         return f"{PREFIX}{self.repo}" + (f":{self.revision}" if self.revision else "")
 
     def folder(self, weights_home: Path) -> Path:
-        """Where it lies: MLC-LLM's place, with the revision behind an @."""
+        """The folder of the download: MLC-LLM's path, with the revision behind an @."""
         owner, repo = self.repo.split("/")
         suffix = "@" + self.revision.replace("/", "@") if self.revision else ""
         return weights_home / "hf" / owner / (repo + suffix)
 
 
 def download(model: HubModel, weights_home: Path, making: Making) -> Path:
-    """The folder of a downloaded repository; downloads it if the policy allows."""
+    """The folder of a downloaded repository. Downloads it if the policy allows that."""
     folder = model.folder(weights_home)
     policy = making.policies.download
     if policy == "OFF":
@@ -102,7 +102,8 @@ def download(model: HubModel, weights_home: Path, making: Making) -> Path:
 
 
 def commit_of(folder: Path) -> str | None:
-    """The commit of a downloaded folder; None for a folder that was not downloaded here."""
+    """The commit of a downloaded folder. None for a folder that was not downloaded by this
+    module."""
     try:
         commit = json.loads((folder / MARK).read_text())["commit"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -114,7 +115,7 @@ def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, steps: Steps) ->
     with home_errors_named(folder), locked(folder, steps, str(model)):
         if redo:
             shutil.rmtree(folder, ignore_errors=True)
-        if not (folder / MARK).is_file():  # else another process was faster
+        if not (folder / MARK).is_file():  # otherwise another process was faster
             _fetch(model, folder, steps)
 
 
@@ -133,7 +134,7 @@ def _fetch(model: HubModel, folder: Path, steps: Steps) -> None:
 
 
 def _arrived(folder: Path, files: Sequence[_RemoteFile]) -> int:
-    """The bytes of these files that are here, whole or in part."""
+    """The bytes of these files that are on the disk, as whole files or parts."""
     found = 0
     for file in files:
         for path in (folder / file.name, folder / f"{file.name}.partial"):
@@ -146,12 +147,12 @@ def _arrived(folder: Path, files: Sequence[_RemoteFile]) -> int:
 class _RemoteFile:
     name: str
     size: int | None
-    sha256: str | None  # of files in large-file storage
-    git_sha1: str | None  # of all others: the hash of git's blob
+    sha256: str | None  # for files in large-file storage
+    git_sha1: str | None  # for all other files: the hash of git's blob
 
 
 def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
-    """The commit, and the files that a model needs of it."""
+    """The commit, and its files that a model needs."""
     from huggingface_hub import HfApi
 
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
@@ -186,7 +187,7 @@ def _no_safetensors(model: HubModel, names: list[str]) -> str:
 
 
 def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> None:
-    """Brings one file, or the rest of it, and puts it in place if its hash is right."""
+    """Downloads one file, or the rest of it. Moves it to its place if its hash is right."""
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import (
         http_get,  # pyright: ignore[reportUnknownVariableType]
@@ -196,7 +197,7 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
         disable_progress_bars,
     )
 
-    disable_progress_bars("huggingface_hub.http_get")  # ours shows all files
+    disable_progress_bars("huggingface_hub.http_get")  # our own bar shows all files
     endpoint = os.environ.get("HF_ENDPOINT")
     url = hf_hub_url(model.repo, file.name, revision=commit, endpoint=endpoint)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +217,7 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
             )
     if not _is_right(partial, file):
         partial.unlink()
-        if resumed:  # the part may be that of another version
+        if resumed:  # the part may be from another version
             return _transfer(model, commit, file, path)
         raise DownloadError(
             f"{model}: {file.name} is not what the hub announced (wrong size or hash); it was "
@@ -228,7 +229,7 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
 
 
 def _is_right(path: Path, file: _RemoteFile) -> bool:
-    """Whether a file is there with the size and the hash that the hub announced."""
+    """Whether a file has the size and the hash that the hub announced."""
     if not path.is_file():
         return False
     size = path.stat().st_size

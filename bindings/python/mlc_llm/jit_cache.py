@@ -1,9 +1,8 @@
-"""The cache of what is made just in time: converted weights and compiled model libraries.
+"""The cache of converted weights and compiled model libraries.
 
-Everything lies under MLC_LLM_HOME and is found again by a key made of all that matters, by content:
-a home that was moved keeps what it has. Making is left to child processes, so that this side never
-loads the toolchain; a file lock keeps two processes from making the same thing, and results appear
-by a rename.
+Everything is in MLC_LLM_HOME. Its key depends on the content of all inputs, so a home that was
+moved keeps its entries. Child processes do the work, so this process never loads the toolchain. A
+file lock prevents two processes from making the same thing. Results appear by a rename.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from mlc_llm.jit_child import run_job
 from mlc_llm.scratch import locked, remove_leftovers, scratch_folder
 from mlc_llm.steps import Steps
 
-# Part of the key of converted weights. Raise it when the converter's output changes: other edits of
-# the toolchain must not make every model anew.
+# A part of the key of converted weights. Raise it when the converter's output changes. Other edits
+# of the toolchain then do not convert every model again.
 CONVERTED_FORMAT = 3
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
-_TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see ARCHITECTURE.md
+_TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md
 _TRAILER_MAGIC = b"MLCLIB01"
-LAST_USE = ".last-use"  # in a folder of weights: its time is that of the last use
+LAST_USE = ".last-use"  # a file in a folder of weights; its time is the last use
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """What may be taken from the cache and what may be made."""
+    """What may be taken from the cache, and what may be made."""
 
     jit: str = "ON"
     download: str = "ON"
@@ -68,7 +67,8 @@ def home() -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Making:
-    """How things are made: what is allowed, who is told, and what is looked at before any work."""
+    """The rules for making things: what is allowed, who gets the progress, and what is checked
+    before any work."""
 
     policies: Policies
     steps: Steps = field(default_factory=Steps)
@@ -76,7 +76,7 @@ class Making:
 
 
 def clean_home() -> None:
-    """Removes what killed processes left behind."""
+    """Removes the files of killed processes."""
     weights = home() / "model_weights"
     for folder in (home() / "model_lib", weights / "converted", weights / "embedded"):
         remove_leftovers(folder)
@@ -88,8 +88,8 @@ def converted_folder(
 ) -> Path:  # fmt: skip
     """The `-MLC` folder of a model in another format.
 
-    `fallback`: the quantization of a file whose own types have no kernels. `extra`: fields that the
-    folder's config gets. `origin`: the model as the user named it.
+    `fallback`: the quantization of a file whose own types have no kernels. `extra`: additional
+    fields of the folder's config. `origin`: the user's name of the model.
     """
     key = _digest([identity, quantization, extra, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
@@ -108,7 +108,7 @@ def converted_folder(
 
 
 def types_said(quantization: str) -> str:
-    """A quantization, for people."""
+    """The name of a quantization for people."""
     return "its own types" if quantization == "auto" else quantization
 
 
@@ -116,7 +116,7 @@ def model_library(
     folder: Path, config: Mapping[str, Any], *, name: str, device: str, options: LibraryOptions,
     making: Making,
 ) -> Path:  # fmt: skip
-    """The compiled model library for an `-MLC` folder; `name` is the model's, for messages."""
+    """The compiled model library for an `-MLC` folder. `name` is the model's name in messages."""
     key = _digest([_library_config(config), device, options.key(), _toolchain(), _host()])
     library = home() / "model_lib" / f"{key}.so"
     what = f"the model library of {name}"
@@ -130,7 +130,7 @@ def model_library(
 
 
 def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
-    """Notes the time of a use beside what is used; `said` is written when the mark is new."""
+    """Records the time of a use in a file `mark`. `said` is written when the mark is new."""
     with contextlib.suppress(OSError):
         if mark.exists():
             os.utime(mark)
@@ -140,7 +140,7 @@ def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryOptions:
-    """What changes the library besides the model: `--opt` and `--overrides`."""
+    """The settings of a library besides the model: `--opt` and `--overrides`."""
 
     opt: str = "O2"
     overrides: Mapping[str, int] | None = None
@@ -149,7 +149,7 @@ class LibraryOptions:
         return [self.opt, sorted((self.overrides or {}).items())]
 
     def overrides_text(self) -> str:
-        """As `mlc_llm compile --overrides` takes them."""
+        """The overrides in the form of `mlc_llm compile --overrides`."""
         return ";".join(f"{name}={value}" for name, value in sorted((self.overrides or {}).items()))
 
 
@@ -157,7 +157,7 @@ class LibraryOptions:
 def _made(
     path: Path, making: Making, is_whole: Callable[[Path], bool], *, what: str
 ) -> Generator[bool]:
-    """Yields whether `path` has to be made, holding its lock if so."""
+    """Yields whether `path` must be made. If so, it holds the lock."""
     policy = making.policies.jit
     if policy == "OFF":
         raise NotFoundError(
@@ -183,7 +183,7 @@ def _made(
 
 @contextlib.contextmanager
 def home_errors_named(path: Path) -> Generator[None]:
-    """Turns failures of the file system into an error that names the setting."""
+    """Turns errors of the file system into an error that names the setting."""
     try:
         yield
     except (OSError, NotImplementedError) as error:
@@ -200,7 +200,7 @@ def home_errors_named(path: Path) -> Generator[None]:
 
 
 def _is_whole_folder(folder: Path) -> bool:
-    """All files that the index names are there with their sizes."""
+    """Whether all files that the index names exist with their sizes."""
     try:
         index = json.loads((folder / "tensor-cache.json").read_text())
         shards = {record["dataPath"]: record["nbytes"] for record in index["records"]}
@@ -211,7 +211,8 @@ def _is_whole_folder(folder: Path) -> bool:
 
 
 def _is_whole_library(path: Path) -> bool:
-    """The trailer is there and counts the bytes before it (the core checks their hash at load)."""
+    """Whether the trailer exists and its length is right (the core checks the hash when it
+    loads)."""
     try:
         with path.open("rb") as file:
             length = file.seek(-_TRAILER_BYTES, os.SEEK_END)
@@ -243,12 +244,12 @@ def _digest(parts: Any) -> str:
 
 @cache
 def _toolchain() -> list[Any]:
-    """What identifies the compiler: our sources and TVM's version."""
+    """The identity of the compiler: our sources and TVM's version."""
     folder = Path(__file__).parent / "compiler"
     sources = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder).as_posix()
-        if not name.startswith("convert/"):  # it makes weights, no libraries
+        if not name.startswith("convert/"):  # it makes weights, not libraries
             sources.update(f"{name} {path.stat().st_size}\n".encode() + path.read_bytes())
     return [
         sources.hexdigest(),
@@ -258,7 +259,8 @@ def _toolchain() -> list[Any]:
 
 
 def _version(package: str, distribution: str) -> str | None:
-    """Of an installed package, off its folder's name: `importlib.metadata` takes long to load."""
+    """The version of an installed package, from its folder's name: `importlib.metadata` is slow to
+    load."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return None
@@ -269,7 +271,7 @@ def _version(package: str, distribution: str) -> str | None:
 
 @cache
 def _host() -> list[str]:
-    """The processor: a library may use its instructions."""
+    """The CPU, because a library may use its instructions."""
     lines: list[str] = []
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
         wanted = ("model name", "flags", "Features", "CPU part")

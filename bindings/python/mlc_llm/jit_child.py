@@ -1,10 +1,11 @@
-"""Runs a conversion or a compilation in a child process: this one never loads the toolchain.
+"""Runs a conversion or a compilation in a child process, so that this process never loads the
+toolchain.
 
     run_job({"kind": "compile", ...}, "Compiling SmolLM2", steps)
 
 The child (`compiler/jit.py`) answers in lines of JSON: {"progress": 0.4}, {"note": "..."} and, when
-it fails, {"class", "message", "param", "code"}. It ends when this process does, however that ends:
-it holds the other end of its standard input.
+it fails, {"class", "message", "param", "code"}. It ends when this process ends in any way, because
+this process holds the other end of its standard input.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _KEPT_LINES = 20
 
 
 def run_job(job: dict[str, Any], title: str, steps: Steps) -> None:
-    """Waits for the job; its error is ours, its log goes to the details."""
+    """Runs the job and waits for it. Raises the child's error. The child's log becomes details."""
     import subprocess
 
     child = subprocess.Popen(
@@ -62,10 +63,10 @@ def run_job(job: dict[str, Any], title: str, steps: Steps) -> None:
 
 
 def _take(line: str, update: Update, steps: Steps) -> dict[str, Any] | None:
-    """One line of the child's; the error if it is one."""
+    """Handles one line of the child. Returns the error if the line has one."""
     try:
         value = json.loads(line)
-    except ValueError:  # a library's chatter
+    except ValueError:  # other output of a library
         steps.detail(line.rstrip())
         return None
     if not isinstance(value, dict):
@@ -93,7 +94,7 @@ def _error_of(fields: dict[str, Any]) -> MLCError:
 
 @contextlib.contextmanager
 def _killed_on_error(child: subprocess.Popen[str]) -> Generator[None]:
-    """Takes the child along when this side is interrupted."""
+    """Kills the child when this process is interrupted."""
     try:
         yield
     except BaseException:
@@ -103,7 +104,7 @@ def _killed_on_error(child: subprocess.Popen[str]) -> Generator[None]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with this very package found first."""
+    """Our environment, with the path of this package first."""
     package_parent = str(Path(__file__).parent.parent)
     paths = [package_parent, os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}

@@ -3,9 +3,8 @@
 linker = require()             # before the work: an error that says what to install
 link(linker, Path("model.so"), objects)
 
-A compiled model calls TVM's runtime and the C library, both of which its process has. So no headers
-and no start files are needed: a bare linker does, such as the LLVM one inside the PyPI package
-`ziglang`.
+A compiled model calls TVM's runtime and the C library, and its process has both. So it needs no
+headers and no start files. A bare linker is enough, such as LLVM's in the PyPI package `ziglang`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _SPARE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Linker:
-    """A command; `is_compiler`: it calls the linker itself and knows where libraries are."""
+    """A command. `is_compiler`: it calls the linker itself and knows where libraries are."""
 
     command: tuple[str, ...]
     is_compiler: bool
@@ -49,7 +48,8 @@ class Linker:
 
 
 def find() -> Linker | None:
-    """The first of: $CXX or $CC, a C++ compiler, a bare linker, the one in `ziglang`."""
+    """The first one that exists of: $CXX or $CC, a C++ compiler, a bare linker, the one in
+    `ziglang`."""
     if named := os.environ.get("CXX") or os.environ.get("CC"):
         return Linker(tuple(shlex.split(named)), is_compiler=True)
     for name in _COMPILERS:
@@ -67,7 +67,7 @@ def find() -> Linker | None:
 
 
 def require() -> Linker:
-    """The linker; raises MLCError where there is none."""
+    """The linker. Raises MLCError if there is none."""
     linker = find()
     if linker is None:
         raise MLCError(
@@ -81,7 +81,7 @@ def require() -> Linker:
 
 
 def link(linker: Linker, output: Path, objects: Sequence[str]) -> None:
-    """Makes the shared library; raises MLCError with the linker's own reason."""
+    """Makes the shared library. Raises MLCError with the linker's own message."""
     import subprocess
 
     command = linker.arguments(output, objects)
@@ -99,7 +99,7 @@ def link(linker: Linker, output: Path, objects: Sequence[str]) -> None:
 
 
 def failure(output: Path, words: str) -> MLCError:
-    """The error for what a linker, or who writes its object files, complains of."""
+    """The error for the output of a linker, or of the program that writes its object files."""
     lower = words.lower()
     scratch = os.environ.get("TMPDIR", str(output.parent))
     free = shutil.disk_usage(output.parent).free
@@ -123,7 +123,7 @@ def failure(output: Path, words: str) -> MLCError:
 
 
 def _fullest(*folders: str | Path) -> str | Path:
-    """That with the least room."""
+    """The folder with the least free space."""
 
     def free(folder: str | Path) -> int:
         with contextlib.suppress(OSError):
@@ -134,7 +134,7 @@ def _fullest(*folders: str | Path) -> str | Path:
 
 
 def _maths_library() -> list[str]:
-    """The C library's functions of real numbers, as this process has them."""
+    """The library of math functions, in the version of this process."""
     with contextlib.suppress(OSError), open("/proc/self/maps", encoding="utf-8") as maps:
         for line in maps:
             path = line.split()[-1]

@@ -1,4 +1,4 @@
-"""`plan`: what a model would take in an engine, before it is loaded."""
+"""`plan`: the memory that a model would use in an engine, before it is loaded."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def plan(
     engine_config: EngineSettings | None = None,
     log: Told = None,
 ) -> Plan:
-    """What `MLCEngine` with the same arguments would allocate, and whether that fits.
+    """The memory that `MLCEngine` with the same arguments would allocate, and whether it fits.
 
-    The weights are not read; what the model lacks (its conversion, its library) is made as for an
-    engine. A model that does not fit is a plan whose `fits` is False and whose `reason` says why.
+    The weights are not read. A missing conversion or library is made, as for an engine. If the
+    model does not fit, the plan's `fits` is False and its `reason` says why.
     """
     plans = plan_modes(
         [mode],
@@ -50,10 +50,11 @@ def plan_modes(
     engine_config: EngineSettings | None,
     log: Told,
 ) -> list[Plan]:
-    """The plan of each mode; the model is looked for once."""
+    """The plan of each mode. The model is resolved only once."""
     chosen = choose_device(device, log)
     configs = [core_config(mode, engine_config) for mode in modes]
-    draft = resolve_draft(configs[0], device=chosen, progress=log)  # a mode says nothing of drafts
+    # a mode does not change the drafts
+    draft = resolve_draft(configs[0], device=chosen, progress=log)
     resolved = resolve_model(
         model, quantization=quantization, device=chosen, model_lib=model_lib, progress=log
     )

@@ -1,7 +1,7 @@
-"""Temporary folders and locks that leave nothing behind, whatever ends their process.
+"""Temporary folders and locks that leave nothing behind, even after their process is killed.
 
-A scratch folder, `.NAME.tmp-XXXX`, is locked while its owner lives. What a killed process left is
-therefore known by its free lock, and the next start removes it (`remove_leftovers`).
+A scratch folder, `.NAME.tmp-XXXX`, is locked while its owner lives. So the folder of a killed
+process has a free lock. The next start removes it (`remove_leftovers`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mlc_llm.errors import ResourceError
 from mlc_llm.steps import Steps
 
-if TYPE_CHECKING:  # loaded where a lock is taken
+if TYPE_CHECKING:  # imported where a lock is taken
     from filelock import BaseFileLock
 
 LOCK = ".lock"
@@ -26,7 +26,7 @@ _MARK = ".tmp-"
 
 @contextlib.contextmanager
 def scratch_folder(target: Path) -> Generator[Path]:
-    """A folder beside `target` for what will become it; removed at the end."""
+    """A folder beside `target`, for files that will become `target`. It is removed at the end."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder, lock = _new_folder(target)
     try:
@@ -38,8 +38,8 @@ def scratch_folder(target: Path) -> Generator[Path]:
 
 
 def remove_leftovers(parent: Path, name: str | None = None) -> None:
-    """Removes what killed processes left in a folder: their scratch folders, for `name` or for all,
-    and their locks."""
+    """Removes the scratch folders and locks of killed processes from a folder, for `name` or for
+    all names."""
     try:
         entries = [entry for entry in os.scandir(parent) if entry.name.startswith(".")]
     except OSError:
@@ -54,8 +54,8 @@ def remove_leftovers(parent: Path, name: str | None = None) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, steps: Steps, what: str = "") -> Generator[None]:
-    """Holds the lock of a file or folder that is being made; waits, and says so, while another
-    process has it."""
+    """Holds the lock of a file or folder that is being made. If another process has it, waits and
+    says so."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.with_name(f".{path.name}{LOCK}")
     lock = _taken(file)
@@ -66,12 +66,12 @@ def locked(path: Path, steps: Steps, what: str = "") -> Generator[None]:
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)  # who waits for it sees that, and takes a new one
+        file.unlink(missing_ok=True)  # a process that waits for it sees that, and makes a new one
         lock.release()
 
 
 def check_space(folder: Path, needed: int, *, param: str) -> None:
-    """Refuses work that the disk has no room for."""
+    """Raises an error if the disk has too little space for the work."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise disk_full(folder, needed, free, param=param)
@@ -88,16 +88,16 @@ def disk_full(folder: Path, needed: int, free: int, *, param: str) -> ResourceEr
 
 
 def _new_folder(target: Path) -> tuple[Path, BaseFileLock | None]:
-    """A fresh sibling, locked where the file system has locks."""
+    """A new folder beside `target`. It is locked if the file system has locks."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
         lock: BaseFileLock | None = None
         try:
             lock = _taken(folder / LOCK)
-        except (NotImplementedError, OSError):  # no locks here: leftovers will have to stay
+        except (NotImplementedError, OSError):  # no locks here: leftovers stay
             if folder.exists():
                 return folder, None
-        if lock is not None and (folder / LOCK).exists():  # else a cleaner was faster than we
+        if lock is not None and (folder / LOCK).exists():  # otherwise a cleaner was faster
             folder.chmod(0o777 & ~_umask())
             return folder, lock
 
@@ -117,7 +117,7 @@ def _remove_if_free(path: Path, lock_file: Path) -> None:
 
 
 def _taken(file: Path, *, wait: bool = False) -> BaseFileLock | None:
-    """The lock of that file, taken; None while another process has it, unless we wait."""
+    """Takes the lock of that file. None if another process has it, unless `wait`."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)

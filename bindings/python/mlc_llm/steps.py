@@ -1,4 +1,4 @@
-"""What takes time, and who is told: one progress line for a step of over two seconds.
+"""Reports steps that take time: one progress line for a step of over two seconds.
 
 with steps.step("Converting SmolLM2 to q4f32_1") as update:
     update(0.5)                      # half is done
@@ -24,26 +24,26 @@ _REFRESH_SECONDS = 0.2
 
 
 class Steps:
-    """Tells nobody. Those that tell somebody override these."""
+    """Reports nothing. Subclasses override these methods."""
 
-    wants_details = False  # or they need not be found out
+    wants_details = False  # False: details need not be computed
 
     def detail(self, line: str) -> None:
-        """Which device, which cached file, ...: for those who want to know."""
+        """A detail for users who want to know more: which device, which cached file, ..."""
 
     def note(self, line: str) -> None:
-        """What a user should see though nothing failed."""
+        """A message that a user should see although nothing failed."""
 
     def step(
         self, title: str, measure: Measure | None = None
     ) -> contextlib.AbstractContextManager[Update]:
-        """Something that may take long. Progress, 0 .. 1, is told by the function that this gives,
-        or found by `measure`."""
+        """A step that may take long. The context gives a function for the progress (0 .. 1).
+        Alternatively `measure` returns the progress."""
         return contextlib.nullcontext(_ignore)
 
 
 class LogSteps(Steps):
-    """Gives details and notes to a function, line by line; draws nothing."""
+    """Gives details and notes to a function, line by line. Draws no bar."""
 
     wants_details = True
 
@@ -111,7 +111,7 @@ class TerminalSteps(Steps):
 
 @dataclass
 class _Running:
-    """A step under way."""
+    """A running step."""
 
     title: str
     measure: Measure | None
@@ -128,7 +128,7 @@ class _Running:
 
 
 def _bar(stream: TextIO) -> Any:
-    """One line that goes away at the end."""
+    """One line that disappears at the end."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -139,7 +139,7 @@ def _bar(stream: TextIO) -> Any:
 
 
 def steps_of(told: Steps | Callable[[str], None] | None) -> Steps:
-    """What callers may give: steps, a function that takes lines, or None for the terminal."""
+    """Accepts steps, a function for lines, or None for the terminal."""
     if told is None:
         return TerminalSteps()
     return told if isinstance(told, Steps) else LogSteps(told)

@@ -7,7 +7,7 @@
     answer = engine.chat.completions.parse(messages=[...], response_format=Country)
     country = answer.choices[0].message.parsed      # a Country
 
-Any type that pydantic knows will do: models, dataclasses, TypedDicts, lists of those, unions.
+Every type that pydantic knows can be used: models, dataclasses, TypedDicts, lists of them, unions.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class ParsedMessage(ChatCompletionMessage, Generic[T]):
     """The model's answer, and its value."""
 
     parsed: T | None = None
-    """The value; None when the message calls tools instead."""
+    """The value; None if the message calls tools instead."""
 
 
 class ParsedChoice(Choice, Generic[T]):
     """One of the answers."""
 
-    # Narrower, and only read.
+    # A narrower type, which is only read.
     message: ParsedMessage[T]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
@@ -49,10 +49,10 @@ class ParsedChatCompletion(ChatCompletion, Generic[T]):
 
 
 def schema_of(kind: type[T]) -> dict[str, Any]:
-    """The JSON Schema of a type; its objects have the members of the type alone."""
+    """The JSON Schema of a type. Its objects have only the members of the type."""
     try:
         schema = TypeAdapter(kind).json_schema()
-    except Exception as error:  # pydantic's several ways to say that a type has none
+    except Exception as error:  # pydantic has several errors for a type without a schema
         raise UnsupportedError(
             f"{_name_of(kind)} has no JSON Schema: {error}", param="response_format"
         ) from None
@@ -61,7 +61,7 @@ def schema_of(kind: type[T]) -> dict[str, Any]:
 
 
 def format_of(kind: type[T]) -> ResponseFormatParam:
-    """Holds an answer to a type: for `response_format`."""
+    """A value for `response_format` that restricts an answer to a type."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in _name_of(kind))[:64]
     json_schema = {"name": name, "schema": schema_of(kind), "strict": True}
     return {"type": "json_schema", "json_schema": json_schema}  # type: ignore[typeddict-item]
@@ -75,7 +75,7 @@ def parsed(answer: ChatCompletion, kind: type[T]) -> ParsedChatCompletion[T]:
         message = choice["message"]
         if message["content"] is not None and not message.get("tool_calls"):
             message["parsed"] = _value(adapter, choice)
-    # The values are what they are to be: Any keeps them from being read a second time.
+    # The values are complete. `Any` prevents a second validation.
     return cast("ParsedChatCompletion[T]", ParsedChatCompletion[Any].model_validate(data))
 
 
@@ -95,7 +95,7 @@ def _name_of(kind: object) -> str:
 
 
 def close_schema(schema: object) -> None:
-    """`additionalProperties: false` wherever an object says nothing of others."""
+    """Sets `additionalProperties: false` on every object that does not allow other members."""
     if isinstance(schema, list):
         for item in cast("list[object]", schema):
             close_schema(item)
@@ -105,7 +105,7 @@ def close_schema(schema: object) -> None:
     if "properties" in members:
         members.setdefault("additionalProperties", False)
     for key, value in members.items():
-        if key in ("properties", "$defs"):  # schemas by names, which may be any word
+        if key in ("properties", "$defs"):  # a mapping of names to schemas; a name may be any word
             for item in cast("dict[str, object]", value).values():
                 close_schema(item)
         elif key in _WITH_SCHEMAS:

@@ -50,7 +50,7 @@ AsyncApprove = Callable[[ChatCompletionMessageToolCall], "bool | Awaitable[bool]
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call of the model's: its function and arguments, or why there is nothing to be called."""
+    """A call of the model: its function and arguments, or the reason why nothing can be called."""
 
     call: ChatCompletionMessageToolCall
     tool: Tool | None
@@ -61,7 +61,7 @@ class PlannedCall:
         return ToolResult(self.call, content, outcome)
 
     def returned(self, value: object) -> ToolResult:
-        """A text goes to the model as it is, any other value as JSON."""
+        """A text goes to the model unchanged; any other value goes as JSON."""
         text = value if isinstance(value, str) else to_json(value, fallback=str).decode()
         return self.result(text, "returned")
 
@@ -75,7 +75,7 @@ class PlannedCall:
 
 
 class ToolLoop:
-    """The loop without its waiting: what to ask, what to call, when it has ended."""
+    """The loop without waiting: it decides what to ask, what to call, and when to end."""
 
     def __init__(
         self,
@@ -98,7 +98,8 @@ class ToolLoop:
         self._completion: ChatCompletion | None = None
 
     def request(self) -> dict[str, Any]:
-        """The next request: `tool_choice` binds the first one alone, or the loop would not end."""
+        """The next request. `tool_choice` is only in the first one; otherwise the loop would never
+        end."""
         request = {**self._params, "messages": list(self._messages)}
         request["tools"] = [tool.definition() for tool in self._tools.values()]
         request["stream_options"] = {"include_usage": True}
@@ -109,7 +110,7 @@ class ToolLoop:
         return request
 
     def take(self, completion: ChatCompletion) -> list[PlannedCall]:
-        """The calls of an answer; none when it is the last one."""
+        """The calls of an answer; none if it is the last answer."""
         self._completion = completion
         message = completion.choices[0].message
         self._messages.append(_as_dict(message))
@@ -117,7 +118,7 @@ class ToolLoop:
         return [] if was_limited else [self._plan(call) for call in calls]
 
     def answer(self, result: ToolResult) -> ToolRunResult:
-        """To be given in the order of the calls."""
+        """Takes a result. Call it in the order of the calls."""
         message = {"role": "tool", "tool_call_id": result.call.id, "content": result.content}
         self._messages.append(message)
         return ToolRunResult(result)
@@ -190,7 +191,7 @@ def loop_events(
 
 
 def _round(ask: Ask, loop: ToolLoop) -> Generator[ToolRunEvent, None, list[PlannedCall]]:
-    """Asks the model; the calls of its answer."""
+    """Asks the model. Returns the calls of its answer."""
     fold = AnswerFold()
     with ask(loop.request()) as chunks:
         for chunk in chunks:
@@ -212,7 +213,8 @@ def _call(planned: PlannedCall) -> ToolResult:
 
 
 class ToolStream(AbstractContextManager["ToolStream"]):
-    """Events in order. Closing it, or leaving its `with` block, ends the request and the loop."""
+    """The events in order. Closing it, or leaving its `with` block, ends the request and the
+    loop."""
 
     def __init__(self, events: Generator[ToolRunEvent, None, None]) -> None:
         self._events = events
@@ -236,7 +238,7 @@ class ToolStream(AbstractContextManager["ToolStream"]):
         self.close()
 
     def run(self) -> ToolRun:
-        """How it ends; the events before are dropped."""
+        """Runs to the end and returns the result. Drops the events."""
         for event in self:
             if event.type == "end":
                 return event.run
@@ -251,7 +253,8 @@ AsyncAsk = Callable[[dict[str, Any]], Awaitable[AsyncStream[ChatCompletionChunk]
 async def loop_events_async(
     ask: AsyncAsk, loop: ToolLoop, approve: AsyncApprove | None
 ) -> AsyncGenerator[ToolRunEvent, None]:
-    """The calls of one answer run at the same time; `approve` is asked for one after the other."""
+    """The calls of one answer run at the same time. `approve` is asked for one call after the
+    other."""
     calls: Sequence[PlannedCall] | None = None
     while calls is None or calls:
         fold = AnswerFold()
@@ -272,7 +275,7 @@ async def loop_events_async(
 
 
 class _Work(AbstractAsyncContextManager["list[asyncio.Task[ToolResult]]"]):
-    """Calls that run; none does any more when the block is left."""
+    """Running calls. All of them have ended when the block is left."""
 
     def __init__(self, calls: Sequence[PlannedCall], approved: Sequence[bool]) -> None:
         self._tasks = [
@@ -307,7 +310,7 @@ async def _call_async(planned: PlannedCall, approved: bool) -> ToolResult:
 
 
 class AsyncToolStream(AbstractAsyncContextManager["AsyncToolStream"]):
-    """Events in order. Closing it, or leaving its `async with` block, ends request and loop."""
+    """The events in order. Closing it, or leaving its `async with` block, ends request and loop."""
 
     def __init__(self, events: AsyncGenerator[ToolRunEvent, None]) -> None:
         self._events = events
@@ -331,7 +334,7 @@ class AsyncToolStream(AbstractAsyncContextManager["AsyncToolStream"]):
         await self.close()
 
     async def run(self) -> ToolRun:
-        """How it ends; the events before are dropped."""
+        """Runs to the end and returns the result. Drops the events."""
         async for event in self:
             if event.type == "end":
                 return event.run

@@ -14,10 +14,10 @@
     )
     print(run.content)
 
-The model's calls are run and their results sent back until it answers with text. What goes wrong in
-a call (arguments that do not fit, a function that raises) goes back to the model as the call's
-result, so that it may try again. `approve` is asked before each call; `max_calls` bounds them all
-together. `stream_tools` is the same and tells what happens while it does.
+The model's calls are run, and their results are sent back, until it answers with text. If a call
+fails (arguments that do not fit, a function that raises), the error goes back to the model as the
+call's result, so that the model may try again. `approve` is asked before each call. `max_calls`
+limits all calls together. `stream_tools` is the same, but yields events while it runs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Tool:
-    """A function, with what the model is told of it. `arguments` reads the model's JSON."""
+    """A function, and its description for the model. `arguments` reads the model's JSON."""
 
     name: str
     description: str | None
@@ -72,7 +72,8 @@ class Tool:
 
     @classmethod
     def of(cls, function: Callable[..., Any], *, name: str | None = None) -> Tool:
-        """Of a function with typed parameters; its docstring describes it and them."""
+        """Makes a tool from a function with typed parameters. Its docstring describes it and
+        them."""
         what, of_parameters = _read_docstring(inspect.getdoc(function) or "")
         model = _arguments_model(function, of_parameters)
         schema = model.model_json_schema()
@@ -81,7 +82,7 @@ class Tool:
         return cls(name or function.__name__, what or None, schema, function, _reader(model))
 
     def definition(self) -> ChatCompletionToolParam:
-        """As a request offers it."""
+        """The tool in the form of a request."""
         function: FunctionDefinitionParam = {"name": self.name, "strict": True}
         if self.description is not None:
             function["description"] = self.description
@@ -124,7 +125,8 @@ _FIELD = re.compile(r"^:param\s+(?:[\w\[\], .]+\s)?(\w+):\s*(.*)$")
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What comes before the parameters, and each of them: of an `Args:` section or `:param x:`."""
+    """The text before the parameters, and the text of each: from an `Args:` section or `:param
+    x:`."""
     what: list[str] = []
     parameters: dict[str, str] = {}
     in_section, last, indent = False, "", 0

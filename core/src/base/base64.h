@@ -10,7 +10,7 @@ namespace mlc {
 
 std::string EncodeBase64(std::string_view bytes);
 
-// Nothing when the text is no base64; padding may be left out.
+// Returns nothing when the text is not base64. Padding may be missing.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace mlc

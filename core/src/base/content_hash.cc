@@ -11,7 +11,7 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 
 uint32_t RotateRight(uint32_t word, int bits) { return word >> bits | word << (32 - bits); }
 
-// The first 32 bits behind the point of the square or cube roots of the first primes.
+// The first 32 fractional bits of the square roots or cube roots of the first primes.
 template <size_t N>
 std::array<uint32_t, N> RootsOfPrimes(double (*root)(double)) {
   std::array<uint32_t, N> words{};
@@ -75,7 +75,7 @@ ContentHash HashContent(std::string_view bytes) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   size_t whole = bytes.size() / kBlockBytes * kBlockBytes;
   for (size_t at = 0; at < whole; at += kBlockBytes) AddBlock(data + at, &state);
-  // A one, zeros, and the number of bits in the last eight bytes.
+  // The padding of SHA-256: a one bit, zero bits, and the number of bits in the last eight bytes.
   std::string tail(bytes.substr(whole));
   tail.push_back('\x80');
   while (tail.size() % kBlockBytes != kBlockBytes - 8) tail.push_back('\0');

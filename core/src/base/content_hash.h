@@ -1,5 +1,5 @@
-// The name of a content: SHA-256 (FIPS 180-4). Unlike those of base/hash.h it withstands a forger,
-// so that nobody can make two pictures that caches take for one.
+// The hash of a content: SHA-256 (FIPS 180-4). Unlike the hashes of base/hash.h it is safe against
+// forgery: nobody can make two pictures that a cache takes for the same one.
 #ifndef MLC_BASE_CONTENT_HASH_H_
 #define MLC_BASE_CONTENT_HASH_H_
 
@@ -15,7 +15,7 @@ using ContentHash = std::array<uint8_t, 32>;
 
 ContentHash HashContent(std::string_view bytes);
 
-// 64 hexadecimal digits, and back; nothing when the text is something else.
+// The hash as 64 hexadecimal digits, and back. Returns nothing for any other text.
 std::string ContentHashText(const ContentHash& hash);
 std::optional<ContentHash> ParseContentHash(std::string_view text);
 

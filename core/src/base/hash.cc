@@ -17,12 +17,13 @@ uint64_t Fnv1a(std::string_view bytes) {
   return hash;
 }
 
-// Each step is a bijection of the hash so far, so that what differs once stays different. The shift
-// lets high bits reach low ones, which a product alone never does.
+// Each step is a bijection of the hash so far, so two different hashes stay different. The shift
+// moves high bits to low ones; a product alone never does that.
 uint64_t HashWords(std::string_view bytes) {
   uint64_t hash = kFnvOffset ^ bytes.size();
   for (size_t at = 0; at < bytes.size(); at += 8) {
-    uint64_t word = 0;  // in the machine's byte order: little-endian wherever this runs
+    // in the byte order of the machine, which is little-endian on every supported one
+    uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
     hash = (hash ^ word) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;

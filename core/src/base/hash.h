@@ -1,4 +1,4 @@
-// Hashes that find accidents; none of them withstands a forger.
+// Hashes that detect accidental changes. They are not safe against forgery.
 #ifndef MLC_BASE_HASH_H_
 #define MLC_BASE_HASH_H_
 
@@ -8,10 +8,11 @@
 
 namespace mlc {
 
-// 64-bit FNV-1a: a format's, where a format says so.
+// 64-bit FNV-1a, for formats that require it.
 uint64_t Fnv1a(std::string_view bytes);
 
-// Like it, of eight bytes at a time: for gigabytes. A change within any eight bytes changes it.
+// Similar, but reads eight bytes at a time: for gigabytes. Every change within eight bytes changes
+// it.
 uint64_t HashWords(std::string_view bytes);
 
 // 16 hexadecimal digits.

@@ -83,7 +83,7 @@ std::string Shorten(const std::string& message) {
   return at == std::string::npos ? message : message.substr(at + 15);
 }
 
-// Nearly all strings are plain; they need no second copy.
+// Nearly all strings are plain. A plain string needs no second copy.
 bool IsPlain(const std::string& text) {
   bool plain = true;
   for (char c : text) plain &= c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -168,7 +168,7 @@ Status Missing(std::string_view key) {
   return InvalidArgument("field '" + std::string(key) + "' is missing").WithParam(std::string(key));
 }
 
-// nullptr for an absent member and for null: both mean "not given".
+// Returns nullptr for an absent member and for null. Both mean "not given".
 const Json* FindGiven(const Json& object, std::string_view key) {
   const Json* value = object.Find(key);
   return value == nullptr || value->is_null() ? nullptr : value;

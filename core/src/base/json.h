@@ -1,8 +1,8 @@
 // A JSON value: what a request body, a config file or a tokenizer file is parsed into.
 //
-// Objects keep their order (templates print `tools` in the caller's order). Integers stay exact
-// over the whole int64 range. Parsing never throws, never recurses into untrusted depth and
-// reports where the text is wrong; strings are checked to be valid UTF-8.
+// Objects keep the order of their members, since templates print `tools` in the caller's order.
+// Integers are exact over the whole int64 range. Parsing never throws, limits the depth, and
+// reports the position of an error. Strings are checked to be valid UTF-8.
 //
 //   MLC_ASSIGN_OR_RETURN(Json config, Json::Parse(text));
 //   if (const Json* name = config.Find("name"); name && name->is_string()) Use(name->as_string());
@@ -43,12 +43,12 @@ class Json {
   static Json MakeArray() { return Json(Array{}); }
   static Json MakeObject() { return Json(Object{}); }
 
-  // Errors: kInvalidArgument with line and column. Deeper than `max_depth` is an error, as are NaN,
-  // Infinity, comments, trailing text and invalid UTF-8. An integer outside int64 becomes a double.
+  // Errors: kInvalidArgument with line and column. Depth over `max_depth`, NaN, Infinity, comments,
+  // trailing text and invalid UTF-8 are errors. An integer outside int64 becomes a double.
   static Result<Json> Parse(std::string_view text, int max_depth = kMaxDepth);
 
-  // Compact text, members in order, UTF-8 kept as it is (invalid bytes become U+FFFD). A double
-  // that is not finite is written as null. `indent` >= 0 pretty-prints.
+  // Compact text, with members in order and UTF-8 unchanged (invalid bytes become U+FFFD). A double
+  // that is not finite becomes null. `indent` >= 0 gives readable text.
   std::string Dump(int indent = -1) const;
 
   Type type() const { return static_cast<Type>(value_.index()); }
@@ -61,21 +61,22 @@ class Json {
   bool is_array() const { return type() == Type::kArray; }
   bool is_object() const { return type() == Type::kObject; }
 
-  // The caller has checked the type (anything else is a broken invariant).
+  // The caller must have checked the type: a wrong type is a broken invariant.
   bool as_bool() const { return Get<bool>(); }
   int64_t as_int() const { return Get<int64_t>(); }
-  double as_double() const;  // of an integer too
+  double as_double() const;  // also for an integer
   const std::string& as_string() const { return Get<std::string>(); }
   const Array& as_array() const { return Get<Array>(); }
   const Object& as_object() const { return Get<Object>(); }
   Array& as_array();
   Object& as_object();
 
-  // The member's value; of equal keys the last. nullptr when absent or when this is no object.
+  // The member's value; the last one if a key is repeated. nullptr when there is no such member, or
+  // when this is not an object.
   const Json* Find(std::string_view key) const;
-  // Sets or replaces a member; a null value becomes an object first.
+  // Sets or replaces a member. A null value first becomes an object.
   Json& Set(std::string key, Json value);
-  // Appends to an array; a null value becomes an array first.
+  // Appends to an array. A null value first becomes an array.
   void Append(Json value);
 
   friend bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
@@ -91,12 +92,12 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-// Typed look-ups for config files. Each error names the field in `param`.
+// Typed access for config files. Each error names the field in `param`.
 Result<int64_t> GetInt(const Json& object, std::string_view key);
 Result<double> GetDouble(const Json& object, std::string_view key);
 Result<bool> GetBool(const Json& object, std::string_view key);
 Result<std::string> GetString(const Json& object, std::string_view key);
-// The same with a default for an absent or null member.
+// The same, with a default for a member that is absent or null.
 Result<int64_t> GetIntOr(const Json& object, std::string_view key, int64_t fallback);
 Result<double> GetDoubleOr(const Json& object, std::string_view key, double fallback);
 Result<bool> GetBoolOr(const Json& object, std::string_view key, bool fallback);

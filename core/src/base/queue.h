@@ -26,7 +26,7 @@ class BlockingQueue {
     return items_.size();
   }
 
-  // Waits for an item; nothing once the queue is closed and empty.
+  // Waits for an item. Returns nothing when the queue is closed and empty.
   std::optional<T> Pop() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return closed_ || !items_.empty(); });
@@ -36,7 +36,7 @@ class BlockingQueue {
     return item;
   }
 
-  // What was pushed before can still be popped.
+  // The items that were pushed before can still be popped.
   void Close() {
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -1,5 +1,5 @@
-// Random numbers that are addressed, not drawn: number `index` of stream `seed` is always the same,
-// so that a sequence that was rolled back, preempted or moved to another batch samples the same.
+// Random numbers with an address: number `index` of stream `seed` is always the same. So a sequence
+// samples the same tokens after a rollback, a preemption or a move to another batch.
 #ifndef MLC_BASE_RNG_H_
 #define MLC_BASE_RNG_H_
 

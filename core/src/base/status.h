@@ -1,9 +1,9 @@
 // Errors as values.
 //
-// A function that can fail because of its input returns `Status` or `Result<T>`; only a broken
-// invariant of our own aborts. An error carries what the API edge needs to write OpenAI's error
-// object: a code, a message that says what to do, the path of the offending field (`param`) and a
-// short machine-readable reason (`reason`, OpenAI's `code`).
+// A function that can fail because of its input returns `Status` or `Result<T>`. Only a broken
+// invariant of our own code aborts. An error has everything that OpenAI's error object needs: a
+// code, a message that says what to do, the path of the wrong field (`param`) and a short
+// machine-readable reason (`reason`, OpenAI's `code`).
 //
 //   Result<Config> ParseConfig(const Json& json) {
 //     MLC_ASSIGN_OR_RETURN(int64_t layers, GetInt(json, "num_hidden_layers"));
@@ -27,10 +27,10 @@ enum class StatusCode {
   kInvalidArgument = 1,    // the caller's request or option is wrong
   kNotFound = 2,           // a file, model or function that was named does not exist
   kCorrupt = 3,            // a file exists but does not hold what it must
-  kUnsupported = 4,        // understood, and not offered; the message says what is
+  kUnsupported = 4,        // the request is understood, but not offered; the message says why
   kResourceExhausted = 5,  // memory, disk, pages or queue
   kCancelled = 6,          // the caller aborted it
-  kUnavailable = 7,        // not now: unloading, shutting down, a device that went away
+  kUnavailable = 7,        // not possible now: unloading, shutting down, or a lost device
   kDeadlineExceeded = 8,   // the request's own time limit passed
   kInternal = 9,           // our mistake
 };
@@ -54,7 +54,7 @@ class [[nodiscard]] Status {
     reason_ = std::move(reason);
     return std::move(*this);
   }
-  // Says where the error happened: "PATH: message".
+  // Adds the place of the error: "PATH: message".
   Status&& In(const std::string& place) && {
     message_ = place + ": " + message_;
     return std::move(*this);
@@ -81,7 +81,7 @@ inline Status DeadlineExceeded(std::string m) {
 }
 inline Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
 
-// A value or the reason why there is none.
+// A value, or the error that explains why there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -104,7 +104,7 @@ class [[nodiscard]] Result {
 
  private:
   std::optional<T> value_;
-  Status status_;  // ok when there is a value
+  Status status_;  // ok if there is a value
 };
 
 }  // namespace mlc
@@ -126,7 +126,7 @@ class [[nodiscard]] Result {
   if (!tmp.ok()) return std::move(tmp).status(); \
   lhs = std::move(tmp).value()
 
-// A broken invariant of ours; never for input.
+// Checks an invariant of our own code. Never use it for input.
 #define MLC_ICHECK(cond)                                                                \
   do {                                                                                  \
     if (!(cond)) {                                                                      \

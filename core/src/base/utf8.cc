@@ -3,7 +3,8 @@
 namespace mlc {
 namespace {
 
-// What may follow a lead byte (Unicode, table 3-7): total length, and the range of the second byte.
+// The bytes that may follow a lead byte (Unicode, table 3-7): the total length, and the range of
+// the second byte.
 struct Lead {
   int length;
   unsigned char second_low, second_high;
@@ -21,7 +22,8 @@ Lead ClassifyLead(unsigned char byte) {
   return {0, 0, 0};
 }
 
-// How many bytes at `pos` form a well-formed prefix of a code point, and whether it is complete.
+// How many bytes at `pos` form a well-formed prefix of a code point, and whether the code point is
+// complete.
 struct Prefix {
   size_t length;
   bool complete;
@@ -105,7 +107,7 @@ size_t IncompleteUtf8Tail(std::string_view text) {
     size_t pos = text.size() - back;
     Lead lead = ClassifyLead(static_cast<unsigned char>(text[pos]));
     if (lead.length <= 1) {
-      if (lead.length == 1) return 0;  // ASCII: nothing before it can be unfinished
+      if (lead.length == 1) return 0;  // ASCII: no earlier byte can be incomplete
       continue;                        // a continuation byte: look further back
     }
     Prefix prefix = WellFormedPrefix(text, pos);

@@ -1,4 +1,4 @@
-// UTF-8: decoding that never fails, and the length of an unfinished tail.
+// UTF-8: decoding that never fails, and the length of an incomplete code point at the end.
 #ifndef MLC_BASE_UTF8_H_
 #define MLC_BASE_UTF8_H_
 
@@ -11,12 +11,12 @@ namespace mlc {
 
 constexpr char32_t kReplacementChar = 0xFFFD;
 
-// Decodes the code point at text[*pos] and moves *pos past it. An invalid byte gives
-// kReplacementChar and moves by the length of the maximal invalid subpart (Unicode, 3.9, U+FFFD
-// substitution), as Python's and Rust's lossy decoders do. Requires *pos < text.size().
+// Decodes the code point at text[*pos] and moves *pos behind it. An invalid byte gives
+// kReplacementChar, and *pos moves by the length of the maximal invalid subpart (Unicode, 3.9,
+// U+FFFD substitution), as in Python's and Rust's lossy decoders. Requires *pos < text.size().
 char32_t DecodeUtf8(std::string_view text, size_t* pos);
 
-// Appends the code point's UTF-8 bytes; a surrogate or a value over 0x10FFFF appends U+FFFD.
+// Appends the code point's UTF-8 bytes. A surrogate or a value over 0x10FFFF becomes U+FFFD.
 void AppendUtf8(char32_t code_point, std::string* out);
 
 std::u32string ToCodePoints(std::string_view text);
@@ -24,10 +24,10 @@ std::string FromCodePoints(std::u32string_view code_points);
 
 bool IsValidUtf8(std::string_view text);
 
-// How many bytes at the end of `text` begin a code point that more bytes could complete: 0 to 3.
+// The number of bytes at the end of `text` that begin an incomplete code point: 0 to 3.
 size_t IncompleteUtf8Tail(std::string_view text);
 
-// `text` with every invalid subpart replaced by U+FFFD.
+// A copy of `text` with U+FFFD in place of every invalid subpart.
 std::string RepairUtf8(std::string_view text);
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// The C ABI: handles, status objects and callbacks. No logic lives here.
+// The C ABI: handles, status objects and callbacks. It has no logic of its own.
 #include "mlc_llm.h"
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ struct MLCEngine {
 
 namespace {
 
-// What leaves the library is UTF-8, whatever a message quotes.
+// All text that leaves the library is valid UTF-8, even if a message quotes invalid input.
 MLCStatus* ToC(const mlc::Status& status) {
   if (status.ok()) return nullptr;
   mlc::Status repaired = mlc::Status(status.code(), mlc::RepairUtf8(status.message()))
@@ -31,7 +31,7 @@ MLCStatus* ToC(const mlc::Status& status) {
   return new MLCStatus{repaired, mlc::ErrorJson(repaired).Dump()};
 }
 
-// Runs `act` and turns whatever it throws into a status: no exception crosses the C ABI.
+// Runs `act` and turns every exception into a status, so that no exception crosses the C ABI.
 template <typename Act>
 MLCStatus* Guard(Act&& act) {
   try {

@@ -31,7 +31,7 @@ int NumThreads(const protocol::EngineConfig& config) {
   return config.num_threads ? static_cast<int>(*config.num_threads) : NumAvailableCores();
 }
 
-// `model_json` of Load and Plan.
+// The `model_json` of Load and Plan.
 struct ModelSpec {
   ModelFiles files;
   std::string name, device;
@@ -116,7 +116,7 @@ ChatEngine::~ChatEngine() {
   (void)Unload();
 }
 
-// Counts a load while it is under way, however it ends.
+// Counts a load while it runs, however it ends.
 class ChatEngine::LoadScope {
  public:
   explicit LoadScope(ChatEngine* engine) : engine_(engine) {
@@ -126,7 +126,8 @@ class ChatEngine::LoadScope {
   ~LoadScope() {
     std::lock_guard<std::mutex> lock(engine_->closing_mutex_);
     --engine_->num_loads_;
-    engine_->load_ended_.notify_all();  // under the lock: once it is free the engine may be gone
+    // with the lock: as soon as it is free, the engine may be destroyed
+    engine_->load_ended_.notify_all();
   }
   bool cancelled() const {
     std::lock_guard<std::mutex> lock(engine_->closing_mutex_);
@@ -193,7 +194,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
                                                                    std::string name,
                                                                    std::unique_ptr<Model> draft) {
   ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
-  // The weights are in memory already.
+  // The weights are in memory already, so they are added to what is available.
   int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
   int threads = NumThreads(config_);
@@ -217,11 +218,11 @@ void ChatEngine::Install(std::unique_ptr<Loaded> loaded) {
   std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
   std::unique_lock<std::shared_mutex> lock(loaded_mutex_);
   loaded_.swap(loaded);
-  lock.unlock();  // a model that was loaded meanwhile ends here, outside of the lock
+  lock.unlock();  // a model that was loaded meanwhile is destroyed here, without the lock
 }
 
 Status ChatEngine::Unload() {
-  if (EngineThread::InCallback()) {  // which Unload would wait for
+  if (EngineThread::InCallback()) {  // Unload would wait for this callback
     return InvalidArgument("a model cannot be loaded or unloaded from within a callback");
   }
   std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
@@ -315,7 +316,8 @@ Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback ca
     echoes.push_back(std::move(prompt.echo));
   }
   AnswerOptions options{id, loaded_->name, loaded_->bundle.tokenizer};
-  const std::optional<Grammar>& grammar = requests[0].grammar;  // all have the same
+  // all requests have the same grammar
+  const std::optional<Grammar>& grammar = requests[0].grammar;
   if (grammar) options.warnings = grammar->warnings();
   Run(std::move(requests),
       AnswerCompletion(parsed, std::move(echoes), std::move(options), std::move(callback)));

@@ -1,7 +1,7 @@
-// The product's engine behind the C ABI: a model, its chat layer and its threads; JSON in and out.
+// The engine behind the C ABI: a model, its chat layer and its threads. JSON in, JSON out.
 //
-// Every method may be called from any thread; Load and Unload refuse to run within a callback, and
-// the destructor must not.
+// Every method may be called from any thread. Load and Unload return an error inside a callback.
+// The destructor must not run inside a callback.
 #ifndef MLC_CHAT_CHAT_ENGINE_H_
 #define MLC_CHAT_CHAT_ENGINE_H_
 
@@ -30,29 +30,30 @@ class ChatEngine {
  public:
   // `config_json`: an EngineConfig.
   static Result<std::unique_ptr<ChatEngine>> Create(std::string_view config_json);
-  // Cancels a load that is under way on another thread and waits for it.
+  // Cancels a load that runs on another thread, and waits for it.
   ~ChatEngine();
 
-  // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": of the model
-  // in answers (the folder's), "draft": {"model", "model_lib"} when drafting needs one}. Replaces a
-  // loaded model. On the device "fake" a script answers in place of weights and library.
+  // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": the model's name
+  // in answers (default: the folder's name), "draft": {"model", "model_lib"} if drafting needs a
+  // model}. Replaces a loaded model. On the device "fake" a script answers, without weights and
+  // library.
   Status Load(std::string_view model_json, const ChatProgress& progress);
-  // The same with a model that is made already (tests).
+  // The same with a model that exists already (for tests).
   Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,
                    std::unique_ptr<Model> draft = nullptr);
   Status Unload();
-  // What Load of the same `model_json` would allocate: a Plan as JSON. Loads nothing.
+  // The memory that Load of the same `model_json` would allocate: a Plan as JSON. Loads nothing.
   Result<std::string> Plan(std::string_view model_json) const;
 
-  // A request that is wrong is refused here, with no event. `buffers`: what parts of messages refer
-  // to (chat/request/media.h).
+  // A wrong request is refused here, without an event. `buffers`: the bytes to which parts of
+  // messages refer (chat/request/media.h).
   Result<RequestId> Submit(std::string_view route, std::string_view json, ChatCallback callback,
                            const MediaBuffers& buffers = {});
   Status Abort(RequestId id);
-  // A paused request is none of the running ones until it is resumed (Engine::PauseRequest).
+  // While a request is paused, it does not run (Engine::PauseRequest).
   Status PauseRequest(RequestId id, bool paused);
   Status Reset();
-  // Gives up the prefix cache.
+  // Frees the prefix cache.
   Status TrimMemory();
   Status Pause(bool paused);
   Result<std::string> MetricsJson();
@@ -72,12 +73,12 @@ class ChatEngine {
   Result<RequestId> SubmitTrace(ChatCallback callback);
   Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback,
                              const MediaBuffers& buffers);
-  // Of the two routes that generate.
+  // The two routes that generate text.
   Result<RequestId> SubmitChat(const Json& json, ChatCallback callback,
                                const MediaBuffers& buffers);
   Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
   Result<RequestId> SubmitEmbedding(const Json& json, ChatCallback callback);
-  // Queues the requests of one answer, whose ids follow each other.
+  // Queues the requests of one answer. Their ids are consecutive.
   void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
   static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
   std::shared_ptr<RequestGroup> FindGroup(RequestId id);
@@ -87,9 +88,9 @@ class ChatEngine {
   std::mutex closing_mutex_;
   std::condition_variable load_ended_;
   bool closing_ = false;
-  int num_loads_ = 0;               // under way
+  int num_loads_ = 0;               // number of running loads
   std::mutex load_mutex_;           // one load or unload at a time
-  std::shared_mutex loaded_mutex_;  // held shortly by all who use `loaded_`
+  std::shared_mutex loaded_mutex_;  // each user of `loaded_` holds it for a short time
   std::unique_ptr<Loaded> loaded_;
   std::atomic<RequestId> next_id_{1};
   std::mutex groups_mutex_;

@@ -33,7 +33,7 @@ Result<Prompt> TokensOf(const std::vector<int64_t>& tokens, int vocab_size) {
   return Prompt(std::move(out));
 }
 
-// What computes the conversation: its prompt, and one token that nobody reads.
+// The request that computes the conversation: its prompt, and one token that nobody reads.
 Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveRequest& save,
                             const MediaBuffers& buffers) {
   if (save.messages.has_value() == save.prompt_tokens.has_value()) {

@@ -1,4 +1,4 @@
-// The routes kv.save and kv.load: the state of a conversation to a file and back.
+// The routes kv.save and kv.load: they write the state of a conversation to a file and read it.
 #ifndef MLC_CHAT_KV_ROUTES_H_
 #define MLC_CHAT_KV_ROUTES_H_
 
@@ -15,8 +15,9 @@ struct KVRoutes {
   const ModelBundle& bundle;
   EngineThread* thread;
 
-  // A KVSaveRequest and a KVLoadRequest. What is wrong is refused, with no event; otherwise
-  // `callback` gets one. `id`: under which the prompt is computed where it must be.
+  // Take a KVSaveRequest and a KVLoadRequest. A wrong request is refused, without an event;
+  // otherwise `callback` gets one event. `id`: the request id under which the prompt is computed if
+  // necessary.
   Status Save(RequestId id, const Json& json, const MediaBuffers& buffers,
               ChatCallback callback) const;
   Status Load(const Json& json, ChatCallback callback) const;

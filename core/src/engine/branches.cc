@@ -5,7 +5,8 @@
 namespace mlc {
 namespace {
 
-// Below zero, where no sequence of the engine is; branch 0 is the sequence itself.
+// The id of a branch. It is negative, so it differs from every id of the engine. Branch 0 is the
+// sequence itself.
 SequenceId BranchId(SequenceId sequence, int branch) {
   constexpr SequenceId kMostBranches = 1 << 20;
   MLC_ICHECK(branch < kMostBranches);
@@ -14,12 +15,13 @@ SequenceId BranchId(SequenceId sequence, int branch) {
 
 int NumKnown(const StepItem& item) { return item.sequence->num_computed + item.num_rows; }
 
-// The position at which the branch leaves the one of its parent.
+// The position at which the branch leaves its parent.
 int ForkOf(const StepItem& item, int draft) {
   return NumKnown(item) + item.drafts.depth(item.drafts.parent(draft));
 }
 
-// Lists the copies of what this step computes before `fork` in the page that is the branch's own.
+// The branch has its own copy of the page that contains `fork`. Lists what the step must copy into
+// it: the slots before `fork` that this step computes.
 void AddCopies(const StepItem& item, int draft, int first_row, SequenceId branch,
                const KVCache& cache, Batch* batch) {
   int fork = ForkOf(item, draft), page_begin = fork / cache.page_size() * cache.page_size();

@@ -1,11 +1,11 @@
-// Branches of drafts in the cache. A step that verifies a token tree needs no kernel that knows of
-// trees: each branch (engine/drafts.h) but the first is a sequence of its own, which shares the
-// pages before it and has a copy of the one in which it leaves the others. So every row walks a
-// plain history, by the same steps and with the same bits as without drafts; and to accept a branch
-// is to keep its table of pages.
+// Branches of drafts in the KV cache. A step that verifies a token tree needs no special kernel.
+// Each branch (engine/drafts.h) except the first is a sequence of its own. It shares the pages
+// before it, and it has its own copy of the page in which it leaves its parent. So every row walks
+// a plain history, with the same steps and the same bits as without drafts. The commit accepts a
+// branch by keeping the branch's block table.
 //
-//   AddBranches(item, first_row, &cache, &batch);                        // the step is laid out
-//   KeepBranch(sequence, item.drafts, commit.last_accepted, &cache);     // and is over
+//   AddBranches(item, first_row, &cache, &batch);                        // before the step runs
+//   KeepBranch(sequence, item.drafts, commit.last_accepted, &cache);     // after the step
 #ifndef MLC_ENGINE_BRANCHES_H_
 #define MLC_ENGINE_BRANCHES_H_
 
@@ -13,19 +13,21 @@
 
 namespace mlc {
 
-// Adds the rows of all branches but the first, whose rows, and those of known tokens, are in
-// `batch` already, from `first_row` on. What a branch shares with others in a page of its own is
-// copied by the step (Batch::copy_source). kResourceExhausted when pages are short.
+// Adds the rows of all branches except the first. `batch` already has the rows of known tokens and
+// of the first branch, from `first_row` on. When a branch has its own copy of a page that it shares
+// in part, the step copies that part (Batch::copy_source). Returns kResourceExhausted when there
+// are too few pages.
 Status AddBranches(const StepItem& item, int first_row, KVCache* cache, Batch* batch);
 
-// How many pages the branch takes that `draft` begins.
+// The number of pages that the branch beginning at `draft` takes.
 int PagesOfBranch(const StepItem& item, int draft, int page_size);
 
-// The sequence goes on as the branch that `draft` is on, behind which it still has what the branch
-// has; the other branches are gone. Drafts::kKnown: as the first branch.
+// Continues the sequence as the branch that `draft` is on, and removes the other branches. The
+// cache may still hold rows of that branch behind `draft`. For Drafts::kKnown the first branch is
+// kept.
 void KeepBranch(SequenceId sequence, const Drafts& drafts, int draft, KVCache* cache);
 
-// Removes all branches but the first, as far as there are any.
+// Removes all branches except the first. Ignores branches that do not exist.
 void RemoveBranches(SequenceId sequence, const Drafts& drafts, KVCache* cache);
 
 }  // namespace mlc

@@ -10,7 +10,7 @@ namespace mlc {
 
 namespace {
 
-// After bias, penalties and the grammar's mask: `logits` themselves, or a copy in `scratch`.
+// The logits after bias, penalties and the grammar's mask: `logits` itself, or a copy in `scratch`.
 Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, const float* logits,
                                     SamplerScratch* scratch) {
   const SamplingParams& params = sequence->request->request.sampling;
@@ -84,7 +84,8 @@ void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
                 SamplerScratch* scratch) {
   Sequence* sequence = commit->sequence.get();
   const SamplingParams& params = sequence->request->request.sampling;
-  for (int row = 0; HasToken(*commit, static_cast<size_t>(row));) {  // 1 + the draft it is behind
+  // row 0: known tokens; row i: draft i - 1
+  for (int row = 0; HasToken(*commit, static_cast<size_t>(row));) {
     Result<int32_t> id = TokenOfRow(rows, *commit, static_cast<size_t>(row), scratch);
     commit->status = id.status();
     if (!id.ok()) return;
@@ -96,13 +97,13 @@ void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
     int draft = commit->drafts.Child(row - 1, *id);
     int num_tokens = sequence->num_tokens();
     sequence->Accept(std::move(token), max_length);
-    bool is_kept = sequence->num_tokens() > num_tokens;  // a stop token is not
+    bool is_kept = sequence->num_tokens() > num_tokens;  // a stop token is not kept
     if (draft != Drafts::kNone && is_kept) {
       ++commit->num_accepted;
       commit->last_accepted = draft;
     }
     if (draft == Drafts::kNone || sequence->finished()) return;
-    // Masks were filled for the first chain.
+    // The masks were filled for the first chain.
     if (draft != row) sequence->ForgetMasks();
     row = draft + 1;
   }
@@ -113,13 +114,14 @@ void CommitRows(const LogitRows& rows, int max_length, SequenceCommit* commit,
 void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commit,
                     SamplerScratch* scratch) {
   CommitRows(rows, max_length, commit, scratch);
-  // Behind a draft that was not chosen masks are of another text.
+  // The masks behind a draft that was not chosen belong to another text.
   commit->sequence->ForgetMasks();
 }
 
 void CommitSequences(const LogitRows& rows, int max_length, std::vector<SequenceCommit>* commits,
                      std::vector<SamplerScratch>* scratch) {
-  constexpr int64_t kWorthWaking = 1 << 18;  // logits: some tens of microseconds for one thread
+  // number of logits; one thread takes some tens of microseconds
+  constexpr int64_t kWorthWaking = 1 << 18;
   int count = static_cast<int>(commits->size());
   bool is_large = count > 1 && int64_t{count} * rows.vocab_size >= kWorthWaking;
   scratch->resize(std::max<size_t>(scratch->size(), is_large ? MaxWorkers() : 1));

@@ -7,13 +7,13 @@
 namespace mlc {
 namespace {
 
-// The choices that begin where a prompt ends take the same row.
+// Several choices that begin at the end of one prompt use the same row.
 bool IsShared(const StepItem& item) {
   const RequestState& request = *item.sequence->request;
   return request.request.n > 1 && item.sequence->choice == 0 && !request.first_token;
 }
 
-// One token that the request has whatever the logits say.
+// A token is forced and there are no drafts. So the logits are not needed.
 bool NeedsNoLogits(const StepItem& item) {
   return item.drafts.empty() && item.num_scored == 0 && item.sequence->ForcedToken().has_value();
 }
@@ -24,11 +24,11 @@ bool IsForDevice(const StepItem& item) {
          !item.sequence->ForcedToken() && !item.drafts.has_branches();
 }
 
-// Bias and penalties as ApplyBiasAndPenalties knows them, one change a token.
+// Bias and penalties with the meaning of ApplyBiasAndPenalties, one change for each token.
 std::vector<LogitChange> ChangesOf(const SamplingParams& params, const TokenCounts& counts,
                                    int vocab_size) {
   std::vector<LogitChange> changes;
-  std::unordered_map<int32_t, size_t> biased;  // where they stand
+  std::unordered_map<int32_t, size_t> biased;  // index in the result
   for (const auto& [token, bias] : params.logit_bias) {
     if (token < 0 || token >= vocab_size) continue;
     auto [found, is_new] = biased.emplace(token, changes.size());
@@ -48,7 +48,7 @@ std::vector<LogitChange> ChangesOf(const SamplingParams& params, const TokenCoun
   return changes;
 }
 
-// The tasks of an item whose first row is `row`: behind a draft that ends the answer there is none.
+// Adds the tasks of an item whose first row is `row`. No task follows a draft that ends the answer.
 Status AddTasks(const StepItem& item, int vocab_size, int row, std::vector<SampleTask>* tasks) {
   Sequence* sequence = item.sequence.get();
   size_t first = tasks->size();
@@ -103,7 +103,7 @@ Result<std::vector<ItemLogits>> DeviceChoice::Assign(const std::vector<StepItem>
 
 Result<std::vector<ItemLogits>> DeviceChoice::AssignKept(const std::vector<StepItem>& items) {
   std::vector<SampleTask> tasks;
-  std::vector<size_t> num_tasks(items.size());  // of each item
+  std::vector<size_t> num_tasks(items.size());  // for each item
   std::vector<int32_t> host_rows;
   std::vector<bool> on_host(items.size());
   int row = 0;
@@ -111,7 +111,7 @@ Result<std::vector<ItemLogits>> DeviceChoice::AssignKept(const std::vector<StepI
     const StepItem& item = items[i];
     int num_rows = static_cast<int>(item.num_logit_rows()), end = row + num_rows;
     size_t before = tasks.size();
-    // A mask that fails is left to the commit, which says so.
+    // If a mask cannot be filled, the commit tries again and reports the error.
     bool is_task = IsForDevice(item) && AddTasks(item, rows_.vocab_size, row, &tasks).ok();
     num_tasks[i] = tasks.size() - before;
     on_host[i] = num_rows > 0 && !is_task && !NeedsNoLogits(item);

@@ -1,8 +1,9 @@
-// Which tokens of a step the model's device chooses, so that their logits stay where they are.
+// Decides which tokens of a step the model's device chooses, so that their logits stay on the
+// device.
 //
-// The device chooses for sequences that want nothing else of their logits. The host does for those
-// that want logprobs, for prompts whose end several choices begin from, for drafts that branch, and
-// where the library or the device cannot; rows of both kinds may share a step.
+// The device chooses for sequences that need only the token. The host chooses for requests that
+// want logprobs, for a prompt whose end is shared by several choices, for drafts that branch, and
+// when the library or the device cannot choose. One step may have rows of both kinds.
 #ifndef MLC_ENGINE_DEVICE_CHOICE_H_
 #define MLC_ENGINE_DEVICE_CHOICE_H_
 
@@ -14,22 +15,23 @@
 
 namespace mlc {
 
-// What the commit of an item gets.
+// The input of the commit of one item.
 struct ItemLogits {
-  // [num_scored + 1 + drafts, LogitRows::stride]; null: tokens are chosen
+  // [num_scored + 1 + drafts, LogitRows::stride]; null: use `chosen`
   const float* logits = nullptr;
-  std::vector<int32_t> chosen = {};  // as SequenceCommit has them
+  std::vector<int32_t> chosen = {};  // like SequenceCommit::chosen
 };
 
 class DeviceChoice {
  public:
-  // `sampler`: the model's, or null.
+  // `sampler`: the model's sampler, or null.
   DeviceChoice(DeviceSampler* sampler, LogitRows rows) : sampler_(sampler), rows_(rows) {}
 
-  // Whether the step is to keep its logits on the device.
+  // Whether the step should keep its logits on the device.
   bool IsFor(const std::vector<StepItem>& items) const;
-  // Of each item, in order, once the model has computed the step. `logits`: the model's; null when
-  // it kept them. What is returned holds until the next call.
+  // Call it after the model has computed the step. Returns one entry for each item, in order.
+  // `logits`: the model's; null when the model kept them on the device. The result is valid until
+  // the next call.
   Result<std::vector<ItemLogits>> Assign(const std::vector<StepItem>& items, const float* logits);
 
  private:
@@ -40,8 +42,8 @@ class DeviceChoice {
   std::vector<float> host_rows_;
 };
 
-// How the next token of `sequence` is to be chosen from row `row`; kInternal when its grammar has
-// no mask.
+// Describes how the device chooses the next token of `sequence` from row `row`. Returns kInternal
+// when the mask of its grammar cannot be filled.
 Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence);
 
 }  // namespace mlc

@@ -52,7 +52,7 @@ std::vector<int32_t> Drafts::PathTokens(int draft) const {
 
 Drafts Drafts::DepthFirst() const {
   Drafts ordered;
-  std::vector<std::pair<int, int>> waiting;  // a draft, and where its parent stands now
+  std::vector<std::pair<int, int>> waiting;  // a draft, and the new index of its parent
   auto push_children = [&](int parent, int parent_now) {
     for (int draft = size() - 1; draft > parent; --draft) {
       if (this->parent(draft) == parent) waiting.emplace_back(draft, parent_now);

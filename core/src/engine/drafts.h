@@ -1,13 +1,14 @@
-// Guesses of what follows a sequence in a step: a tree of tokens, often a mere chain. The target
-// computes all of it at once and the commit walks down as far as the tokens that it chooses.
+// Drafts: guesses of the tokens that follow a sequence. They form a tree, often just a chain. The
+// target model computes the whole tree at once. The commit follows the tree as long as the chosen
+// tokens are in it.
 //
 //   Drafts drafts = {7, 8};                 // 7, then 8
 //   drafts.Add(9, 0);                       // or 9 behind the 7
 //   drafts.Add(5, Drafts::kKnown);          // or a 5 instead of the 7
 //
-// The rows of a step come in the order of the drafts. One whose parent is not the draft before it
-// begins a branch: a sequence of its own in the batch (engine/branches.h). So drafters add depth
-// first, the likeliest first.
+// The rows of a step have the order of the drafts. If a draft's parent is not the draft just before
+// it, it begins a branch: a sequence of its own in the batch (engine/branches.h). So drafters add
+// drafts depth first, the likeliest first.
 #ifndef MLC_ENGINE_DRAFTS_H_
 #define MLC_ENGINE_DRAFTS_H_
 
@@ -31,41 +32,42 @@ class Drafts {
   int size() const { return static_cast<int>(tokens_.size()); }
   const std::vector<int32_t>& tokens() const { return tokens_; }
   int32_t operator[](int draft) const { return tokens_[static_cast<size_t>(draft)]; }
-  // An earlier draft, or kKnown.
+  // The parent: an earlier draft, or kKnown.
   int parent(int draft) const { return parents_[static_cast<size_t>(draft)]; }
-  // How many drafts lead to it, itself included; 0 for kKnown.
+  // The number of drafts on the path to it, itself included; 0 for kKnown.
   int depth(int draft) const { return draft < 0 ? 0 : depths_[static_cast<size_t>(draft)]; }
-  // The depth of the deepest.
+  // The depth of the deepest draft.
   int length() const;
 
   void Add(int32_t token, int parent);
-  // Behind the last one.
+  // Adds a draft behind the last one.
   void Append(int32_t token) { Add(token, size() - 1); }
-  // Leaves the first `count`.
+  // Keeps the first `count` drafts.
   void Truncate(int count);
-  // Leaves those that are at most `depth` deep.
+  // Keeps the drafts that are at most `depth` deep.
   void Prune(int depth);
-  // Leaves those for which `keep(draft)` is true and whose parents are left. In order.
+  // Keeps the drafts for which `keep(draft)` is true and whose parents are kept. Calls `keep` in
+  // order.
   template <typename Predicate>
   void KeepIf(Predicate keep);
 
-  // The draft with that token and parent, or kNone.
+  // The draft with that parent and token, or kNone.
   int Child(int parent, int32_t token) const;
-  // The drafts that lead to `draft`, from the first on, itself included.
+  // The path to `draft`: all drafts from the first one to `draft` itself.
   std::vector<int> Path(int draft) const;
   std::vector<int32_t> PathTokens(int draft) const;
-  // How many drafts from the first on form a chain.
+  // The number of drafts in the first chain.
   int FirstChain() const { return BranchEnd(0); }
-  // The same tree, depth first; siblings in the order in which they were added.
+  // The same tree in depth-first order. Siblings keep their order.
   Drafts DepthFirst() const;
 
-  // Branches: chains of adjacent drafts. Branch 0 continues the sequence itself.
+  // A branch is a chain of adjacent drafts. Branch 0 continues the sequence itself.
   bool BeginsBranch(int draft) const { return parent(draft) != draft - 1; }
   bool has_branches() const { return FirstChain() < size(); }
-  // Which branch a draft is on, from 0; 0 for kKnown.
+  // The number of the branch that `draft` is on; 0 for kKnown.
   int BranchOf(int draft) const;
   int num_branches() const { return empty() ? 1 : BranchOf(size() - 1) + 1; }
-  // Behind the last draft of the branch that `draft` is on.
+  // The end of the branch that `draft` is on: its last draft + 1.
   int BranchEnd(int draft) const;
 
   friend bool operator==(const Drafts& a, const Drafts& b) {
@@ -80,7 +82,7 @@ class Drafts {
 template <typename Predicate>
 void Drafts::KeepIf(Predicate keep) {
   Drafts kept;
-  std::vector<int> now;  // where each is among those that are kept
+  std::vector<int> now;  // the new index of each draft
   for (int draft = 0; draft < size(); ++draft) {
     int above = parent(draft) < 0 ? kKnown : now[static_cast<size_t>(parent(draft))];
     bool is_kept = above != kNone && keep(draft);

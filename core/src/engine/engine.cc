@@ -10,7 +10,7 @@
 namespace mlc {
 namespace {
 
-// The last position that a sliding window may reach: rotary tables are exact up to there.
+// The last position in a sliding window. Rotary tables are exact up to it.
 constexpr int kEndless = 1 << 24;
 
 KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model) {
@@ -27,7 +27,7 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
 
 // The longest sequence, in tokens.
 int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_pages) {
-  // A pool in which a window fits lets it slide on and on.
+  // If a window fits into the pool, it can slide without end.
   int window_pages =
       KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless);
   bool slides = model.sliding_window_size > 0 && window_pages <= num_pages;
@@ -36,8 +36,8 @@ int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_page
   return options.context_window_size > 0 ? std::min(longest, options.context_window_size) : longest;
 }
 
-// Where the kernels use every core, filling ahead only takes time from them, on one thread; the
-// commit has them all.
+// If the kernels use every core, filling masks ahead takes time from them, on one thread. The
+// commit fills masks on all threads.
 double MasksAheadFrom(const EngineOptions& options, const ModelInfo& model) {
   constexpr double kNever = 1e9;
   bool has_idle_core = !model.takes_cores || options.has_idle_core;
@@ -150,10 +150,11 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
   std::vector<StepItem> items;
   items.reserve(plan.items.size());
   int scored_left = MaxScoredRows(info().vocab_size);
-  size_t at = 0;  // items come nearly in the order of the running sequences: look from the last one
+  // items are almost in the order of running_, so the search starts at the last match
+  size_t at = 0;
   for (const WorkItem& item : plan.items) {
     while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
-    // What was admitted may have found more, or less, in the prefix cache than the plan saw.
+    // The prefix cache may hold more or fewer tokens of a new sequence than the plan saw.
     int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
     int num_rows = std::min(item.num_rows, uncomputed);
     if (running_[at]->NumScoredRows(num_rows) > scored_left) num_rows = std::max(1, scored_left);
@@ -172,8 +173,8 @@ void Engine::Step() {
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
   if (items.empty()) {
-    // After a preemption the next plan sees the pages that came free. Otherwise nothing can run:
-    // the pool is too small for what waits, and waiting longer would hang.
+    // After a preemption the next plan sees the free pages. Otherwise nothing can run: the pool is
+    // too small for the waiting requests, and waiting longer would hang.
     if (!plan.preempt.empty()) return;
     const auto& stuck = running_.empty() ? waiting_.front() : running_.front();
     Abort(stuck->request->request.id,
@@ -186,7 +187,7 @@ void Engine::Step() {
   Status status = Run(&items);
   metrics_.device_read_bytes += BytesReadFromDevices() - bytes_read;
   if (status.ok()) return;
-  // What the step left in their pages is not to be found by others.
+  // The step failed, so no other request may find what it left in these pages.
   for (const StepItem& item : items) {
     RemoveBranches(item.sequence->id, item.drafts, &cache_);
     End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
@@ -196,7 +197,8 @@ void Engine::Step() {
 Status Engine::Run(std::vector<StepItem>* step_items) {
   Clock::time_point begin = Clock::now(), drafted = begin;
   if (speculator_ != nullptr) {
-    int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;  // states do not branch
+    // recurrent states do not branch
+    int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;
     speculator_->AddDrafts({limits_.max_rows, max_sequences, max_length_}, cache_, step_items);
     drafted = Clock::now();
   }
@@ -276,7 +278,7 @@ void Engine::Settle(const std::vector<SequenceCommit>& commits) {
     KeepBranch(sequence.id, commit.drafts, commit.last_accepted, &cache_);
     sequence.num_computed += commit.num_accepted;
     cache_.Pop(sequence.id, cache_.Length(sequence.id) - sequence.num_computed);
-    sequence.num_computed = cache_.Length(sequence.id);  // less where states went further back
+    sequence.num_computed = cache_.Length(sequence.id);  // fewer when the states are further back
     sequence.Publish();
   }
   for (const SequenceCommit& commit : commits) {
@@ -291,7 +293,7 @@ std::vector<std::shared_ptr<Sequence>> Engine::ForkChoices(const std::shared_ptr
   for (int choice = 1; choice < first->request->request.n; ++choice) {
     std::shared_ptr<Sequence> sequence = NewSequence(first->request, choice);
     if (static_cast<int>(running_.size()) >= limits_.max_sequences) {
-      InsertByRank(std::move(sequence), &waiting_);  // computes the prompt in its turn
+      InsertByRank(std::move(sequence), &waiting_);  // it computes the prompt when its turn comes
       continue;
     }
     cache_.Fork(first->id, sequence->id, first->num_computed);

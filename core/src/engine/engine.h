@@ -1,9 +1,9 @@
-// The engine: requests in, events out, one step at a time. Single-threaded; engine_thread drives
-// it.
+// The engine: it takes requests, computes one step at a time, and gives events. It is
+// single-threaded; engine_thread drives it.
 //
-// A step plans (scheduler), runs (batch, model) and commits (sample, accept, roll back, free). A
-// failed step ends the requests in it, a row that no token can be chosen from ends its own; the
-// engine stays usable.
+// A step plans (scheduler), runs (batch, model) and commits (sample, accept, roll back, free). When
+// a step fails, the requests in it end. When no token can be chosen for one row, only the request
+// of that row ends. The engine stays usable.
 #ifndef MLC_ENGINE_ENGINE_H_
 #define MLC_ENGINE_ENGINE_H_
 
@@ -31,64 +31,67 @@ struct KVFile;
 struct KVState;
 
 struct EngineOptions {
-  int max_sequences = 4;          // running at once
+  int max_sequences = 4;          // running at the same time
   int max_total_tokens = 8192;    // in the KV cache, all sequences together
-  int prefill_chunk_size = 2048;  // rows of a step
-  int context_window_size = 0;    // of one sequence; 0: the model's, or endless where it slides
+  int prefill_chunk_size = 2048;  // rows of one step
+  // of one sequence; 0: the model's own limit, or no limit if its window slides
+  int context_window_size = 0;
   int max_queued_requests = 1024;
-  DraftShape draft_shape;    // of the drafts of a sequence in a step, where there is a drafter
-  bool jump_forward = true;  // text that a grammar forces is computed ahead
+  DraftShape draft_shape;    // limits for the drafts of one sequence in one step
+  bool jump_forward = true;  // compute text ahead when the grammar forces it
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;
-  int max_cached_sequences = -1;  // in the prefix cache and not in use; -1: as many as fit
-  int num_states = 0;             // slots of a model with recurrent layers; 0: NumStates'
+  int max_cached_sequences = -1;  // kept in the prefix cache after use; -1: as many as fit
+  int num_states = 0;             // slots of a model with recurrent layers; 0: NumStates decides
   bool enable_tracing = false;
-  // A step's masks are filled beside the model when they take that long (mask_filler.h), and a core
-  // is free for it; 0: always.
+  // A step's masks are filled while the model runs (mask_filler.h) if they take longer than this
+  // and a core is free; 0: always.
   double masks_ahead_from_s = 50e-6;
-  bool has_idle_core = false;  // which kernels on the CPU leave to others
+  bool has_idle_core = false;  // the kernels on the CPU leave a core free
 };
 
-// How many slots of recurrent state the engine takes for a model that has such: two for each
-// sequence (a step reads one and writes another), and some that wait for others to begin with.
+// The number of recurrent-state slots that the engine allocates for a model with recurrent layers:
+// two for each sequence (a step reads one and writes the other), and some that are kept for later
+// requests with the same beginning.
 int NumStates(const EngineOptions& options, const ModelInfo& model);
 
 class Engine {
  public:
-  // Allocates the page pool. With a `drafter` decoding is speculative.
+  // Allocates the page pool. With a `drafter`, decoding is speculative.
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<Model> model,
                                                 std::shared_ptr<const Tokenizer> tokenizer,
                                                 const EngineOptions& options,
                                                 std::unique_ptr<Drafter> drafter = nullptr);
 
   const ModelInfo& info() const { return model_->info(); }
-  // The longest prompt and answer together, in tokens.
+  // The limit for prompt and answer together, in tokens.
   int max_length() const { return max_length_; }
 
-  // Whether the request could ever run: its prompt must fit the context. Thread-safe.
+  // Whether the request can run at all: its prompt must fit the context. Thread-safe.
   Status Check(const Request& request) const;
-  // Queues it. kResourceExhausted when the queue is full. A grammar that is not prepared is, here
-  // and now, unless it `may_wait`: then the request is held until Release.
+  // Adds the request to the queue. Returns kResourceExhausted when the queue is full. A grammar
+  // that is not prepared is prepared in this call. With `may_wait` the request is held until
+  // Release instead.
   Status Add(Request request, bool may_wait = false);
-  // Lets a request run whose grammar is ready, or ends it with the grammar's error. Ids that are
-  // not held are ignored.
+  // Lets a held request run if its grammar is ready. If the grammar has an error, the request ends
+  // with it. Ids that are not held are ignored.
   void Release(RequestId id);
-  // Ends a request with `status`; unknown ids are ignored.
+  // Ends a request with `status`. Unknown ids are ignored.
   void Abort(RequestId id, const Status& status);
   void AbortAll(const Status& status);
-  // A paused request gives its pages to the prefix cache, from where others may take them, and goes
-  // on when it is resumed as after a preemption: with the same tokens. Time and aborts still end
-  // it. Unknown ids are ignored.
+  // A paused request gives its pages to the prefix cache, where other requests may take them. When
+  // it is resumed, it continues as after a preemption, with the same tokens. A timeout or an abort
+  // still ends it. Unknown ids are ignored.
   void PauseRequest(RequestId id, bool paused);
 
   bool has_work() const { return !running_.empty() || !waiting_.empty(); }
   // Computes one step. Call while has_work().
   void Step();
-  // Ends the requests whose time is over. A step does it first.
+  // Ends the requests whose timeout is over. Step calls it first.
   void EndOverdue();
-  // When the next request's time is over.
+  // The time at which the next timeout is over.
   std::optional<Clock::time_point> next_deadline() const;
-  // What happened since the last call, in order.
+  // The events since the last call, in order.
   std::vector<RequestEvent> TakeEvents() { return std::exchange(events_, {}); }
 
   Metrics metrics() const;
@@ -119,20 +122,22 @@ class Engine {
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void AdmitFirst();
   void PreemptLast();
-  // Puts a sequence that has no pages where it belongs.
+  // Adds a sequence without pages to the list where it belongs.
   void Enqueue(std::shared_ptr<Sequence> sequence);
-  // Gives a sequence's pages back; what it computed can be found by others.
+  // Gives a sequence's pages back. The prefix cache keeps what it computed.
   void Retire(const Sequence& sequence);
-  // The same for one that is to go on later.
+  // Does the same for a sequence that continues later.
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
-  // Which sequences take which rows of the logits: choices that begin now take the first one's.
+  // Assigns the rows of the logits to sequences. New choices of a request use the row of its first
+  // choice.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items,
                                            std::vector<ItemLogits> logits);
-  // Takes back what was not accepted and sends what was; a choice that failed ends its request.
+  // Removes refused drafts from the cache and sends accepted tokens. A choice that failed ends its
+  // request.
   void Settle(const std::vector<SequenceCommit>& commits);
-  // The other choices of a request begin where the prompt of the first one ends.
+  // The other choices of a request begin at the end of the first one's prompt.
   std::vector<std::shared_ptr<Sequence>> ForkChoices(const std::shared_ptr<Sequence>& first);
   void RemoveFinished();
   void EmitDeltas(const std::vector<SequenceCommit>& commits);
@@ -145,22 +150,22 @@ class Engine {
   SchedulerLimits limits_;
   int max_length_, max_queued_requests_;
   int num_queued_ = 0;
-  int prefill_streak_ = 0;  // plans in a row that held up decodes
+  int prefill_streak_ = 0;  // consecutive plans that delayed decodes
   LogitRows logit_rows_;
   DeviceChoice device_choice_;
   KVCache cache_;
-  ContentNames names_;  // of what prompts hold beside tokens
+  ContentNames names_;  // of embedding rows in prompts
   SequenceList running_, waiting_;
-  SequenceList paused_;  // of requests that are paused; none of them is in the other lists
+  SequenceList paused_;  // sequences of paused requests; they are in no other list
   std::unordered_map<RequestId, std::shared_ptr<RequestState>> requests_;
-  std::set<std::pair<Clock::time_point, RequestId>> deadlines_;  // of those that have one
+  std::set<std::pair<Clock::time_point, RequestId>> deadlines_;  // of the requests with a timeout
   std::vector<RequestEvent> events_;
-  std::vector<SamplerScratch> scratch_;  // of each worker
+  std::vector<SamplerScratch> scratch_;  // one for each worker
   SequenceId next_sequence_ = 1;
   Metrics metrics_;
   MaskFiller mask_filler_;
   std::unique_ptr<Trace> trace_;
-  std::unique_ptr<Speculator> speculator_;  // null: one token a sequence and step
+  std::unique_ptr<Speculator> speculator_;  // null: one token for each sequence and step
 };
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// Which requests can run at all.
+// Checks whether a request can run at all.
 #include <string>
 
 #include "engine/engine.h"
@@ -15,7 +15,7 @@ Status PromptTooLong(int max_length, const std::string& count, const char* param
 
 Status Engine::Check(const Request& request) const {
   int prompt = request.prompt.size();
-  int answer = request.pooling || request.max_tokens == 0 ? 0 : 1;  // tokens at least
+  int answer = request.pooling || request.max_tokens == 0 ? 0 : 1;  // the least number of tokens
   if (request.pooling && info().hidden_size == 0) {
     return Unsupported(
                "the model library gives no hidden states, which embeddings are made of; "

@@ -1,4 +1,4 @@
-// What the engine tells of its requests: the part of Engine that makes events.
+// The part of Engine that makes events.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// How requests come, pause and go: the part of Engine that keeps their lists.
+// The part of Engine that keeps the lists of requests: how they are added, paused and ended.
 #include <algorithm>
 #include <iterator>
 

@@ -9,13 +9,14 @@ namespace mlc {
 namespace {
 
 thread_local bool is_callback_thread = false;
-// Of the time, what giving memory back may take at most: 1 part in so many.
+// Returning memory to the system takes at most 1/kTrimShare of the time.
 constexpr int kTrimShare = 50;
-// Callbacks that wait, one a step: no step is begun above the first number, until they are down to
-// the second. Events of a caller that is slower than the model would fill the memory.
+// Each step queues one callback. No step begins while more than kMaxBacklog callbacks wait, until
+// only kSmallBacklog are left. Otherwise the events of a caller that is slower than the model would
+// fill the memory.
 constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
 
-// A caller's mistake must not end its process, nor the other requests.
+// An exception in a caller's callback must not end its process or the other requests.
 template <typename Callback>
 void Guarded(Callback&& callback) {
   try {
@@ -101,7 +102,7 @@ bool EngineThread::Continue(const RequestEvent& event) {
   return true;
 }
 
-// Two at once, so that one that takes long does not keep the others waiting.
+// Two threads compile, so that one slow grammar does not delay all others.
 void EngineThread::Compile(RequestId id, Grammar grammar) {
   constexpr size_t kThreads = 2;
   if (compile_threads_.size() < kThreads) {
@@ -111,7 +112,7 @@ void EngineThread::Compile(RequestId id, Grammar grammar) {
   }
   compile_work_.Push([this, id, grammar = std::move(grammar)] {
     if (closing_) return;
-    (void)grammar.Prepare();  // Release says what came of it
+    (void)grammar.Prepare();  // Release reports the result
     (void)Do([id](Engine* engine) { engine->Release(id); });
   });
 }
@@ -134,7 +135,8 @@ void EngineThread::PauseRequest(RequestId id, bool paused) {
 }
 
 void EngineThread::Reset(Status status) {
-  auto done = std::make_shared<std::promise<void>>();  // set_value may go on when the wait is over
+  // shared, because set_value may still run when the wait is over
+  auto done = std::make_shared<std::promise<void>>();
   Do([this, done, status = std::move(status)](Engine* engine) {
     engine->AbortAll(status);
     engine->UnpinPrompts();
@@ -143,7 +145,7 @@ void EngineThread::Reset(Status status) {
     PublishMetrics();
     done->set_value();
   });
-  done->get_future().wait();  // for the step at hand: nothing that a command waits for takes longer
+  done->get_future().wait();  // waits for the current step: every other wait is shorter
 }
 
 void EngineThread::Pause(bool paused) {
@@ -169,7 +171,7 @@ void EngineThread::TrimMemory() {
 void EngineThread::TakeTrace(std::function<void(const std::string& json)> callback) {
   Do([this, callback = std::move(callback)](Engine* engine) {
     if (engine->trace() == nullptr) return Post([callback] { callback(""); });
-    // The compute thread copies, the callback thread writes the text.
+    // The compute thread copies the trace. The callback thread writes the text.
     Post([callback, trace = *engine->trace()] { callback(trace.ToJson()); });
   });
 }
@@ -196,14 +198,16 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
       engine_->Step();
       has_stepped_ = true;
     }
-    PublishMetrics();  // before the events: who sees a request end finds it counted
+    // before the events: a caller that sees the end of a request must find it counted
+    PublishMetrics();
     Deliver(engine_->TakeEvents());
     TrimWhenIdle();
   }
 }
 
-// The temporaries of prompts are large and of many sizes. Freed, they stay with the process, and
-// the next ones lie beside them: in a chat with a small model 30 MB after 100 answers.
+// Prompts need large temporaries of many sizes. After they are freed, the process keeps their
+// memory, and the next ones are allocated beside it. A chat with a small model grows by 30 MB in
+// 100 answers.
 void EngineThread::TrimWhenIdle() {
   Clock::time_point begin = Clock::now();
   if (!has_stepped_ || engine_->has_work() || begin < next_trim_) return;
@@ -238,14 +242,16 @@ bool EngineThread::CallbacksAreBehind() {
   return true;
 }
 
-// The events of a step travel together: one wake of the callback thread, not one for each.
+// The events of a step are delivered together, so the callback thread wakes once and not once for
+// each event.
 void EngineThread::Deliver(std::vector<RequestEvent> events) {
   std::vector<std::pair<std::shared_ptr<EventSink>, RequestEvent>> deliveries;
   deliveries.reserve(events.size());
   for (RequestEvent& event : events) {
     if (Continue(event)) continue;
     auto sink = sinks_.find(event.id);
-    if (sink == sinks_.end()) continue;  // it ended before: an abort met its last token
+    // the request has ended: it was aborted just before its last token
+    if (sink == sinks_.end()) continue;
     std::shared_ptr<EventSink> keep = sink->second;
     if (event.finished) sinks_.erase(sink);
     deliveries.emplace_back(std::move(keep), std::move(event));

@@ -20,7 +20,7 @@ Status SavedWithOther(const char* what) {
       .WithParam("path");
 }
 
-// Whether this model wrote these pages.
+// Checks that this model wrote these pages.
 Status CheckFits(const KVFileHead& head, const ModelInfo& model) {
   if (head.weights_id != model.weights_id) return SavedWithOther("another model's weights");
   if (head.library_id != model.library_id) return SavedWithOther("another model library");
@@ -48,7 +48,7 @@ Result<SavedKV> WriteKVFile(const KVState& state, const std::string& path) {
   return saved;
 }
 
-// Puts the first `length` rows of the prompt into the head, contents by their hashes.
+// Writes the first `length` rows of the prompt into the head. Embedding rows are written as hashes.
 void PutPrompt(const Prompt& prompt, int length, KVFileHead* head) {
   std::map<ContentHash, int32_t> numbers;
   for (const Prompt::Span& span : prompt.spans()) {
@@ -65,7 +65,7 @@ void PutPrompt(const Prompt& prompt, int length, KVFileHead* head) {
   }
 }
 
-// What PutPrompt wrote, as ids of this engine.
+// The rows that PutPrompt wrote, as ids of this engine.
 Result<std::vector<int32_t>> IdsOf(const KVFileHead& head, ContentNames* names) {
   std::vector<int32_t> own;
   for (const ContentHash& hash : head.contents) {
@@ -79,7 +79,7 @@ Result<std::vector<int32_t>> IdsOf(const KVFileHead& head, ContentNames* names) 
   return ids;
 }
 
-// As large as a file can be whose pages fit into the cache.
+// The size of the largest file whose pages fit into the cache.
 int64_t MaxFileBytes(const EngineThread& thread) {
   constexpr int64_t kHeadBytes = 1 << 21;
   int64_t pages = thread.num_pages() * thread.info().page_bytes;
@@ -87,7 +87,7 @@ int64_t MaxFileBytes(const EngineThread& thread) {
          4 * static_cast<int64_t>(thread.max_length());
 }
 
-// The bytes that `file` lies in.
+// A file in memory, and its bytes.
 struct LoadedKV {
   std::string bytes;
   KVFile file;

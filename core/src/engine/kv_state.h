@@ -1,7 +1,7 @@
-// The state of a conversation between the prefix cache and a file.
+// Copies the state of a conversation between the prefix cache and a file.
 //
-// The compute thread copies pages and no more: files are read on the caller's thread and written on
-// one of their own. What is done meanwhile by others goes on.
+// The compute thread only copies pages. The caller's thread reads files, and a thread of its own
+// writes them. Other requests go on meanwhile.
 #ifndef MLC_ENGINE_KV_STATE_H_
 #define MLC_ENGINE_KV_STATE_H_
 
@@ -14,7 +14,7 @@
 
 namespace mlc {
 
-// A copy of what the prefix cache holds of a prompt: pages, then the recurrent state.
+// A copy of the state that the prefix cache holds for a prompt: pages, then the recurrent state.
 struct KVState {
   KVFileHead head;
   std::unique_ptr<char[]> bytes;
@@ -28,15 +28,15 @@ struct SavedKV {
   int64_t num_bytes = 0;
 };
 
-// Saves the state of the request's prompt, which is computed first where the cache does not hold
-// it. `done` is called once, on the callback thread.
+// Saves the state of the request's prompt. The part that the cache does not hold is computed first.
+// `done` is called once, on the callback thread.
 void SaveKVState(EngineThread* thread, Request request, std::string path,
                  std::function<void(const Result<SavedKV>&)> done);
 
-// Reads the file and checks it, before it returns; then puts it into the prefix cache. `done` gets
-// the tokens that requests can find, on the callback thread; not called when this fails. Errors:
-// kNotFound, kCorrupt; kInvalidArgument for another model's or library's file; kResourceExhausted
-// when the cache cannot hold it.
+// Reads and checks the file before it returns. Then the state goes into the prefix cache. `done`
+// gets the number of tokens that requests can find; it runs on the callback thread, and only if
+// this function succeeds. Errors: kNotFound, kCorrupt; kInvalidArgument for a file of another model
+// or library; kResourceExhausted when the cache cannot hold the state.
 Status LoadKVState(EngineThread* thread, const std::string& path,
                    std::function<void(const Result<int>&)> done);
 

@@ -4,9 +4,9 @@
 //   ... the model ...
 //   filler.End();            // now the commit may use them
 //
-// What is filled ahead never decides what is generated: a mask that is missing is filled by the
-// commit. It is worth it where masks take longer than waking a thread does, as those of patterns,
-// and of many sequences, may; by the times of the sequences' own masks.
+// Filling ahead never changes the generated text, because the commit fills every mask that is
+// missing. It pays when the masks take longer than waking a thread, for example masks of patterns
+// or of many sequences. The measured times of each sequence's masks decide.
 #ifndef MLC_ENGINE_MASK_FILLER_H_
 #define MLC_ENGINE_MASK_FILLER_H_
 
@@ -22,14 +22,14 @@ namespace mlc {
 
 class MaskFiller {
  public:
-  // Steps whose masks take less than `worthwhile_s` all together are left to the commit.
+  // If the masks of a step take less than `worthwhile_s` in total, the commit fills them.
   explicit MaskFiller(double worthwhile_s) : worthwhile_s_(worthwhile_s) {}
   ~MaskFiller();
 
-  // For the items that want logits. Until End nobody else may use their sequences' grammars, and
-  // `items` must stay.
+  // Begins to fill the masks of the items that want logits. Until End, nobody else may use the
+  // grammars of these sequences, and `items` must stay valid.
   void Begin(const std::vector<StepItem>& items);
-  // Waits for the mask that is being filled, if one is, and leaves the rest.
+  // Waits for the mask that is being filled. The other masks stay unfilled.
   void End();
 
  private:
@@ -41,10 +41,10 @@ class MaskFiller {
   std::vector<const StepItem*> waiting_;
   bool at_work_ = false, closing_ = false;
   std::atomic<bool> stop_{false};
-  std::thread thread_;  // once it is needed
+  std::thread thread_;  // started when it is needed
 };
 
-// Begin, and End when the scope is left, however that may be.
+// Calls Begin, and calls End when the scope ends in any way.
 class MasksAhead {
  public:
   MasksAhead(MaskFiller* filler, const std::vector<StepItem>& items) : filler_(filler) {

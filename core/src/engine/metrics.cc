@@ -7,7 +7,7 @@ namespace {
 
 double Rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
-// As SpecMetrics writes its own.
+// The same form as SpecMetrics::TimesJson.
 Json TimesJson(const std::vector<SpecMetrics::Times>& times) {
   std::map<int, SpecMetrics::Times> by_size;
   for (size_t size = 0; size < times.size(); ++size) {

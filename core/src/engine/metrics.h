@@ -14,25 +14,26 @@ namespace mlc {
 struct Metrics {
   int64_t prompt_tokens = 0, prefill_tokens = 0, decode_tokens = 0, completion_tokens = 0;
   int64_t num_steps = 0, num_preemptions = 0, num_finished = 0, num_failed = 0;
-  int num_pages = 0, num_free_pages = 0;  // of the KV cache, now
-  int num_running = 0, num_waiting = 0;   // sequences, now
-  int num_queued = 0;                     // requests that never ran, now
-  int64_t device_read_bytes = 0;          // that steps have copied from a device to the host
-  double prefill_s = 0, decode_s = 0;     // model time, shared out by rows where a step mixes both
+  int num_pages = 0, num_free_pages = 0;  // of the KV cache, at this moment
+  int num_running = 0, num_waiting = 0;   // sequences, at this moment
+  int num_queued = 0;                     // requests that have not run yet, at this moment
+  int64_t device_read_bytes = 0;          // copied by steps from the device to the host
+  double prefill_s = 0, decode_s = 0;     // time of the model; a mixed step is divided by its rows
   Usage last_finished;
   SpecMetrics speculation;
 
-  std::vector<SpecMetrics::Times> decode_times;  // of steps that decode alone, by sequences
+  // of steps with decodes only, by number of sequences
+  std::vector<SpecMetrics::Times> decode_times;
 
   void AddStep(int prefill_rows, int decode_rows, double seconds);
-  // A step of nothing but one row of each of `num_sequences`.
+  // Adds a step with one row for each of `num_sequences` and no other rows.
   void AddDecode(int num_sequences, double seconds);
   void AddFinished(const Usage& usage);
   Json ToJson() const;
 };
 
 // {"prompt_tokens", "completion_tokens", "prefill_tokens_per_s", "decode_tokens_per_s", "ttft_s",
-//  "end_to_end_latency_s", ...}: what MLC-LLM puts into `usage.extra`.
+//  "end_to_end_latency_s", ...}: the members that MLC-LLM puts into `usage.extra`.
 Json UsageExtra(const Usage& usage);
 
 }  // namespace mlc

@@ -1,7 +1,7 @@
-// One vector out of the hidden states of a text.
+// Makes one vector from the hidden states of a text.
 //
-// Sums are float64 in the order of the rows: a vector depends on the text alone, not on how it was
-// cut into steps nor on what ran beside it.
+// Sums are float64, in the order of the rows. So a vector depends only on the text, and not on the
+// steps or on other requests in them.
 #ifndef MLC_ENGINE_POOLING_H_
 #define MLC_ENGINE_POOLING_H_
 
@@ -15,13 +15,13 @@ class Pooler {
  public:
   explicit Pooler(Pooling pooling) : pooling_(pooling) {}
 
-  // Whether every row is read; else only the text's last one is.
+  // Whether every row is read. Otherwise only the last row of the text is read.
   bool reads_all() const { return pooling_ == Pooling::kMean; }
-  // The next rows that are read: [num_rows, hidden_size].
+  // Adds the next rows that are read: [num_rows, hidden_size].
   void Add(const float* rows, int num_rows, int hidden_size);
-  // What the rows so far give: [hidden_size].
+  // The vector of the rows so far: [hidden_size].
   std::vector<double> Vector() const;
-  // Forgets them: the text is computed again.
+  // Forgets all rows, because the text is computed again.
   void Reset() { *this = Pooler(pooling_); }
 
  private:

@@ -1,4 +1,4 @@
-// A prompt as the ids that sequences and caches are made of.
+// Turns a prompt into the ids that sequences and caches use.
 #ifndef MLC_ENGINE_PROMPT_IDS_H_
 #define MLC_ENGINE_PROMPT_IDS_H_
 
@@ -10,7 +10,8 @@
 
 namespace mlc {
 
-// Token ids, and the content's name (below zero) for each embedding row: [prompt.size()].
+// One id for each row of the prompt: a token id, or the name of an embedding row (below zero). The
+// size is [prompt.size()].
 Result<std::vector<int32_t>> PromptIds(const Prompt& prompt, ContentNames* names);
 
 }  // namespace mlc

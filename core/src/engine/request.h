@@ -1,4 +1,4 @@
-// What the engine is asked for and what it answers.
+// What a caller asks of the engine, and the engine's events.
 #ifndef MLC_ENGINE_REQUEST_H_
 #define MLC_ENGINE_REQUEST_H_
 
@@ -29,16 +29,17 @@ enum class FinishReason { kStop, kLength };
 
 struct Request {
   RequestId id = 0;
-  Prompt prompt;                 // at least one row
-  uint64_t adapter = 0;          // of the weights; prefixes are shared within one
-  SamplingParams sampling;       // choice i samples from stream seed + i
-  int n = 1;                     // choices
-  int max_tokens = -1;           // of each choice; -1: as far as the context reaches; 0: none
-  bool prompt_logprobs = false;  // `sampling.logprobs` of the prompt's tokens are wanted, too
+  Prompt prompt;  // at least one row
+  // adapter of the weights; only requests with the same adapter share prefixes
+  uint64_t adapter = 0;
+  SamplingParams sampling;       // choice i uses the random stream of seed + i
+  int n = 1;                     // number of choices
+  int max_tokens = -1;           // for each choice; -1: up to the context limit; 0: none
+  bool prompt_logprobs = false;  // also return `sampling.logprobs` for the prompt's tokens
   std::vector<std::string> stop_strings;
   std::vector<int32_t> stop_token_ids;
-  std::optional<Grammar> grammar;     // that the answer must follow
-  std::vector<int32_t> shown_tokens;  // special tokens whose text is part of the answer's text
+  std::optional<Grammar> grammar;     // the answer must follow it
+  std::vector<int32_t> shown_tokens;  // special tokens whose text is kept in the answer's text
   std::optional<Thinking> thinking;
   std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
   bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
@@ -46,7 +47,7 @@ struct Request {
   bool jump_forward = true;        // text that the grammar forces may be computed ahead
   int priority = 0;                // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
-  std::optional<std::chrono::milliseconds> timeout;  // after `received`: kDeadlineExceeded
+  std::optional<std::chrono::milliseconds> timeout;  // from `received` on; then kDeadlineExceeded
 
   std::optional<Clock::time_point> deadline() const {
     if (!timeout) return std::nullopt;
@@ -54,7 +55,8 @@ struct Request {
   }
 };
 
-// A prompt of `count` ("5000 tokens") that `max_length` tokens, prompt and answer, do not hold.
+// The error for a prompt of `count` ("5000 tokens") that exceeds `max_length`, the limit for prompt
+// and answer together.
 Status PromptTooLong(int max_length, const std::string& count, const char* param);
 
 struct GeneratedToken {
@@ -62,36 +64,36 @@ struct GeneratedToken {
   std::optional<TokenLogprobs> logprobs;
 };
 
-// What one step added to one choice.
+// The tokens and text that one step added to one choice.
 struct Delta {
   int choice = 0;
-  std::string text;                    // never taken back, whole code points
-  std::vector<GeneratedToken> tokens;  // stop tokens are left out
+  std::string text;                    // whole code points; it is never taken back
+  std::vector<GeneratedToken> tokens;  // without stop tokens
   std::optional<FinishReason> finish;
 };
 
 struct Usage {
   int prompt_tokens = 0;
-  int completion_tokens = 0;  // all choices, stop tokens included
+  int completion_tokens = 0;  // of all choices, with stop tokens
   int cached_tokens = 0;
-  int reasoning_tokens = 0;  // of the completion's, where thoughts are looked for
-  double ttft_s = 0;         // from the request to its first token
+  int reasoning_tokens = 0;  // of `completion_tokens`; 0 for a model without thoughts
+  double ttft_s = 0;         // from the request's arrival to its first token
   double prefill_s = 0;      // from its first row to its first token
   double decode_s = 0;       // from its first token to its last
-  double end_to_end_s = 0;   // from the request to its end
+  double end_to_end_s = 0;   // from the request's arrival to its end
 };
 
-// Events of a request come in order; the last has `finished`.
+// The events of one request come in order. The last one has `finished`.
 struct RequestEvent {
   RequestId id = 0;
   std::vector<Delta> deltas;
-  // With `prompt_logprobs`, once, before the first delta: all tokens of the prompt. The first one
+  // With `prompt_logprobs`: all tokens of the prompt, once, before the first delta. The first token
   // has no log probability.
   std::vector<GeneratedToken> prompt;
   bool finished = false;
-  Status status;                  // why it failed, when it did
-  Usage usage;                    // once finished
-  std::vector<double> embedding;  // [hidden_size], once finished, when `pooling` asked for it
+  Status status;                  // the error, if the request failed
+  Usage usage;                    // set when finished
+  std::vector<double> embedding;  // [hidden_size]; set when finished, if the request has `pooling`
 };
 
 }  // namespace mlc

@@ -21,14 +21,14 @@ class Planner {
         rows_left_(limits.max_rows),
         max_sequences_(static_cast<size_t>(limits.max_sequences)) {}
 
-  // Decodes first, so that a long prompt does not hold up the answers beside it.
+  // Decodes come first, so that a long prompt does not delay running answers.
   Plan Hybrid() {
     PlanDecodes();
     PlanPrompts();
     return std::move(plan_);
   }
 
-  // Prompts first, until decodes have waited long enough.
+  // Prompts come first, until decodes have waited long enough.
   Plan Chunked(bool decodes_first) {
     bool has_decodes = std::any_of(running_.begin(), running_.end(),
                                    [](const auto& s) { return Uncomputed(*s) == 1; });
@@ -65,12 +65,13 @@ class Planner {
     free_pages_ -= pages;
   }
 
-  // By whole pages at first; the last rows one by one, since some may fit a page that is begun.
+  // Removes whole pages first. Then it removes rows one by one, since some may fit into a page that
+  // is partly filled.
   int StepDown(int num_rows) const {
     return num_rows > cache_.page_size() ? cache_.page_size() : 1;
   }
 
-  // The most rows, up to `num_rows`, that the free pages hold.
+  // The number of rows, at most `num_rows`, for which there are free pages.
   int RowsThatFit(const Sequence& sequence, int num_rows) const {
     while (num_rows > 0 && cache_.PagesNeeded(sequence.id, num_rows) > free_pages_) {
       num_rows -= StepDown(num_rows);
@@ -78,8 +79,8 @@ class Planner {
     return num_rows;
   }
 
-  // Takes pages from the last in rank until the sequence at `index` can go on, or is itself the
-  // last.
+  // Preempts the sequences that are last in rank until the sequence at `index` can go on, or until
+  // it is itself the last one.
   void PlanRunning(size_t index) {
     const Sequence& sequence = *running_[index];
     int wanted = std::min(Uncomputed(sequence), rows_left_);
@@ -91,12 +92,12 @@ class Planner {
     if (fit > 0) {
       return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
     }
-    if (index > 0) PreemptLast();  // itself: those before it finish first
+    if (index > 0) PreemptLast();  // it preempts itself: the sequences before it finish first
   }
 
-  // What the plan gives to a sequence so far.
+  // The pages and rows that the plan gives to one sequence.
   struct Share {
-    size_t item;  // its index; their number when there is none
+    size_t item;  // index of its item; the number of items if it has none
     int rows, pages;
   };
   Share ShareOf(SequenceId id) const {
@@ -119,16 +120,17 @@ class Planner {
 
   size_t NumRunning() const { return num_kept_ + static_cast<size_t>(plan_.num_admitted); }
 
-  // A new sequence starts when the pages for all of its tokens and a next one are available, so
-  // that it does not push out at once those that came before it. The pages that it will share count
-  // as its own although they may be in use already: a plan never asks for more than there is.
+  // A new sequence starts only if there are pages for all of its tokens and one more. So it does
+  // not immediately push out sequences that came before it. Pages that it will share count as its
+  // own, even if they are in use already. So a plan never asks for more pages than there are.
   bool Admit(const Sequence& sequence) {
     int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
     int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.sparable_tokens());
     int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
-    while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {  // under a window
+    // a sliding window may need more pages
+    while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {
       rows -= StepDown(rows);
     }
     if (rows == 0) return false;
@@ -137,7 +139,7 @@ class Planner {
     return true;
   }
 
-  // Running sequences give way to one of higher priority, if that is enough to let it in.
+  // Preempts running sequences of lower priority, if that makes enough room for this one.
   bool MakeRoom(const Sequence& sequence, int pages) {
     size_t num_victims = 0;
     int free_pages = free_pages_, rows_left = rows_left_;
@@ -166,7 +168,7 @@ class Planner {
   int rows_left_;
   size_t max_sequences_;
   Plan plan_;
-  std::vector<int> item_pages_;  // that each item of the plan takes
+  std::vector<int> item_pages_;  // the pages that each item of the plan takes
 };
 
 }  // namespace

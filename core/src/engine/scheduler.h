@@ -1,12 +1,15 @@
-// Decides what the next step computes. Pure: it sees lengths and page counts, changes nothing.
+// Decides which rows the next step computes. It is pure: it reads lengths and page counts and
+// changes nothing.
 //
-// Every running sequence has tokens whose keys and values are not computed yet: one in decode, many
-// in prefill. A step takes a few from each, the first in rank first, within a budget of rows. When
-// pages run out the last in rank gives its pages back and waits, tokens kept.
+// Every running sequence has tokens whose keys and values are not computed yet: one token in
+// decode, many in prefill. A step takes some rows of each sequence, in order of rank, within a
+// budget of rows. When pages run out, the sequence that is last in rank gives its pages back and
+// waits. It keeps its tokens.
 //
-// Rank is one order for everything, fixed when a request comes: its time of arrival, moved forward
-// by its priority. So equal priorities are served in turn, the youngest of the lowest priority
-// gives way first, and nobody starves: whoever comes long enough after a request ranks behind it.
+// The rank is one order for all decisions. It is fixed when a request arrives: its time of arrival,
+// moved forward by its priority. So requests of equal priority are served in turn. The youngest
+// request of the lowest priority gives its pages back first. No request starves: a request that
+// arrives long enough after another always ranks behind it.
 #ifndef MLC_ENGINE_SCHEDULER_H_
 #define MLC_ENGINE_SCHEDULER_H_
 
@@ -20,40 +23,40 @@
 namespace mlc {
 
 enum class PrefillMode {
-  kHybrid,   // chunks of prompts fill the rows that decodes leave
-  kChunked,  // a step has chunks of prompts, or else decodes
+  kHybrid,   // decodes first; chunks of prompts fill the other rows
+  kChunked,  // a step has either chunks of prompts or decodes
 };
 
 struct SchedulerLimits {
-  int max_sequences = 1;  // running at once
-  int max_rows = 1;       // of a step
+  int max_sequences = 1;  // running at the same time
+  int max_rows = 1;       // of one step
   PrefillMode prefill_mode = PrefillMode::kHybrid;
-  int max_prefill_streak = 4;  // kChunked: steps of prompts before decodes have their turn
+  int max_prefill_streak = 4;  // kChunked: steps with prompts before decodes get a step
 };
 
-// Rows tokens[num_computed .. num_computed + num_rows) of a sequence.
+// The rows of tokens[num_computed .. num_computed + num_rows) of one sequence.
 struct WorkItem {
   SequenceId sequence;
   int num_rows;
 };
 
 struct Plan {
-  std::vector<SequenceId> preempt;  // from the end of the running ones; they go back to waiting
-  int num_admitted = 0;             // from the head of the waiting queue, after that
+  std::vector<SequenceId> preempt;  // taken from the end of the running list; they wait again
+  int num_admitted = 0;             // taken then from the front of the waiting list
   std::vector<WorkItem> items;
-  bool holds_up_decodes = false;  // kChunked: running answers wait while prompts are taken in
+  bool holds_up_decodes = false;  // kChunked: running answers wait while this plan reads prompts
 };
 
-using SequenceList = std::deque<std::shared_ptr<Sequence>>;  // in the order of rank
+using SequenceList = std::deque<std::shared_ptr<Sequence>>;  // ordered by rank
 
-// What one level of priority is worth in time of arrival.
+// One level of priority moves the time of arrival by this much.
 constexpr std::chrono::seconds kPriorityWorth{10};
 
 bool RanksBefore(const Sequence& a, const Sequence& b);
 void InsertByRank(std::shared_ptr<Sequence> sequence, SequenceList* list);
 
-// `running`: all of them in `cache`; `waiting`: none of them. `prefill_streak`: how many of the
-// plans just before this one had `holds_up_decodes`.
+// All `running` sequences are in `cache`, and no `waiting` sequence is. `prefill_streak`: the
+// number of plans with `holds_up_decodes` just before this one.
 Plan PlanStep(const SequenceList& running, const SequenceList& waiting, const KVCache& cache,
               const SchedulerLimits& limits, int prefill_streak = 0);
 

@@ -34,7 +34,7 @@ void ScorePrompts(const LogitRows& rows, const std::vector<StepItem>& items,
                   const std::vector<ItemLogits>& logits, std::vector<SamplerScratch>* scratch) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].sequence->wants_scores()) continue;
-    // A prompt of one token has no row to score, and is complete all the same.
+    // A prompt of one token has no row to score. It is complete without scores.
     items[i].sequence->AddScores(ScoreItem(rows, items[i], logits[i].logits, scratch));
   }
 }

@@ -1,6 +1,7 @@
-// How likely the tokens of prompts were: `prompt_logprobs` of requests.
+// Computes the log probabilities of prompts: `prompt_logprobs` of requests.
 //
-// Every row of a scored prompt has logits, which are many: a step takes a few such rows at a time.
+// Every row of a scored prompt has logits, and these need much memory. So a step takes only a few
+// such rows.
 #ifndef MLC_ENGINE_SCORING_H_
 #define MLC_ENGINE_SCORING_H_
 
@@ -12,10 +13,10 @@
 
 namespace mlc {
 
-// How many rows may be scored in a step: what 64 MB of logits hold, at least one.
+// The number of rows that one step may score: at least one, at most 64 MB of logits.
 int MaxScoredRows(int vocab_size);
 
-// Scores the rows of all items that are to be scored. `logits`: of each item.
+// Scores the rows of all items that want scores. `logits`: one entry for each item.
 void ScorePrompts(const LogitRows& rows, const std::vector<StepItem>& items,
                   const std::vector<ItemLogits>& logits, std::vector<SamplerScratch>* scratch);
 

@@ -24,7 +24,8 @@ Sequence::Sequence(SequenceId id, int choice, std::shared_ptr<RequestState> requ
 }
 
 Status Sequence::FillMask(std::vector<int32_t>* mask) {
-  constexpr double kFade = 0.9;  // slow masks come singly: behind the 8th of a pattern's 8 letters
+  // a slow mask may come only now and then, for example one in 8 letters of a pattern
+  constexpr double kFade = 0.9;
   Clock::time_point begin = Clock::now();
   Status status = grammar_->FillMask(mask);
   mask_seconds_ = std::max(SecondsBetween(begin, Clock::now()), kFade * mask_seconds_);
@@ -57,7 +58,7 @@ void Sequence::FillMasksAhead(const std::vector<int32_t>& drafts, const std::ato
   for (size_t row = 0; row <= drafts.size() && !stop; ++row) {
     if (row > 0 && !grammar_->Accept(drafts[row - 1])) break;
     num_accepted += row > 0;
-    // What fails is left to the commit, which says so.
+    // If a mask cannot be filled, the commit tries again and reports the error.
     if (grammar_->finished() || !FillMask(&masks_[row]).ok()) break;
     ++num_masks_ahead_;
   }
@@ -140,7 +141,8 @@ bool Sequence::AtLimit(int max_length) const {
 
 void Sequence::Finish(FinishReason reason, Delta* delta) {
   StopMatcher::Out last = stops_.Put(decoder_.Finish());
-  if (last.stopped) reason = FinishReason::kStop;  // by text that the decoder had held back
+  // the decoder had held back the text with the stop string
+  if (last.stopped) reason = FinishReason::kStop;
   delta->text += last.text + stops_.Finish();
   delta->finish = finish_ = reason;
 }
@@ -216,7 +218,7 @@ std::vector<int32_t> Sequence::ForcedDrafts(const Tokenizer& tokenizer, int most
   std::string text = grammar_->ForcedText();
   constexpr size_t kWorthwhile = 2, kLongest = 256;  // bytes
   if (text.size() < kWorthwhile) return {};
-  // What is cut off is forced again in the next step, whole characters of it.
+  // Text that is cut off here is forced again in the next step. Only whole characters stay.
   text.resize(std::min(text.size(), kLongest));
   text.resize(text.size() - IncompleteUtf8Tail(text));
   Result<std::vector<int32_t>> tokens = tokenizer.Encode(text);

@@ -7,8 +7,8 @@
 namespace mlc {
 namespace {
 
-// Where others may want to begin: at the end of a chunk of the prompt, and at the last page's end
-// before its last token, which the same prompt comes to when it is asked again.
+// The lengths behind which other requests may begin: the end of a chunk of the prompt, and the end
+// of the last full page before the last token. The same prompt begins there when it comes again.
 std::vector<int> LengthsToKeep(const StepItem& item, const KVCache& cache) {
   const Sequence& sequence = *item.sequence;
   int begin = sequence.num_computed, end = begin + item.num_rows, page_size = cache.page_size();
@@ -36,7 +36,7 @@ RowSpan SpanOf(const StepItem& item, const KVCache& cache) {
   return span;
 }
 
-// The slots of the rows' recurrent states. `first`: the length before the rows.
+// Adds the slots of the rows' recurrent states. `first`: the sequence's length before these rows.
 Status AddStates(const RowSpan& span, int first, KVCache* cache, Batch* batch) {
   if (!cache->has_states()) return Status();
   int num_rows = static_cast<int>(span.tokens.size());
@@ -51,7 +51,7 @@ Status AddStates(const RowSpan& span, int first, KVCache* cache, Batch* batch) {
   return Status();
 }
 
-// Row `row` of the batch, which is at `position` of its sequence.
+// Adds one row to the batch: the token or embedding row at `position` of its sequence.
 void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
   const float* embedding = prompt == nullptr ? nullptr : prompt->RowAt(position);
   batch->tokens.push_back(embedding == nullptr ? token : 0);
@@ -63,7 +63,7 @@ void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
   bool is_plain = prompt == nullptr || !prompt->has_positions();
   if (is_plain && batch->rotary.empty()) return;
   for (size_t row = batch->rotary.size(); row + 1 < batch->tokens.size(); ++row) {
-    int32_t at = batch->positions[row];  // of sequences before, which were plain
+    int32_t at = batch->positions[row];  // of earlier rows, whose positions are plain
     batch->rotary.push_back({at, at, at});
   }
   batch->rotary.push_back(is_plain ? RotaryPosition{position, position, position}
@@ -118,7 +118,7 @@ Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
     return std::find(pages.begin(), pages.end(), page) != pages.end();
   };
   for (const auto& [from, to] : cache->TakePendingCopies()) {
-    // What a device copies side by side may not depend on one another.
+    // A device copies pages in parallel, so no copy may depend on another.
     if (is_in(destination, from) || is_in(source, to) || is_in(destination, to)) {
       MLC_RETURN_IF_ERROR(copy());
     }

@@ -1,4 +1,4 @@
-// The tensors' side of a step: a plan becomes the rows of a batch.
+// Turns a plan into the rows of a batch, and runs it.
 #ifndef MLC_ENGINE_STEP_H_
 #define MLC_ENGINE_STEP_H_
 
@@ -11,15 +11,15 @@
 
 namespace mlc {
 
-// One item of a step with the sequence it is for: rows of tokens that it has, then of drafts, of
-// which the commit may accept a path.
+// One item of a step and its sequence. First come the rows of known tokens, then the rows of
+// drafts. The commit may accept a path of the drafts.
 struct StepItem {
   std::shared_ptr<Sequence> sequence;
   int num_rows;
-  bool wants_logits;   // after the last known row and each draft
-  Drafts drafts = {};  // only with wants_logits
-  // Its first rows, whose logits say how likely the prompt's next token was. With wants_logits
-  // these are all rows before the last one, else all.
+  bool wants_logits;   // after the last known row, and after each draft
+  Drafts drafts = {};  // empty unless wants_logits
+  // How many of its first rows are scored: their logits give the probability of the prompt's next
+  // token. With wants_logits these are all rows before the last one; otherwise all rows.
   int num_scored = 0;
 
   size_t num_logit_rows() const {
@@ -28,26 +28,28 @@ struct StepItem {
   }
 };
 
-// Rows of one sequence: tokens that follow what the cache has of it.
+// The rows of one sequence: tokens that follow the tokens in the cache.
 struct RowSpan {
   SequenceId sequence;
   std::vector<int32_t> tokens;
-  int num_logit_rows = 0;              // the last ones
-  int num_hidden_rows = 0;             // likewise
-  const Prompt* prompt = nullptr;      // with which the sequence begins; null: tokens alone
-  int num_drafts = 0;                  // of the rows, the last ones: they may be taken back
-  std::vector<int> kept_lengths = {};  // behind which recurrent states are kept for others
+  int num_logit_rows = 0;          // the last rows
+  int num_hidden_rows = 0;         // the last rows
+  const Prompt* prompt = nullptr;  // the sequence begins with it; null: it has tokens only
+  int num_drafts = 0;  // how many of the last rows are drafts, which may be removed again
+  // keep the recurrent state behind these lengths, for other sequences
+  std::vector<int> kept_lengths = {};
 };
 
-// Takes the pages that `span` needs and adds its rows to `batch`. kResourceExhausted (and nothing
-// changed) when pages are short.
+// Takes the pages that `span` needs and adds its rows to `batch`. Returns kResourceExhausted, and
+// changes nothing, when there are too few pages.
 Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
 
-// The rows of all items, in order; branches of their drafts are in the cache then (branches.h).
-// kResourceExhausted when the plan did not fit the cache.
+// The rows of all items, in order. It also adds the branches of their drafts to the cache
+// (branches.h). Returns kResourceExhausted when the plan does not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 
-// Copies the pages that the batch is about to write and others read too, then computes it.
+// If the batch writes to a page that others read too, that page is copied first. Then the batch is
+// computed.
 Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model);
 
 }  // namespace mlc

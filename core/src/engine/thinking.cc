@@ -14,7 +14,7 @@ void ThinkingMeter::Put(int32_t token, const std::string& text) {
 bool ThinkingMeter::MeetMarker() {
   if (is_over_) return false;
   const std::string& marker = is_open_ ? thinking_->end : thinking_->begin;
-  bool is_first = !is_open_ && !thinking_->anywhere;  // only spaces may precede it
+  bool is_first = !is_open_ && !thinking_->anywhere;  // only spaces may stand before it
   if (is_first) recent_.erase(0, recent_.find_first_not_of(" \n\t\r"));
   size_t at = recent_.find(marker);
   if (at == std::string::npos || (is_first && at > 0)) {

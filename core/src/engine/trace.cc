@@ -8,8 +8,8 @@
 namespace mlc {
 namespace {
 
-constexpr int kEngineLane = 1, kRequestLanes = 2;  // what the format calls processes
-constexpr int64_t kChoices = 128;                  // of a request at most
+constexpr int kEngineLane = 1, kRequestLanes = 2;  // the format calls them processes
+constexpr int64_t kChoices = 128;                  // the most choices of one request
 
 double Microseconds(Clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
@@ -36,7 +36,7 @@ int64_t LaneOf(RequestId request, int choice) {
   return static_cast<int64_t>(request) * kChoices + choice;
 }
 
-// {"ph": "M", "name": "process_name" or "thread_name", ...}: what a lane is called.
+// {"ph": "M", "name": "process_name" or "thread_name", ...}: the event that names a lane.
 Json Named(const char* kind, int process, int64_t lane, const std::string& name) {
   Json out;
   out.Set("ph", "M").Set("name", kind).Set("pid", process).Set("tid", lane);

@@ -1,8 +1,8 @@
-// What the engine did and when, for a time line: the last events, in Chrome's trace format.
+// A time line of the engine's last events, in Chrome's trace format.
 //
-// One lane shows the engine's steps; each choice of a request has a lane of its own with its time
-// in the queue, its chunks of prompt, its decodes, its preemptions and its end. Open the JSON in
-// ui.perfetto.dev or chrome://tracing.
+// One lane shows the engine's steps. Each choice of a request has a lane of its own. It shows the
+// time in the queue, the chunks of the prompt, the decodes, the preemptions and the end. Open the
+// JSON in ui.perfetto.dev or chrome://tracing.
 #ifndef MLC_ENGINE_TRACE_H_
 #define MLC_ENGINE_TRACE_H_
 
@@ -16,11 +16,11 @@ namespace mlc {
 
 class Trace {
  public:
-  explicit Trace(size_t capacity);  // events that are kept: the newest
+  explicit Trace(size_t capacity);  // how many events are kept: the newest ones
 
-  // The engine says what happens; times are its own.
+  // The engine calls these when something happens. Trace takes the time.
   void Admitted(const Sequence& sequence);
-  // After the rows of the items were counted as computed.
+  // Call it after num_computed counts the rows of the items.
   void Stepped(const std::vector<StepItem>& items, Clock::time_point begin, Clock::time_point end);
   void Finished(const RequestState& request, const Status& status);
   void Clear();
@@ -32,11 +32,11 @@ class Trace {
   struct Event {
     const char* name;  // static
     Clock::time_point begin;
-    Clock::duration duration;  // negative: an instant
+    Clock::duration duration;  // negative: an event without duration
     RequestId request;         // 0: the engine's lane
     int choice;
-    int64_t rows, sequences;  // -1: not said
-    const char* status;       // static; nullptr: not said
+    int64_t rows, sequences;  // -1: not shown
+    const char* status;       // a static string; nullptr: not shown
   };
   void Add(const Event& event);
   std::vector<const Event*> InOrder() const;

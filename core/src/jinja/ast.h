@@ -46,13 +46,13 @@ struct Expr {
   };
   Kind kind;
   int line;
-  int depth = 1;  // of the tree below; bounded
+  int depth = 1;  // depth of the tree below; it is limited
   std::string name;
   Value constant;
   std::vector<std::string> ops;
   std::vector<ExprPtr> children;
   CallSyntax call;
-  const FilterSpec* filter = nullptr;  // null: no filter of that name
+  const FilterSpec* filter = nullptr;  // null: there is no filter of that name
   const TestSpec* test = nullptr;
 };
 
@@ -69,7 +69,7 @@ struct MacroSyntax {
 struct Stmt {
   enum class Kind {
     kText,    // text
-    kOutput,  // exprs, printed one after the other
+    kOutput,  // exprs, printed one after another
     kIf,      // exprs[i] guards bodies[i]; one more body is the else
     kFor,     // target, exprs[0] iterable, exprs[1] filter or null; bodies[0], bodies[1] else
     kBreak,
@@ -80,7 +80,7 @@ struct Stmt {
     kMacro,        // macro, bodies[0]
     kCallBlock,    // macro (the caller), exprs[0] the call, bodies[0]
     kFilterBlock,  // exprs[0] the filters, bodies[0]
-    kScope,        // bodies[0] in a scope of its own: {% generation %}
+    kScope,        // bodies[0] in its own scope: {% generation %}
   };
   Kind kind;
   int line;

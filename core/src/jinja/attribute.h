@@ -10,9 +10,10 @@ namespace mlc::jinja {
 
 class AttributePath {
  public:
-  // None is the item itself. `fallback`, unless undefined, stands in for what is undefined.
+  // A none `attribute` means the item itself. `fallback`, unless it is undefined, replaces an
+  // undefined result.
   explicit AttributePath(const Value& attribute, Value fallback = {});
-  // "a,b": several paths, for sorting by one after the other.
+  // "a,b": several paths, to sort by the first, then by the second.
   static std::vector<AttributePath> Several(const Value& attribute);
 
   Result<Value> Of(Runtime& runtime, Value item) const;

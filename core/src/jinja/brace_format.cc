@@ -39,7 +39,7 @@ class BraceFormatter {
   }
 
  private:
-  // The text between the braces; *pos stands after the opening one.
+  // The text between the braces. At the call, *pos is behind the opening brace.
   static Result<std::string> Body(const std::string& format, size_t* pos) {
     size_t begin = *pos;
     for (int open = 1; *pos < format.size(); ++*pos) {
@@ -80,7 +80,8 @@ class BraceFormatter {
     return runtime_.Text(std::move(text));
   }
 
-  // name, 0, or nothing (the next one), then any number of .attribute and [key].
+  // Accepts a name, a number, or nothing (the next argument); then any number of .attribute and
+  // [key].
   Result<Value> Lookup(const std::string& name) {
     size_t pos = std::min(name.find_first_of(".["), name.size());
     MLC_ASSIGN_OR_RETURN(Value value, First(name.substr(0, pos)));

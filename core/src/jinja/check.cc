@@ -1,12 +1,12 @@
-// The checks jinja2 makes when it compiles a parsed template.
+// The checks that jinja2 makes when it compiles a parsed template.
 #include "jinja/parser.h"
 
 namespace mlc::jinja {
 
 namespace {
 
-// jinja2 leaves an unknown filter or test to the render in "soft" places: under an `if`, statement
-// or expression, as long as no statement with a scope of its own stands between.
+// In "soft" places jinja2 reports an unknown filter or test only when it renders. These places are
+// under an `if` (statement or expression), if there is no statement with its own scope between.
 class Checker {
  public:
   Status CheckBlock(const Block& block, bool soft, bool in_loop) {

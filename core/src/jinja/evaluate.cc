@@ -1,4 +1,4 @@
-// The expression half of the renderer.
+// The part of the renderer for expressions.
 #include "jinja/filters.h"
 #include "jinja/render.h"
 
@@ -195,7 +195,7 @@ Result<Arguments> Renderer::EvaluateArguments(const CallSyntax& call) {
 Result<Value> Renderer::CallExpr(const Expr& expr, const Value* caller) {
   const Expr& callee = *expr.children[0];
   Value function;
-  std::optional<Value> self;  // of a method call, which needs no Method object
+  std::optional<Value> self;  // of a method call; then no Method object is needed
   if (callee.kind == Expr::Kind::kAttribute) {
     MLC_ASSIGN_OR_RETURN(Value object, Evaluate(*callee.children[0]));
     if (FindMethod(object, callee.name) == MethodStatus::kSafe) {

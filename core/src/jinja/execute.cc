@@ -1,4 +1,4 @@
-// The statement half of the renderer, and macros.
+// The part of the renderer for statements and macros.
 #include <algorithm>
 
 #include "jinja/filters.h"
@@ -23,7 +23,7 @@ void Scope::Set(const std::string& name, Value value) {
   variables.emplace_back(name, std::move(value));
 }
 
-// Makes a new scope current for as long as it lives, and the one before it again.
+// Enters a new scope while it lives. The destructor goes back to the previous scope.
 class Renderer::ScopeGuard {
  public:
   ScopeGuard(Renderer* renderer, ScopePtr parent) : renderer_(renderer), saved_(renderer->scope_) {
@@ -151,7 +151,7 @@ Result<Renderer::Flow> Renderer::Scoped(const Block& block) {
   return Execute(block);
 }
 
-// The items of a loop: those of the iterable that pass the loop's own `if`.
+// The items of a loop: the items of the iterable for which the loop's own `if` is true.
 Result<Items> Renderer::LoopItems(const Stmt& statement) {
   MLC_ASSIGN_OR_RETURN(Value iterable, Evaluate(*statement.exprs[0]));
   MLC_ASSIGN_OR_RETURN(Items items, Iterate(*this, iterable));
@@ -178,8 +178,8 @@ Result<Renderer::Flow> Renderer::For(const Stmt& statement) {
   return Scoped(statement.bodies[1]);
 }
 
-// True when a turn ran to the end of the body: as in jinja2, a loop whose every turn was left by
-// `continue` or `break` runs its `else`.
+// Returns true if at least one turn reached the end of the body. As in jinja2, a loop runs its
+// `else` if `continue` or `break` left every turn.
 Result<bool> Renderer::LoopTurns(const Stmt& statement, Value loop) {
   Loop& state = *static_cast<Loop*>(loop.object());
   bool completed = false;
@@ -216,7 +216,7 @@ Result<std::string> Renderer::Capture(const Block& block, Flow* flow) {
 Result<Renderer::Flow> Renderer::SetBlock(const Stmt& statement) {
   Flow flow = Flow::kNormal;
   MLC_ASSIGN_OR_RETURN(std::string text, Capture(statement.bodies[0], &flow));
-  if (flow != Flow::kNormal) return flow;  // a break leaves the block before it is assigned
+  if (flow != Flow::kNormal) return flow;  // after a break, the block is not assigned
   MLC_ASSIGN_OR_RETURN(Value value, Text(std::move(text)));
   if (statement.exprs[0]) {
     MLC_ASSIGN_OR_RETURN(value, Filter(*statement.exprs[0], &value));
@@ -316,7 +316,8 @@ Status Renderer::BindParameters(const Macro& macro, Arguments* arguments) {
   return {};
 }
 
-// `caller`, `kwargs` and `varargs`, for macros that read them; what is left over is an error.
+// Binds `caller`, `kwargs` and `varargs` for macros that read them. Any other argument that is left
+// is an error.
 Status Renderer::BindSpecial(const MacroSyntax& syntax, bool found_caller, Arguments* arguments) {
   if (syntax.uses_caller && !found_caller) {
     std::optional<Value> caller = TakeNamed(arguments, "caller");

@@ -1,5 +1,6 @@
-// The expression half of the parser. The grammar, quirks included, is jinja2 3.1's: filters bind
-// tighter than unary minus's operand ends, `**` is left-associative, `~` binds tighter than `+`.
+// The part of the parser for expressions. The grammar is that of jinja2 3.1, with its
+// peculiarities: a filter binds tighter than unary minus, `**` is left-associative, `~` binds
+// tighter than `+`.
 #include <algorithm>
 
 #include "jinja/parser.h"
@@ -34,7 +35,7 @@ bool IsOperatorIn(const Token& token, std::initializer_list<std::string_view> op
          std::find(ops.begin(), ops.end(), token.text) != ops.end();
 }
 
-// Counts one level of recursion for as long as it lives.
+// Counts one level of recursion while it lives.
 class Nesting {
  public:
   explicit Nesting(int* level) : level_(level) { ++*level_; }

@@ -1,4 +1,4 @@
-// Filters that make text out of a value, and the look-up of all filters.
+// Filters that turn a value into text, and the look-up of all filters.
 #include "jinja/filters.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Bound = BoundArguments;
 
-// The text a filter works on: str(value), as jinja2's soft_str.
+// The text that a filter works on: str(value), as jinja2's soft_str.
 Result<std::string> Soft(Runtime& runtime, const Value& value) {
   MLC_ASSIGN_OR_RETURN(std::string text, ToText(value));
   MLC_RETURN_IF_ERROR(runtime.Charge(text.size() / 64));
@@ -27,7 +27,8 @@ Result<Value> Changed(Runtime& runtime, const Value& value, const Bound&) {
   return runtime.Text(Change(text), IsMarkup(value));
 }
 
-// Upper-cases each word's first letter; words begin after "-", "(", "{", "[", "<" and white space.
+// Changes the first letter of each word to upper case. A word begins after "-", "(", "{", "[", "<"
+// or white space.
 std::string TitleWords(std::string_view text) {
   std::string out;
   bool start = true;
@@ -218,7 +219,7 @@ Result<std::optional<std::string>> JsonIndent(const Bound& arguments) {
   return std::optional<std::string>(std::string(std::max<int64_t>(width, 0), ' '));
 }
 
-// json.dumps as transformers calls it: no HTML escapes, non-ASCII text kept.
+// json.dumps with the options of transformers: no HTML escapes; non-ASCII text is kept.
 Result<Value> ToJson(Runtime& runtime, const Value& value, const Bound& arguments) {
   JsonStyle style;
   style.ensure_ascii = arguments.truth(0);

@@ -1,4 +1,4 @@
-// Filters and tests by name.
+// Finds filters and tests by name.
 #ifndef MLC_JINJA_FILTERS_H_
 #define MLC_JINJA_FILTERS_H_
 
@@ -10,7 +10,7 @@ namespace mlc::jinja {
 
 struct FilterSpec {
   const char* name;
-  // As for BoundArguments::Bind; null when the filter takes its arguments as they come.
+  // In the form of BoundArguments::Bind; null if the filter binds its arguments itself.
   const char* signature;
   Result<Value> (*bound)(Runtime&, const Value&, const BoundArguments&);
   Result<Value> (*raw)(Runtime&, const Value&, Arguments);
@@ -18,11 +18,11 @@ struct FilterSpec {
 
 struct TestSpec {
   const char* name;
-  int arguments;  // how many it takes
+  int arguments;  // number of arguments
   Result<bool> (*test)(Runtime&, const Value&, const Items&);
 };
 
-// nullptr when there is none of that name.
+// nullptr if there is no filter of that name.
 const FilterSpec* FindFilter(std::string_view name);
 const TestSpec* FindTest(std::string_view name);
 
@@ -31,7 +31,7 @@ Result<Value> ApplyFilter(Runtime& runtime, const FilterSpec& filter, const Valu
 Result<bool> ApplyTest(Runtime& runtime, const TestSpec& test, const Value& value,
                        Arguments arguments);
 
-// The rooms that FindFilter looks through.
+// A table of filters; FindFilter searches all of them.
 struct FilterTable {
   const FilterSpec* begin;
   size_t size;

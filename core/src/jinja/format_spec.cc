@@ -18,7 +18,7 @@ std::string Printf(const char* format, int64_t precision, double value) {
   return std::string(buffer, std::min<size_t>(size, sizeof(buffer) - 1));
 }
 
-// As 'g', but with at least one digit after the point, for which the exponent form begins earlier.
+// As 'g', but with at least one digit after the point. So the exponent form begins earlier.
 std::string GeneralDigits(double size, int64_t precision) {
   std::string text = Printf("%.*e", precision - 1, size);
   int exponent = std::atoi(text.c_str() + text.find('e') + 1);

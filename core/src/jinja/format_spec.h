@@ -1,4 +1,4 @@
-// The format mini-language: what stands in "{:>8.3f}", and what "%8.3f" means by it.
+// The format mini-language: the specification in "{:>8.3f}", and the equivalent of "%8.3f".
 #ifndef MLC_JINJA_FORMAT_SPEC_H_
 #define MLC_JINJA_FORMAT_SPEC_H_
 
@@ -10,7 +10,7 @@
 namespace mlc::jinja {
 
 constexpr int64_t kMaxFormatWidth = 100'000;
-constexpr int64_t kMaxFormatPrecision = 400;  // of numbers
+constexpr int64_t kMaxFormatPrecision = 400;  // precision of numbers
 
 struct FormatStyle {
   std::string fill = " ";
@@ -19,7 +19,7 @@ struct FormatStyle {
   bool alternate = false;
   char grouping = '\0';  // ',' or '_'
   int64_t width = 0;
-  int64_t precision = -1;  // -1: none given
+  int64_t precision = -1;  // -1: not given
   char type = '\0';
 };
 
@@ -27,11 +27,12 @@ std::string FormatFloat(double value, const FormatStyle& style);
 std::string FormatInteger(int64_t value, const FormatStyle& style);
 std::string FormatText(const std::string& text, const FormatStyle& style);
 std::string SignText(bool negative, const FormatStyle& style);
-// Pads to the width. `sign` (and a prefix as "0x") stays in front of zero padding.
+// Pads the text to the width. `sign` (and a prefix such as "0x") stays before the zeros.
 std::string AlignText(const std::string& sign, const std::string& body, const FormatStyle& style,
                       char default_align);
 
-// Reads digits at *pos; nothing when there are none, kMaxFormatWidth + 1 when there are too many.
+// Reads digits at *pos. Returns nothing if there are none, and kMaxFormatWidth + 1 if there are too
+// many.
 std::optional<int64_t> ReadNumber(const std::string& text, size_t* pos);
 
 inline bool IsOneOf(char c, std::string_view set) {

@@ -1,4 +1,4 @@
-// The functions every template can call.
+// The functions that every template can call.
 #include <algorithm>
 #include <cstdio>
 
@@ -25,7 +25,7 @@ Result<Value> StrftimeNow(Runtime& runtime, Arguments arguments) {
   return runtime.Text(FormatTime(format, runtime.clock()()));
 }
 
-// In unsigned numbers, where the span of any two integers fits.
+// Computed with unsigned numbers, because the difference of any two int64 values fits into them.
 uint64_t RangeLength(int64_t start, int64_t stop, int64_t step) {
   bool up = step > 0;
   if (up ? start >= stop : start <= stop) return 0;
@@ -58,7 +58,8 @@ Result<Value> Range(Runtime& runtime, Arguments arguments) {
   return Value(std::shared_ptr<const Sequence>(std::move(range)));
 }
 
-// The entries of dict(...) and namespace(...): a mapping or pairs, then keywords.
+// The entries of dict(...) and namespace(...): a mapping or a list of pairs, then keyword
+// arguments.
 Result<Dict> Entries(Runtime& runtime, Arguments arguments, const char* what) {
   Dict dict;
   if (arguments.positional.size() > 1)
@@ -128,7 +129,7 @@ std::string Number(int value, int width, char fill) {
   return text;
 }
 
-// ISO 8601: week 1 is the one with the year's first Thursday.
+// ISO 8601: week 1 contains the year's first Thursday.
 int IsoWeek(const std::tm& time, int* year) {
   int weekday = (time.tm_wday + 6) % 7;
   int week = (time.tm_yday - weekday + 10) / 7;
@@ -145,8 +146,8 @@ int IsoWeek(const std::tm& time, int* year) {
   return week;
 }
 
-// One directive of strftime in the C locale, a table in the shape of a switch; `pad` overrides the
-// fill ('-' in "%-d" removes it).
+// One directive of strftime in the C locale. `pad` replaces the fill character ('-' in "%-d"
+// removes it).
 std::string Directive(char directive, char pad, const std::tm& time) {
   auto number = [&](int value, int width, char fill) {
     return Number(value, width, pad == '-' ? '\0' : pad == '_' ? ' ' : pad == '0' ? '0' : fill);
@@ -231,7 +232,7 @@ std::string Directive(char directive, char pad, const std::tm& time) {
       return number(time.tm_year + 1900, 1, '0');
     case 'z':
     case 'Z':
-      return "";  // a naive datetime has no zone
+      return "";  // a datetime without a time zone
     case '%':
       return "%";
     default:

@@ -65,8 +65,8 @@ class Lexer {
     return i < text_.size() && (text_[i] == '-' || text_[i] == '+') ? text_[i] : '\0';
   }
 
-  // The text before a tag; a '-' strips it, lstrip_blocks strips the blanks of a line that only
-  // holds the tag.
+  // Emits the text before a tag. A '-' strips it. lstrip_blocks strips the blanks of a line that
+  // contains only the tag.
   void EmitData(size_t begin, size_t end, char sign, bool lstrip) {
     std::string_view data = std::string_view(text_).substr(begin, end - begin);
     if (sign == '-') {
@@ -82,7 +82,8 @@ class Lexer {
     line_ += CountLines(begin, end);
   }
 
-  // Moves past a tag's end ("%}", "-%}", "+%}") at pos_ if there is one. Trims what follows.
+  // Moves behind a tag's end ("%}", "-%}", "+%}") if there is one at pos_. Trims the text that
+  // follows.
   bool SkipEnd(std::string_view close, bool allow_plus, bool trim_newline) {
     char sign = SignAt(pos_);
     if (sign == '+' && !allow_plus) return false;
@@ -159,7 +160,7 @@ class Lexer {
     brackets_.clear();
     while (true) {
       if (brackets_.empty() && SkipEnd(block ? "%}" : "}}", block, block)) {
-        // What is skipped may end in newlines; the token belongs to the line of the tag.
+        // The skipped text may end in newlines, but the token belongs to the line of the tag.
         Emit(block ? TokenType::kBlockEnd : TokenType::kVariableEnd, "");
         return {};
       }
@@ -181,7 +182,7 @@ class Lexer {
     return Operator(c);
   }
 
-  size_t Digits(size_t i) const {  // end of (\d+_)*\d+ at i, or i
+  size_t Digits(size_t i) const {  // the end of (\d+_)*\d+ at i; i if there is none
     size_t end = i;
     while (end < text_.size() &&
            (IsDigit(text_[end]) ||
@@ -190,7 +191,7 @@ class Lexer {
     return end;
   }
 
-  // The end of a float at pos_, or nothing when the digits are an integer.
+  // The end of a float at pos_. Nothing if the digits are an integer.
   std::optional<size_t> FloatEnd() const {
     if (pos_ > 0 && text_[pos_ - 1] == '.') return std::nullopt;
     size_t whole = Digits(pos_), end = whole;
@@ -314,8 +315,8 @@ class Lexer {
   std::string text_;
   size_t pos_ = 0;
   int line_ = 1;
-  bool line_starting_ = true;  // the last thing matched ended in a newline
-  std::string brackets_;       // closing brackets still expected
+  bool line_starting_ = true;  // the last match ended in a newline
+  std::string brackets_;       // the closing brackets that must still come
   std::vector<Token> tokens_;
 };
 

@@ -1,7 +1,8 @@
-// Cuts a template into tokens with jinja2's rules for trim_blocks=True and lstrip_blocks=True.
+// Divides a template into tokens, with jinja2's rules for trim_blocks=True and lstrip_blocks=True.
 //
-// Line ends are normalized to "\n" and one at the end of the template is dropped. What surrounds
-// tags is already trimmed in the kData tokens; raw blocks arrive as kData.
+// Line ends are normalized to "
+// ", and one newline at the end of the template is removed. The text around tags is already trimmed
+// in the kData tokens. Raw blocks are kData too.
 #ifndef MLC_JINJA_LEXER_H_
 #define MLC_JINJA_LEXER_H_
 
@@ -37,16 +38,16 @@ struct Token {
 
   bool IsOperator(std::string_view op) const { return type == TokenType::kOperator && text == op; }
   bool IsName(std::string_view name) const { return type == TokenType::kName && text == name; }
-  std::string Describe() const;  // for error messages
+  std::string Describe() const;  // text for error messages
 };
 
 // The last token is kEof. Errors name the line.
 Result<std::vector<Token>> Tokenize(std::string_view source);
 
-// The value of a string literal, quotes removed, as Python's "unicode-escape" reads it.
+// The value of a string literal without its quotes, as Python's "unicode-escape" reads it.
 Result<std::string> UnescapeLiteral(std::string_view body);
 
-// "chat template, line 12: message" as kInvalidArgument.
+// Returns "chat template, line 12: message" as kInvalidArgument.
 Status TemplateError(int line, const std::string& message);
 
 }  // namespace mlc::jinja

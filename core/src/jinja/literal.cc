@@ -7,7 +7,7 @@ namespace mlc::jinja {
 
 namespace {
 
-// Reads the body of a string literal, quotes removed, as Python's "unicode-escape" does.
+// Reads a string literal without its quotes, as Python's "unicode-escape" does.
 class Unescaper {
  public:
   explicit Unescaper(std::string_view body) : body_(body) {}
@@ -27,7 +27,7 @@ class Unescaper {
  private:
   Status Escape() {
     static constexpr std::string_view kFrom = "\\'\"abfnrtv", kTo = "\\'\"\a\b\f\n\r\t\v";
-    char c = body_[pos_++];  // a literal never ends in a lone backslash
+    char c = body_[pos_++];  // a literal never ends in a single backslash
     if (c == '\n') return {};
     if (size_t i = kFrom.find(c); i != std::string_view::npos) {
       out_.push_back(kTo[i]);

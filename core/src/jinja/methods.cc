@@ -1,4 +1,4 @@
-// Methods of lists, tuples, ranges and dicts; those that would change the value are refused.
+// Methods of lists, tuples, ranges and dicts. Methods that would change the value are refused.
 #include <algorithm>
 
 #include "jinja/runtime.h"

@@ -24,7 +24,7 @@ Result<Value> Default(Runtime&, const Value& value, const Bound& arguments) {
   return arguments.has(0) ? arguments.at(0) : Value::String("");
 }
 
-// int(float(value)) of a number or a numeric text; nothing when Python raises.
+// int(float(value)) of a number or a numeric text. Nothing if Python raises an error.
 std::optional<Value> ViaFloat(double number) {
   if (!std::isfinite(number)) return std::nullopt;
   if (std::fabs(number) >= 9.2e18) return std::nullopt;
@@ -56,8 +56,8 @@ Result<Value> Float(Runtime&, const Value& value, const Bound& arguments) {
   return number ? Value(*number) : fallback;
 }
 
-// round() of Python: half to even, decided on the exact decimal value of the double, which is
-// what printf shows with enough digits.
+// Python's round(): half to even, using the exact decimal value of the double. printf prints that
+// value when it has enough digits.
 double RoundTo(double number, int64_t digits) {
   if (!std::isfinite(number) || digits > 300) return number;
   if (digits < -308) return std::copysign(0.0, number);

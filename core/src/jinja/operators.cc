@@ -1,4 +1,4 @@
-// Arithmetic, comparison and membership, as Python defines them for the types templates have.
+// Arithmetic, comparison and membership, as Python defines them for the types of templates.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,7 +36,7 @@ Result<Value> IntegerPower(int64_t base, int64_t exponent) {
 Result<Value> IntegerDivision(const std::string& op, int64_t a, int64_t b) {
   if (b == 0) return InvalidArgument("division by zero");
   if (op == "/") return Value(static_cast<double>(a) / static_cast<double>(b));
-  if (b == -1) {  // INT64_MIN / -1 traps
+  if (b == -1) {  // the CPU traps for INT64_MIN / -1
     if (op == "%") return Value(0);
     if (a == std::numeric_limits<int64_t>::min()) return Overflow();
     return Value(-a);
@@ -65,7 +65,7 @@ Result<Value> IntegerOperation(const std::string& op, int64_t a, int64_t b) {
   return Value(result);
 }
 
-// CPython's float_divmod: the quotient is rounded so that remainder and quotient agree.
+// CPython's float_divmod: the quotient is rounded so that it agrees with the remainder.
 void FloatDivision(double a, double b, double* quotient, double* remainder) {
   double mod = std::fmod(a, b), div = (a - mod) / b;
   if (mod != 0) {
@@ -195,7 +195,7 @@ Result<bool> Less(const Value& a, const Value& b) {
   if (!Ordered(a, b)) return NotOrdered(a, b);
   if (a.is_int() && b.is_int()) return a.as_int() < b.as_int();
   if (a.is_number()) return a.as_double() < b.as_double();
-  // Bytes of UTF-8 order as their code points do.
+  // The byte order of UTF-8 is the order of the code points.
   if (a.is_string()) return a.as_string() < b.as_string();
   return LessItems(a.sequence().items, b.sequence().items);
 }
@@ -207,7 +207,7 @@ Result<bool> LessItems(const Items& a, const Items& b) {
   return Less(a[i], b[i]);
 }
 
-// An ordering looks at every level of nested lists once more than the level above.
+// An ordering compares each level of nested lists once more than the level above.
 size_t OrderingCost(const Value& a, const Value& b) {
   size_t weight = std::min(a.weight(), b.weight());
   size_t levels = static_cast<size_t>(1 + std::min(a.depth(), b.depth()));

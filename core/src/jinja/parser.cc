@@ -56,8 +56,8 @@ class Parser {
   }
 
  private:
-  // Up to a block that begins with one of `ends`, whose name is then the current token; with no
-  // `ends`, up to the end of the template.
+  // Parses up to a block that begins with one of `ends`; that name is then the current token.
+  // Without `ends` it parses to the end of the template.
   Status Statements(Ends ends, Block* block) {
     while (tokens_.Current().type != TokenType::kEof) {
       const Token& token = tokens_.Next();
@@ -144,7 +144,7 @@ class Parser {
     return TemplateError(tag.line, message);
   }
 
-  // The body of a statement up to one of `ends`, whose name it moves past and returns.
+  // Parses the body of a statement up to one of `ends`. Moves behind that name and returns it.
   Result<std::string> Body(Ends ends, Stmt* statement) {
     tokens_.SkipOperator(":");
     MLC_RETURN_IF_ERROR(EndTag());
@@ -238,8 +238,8 @@ class Parser {
     return tokens_.ExpectOperator(")");
   }
 
-  // The body of a macro or call block, noting which of the special variables it reads. What an
-  // inner macro reads counts for the outer one too, as in jinja2.
+  // Parses the body of a macro or call block, and records which special variables it reads. A
+  // variable that an inner macro reads counts for the outer macro too, as in jinja2.
   Result<StmtPtr> MacroBody(StmtPtr statement, std::string_view end) {
     ExpressionParser::SpecialNames outer = expressions_.special_names;
     expressions_.special_names = {};

@@ -1,8 +1,8 @@
-// From template text to a syntax tree, with jinja2's grammar.
+// Turns template text into a syntax tree, with jinja2's grammar.
 //
-// Not offered, with an error that says so: include, import, extends, block, autoescape and
-// recursive loops. Unknown filters and tests are errors here, except where jinja2 leaves them to
-// the render: inside `if`.
+// These are not supported, and give an error that says so: include, import, extends, block,
+// autoescape and recursive loops. Unknown filters and tests are errors here, except inside `if`,
+// where jinja2 reports them only when it renders.
 #ifndef MLC_JINJA_PARSER_H_
 #define MLC_JINJA_PARSER_H_
 
@@ -20,17 +20,18 @@ namespace mlc::jinja {
 // Errors name the line.
 Result<Block> ParseTemplate(std::string_view source);
 
-// Checks what the grammar alone cannot: names of filters and tests, `break` outside of loops.
+// Makes the checks that the grammar cannot make: names of filters and tests; `break` outside of
+// loops.
 Status CheckTemplate(const Block& block);
 
-// What expressions and statements share: the tokens, and the bounds on nesting.
+// The common part of expressions and statements: the tokens, and the limits of nesting.
 class TokenStream {
  public:
   explicit TokenStream(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
   const Token& Current() const { return tokens_[position_]; }
   const Token& Look() const { return tokens_[std::min(position_ + 1, tokens_.size() - 1)]; }
-  const Token& Next();  // returns the current token and moves on; stays at the end
+  const Token& Next();  // returns the current token and goes to the next; stays at the end
   bool SkipOperator(std::string_view op);
   bool SkipName(std::string_view name);
   Status ExpectOperator(std::string_view op);
@@ -43,21 +44,21 @@ class TokenStream {
   size_t position_ = 0;
 };
 
-// The expression grammar, one function a level of precedence.
+// The grammar of expressions, with one function for each level of precedence.
 class ExpressionParser {
  public:
   explicit ExpressionParser(TokenStream* tokens) : tokens_(*tokens) {}
 
   Result<ExprPtr> Expression(bool with_condition = true);
-  // `a, b`: an expression, or a tuple where there is a comma.
+  // `a, b`: an expression; a tuple if there is a comma.
   Result<ExprPtr> Tuple(bool with_condition = true);
-  // What stands left of `=` or `in`; a namespace attribute where `with_namespace`.
+  // The left side of `=` or `in`. With `with_namespace` it may be a namespace attribute.
   Result<ExprPtr> Target(bool with_namespace = false);
   Result<std::string> TargetName();
-  // `| name(...) | name`, or without the first '|' when `inline_start`. `node` may be null.
+  // Parses `| name(...) | name`. With `inline_start` the first '|' is missing. `node` may be null.
   Result<ExprPtr> Filters(ExprPtr node, bool inline_start = false);
 
-  // Of the variables `caller`, `varargs` and `kwargs`, those read since the flags were cleared.
+  // Which of the variables `caller`, `varargs` and `kwargs` were read since the flags were cleared.
   struct SpecialNames {
     bool caller = false, varargs = false, kwargs = false;
   };
@@ -92,7 +93,7 @@ class ExpressionParser {
   bool AtTupleEnd() const;
   Status CheckTarget(const Expr& target) const;
 
-  // Sets the node's depth; an error when the tree becomes too deep.
+  // Sets the node's depth. An error if the tree becomes too deep.
   Result<ExprPtr> Finish(ExprPtr node);
   Result<ExprPtr> Binary(Expr::Kind kind, std::string op, ExprPtr left, ExprPtr right, int line);
 

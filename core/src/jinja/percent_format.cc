@@ -12,7 +12,7 @@ namespace mlc::jinja {
 
 namespace {
 
-// One `%` conversion at a time.
+// Formats one `%` conversion at a time.
 class PercentFormatter {
  public:
   PercentFormatter(const std::string& format, const Value& values)
@@ -31,7 +31,8 @@ class PercentFormatter {
       MLC_RETURN_IF_ERROR(Conversion());
       if (out_.size() > kMaxTextBytes) return InvalidArgument("a string is too long");
     }
-    // Python does not miss the use of an argument that could be a mapping: one with subscripts.
+    // Python does not complain about an unused argument if it could be a mapping: a value with
+    // subscripts.
     bool subscripted = mapping_ || values_.is_undefined() ||
                        (values_.is_sequence() && values_.sequence().indexable());
     bool unused = single_ ? !subscripted && next_ == 0 : next_ < values_.sequence().items.size();
@@ -152,7 +153,7 @@ class PercentFormatter {
       out_ += FormatInteger(number, style);
       return {};
     }
-    FormatStyle digits = style;  // the precision is the least number of digits
+    FormatStyle digits = style;  // the precision is the minimum number of digits
     digits.width = 0;
     digits.sign = '-';
     digits.alternate = false;

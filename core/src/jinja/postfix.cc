@@ -1,4 +1,4 @@
-// What follows a primary expression: attributes, subscripts, calls, filters and tests.
+// The parts that follow a primary expression: attributes, subscripts, calls, filters and tests.
 #include "jinja/filters.h"
 #include "jinja/parser.h"
 

@@ -11,7 +11,7 @@ namespace mlc::jinja {
 
 namespace {
 
-// Namespaces may contain themselves, so depth is counted here too.
+// A namespace may contain itself, so the depth is counted here too.
 constexpr int kMaxPrintDepth = kMaxValueDepth + 20;
 
 class Printer {

@@ -17,8 +17,8 @@
 
 namespace mlc::jinja {
 
-// The variables of one body (template, loop turn, macro call, ...); names not found here are looked
-// up in the scope around it.
+// The variables of one body (template, loop turn, macro call, ...). A name that is not found here
+// is looked up in the scope around it.
 struct Scope {
   std::shared_ptr<Scope> parent;
   std::vector<std::pair<std::string, Value>> variables;
@@ -28,7 +28,7 @@ struct Scope {
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
-// A macro, or the body of a call block. It sees the scope it was defined in.
+// A macro, or the body of a call block. It sees the scope in which it was defined.
 struct Macro : Object {
   Macro(const Stmt* syntax, ScopePtr scope)
       : Object(Type::kMacro), syntax(syntax), scope(std::move(scope)) {}
@@ -40,9 +40,9 @@ class Renderer : public Runtime {
  public:
   Renderer(Limits limits, Clock clock);
 
-  // A variable of the render's context.
+  // Defines a variable of the render's context.
   void Define(const std::string& name, Value value);
-  // The text. An error names the line, unless the template itself raised it.
+  // Returns the text. An error names the line, unless the template itself raised it.
   Result<std::string> Run(const Block& block);
 
   Result<Value> Call(const Value& callee, Arguments arguments) override;
@@ -66,7 +66,7 @@ class Renderer : public Runtime {
   Status Output(const Stmt& statement);
   Status CallBlock(const Stmt& statement);
   Status Write(const std::string& text);
-  // The text that a body writes, in a scope of its own.
+  // The text that a body writes, in its own scope.
   Result<std::string> Capture(const Block& block, Flow* flow);
   Status Assign(const Expr& target, const Value& value);
   Status AssignAttribute(const Expr& target, const Value& value);
@@ -98,7 +98,7 @@ class Renderer : public Runtime {
   std::string* out_ = nullptr;
   int depth_ = 0;
   int max_depth_;
-  int error_line_ = 0;  // of the innermost place an error passed through
+  int error_line_ = 0;  // the innermost line at which an error occurred
 };
 
 }  // namespace mlc::jinja

@@ -200,7 +200,7 @@ Result<Value> IndexText(Runtime& runtime, const Value& value, const Value& key) 
   return runtime.Text(std::string(CodePointRange(text, index, index + 1)), text.markup);
 }
 
-// What subscripting finds, without looking at attributes.
+// The result of a subscript, without a look at attributes.
 Result<std::optional<Value>> Subscript(Runtime& runtime, const Value& value, const Value& key) {
   if (value.is_dict()) {
     if (key.is_tuple()) MLC_RETURN_IF_ERROR(runtime.Charge(key.weight()));

@@ -1,7 +1,7 @@
-// One render: its budget, the objects it owns, and the operations of the language on values.
+// The state of one render: its budget, the objects that it owns, and the operations on values.
 //
-// A hostile template is stopped by budgets, not by trust: every operation charges steps for the
-// work it will do and bytes for what it makes, before doing it.
+// Budgets stop a hostile template. Before an operation works, it charges the steps and the bytes
+// that it will need.
 #ifndef MLC_JINJA_RUNTIME_H_
 #define MLC_JINJA_RUNTIME_H_
 
@@ -19,12 +19,12 @@
 
 namespace mlc::jinja {
 
-using Clock = std::function<std::tm()>;  // what strftime_now() formats
+using Clock = std::function<std::tm()>;  // the time for strftime_now()
 
 struct Limits {
   int64_t steps = 10'000'000;
-  int64_t bytes = int64_t{512} << 20;  // made in all, over one render
-  int depth = 250;                     // nested evaluations; fits a stack of 512 KB
+  int64_t bytes = int64_t{512} << 20;  // of all values that one render makes
+  int depth = 250;                     // nested evaluations; they fit into a stack of 512 KB
 };
 
 // The arguments of a call.
@@ -33,17 +33,17 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;
 };
 
-// Arguments in the order of a signature; an absent one is empty.
+// The arguments in the order of a signature. An absent argument is empty.
 class BoundArguments {
  public:
-  // `signature`: names in order, optional ones marked by '?': "old new count?". A '*' in front
-  // of a name makes it and all that follow keyword-only. `what` names the callee in errors.
+  // `signature`: the names in order, optional ones with '?': "old new count?". A '*' before a name
+  // makes it and all later names keyword-only. `what` is the function's name in errors.
   static Result<BoundArguments> Bind(const char* signature, Arguments arguments,
                                      const std::string& what);
 
   bool has(size_t i) const { return values_[i].has_value(); }
   const Value& at(size_t i) const { return *values_[i]; }
-  // Present and not None.
+  // Whether the argument is there and is not None.
   bool given(size_t i) const { return has(i) && !at(i).is_none(); }
   bool truth(size_t i) const { return has(i) && IsTrue(at(i)); }
   Result<int64_t> Int(size_t i, int64_t fallback) const;  // a TypeError for other types
@@ -62,16 +62,16 @@ class Runtime {
 
   Status Charge(size_t steps);
   Status ChargeBytes(size_t bytes);
-  // For looking for `needle` in `text`, which may compare all of it at each place.
+  // Charges a search for `needle` in `text`, which may compare the whole needle at each position.
   Status ChargeSearch(std::string_view text, std::string_view needle);
   const Clock& clock() const { return clock_; }
 
-  // Values made during the render, charged for.
+  // Makes a value and charges for it.
   Result<Value> Text(std::string text, bool markup = false);
   Result<Value> List(Items items) { return Make(Sequence::Kind::kList, std::move(items)); }
   Result<Value> Tuple(Items items) { return Make(Sequence::Kind::kTuple, std::move(items)); }
   Result<Value> Make(Sequence::Kind kind, Items items);
-  // An iterator that yields `items` and then fails with `failure` unless that is ok.
+  // An iterator that yields `items`. Then it fails with `failure`, unless that is ok.
   Result<Value> Iterator(Items items, Status failure = {});
   Result<Value> Make(Dict dict);
   template <typename T, typename... Args>
@@ -123,20 +123,20 @@ struct Method : Object {
   std::string name;
 };
 
-// str() and repr() of Python, and json.dumps with transformers' `tojson` settings. An error when
-// the text would exceed `max_bytes` or the value cannot be written.
+// Python's str() and repr(), and json.dumps with the settings of transformers' `tojson`. An error
+// if the text would exceed `max_bytes` or the value cannot be written.
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;
-  std::optional<std::string> indent;  // one level
+  std::optional<std::string> indent;  // indentation of one level
   std::string item_separator = ", ", key_separator = ": ";
 };
 Result<std::string> ToText(const Value& value, size_t max_bytes = kMaxTextBytes);
 Result<std::string> ToRepr(const Value& value, size_t max_bytes = kMaxTextBytes);
 Result<std::string> ToJsonText(const Value& value, const JsonStyle& style);
 
-// Operators, by their text: "+", "-", "*", "/", "//", "%", "**" and "<", "<=", ">", ">=",
-// "==", "!=", "in", "not in".
+// Operators by their text: "+", "-", "*", "/", "//", "%", "**" and "<", "<=", ">", ">=", "==",
+// "!=", "in", "not in".
 Result<Value> BinaryOperation(Runtime& runtime, const std::string& op, const Value& a,
                               const Value& b);
 Result<Value> Negate(const Value& value, bool minus);
@@ -145,16 +145,17 @@ Result<bool> CompareOperation(Runtime& runtime, const std::string& op, const Val
 Result<bool> LessThan(Runtime& runtime, const Value& a, const Value& b);
 Result<bool> Contains(Runtime& runtime, const Value& container, const Value& item);
 
-// What iterating gives; keys of a dict, code points of a string. Reads an iterator to its end.
+// The items of an iteration: the keys of a dict, the code points of a string. Reads an iterator to
+// its end.
 Result<Items> Iterate(Runtime& runtime, const Value& value);
 Result<int64_t> Length(const Value& value);
-// value[key]; undefined when there is no such item. `a.b` looks at attributes first.
+// value[key]; undefined if there is no such item. `a.b` looks at attributes first.
 Result<Value> GetItem(Runtime& runtime, const Value& value, const Value& key);
 Result<Value> GetAttribute(Runtime& runtime, const Value& value, const std::string& name);
 Result<Value> GetSlice(Runtime& runtime, const Value& value, const Value& start, const Value& stop,
                        const Value& step);
 
-// Methods of strings, lists, tuples and dicts, by Python's names.
+// Methods of strings, lists, tuples and dicts, by their Python names.
 enum class MethodStatus { kNone, kSafe, kUnsafe };  // unsafe: changes the value; refused
 MethodStatus FindMethod(const Value& self, const std::string& name);
 Result<Value> CallMethod(Runtime& runtime, const Value& self, const std::string& name,
@@ -166,7 +167,7 @@ Result<Value> CallStringMethod(Runtime& runtime, const Value& self, const std::s
 Result<std::string> PercentFormat(Runtime& runtime, const std::string& format, const Value& values);
 Result<std::string> BraceFormat(Runtime& runtime, const std::string& format,
                                 const Arguments& arguments);
-// format(value, "spec") of Python for strings and numbers.
+// Python's format(value, "spec") for strings and numbers.
 Result<std::string> FormatSpec(const Value& value, const std::string& spec);
 
 // The global functions, and `strftime`.

@@ -56,7 +56,7 @@ Result<Value> AttributePath::Of(Runtime& runtime, Value item) const {
 
 namespace {
 
-// A generator of jinja2: what fails while it is read fails there.
+// A generator as in jinja2: an error occurs when the failing item is read.
 template <typename Step>
 Result<Value> Generate(Runtime& runtime, const Items& items, Step step) {
   Items out;
@@ -95,9 +95,9 @@ Result<Value> Map(Runtime& runtime, const Value& value, Arguments arguments) {
 }
 
 struct Selection {
-  const TestSpec* test = nullptr;  // null: truth
+  const TestSpec* test = nullptr;  // null: the item's truth value is the test
   AttributePath path{Value::None()};
-  Arguments arguments;  // of the test
+  Arguments arguments;  // arguments of the test
 };
 
 Result<Selection> MakeSelection(Arguments arguments, bool by_attribute) {
@@ -139,7 +139,7 @@ Result<Value> Select(Runtime& runtime, const Value& value, Arguments arguments) 
 
 Result<Value> Attribute(Runtime& runtime, const Value& value, const BoundArguments& arguments) {
   MLC_ASSIGN_OR_RETURN(std::string name, arguments.String(0, ""));
-  // Only attributes: the items of a dict are none.
+  // Only attributes count. The items of a dict are not attributes.
   if (value.is_dict() && FindMethod(value, name) == MethodStatus::kNone)
     return Value::Undefined("'dict object' has no attribute '" + name.substr(0, 200) + "'");
   return GetAttribute(runtime, value, name);

@@ -1,4 +1,4 @@
-// Filters that take and give sequences.
+// Filters that take and return sequences.
 #include <algorithm>
 
 #include "jinja/attribute.h"
@@ -84,7 +84,7 @@ Result<Value> Reverse(Runtime& runtime, const Value& value, const Bound&) {
 Result<Value> Batch(Runtime& runtime, const Value& value, const Bound& arguments) {
   Result<Items> items = Iterate(runtime, value);
   if (!items.ok()) return runtime.Iterator({}, items.status());
-  // jinja2 compares the batch's length with the count, so that 0 and less give one batch.
+  // jinja2 compares the batch's length with the count. So a count of 0 or less gives one batch.
   int64_t size = 0;
   if (arguments.at(0).is_number()) size = static_cast<int64_t>(arguments.at(0).as_double());
   if (size > 1'000'000) return InvalidArgument("a batch is too large");
@@ -139,8 +139,8 @@ Result<Value> Sum(Runtime& runtime, const Value& value, const Bound& arguments) 
   return total;
 }
 
-// Sorting. std::stable_sort needs a comparison that cannot fail, so the keys are checked while
-// merging by hand.
+// Sorting. The comparison of std::stable_sort must not fail, but ours can. So this is a merge sort
+// that checks for errors.
 
 struct Keyed {
   Value key, item;

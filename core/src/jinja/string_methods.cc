@@ -1,4 +1,4 @@
-// Methods of strings, with Python's results: searches, splits, joins, and the table of all.
+// String methods with Python's results: searches, splits, joins, and the table of all methods.
 #include "jinja/string_methods.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Handler = Result<Value> (*)(const StringCall&);
 
-// The string to look for, charged for.
+// The string to search for. Charges for the search.
 Result<std::string> Needle(const StringCall& call) {
   MLC_ASSIGN_OR_RETURN(std::string needle, call.arguments.String(0, ""));
   MLC_RETURN_IF_ERROR(call.runtime.ChargeSearch(call.text(), needle));
@@ -48,10 +48,10 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 struct Window {
   std::string_view text;
   int64_t start;  // in code points
-  bool valid;     // start lies inside the string; otherwise nothing is found
+  bool valid;     // start is inside the string; otherwise nothing is found
 };
 
-// The part text[start:stop] that find, count, startswith, ... look at.
+// The part text[start:stop] in which find, count, startswith, ... search.
 Result<Window> GetWindow(const StringCall& call, size_t first) {
   const BoundArguments& arguments = call.arguments;
   const std::string& text = call.text();
@@ -263,7 +263,7 @@ struct Entry {
   Handler handler;
 };
 
-// Python takes most of these arguments by position only; CallStringMethod sees to that.
+// Python accepts most of these arguments only by position; CallStringMethod checks that.
 constexpr Entry kEntries[] = {
     {"upper", "", ChangeCase},
     {"lower", "", ChangeCase},

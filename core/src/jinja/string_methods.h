@@ -1,4 +1,4 @@
-// The methods of strings, as handlers over one call. CallStringMethod (jinja_runtime.h) finds them.
+// The methods of strings, as handlers for one call. CallStringMethod (jinja/runtime.h) finds them.
 #ifndef MLC_JINJA_STRING_METHODS_H_
 #define MLC_JINJA_STRING_METHODS_H_
 
@@ -21,7 +21,7 @@ struct StringCall {
   }
 };
 
-// A handler serves the methods that are variants of one idea and looks at the name.
+// One handler serves several similar methods and reads the name.
 Result<Value> ChangeCase(const StringCall& call);  // upper, lower, casefold, capitalize, ...
 Result<Value> IsEvery(const StringCall& call);     // isalpha, isdigit, isspace, ...
 Result<Value> IsCase(const StringCall& call);      // islower, isupper, istitle

@@ -1,4 +1,4 @@
-// Methods of strings that look at or change single characters: case, classification, padding.
+// String methods that test or change single characters: case, classification, padding.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -90,7 +90,7 @@ Result<Value> Pad(const StringCall& call) {
     return InvalidArgument("a string is too long");
   int64_t total = std::max<int64_t>(width - length, 0), left = 0;
   if (call.name == "rjust") left = total;
-  if (call.name == "center") left = total / 2 + (total & width & 1);  // as CPython rounds
+  if (call.name == "center") left = total / 2 + (total & width & 1);  // rounding as in CPython
   std::string out;
   for (int64_t i = 0; i < left; ++i) out += fill;
   out += call.text();

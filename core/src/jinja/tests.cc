@@ -1,4 +1,4 @@
-// The tests of `is`.
+// The tests after `is`.
 #include "jinja/filters.h"
 
 namespace mlc::jinja {
@@ -36,14 +36,14 @@ Result<bool> IsIterable(Runtime&, const Value& value, const Items&) {
          value.is_object(Object::Type::kLoop);
 }
 
-// What has a length and can be subscripted.
+// Whether the value has a length and subscripts.
 Result<bool> IsSequence(Runtime&, const Value& value, const Items&) {
   return value.is_undefined() || value.is_string() || value.is_dict() ||
          (value.is_sequence() && value.sequence().indexable());
 }
 
 Result<bool> IsCallable(Runtime&, const Value& value, const Items&) {
-  if (value.is_undefined()) return true;  // jinja2's Undefined has a __call__, which fails
+  if (value.is_undefined()) return true;  // jinja2's Undefined has a __call__, which always fails
   if (!value.is_object()) return false;
   return value.object()->type != Object::Type::kNamespace &&
          value.object()->type != Object::Type::kCycler;
@@ -158,7 +158,7 @@ const TestSpec* FindTest(std::string_view name) {
 
 Result<bool> ApplyTest(Runtime& runtime, const TestSpec& test, const Value& value,
                        Arguments arguments) {
-  // A keyword for the one argument is taken by any name; templates write none.
+  // A keyword for the only argument may have any name, since templates never write one.
   Items values = std::move(arguments.positional);
   for (auto& [name, argument] : arguments.named) values.push_back(std::move(argument));
   if (values.size() != static_cast<size_t>(test.arguments))

@@ -14,7 +14,8 @@ namespace {
 
 bool In(char32_t c, char32_t low, char32_t high) { return c >= low && c <= high; }
 
-// Latin Extended-A alternates upper and lower case, in three runs of different parity.
+// Latin Extended-A alternates upper and lower case, in three runs. In these two runs the even code
+// points are upper case.
 bool EvenUpperRun(char32_t c) { return In(c, 0x100, 0x137) || In(c, 0x14A, 0x177); }
 bool OddUpperRun(char32_t c) { return In(c, 0x139, 0x148) || In(c, 0x179, 0x17E); }
 
@@ -57,7 +58,7 @@ void AppendReprChar(char32_t c, char quote, std::string* out) {
   }
 }
 
-// Drops the '_' of a Python number; nothing when one is not between two digits.
+// Removes the '_' of a Python number. Nothing if a '_' is not between two digits.
 std::optional<std::string> WithoutUnderscores(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -233,7 +234,7 @@ std::optional<std::string> ReplaceText(std::string_view text, std::string_view f
     out += to;
     if (out.size() > max_bytes) return std::nullopt;
     pos = found + from.size();
-    if (count < 0) count = 0;  // stays negative after the decrement: all occurrences
+    if (count < 0) count = 0;  // stays negative: all occurrences
   }
   return out += text.substr(pos);
 }

@@ -314,7 +314,7 @@ size_t HashValue(const Value& key) {
   if (key.is_string()) return std::hash<std::string_view>()(key.as_string());
   if (key.is_object()) return std::hash<Object*>()(key.object());
   if (!key.is_sequence()) return static_cast<size_t>(key.kind());
-  // Tuples: the first level only, so that nested ones cost no more than their width.
+  // Tuples: only the first level, so the cost of nested tuples is limited by their width.
   size_t hash = 17;
   for (const Value& item : key.sequence().items)
     hash = hash * 31 + (item.is_sequence() ? 1 : HashValue(item));

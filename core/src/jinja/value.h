@@ -1,10 +1,10 @@
-// The values of a template: Python's, as far as chat templates can see them.
+// The values of a template: Python's values, as far as chat templates can see them.
 //
-// Strings and containers are immutable and shared, so that a copy of a Value is cheap; that is also
-// the law of jinja2's immutable sandbox. A container knows its depth and its weight when it is
-// made: the depth is bounded (recursion over values is safe) and the weight lets a caller charge
-// for a comparison before making it. Things with identity (namespaces, macros, loops) are Objects:
-// they belong to one render, which destroys them at its end, and values only point to them.
+// Strings and containers are immutable and shared, so copying a Value is cheap. (jinja2's immutable
+// sandbox has the same rule.) A container stores its depth and its weight when it is made. The
+// depth is limited, so recursion over values is safe. The weight lets a caller charge for a
+// comparison before making it. Values with identity (namespaces, macros, loops) are Objects. They
+// belong to one render, which destroys them at its end; values only point to them.
 #ifndef MLC_JINJA_VALUE_H_
 #define MLC_JINJA_VALUE_H_
 
@@ -31,10 +31,10 @@ using Items = std::vector<Value>;
 struct Text {
   std::string bytes;    // UTF-8
   size_t length = 0;    // in code points
-  bool markup = false;  // came from `|safe` or `|escape`; adding to it escapes what is added
+  bool markup = false;  // came from `|safe` or `|escape`; text that is added to it is escaped
 };
 
-// What a thing of identity is; see jinja_runtime.h for the structures.
+// The kind of a value with identity; jinja/runtime.h has the structures.
 struct Object {
   enum class Type { kNamespace, kMacro, kLoop, kCycler, kJoiner, kFunction, kMethod };
   explicit Object(Type type) : type(type) {}
@@ -61,7 +61,7 @@ class Value {
   Value(T*) = delete;  // a string literal must not become a bool
   static Value None();
   static Value String(std::string text, bool markup = false);
-  // `hint` says why using it is an error, as jinja2 words it.
+  // `hint` says why its use is an error, in jinja2's words.
   static Value Undefined(std::string hint);
 
   Kind kind() const { return static_cast<Kind>(data_.index()); }
@@ -79,7 +79,7 @@ class Value {
   bool is_tuple() const;
   bool is_object(Object::Type type) const { return is_object() && object()->type == type; }
 
-  // The caller has checked the kind.
+  // The caller must check the kind first.
   bool as_bool() const { return std::get<bool>(data_); }
   int64_t as_int() const { return is_bool() ? as_bool() : std::get<int64_t>(data_); }
   double as_double() const { return is_float() ? std::get<double>(data_) : as_int(); }
@@ -91,9 +91,10 @@ class Value {
   std::string hint() const;  // of an undefined value
 
   int depth() const;      // 0 for anything but a container
-  size_t weight() const;  // what a deep comparison costs, saturating
+  size_t weight() const;  // the cost of a deep comparison; it saturates
   bool hashable() const;
-  // The same object: what Python's `is` answers, except for equal numbers and strings (true).
+  // Whether both are the same object, as Python's `is`, except that equal numbers and strings give
+  // true.
   bool Same(const Value& other) const;
 
  private:
@@ -108,25 +109,25 @@ class Value {
       data_;
 };
 
-// Lists, tuples, and all else that yields items.
+// Lists, tuples, and everything else that yields items.
 struct Sequence {
   enum class Kind {
     kList,
     kTuple,
-    kGroup,  // of groupby: a tuple whose parts are also .grouper and .list
+    kGroup,  // of groupby: a tuple whose elements are also .grouper and .list
     kRange,
     kKeys,  // views of a dict
     kValues,
     kItems,
-    kIterator,  // can be read once: generators of map(), select(), ...
+    kIterator,  // can be read only once: generators of map(), select(), ...
   };
   Kind kind = Kind::kList;
   Items items;
   int depth = 1;
   size_t weight = 1;
-  bool hashable = true;                   // a tuple of hashable items
+  bool hashable = true;                   // a tuple with hashable items
   int64_t start = 0, stop = 0, step = 1;  // of a range
-  // An iterator is computed at once; where computing failed, reading on past the items fails.
+  // An iterator is computed at once. If that failed, reading beyond the computed items fails.
   Status failure;
   mutable size_t next = 0;
 
@@ -134,7 +135,7 @@ struct Sequence {
   bool indexable() const { return kind <= Kind::kRange; }
 };
 
-// Insertion-ordered, with keys compared as Python compares them (1 == 1.0 == True).
+// Ordered by insertion. Keys are compared as in Python (1 == 1.0 == True).
 class Dict {
  public:
   using Entry = std::pair<Value, Value>;
@@ -154,14 +155,14 @@ class Dict {
   size_t weight_ = 1;
 };
 
-// Containers; kInvalidArgument when nested too deeply.
+// Makes a container. kInvalidArgument if it is nested too deeply.
 Result<Value> MakeSequence(Sequence::Kind kind, Items items);
 Result<Value> MakeDict(Dict dict);
 Result<Value> FromJson(const Json& json);
 
 const char* TypeName(const Value& value);  // Python's: "str", "NoneType", ...
 bool IsTrue(const Value& value);
-// `==` of Python. Cost: the smaller of the two weights.
+// Python's `==`. The cost is the smaller of the two weights.
 bool Equals(const Value& a, const Value& b);
 size_t HashValue(const Value& key);
 

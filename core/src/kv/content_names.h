@@ -1,8 +1,9 @@
-// Numbers for contents that stand in a sequence in the place of token ids, so that a sequence of
-// ids says all of what was computed: the rows of one content have one number, below zero.
+// Numbers for embedding rows of prompts. In a sequence of ids they take the place of token ids, so
+// that the ids describe everything that was computed. All rows of one content have the same number,
+// which is below zero.
 //
-// Whole contents follow one another, so that equal beginnings of two sequences of numbers are
-// equal beginnings of the contents: where in a content a row stands follows from what is before it.
+// Whole contents follow one another. So if two sequences of ids begin alike, their contents begin
+// alike too: the ids before a row say which row of its content it is.
 #ifndef MLC_KV_CONTENT_NAMES_H_
 #define MLC_KV_CONTENT_NAMES_H_
 
@@ -19,15 +20,15 @@ namespace mlc {
 
 class ContentNames {
  public:
-  // Remembers the `most` contents that were used last. One that comes again later gets another
-  // number: what is cached of it under the old one is not found any more, and nothing worse.
+  // Remembers the last `most` contents. A content that comes again later gets a new number; then
+  // its cached state is not found and it is computed again.
   explicit ContentNames(size_t most = 1 << 16) : most_(most) {}
 
-  // kResourceExhausted after 2^31 contents.
+  // Returns kResourceExhausted after 2^31 contents.
   Result<int32_t> NameOf(const ContentHash& content);
 
  private:
-  using Recent = std::list<std::pair<ContentHash, int32_t>>;  // used last, first
+  using Recent = std::list<std::pair<ContentHash, int32_t>>;  // the last used one comes first
   size_t most_;
   int32_t last_name_ = 0;
   Recent recent_;

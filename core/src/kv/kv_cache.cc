@@ -71,8 +71,8 @@ void KVCache::Fork(SequenceId parent_id, SequenceId child_id, int length) {
   MLC_ICHECK(is_new);
 }
 
-// The last page first: of pages that fall idle together the tree evicts the first one first, and
-// what hangs on an evicted page is lost.
+// Releases the last page first. When pages become idle together, the tree evicts the one that was
+// released first, and everything behind an evicted page is lost.
 void KVCache::Remove(SequenceId id) {
   CutStates(&Get(id), -1);
   const std::vector<int32_t>& pages = Get(id).pages;
@@ -116,7 +116,7 @@ Status KVCache::Append(SequenceId id, int num_tokens) {
     Release(sequence.pages.back());
     sequence.pages.back() = copy;
   } else if (sequence.length % page_size_ != 0 && tree_.Holds(sequence.pages.back())) {
-    tree_.Drop(sequence.pages.back());  // about to hold something else
+    tree_.Drop(sequence.pages.back());  // the page will hold other tokens
   }
   sequence.length += num_tokens;
   while (static_cast<int>(sequence.pages.size()) * page_size_ < sequence.length) {

@@ -1,18 +1,19 @@
-// The pages of the KV cache: who owns which, without a tensor in sight.
+// The pages of the KV cache: which sequence owns which pages. It has no tensors.
 //
-// A sequence is a table of pages that hold its first `length` tokens. Pages are shared between
-// sequences and copied when a shared, partly filled page is about to be written. With the prefix
-// cache on, full pages of running sequences and all pages of retired ones can be found by their
-// tokens; those that no sequence uses count as available and are taken back, longest unused first.
-// Under a sliding window, pages that no later row can read are given up: holes in the table.
+// A sequence is a block table: the pages that hold its first `length` tokens. Sequences share
+// pages. A shared page that is partly filled is copied before a sequence writes to it. With the
+// prefix cache, the full pages of running sequences and all pages of retired sequences can be found
+// by their tokens. Pages that no sequence uses count as available; the one that was unused for the
+// longest time is taken first. With a sliding window, pages that no later row can read are given
+// up. They leave holes in the block table.
 //
-// Of a model with recurrent layers a sequence has states too (state_slots.h), each behind some of
-// its tokens; only there it can be cut, forked or begun by others.
+// With recurrent layers a sequence also has states (state_slots.h), each behind one of its tokens.
+// It can be cut, forked or shared only at these tokens.
 //
 //   KVCache cache(/*num_pages=*/100, /*page_size=*/16, {/*keep_prefixes=*/true});
 //   int computed = cache.AddWithPrefix(id, key, tokens);
 //   MLC_RETURN_IF_ERROR(cache.Append(id, 35));
-//   cache.Slot(id, computed + 34);                // where the last of them goes
+//   cache.Slot(id, computed + 34);                // the slot of the last token
 //   cache.Retire(id, tokens, computed + 35);
 #ifndef MLC_KV_KV_CACHE_H_
 #define MLC_KV_KV_CACHE_H_
@@ -33,90 +34,95 @@ using SequenceId = int64_t;
 
 struct KVCacheOptions {
   bool keep_prefixes = false;
-  int max_cached_sequences = -1;  // retired and not in use; -1: as many as fit
-  int window = 0;                 // tokens that a row looks back, itself included; 0: all
-  int sink = 0;                   // first tokens that stay in its reach
+  int max_cached_sequences = -1;  // sequences that are retired and not in use; -1: as many as fit
+  int window = 0;                 // how many tokens a row can read, itself included; 0: all
+  int sink = 0;                   // how many first tokens every row can read
   int num_states = 0;             // slots of recurrent state; 0: the model has none
 };
 
 class KVCache {
  public:
   KVCache(int num_pages, int page_size, const KVCacheOptions& options = {});
-  KVCache(const KVCache&) = delete;  // the tree knows where the slots are
+  KVCache(const KVCache&) = delete;  // the tree has a pointer to the slots
 
   int num_pages() const { return static_cast<int>(owners_.size()); }
   int page_size() const { return page_size_; }
   const KVCacheOptions& options() const { return options_; }
-  // Pages that hold nothing.
+  // The pages that hold nothing.
   int num_free_pages() const { return static_cast<int>(free_pages_.size()); }
-  // Pages that Append can take: the free ones and those that only the prefix cache holds.
+  // The pages that Append can take: free pages, and pages that only the prefix cache holds.
   int num_available_pages() const { return num_free_pages() + tree_.num_idle_pages(); }
   bool has_states() const { return options_.num_states > 0; }
   const StateSlots& states() const { return states_; }
 
-  // An empty sequence. The id must be new.
+  // Adds an empty sequence. The id must be new.
   void Add(SequenceId id);
-  // A new sequence that takes over the longest cached beginning of `tokens` (never all of them: the
-  // last one's logits are wanted). Returns its length.
+  // Adds a sequence that takes the longest cached beginning of `tokens`. It never takes the last
+  // token, because that token's logits are needed. Returns the length of the beginning.
   int AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens);
-  // What AddWithPrefix would take over.
+  // The length that AddWithPrefix would return.
   int CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const;
-  // The pages with the longest cached beginning of `tokens`, their last one included: to be read
-  // before anything else is done. kNoPage from behind the sinks up to page `num_slid`.
+  // The pages of the longest cached beginning of `tokens`, which may include the last token. Read
+  // them before the next call. The pages between the sinks and page `num_slid` are kNoPage.
   struct HeldPages {
     int length = 0, num_slid = 0;
     std::vector<int32_t> pages;
-    int32_t state = kNoState;  // behind the last token
+    int32_t state = kNoState;  // the state behind the last token
   };
   HeldPages FindPages(uint64_t key, const std::vector<int32_t>& tokens) const;
-  // A new sequence of `length` tokens, whose pages and state the caller fills; FindPages says what
-  // `num_slid` is. kResourceExhausted when pages are short; kCorrupt when rows to come would read a
-  // page that slid away.
+  // Adds a sequence of `length` tokens. The caller fills its pages and its state. `num_slid` has
+  // the meaning of FindPages. Returns kResourceExhausted when there are too few pages, and kCorrupt
+  // when a page is missing that later rows read.
   Status AddFilled(SequenceId id, uint64_t key, int length, int num_slid);
-  // A new sequence with the first `length` tokens of `parent`, behind which it must have a state
-  // where there are states; they share pages.
+  // Adds a sequence with the first `length` tokens of `parent`; they share pages. With recurrent
+  // layers `parent` must have a state at `length`.
   void Fork(SequenceId parent, SequenceId child, int length);
-  // Each gets the pages and the length of the other.
+  // Exchanges the pages and lengths of two sequences.
   void Swap(SequenceId a, SequenceId b) { std::swap(Get(a), Get(b)); }
   void Remove(SequenceId id);
   bool Has(SequenceId id) const { return sequences_.count(id) > 0; }
 
-  // How many pages Append would take from the available ones.
+  // The number of available pages that Append would take.
   int PagesNeeded(SequenceId id, int num_tokens) const;
-  // How many pages a sequence of that length occupies.
+  // The number of pages for a sequence of that length.
   int PagesToHold(int num_tokens) const;
-  // How many pages a new sequence occupies that takes over `cached` tokens and appends others.
+  // The number of pages for a new sequence that takes `cached` tokens and appends others.
   int PagesToStart(int cached, int num_tokens) const;
-  // How many pages would come available if the sequence went: those that no other sequence holds.
+  // The number of pages that removing the sequence makes available: pages that no other sequence
+  // holds.
   int PagesFreedBy(SequenceId id) const;
-  // Makes room for more tokens. kResourceExhausted (and nothing changed) when pages are short.
+  // Makes room for more tokens. Returns kResourceExhausted, and changes nothing, when there are too
+  // few pages.
   Status Append(SequenceId id, int num_tokens);
-  // Forgets the last tokens; pages that fall empty become free. Not behind where it has slid to.
-  // Where there are states it forgets more, back to the last state: Length says how much is left.
+  // Removes the last tokens; empty pages become free. It cannot go back behind pages that were
+  // given up. With recurrent layers it removes more, back to the last state; Length gives the new
+  // length.
   void Pop(SequenceId id, int num_tokens);
 
-  // Where the rows that were appended last find the state before them (kNoState: the sequence
-  // begins), and where the states behind some of them go, in order, the last row's always.
+  // Where a step reads and writes recurrent states. `source` is the state before the rows that were
+  // appended last (kNoState at the beginning of a sequence). `writes` lists, in order, the slots
+  // for the states behind some of these rows; the last row is always one of them.
   struct StateWrite {
-    int length;  // of the sequence, the row included
+    int length;  // of the sequence, with this row
     int32_t slot;
   };
   struct StepStates {
     int32_t source = kNoState;
     std::vector<StateWrite> writes;
   };
-  // Nothing where there are no states. Besides the last row's, those of the rows before each of the
-  // last `num_drafts`, which may be taken back, and those behind `kept_lengths`, which Publish lets
-  // others find, as far as slots are to spare. kResourceExhausted when there is none at all.
+  // Empty when the model has no states. It writes the state behind the last row; the states before
+  // each of the last `num_drafts` rows, which may be removed again; and, if enough slots are left,
+  // the states at `kept_lengths`, which Publish makes findable. Returns kResourceExhausted when
+  // there is no slot at all.
   Result<StepStates> AppendStates(SequenceId id, int num_rows, int num_drafts,
                                   const std::vector<int>& kept_lengths);
 
-  // Lets others find the full pages among the first `num_computed` tokens. The sequence may get
-  // other pages of the same content.
+  // Makes the full pages among the first `num_computed` tokens findable. The sequence may get other
+  // pages with the same content.
   void Publish(SequenceId id, const std::vector<int32_t>& tokens, int num_computed);
   // Gives up the pages that no row from `position` on can read.
   void Slide(SequenceId id, int position);
-  // Removes the sequence and keeps its first `num_computed` tokens findable.
+  // Removes the sequence. Its first `num_computed` tokens stay findable.
   void Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_computed);
   // Frees the pages that only the prefix cache holds.
   void ClearPrefixes();
@@ -131,32 +137,33 @@ class KVCache {
   int NumPinned(uint64_t key, const std::vector<int32_t>& tokens) const;
 
   int Length(SequenceId id) const { return Get(id).length; }
-  // The slot with the state behind its last token; kNoState: there are none.
+  // The slot of the state behind its last token; kNoState if there is none.
   int32_t StateOf(SequenceId id) const {
     return Get(id).states.empty() ? kNoState : Get(id).states.back().slot;
   }
-  // kNoPage where pages were given up.
+  // The block table. kNoPage where a page was given up.
   const std::vector<int32_t>& Pages(SequenceId id) const { return Get(id).pages; }
-  // page * page_size + offset of a position below Length.
+  // page * page_size + offset, for a position below Length.
   int32_t Slot(SequenceId id, int position) const;
 
-  // Page contents that must be copied (source, destination) before the next step writes, in order.
-  // The caller does it and the list is empty again.
+  // The pages that must be copied (source, destination), in this order, before the next step
+  // writes. The caller copies them; the list is then empty.
   std::vector<std::pair<int32_t, int32_t>> TakePendingCopies();
 
  private:
   struct State {
-    int length;  // tokens before it
+    int length;  // how many tokens are before it
     int32_t slot;
-    bool kept;  // others are to find it
+    bool kept;  // other sequences should find it
   };
   struct Sequence {
-    std::vector<State> states;  // ascending; the last is that of all tokens, but within a step
+    // in ascending order; the last one is behind all tokens, except during a step
+    std::vector<State> states;
     std::vector<int32_t> pages;
     int length = 0;
     uint64_t key = 0;
-    int num_slid = 0;       // pages before are holes, but for sinks
-    int num_published = 0;  // pages that the tree holds too
+    int num_slid = 0;       // the pages before it are holes, except sinks
+    int num_published = 0;  // how many pages the tree has too
     PrefixTree::NodeId last_published = PrefixTree::kNone;
   };
   const Sequence& Get(SequenceId id) const;
@@ -164,37 +171,38 @@ class KVCache {
   int32_t TakePage();
   void Hold(int32_t page);
   void Release(int32_t page);
-  // Whether appending writes into a page that another sequence reads too.
+  // Whether Append writes to a page that another sequence reads too.
   bool MustCopyLastPage(const Sequence& sequence) const;
   int PagesOf(int num_tokens) const { return (num_tokens + page_size_ - 1) / page_size_; }
-  // The first page behind the sinks that a row at `position` reads.
+  // The first page, not counting sinks, that a row at `position` reads.
   int FirstInWindow(int position) const;
   bool InReach(int page_index, int position) const;
-  // How much of a match is usable, and the state behind that.
+  // How many tokens of a match can be used, and the state behind them.
   struct Found {
     int length = 0;
     int32_t state = kNoState;
   };
-  // The longest match of tokens[0 .. limit).
+  // The longest match in tokens[0 .. limit).
   PrefixTree::Match Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
                          Found* found) const;
   static PrefixTree::NodeId NodeOf(const PrefixTree::Match& match, int page) {
     bool is_full = page < static_cast<int>(match.nodes.size());
     return is_full ? match.nodes[static_cast<size_t>(page)] : match.partial;
   }
-  // Whether a page among the first `pages` is gone that rows from `position` on read.
+  // Whether the first `pages` pages have a hole that rows from `position` on would read.
   bool HasHole(const PrefixTree::Match& match, int pages, int position) const;
-  // Cuts what is found to where there is a state.
+  // Shortens what was found to the last place that has a state.
   void LimitToState(const PrefixTree::Match& match, Found* found) const;
   int32_t TakeState();
   std::optional<int32_t> TakeSpareState();
-  // Gives up the states behind `length`, or those before the last one that is not.
+  // Gives up the states behind `length`, or all states before the last one at or before `length`.
   void CutStates(Sequence* sequence, int length);
   void DropStatesBefore(Sequence* sequence, int length);
   void PublishStates(const Sequence& sequence, const std::vector<PrefixTree::NodeId>& nodes,
                      int first_page);
   Status ShortOfPages(int needed) const;
-  // The tree's node for tokens whose page is at `index` of the sequence, which may get another.
+  // Puts page `index` of the sequence into the tree and returns its node. The sequence may get
+  // another page with the same content.
   PrefixTree::NodeId PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
                              const std::vector<int32_t>& tokens, int count);
   void PublishPages(Sequence* sequence, const std::vector<int32_t>& tokens, int num_computed);

@@ -10,10 +10,10 @@ namespace mlc {
 namespace {
 
 constexpr std::string_view kMagic = "MLCKV001";
-constexpr size_t kKindBytes = 5;  // of the magic; its version follows
+constexpr size_t kKindBytes = 5;  // the first bytes of the magic; the version follows
 constexpr size_t kFixedBytes = 24, kHashBytes = 8;
 constexpr size_t kMaxTextBytes = 1 << 20;
-constexpr size_t kMaxTokens = 1 << 24;  // as far as positions reach
+constexpr size_t kMaxTokens = 1 << 24;  // the largest position
 constexpr int64_t kMaxStateBytes = int64_t{1} << 40;
 
 void AppendNumber(uint64_t value, std::string* out) {
@@ -52,7 +52,7 @@ Json TextOf(const KVFileHead& head) {
 Result<std::vector<ContentHash>> GetContents(const Json& text) {
   std::vector<ContentHash> contents;
   const Json* list = text.Find("contents");
-  if (list == nullptr) return contents;  // tokens alone
+  if (list == nullptr) return contents;  // the prompt has only tokens
   if (!list->is_array()) return InvalidArgument("contents must be a list");
   for (const Json& item : list->as_array()) {
     std::optional<ContentHash> hash;
@@ -92,7 +92,7 @@ Result<KVFileHead> ParseText(std::string_view bytes) {
   return head;
 }
 
-// The head, and in `end` where it ends. Nothing of it is believed before its hash fits.
+// Decodes the head; `end` is the offset behind it. Nothing is used before the hash is checked.
 Result<KVFileHead> DecodeHead(std::string_view bytes, size_t* end) {
   if (bytes.size() < kFixedBytes) return Damaged("it was cut off");
   if (bytes.substr(0, kKindBytes) != kMagic.substr(0, kKindBytes)) {

@@ -1,5 +1,5 @@
-// The parts of KVCache that deal in tokens: taking over what is cached, leaving it to others, and
-// what a sliding window leaves behind.
+// The parts of KVCache that work with token ids: they find and publish cached beginnings, and slide
+// the window.
 #include <algorithm>
 
 #include "kv/kv_cache.h"
@@ -7,7 +7,7 @@
 namespace mlc {
 namespace {
 
-// Holes cost memory although they hold no page; so many nodes a page are kept at most.
+// The most nodes for each page. A hole has no page, but it costs memory.
 constexpr int kMaxNodesPerPage = 32;
 
 }  // namespace
@@ -56,7 +56,7 @@ PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens
   PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(limit));
   int full = static_cast<int>(match.nodes.size()), &length = found->length;
   length = full * page_size_ + match.num_partial_tokens;
-  // A hole ends what is usable unless the window of the rows that follow has passed it.
+  // A hole ends the usable part, unless the window of the next rows is already behind it.
   for (int i = full - 1; i >= 0; --i) {
     if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, length)) length = i * page_size_;
   }
@@ -92,7 +92,8 @@ KVCache::HeldPages KVCache::FindPages(uint64_t key, const std::vector<int32_t>& 
   int sinks = PagesOf(options_.sink);
   if (FirstInWindow(held.length) <= sinks) return held;
   held.num_slid = FirstInWindow(held.length);
-  // The same prompt again has its last token computed again, for which a page more may be in reach.
+  // When the same prompt comes again, its last token is computed again. That row may read one page
+  // more.
   int first = FirstInWindow(held.length - 1);
   while (held.num_slid > first && held.pages[held.num_slid - 1] != kNoPage) --held.num_slid;
   for (int i = sinks; i < held.num_slid; ++i) held.pages[i] = kNoPage;
@@ -145,14 +146,14 @@ int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_
   sequence.last_published = full > 0 ? match.nodes[full - 1] : PrefixTree::kNone;
   int rest = sequence.length % page_size_;
   if (rest == 0) return sequence.length;
-  if (num_available_pages() == 0) {  // a plan would have seen it
+  if (num_available_pages() == 0) {  // the plan should have prevented it
     Remove(id);
     Add(id);
     Get(id).key = key;
     return 0;
   }
-  // The copy is made now, so that a plan need not count both pages: the source may be evicted for
-  // it, and copies come before anything that a step writes.
+  // The copy is recorded now, so a plan need not count both pages. The source may be evicted for
+  // the copy, because all copies happen before a step writes.
   int32_t source = tree_.page(NodeOf(match, full)), copy = TakePage();
   if (copy != source) pending_copies_.emplace_back(source, copy);
   sequence.pages.push_back(copy);
@@ -167,7 +168,7 @@ PrefixTree::NodeId KVCache::PutPage(Sequence* sequence, PrefixTree::NodeId paren
   if (released != kNoPage && owners_[released] == 0) free_pages_.push_back(released);
   int32_t kept = tree_.page(placed.node);
   bool is_full = count == page_size_;
-  if (own != kNoPage && kept != own && is_full) {  // the same content, computed twice
+  if (own != kNoPage && kept != own && is_full) {  // the same content was computed twice
     Hold(kept);
     Release(own);
     own = kept;
@@ -201,7 +202,8 @@ void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_
   Sequence& sequence = Get(id);
   num_computed = sequence.length;
   if (options_.keep_prefixes && num_computed > 0 && sequence.pages.back() != kNoPage) {
-    if (sequence.num_slid > 0) {  // from the root again: others may have evicted what it left
+    // start at the root: its last published node may have been evicted
+    if (sequence.num_slid > 0) {
       PrefixTree::NodeId node = tree_.Root(sequence.key);
       for (int i = 0; i < num_computed / page_size_; ++i) {
         node = PutPage(&sequence, node, i, tokens, page_size_);

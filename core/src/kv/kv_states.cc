@@ -1,4 +1,4 @@
-// The parts of KVCache that deal in recurrent states.
+// The parts of KVCache that work with recurrent states.
 #include <algorithm>
 
 #include "kv/kv_cache.h"
@@ -10,7 +10,7 @@ int32_t KVCache::TakeState() {
   return states_.Take();
 }
 
-// Enough stays available for every sequence to go on.
+// Returns a slot only if enough slots stay available for every sequence.
 std::optional<int32_t> KVCache::TakeSpareState() {
   if (states_.num_available() <= static_cast<int>(sequences_.size())) return std::nullopt;
   return TakeState();
@@ -63,7 +63,7 @@ void KVCache::DropStatesBefore(Sequence* sequence, int length) {
   states.erase(states.begin(), last);
 }
 
-// The states that were computed to be found, at the ends of pages that the tree has.
+// Publishes states that others should find, at the ends of pages that the tree has.
 void KVCache::PublishStates(const Sequence& sequence, const std::vector<PrefixTree::NodeId>& nodes,
                             int first_page) {
   for (const State& state : sequence.states) {

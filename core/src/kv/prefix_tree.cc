@@ -92,7 +92,8 @@ PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int coun
       match.nodes.push_back(node);
       continue;
     }
-    // The longest common beginning is that of a neighbour in lexicographic order.
+    // In lexicographic order, the child with the longest common beginning is a neighbour of the
+    // tokens.
     auto consider = [&](Children::const_iterator child) {
       int common = CommonLength(child->first, tokens, count);
       if (common <= match.num_partial_tokens || nodes_[child->second].page == kNoPage) return;
@@ -112,7 +113,7 @@ void PrefixTree::SetPage(NodeId node, int32_t page) {
   node_of_page_[page] = node;
 }
 
-// Leaves the node without a page and states, and not idle.
+// Takes the page and the states from the node. The node is not idle then.
 int32_t PrefixTree::TakePage(NodeId id) {
   Node& node = nodes_[id];
   while (!node.states.empty()) DropState(node.states.back().slot);
@@ -134,7 +135,7 @@ PrefixTree::NodeId PrefixTree::Attach(NodeId parent_id, View tokens) {
   return id;
 }
 
-// Removes a leaf without a page, and the holes that nothing hangs on any more.
+// Removes a leaf without a page, and its ancestors that are holes without children.
 void PrefixTree::Detach(NodeId leaf) {
   do {
     Node& node = nodes_[leaf];
@@ -158,13 +159,15 @@ PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int cou
     if (same && nodes_[placed.node].page == kNoPage && page != kNoPage) SetPage(placed.node, page);
     return placed;
   }
-  // No child is the beginning of another, so that a beginning of these tokens is next to them.
+  // No child is the beginning of another child. So a child that is a beginning of these tokens is
+  // next to them.
   if (next != children.begin()) {
     auto before = std::prev(next);
     int length = static_cast<int>(before->first.size());
     if (CommonLength(before->first, tokens, count) == length) {
       NodeId shorter = before->second;
-      placed.node = Attach(parent, View{tokens, count});  // first: the parent keeps a child
+      // before the old leaf is removed, so that the parent always has a child
+      placed.node = Attach(parent, View{tokens, count});
       if (page != kNoPage) MoveStates(shorter, placed.node);
       placed.released = TakePage(shorter);
       Detach(shorter);

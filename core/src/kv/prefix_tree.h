@@ -1,8 +1,9 @@
-// Which tokens the pages of the KV cache hold, for sequences that begin alike: a radix tree whose
-// edges are pages. It knows no sequences; kv_cache tells it which of its pages are in use.
+// A radix tree whose edges are pages. It records which tokens the pages of the KV cache hold, so
+// that sequences that begin alike can share pages. It does not know sequences; kv_cache tells it
+// which pages are in use.
 //
-// A node stands for the tokens of the path to it and names the page with the last of them. Leaves
-// may be partly filled. A node whose page was taken away while others hang on it is a hole.
+// A node stands for the tokens on the path to it, and names the page with the last of them. A leaf
+// may be partly filled. A node without a page, but with children, is a hole.
 //
 //   PrefixTree tree(/*num_pages=*/100, /*page_size=*/16);
 //   tree.Put(tree.Root(adapter), tokens, 16, page);
@@ -28,7 +29,7 @@ class PrefixTree {
   using NodeId = int32_t;
   static constexpr NodeId kNone = -1;
 
-  // Full pages that begin alike, then the page that shares its first tokens with what comes next.
+  // Full pages that match, then one page of which only the first tokens match.
   struct Match {
     std::vector<NodeId> nodes;
     NodeId partial = kNone;
@@ -36,50 +37,50 @@ class PrefixTree {
   };
   struct Placed {
     NodeId node;
-    int32_t released = kNoPage;  // a page that the tree held and holds no more
+    int32_t released = kNoPage;  // a page that the tree does not hold any more
   };
 
-  // `states`: slots of recurrent state that nodes may keep, which must outlive the tree; null:
-  // none.
+  // `states`: slots of recurrent state that nodes may keep; null: none. It must outlive the tree.
   PrefixTree(int num_pages, int page_size, StateSlots* states = nullptr);
 
-  // Where the sequences of a key begin. The key keeps apart what the same tokens mean to different
-  // weights: an adapter's number.
+  // The root for a key. The key separates weights: the same tokens give different states with
+  // another adapter.
   NodeId Root(uint64_t key);
-  // The longest match within tokens[0 .. count).
+  // The longest match in tokens[0 .. count).
   Match Find(uint64_t key, const int32_t* tokens, int count) const;
 
-  // The child of `parent` for `count` tokens (1 .. page_size). An existing one keeps its page; a
-  // new one, or a hole, takes `page`, in use (kNoPage makes a hole, on which something must be
-  // hung). A partly filled leaf that the tokens continue is replaced; tokens that only begin a
-  // child's are found in that child.
+  // Returns the child of `parent` for `count` tokens (1 .. page_size). An existing child keeps its
+  // page. A new child, or a hole, takes `page`, which is in use. (kNoPage makes a hole; the caller
+  // must give it a child.) If the tokens continue a partly filled leaf, they replace it. If an
+  // existing child begins with the tokens, that child is returned.
   Placed Put(NodeId parent, const int32_t* tokens, int count, int32_t page);
 
   int32_t page(NodeId node) const { return nodes_[node].page; }
   bool Holds(int32_t page) const { return node_of_page_[page] != kNone; }
   int num_nodes() const { return num_nodes_; }
-  // A recurrent state that a node keeps: behind the first `count` of its page's tokens.
+  // A recurrent state that a node keeps: the state behind the first `count` tokens of its page.
   struct State {
     int count = 0;
     int32_t slot = kNoState;
   };
-  // The state furthest within the first `most` tokens of the node's page; no slot: there is none.
+  // The last state within the first `most` tokens of the node's page. Without a slot if there is
+  // none.
   State BestState(NodeId node, int most) const;
-  // The node keeps the slot as well as its owners do, as long as it has its page. Not where it has
-  // the state already.
+  // The node keeps the slot, in addition to the slot's owners, while the node has its page. Does
+  // nothing if the node has that state already.
   void SetState(NodeId node, const State& state);
   void DropState(int32_t slot);
 
-  // Of a page that the tree holds: whether no sequence uses it. Only idle pages are evicted, those
-  // that fell idle first, first.
+  // Marks that no sequence uses a page of the tree. Only idle pages are evicted, in the order in
+  // which they became idle.
   void SetIdle(int32_t page);
   void SetBusy(int32_t page);
   int num_idle_pages() const { return static_cast<int>(idle_.size()); }
-  // Ends of cached sequences that nothing uses.
+  // The number of cached sequences that nothing uses.
   int num_idle_leaves() const { return num_idle_leaves_; }
-  // Takes the page that has been idle longest. Requires one.
+  // Removes the page that has been idle for the longest time, and returns it. There must be one.
   int32_t Evict();
-  // Forgets what a page holds.
+  // Forgets the tokens of a page.
   void Drop(int32_t page);
 
  private:
@@ -88,7 +89,7 @@ class PrefixTree {
     const int32_t* tokens;
     int count;
   };
-  struct Order {  // lexicographic: neighbours share the longest beginnings
+  struct Order {  // lexicographic: neighbours have the longest common beginnings
     using is_transparent = void;
     bool operator()(const Tokens& a, const Tokens& b) const { return a < b; }
     bool operator()(const Tokens& a, const View& b) const;
@@ -108,7 +109,7 @@ class PrefixTree {
   NodeId NewNode();
   void SetPage(NodeId node, int32_t page);
   int32_t TakePage(NodeId node);
-  // To a node for the same tokens and more.
+  // Moves the states to a node with the same tokens and more.
   void MoveStates(NodeId from, NodeId to);
   NodeId Attach(NodeId parent, View tokens);
   void Detach(NodeId leaf);
@@ -118,12 +119,12 @@ class PrefixTree {
   int page_size_;
   StateSlots* states_;
   std::vector<NodeId> node_of_state_;
-  std::deque<Node> nodes_;  // stable addresses
+  std::deque<Node> nodes_;  // its elements never move
   std::vector<NodeId> free_nodes_;
   std::unordered_map<uint64_t, NodeId> roots_;
   std::vector<NodeId> node_of_page_;
-  std::list<NodeId> idle_;  // longest idle first
-  int num_nodes_ = 0;       // without roots
+  std::list<NodeId> idle_;  // idle for the longest time: first
+  int num_nodes_ = 0;       // roots are not counted
   int num_idle_leaves_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// Slots of recurrent state: each holds what a model keeps of a whole history, which cannot be cut
-// shorter as a table of pages can. So states are never taken back but kept in several copies:
-// where a sequence is, where it may have to go back to, and where others may want to begin.
+// Slots of recurrent state. Each slot holds a model's state after a whole history. Such a state
+// cannot be cut shorter as a block table can. So several copies are kept: at the end of a sequence,
+// where the sequence may have to go back to, and where other sequences may begin.
 //
-// A slot is owned by sequences and kept by the prefix tree, by either, both or none. One that only
-// the tree keeps is available to whoever needs a slot, the one used longest ago first.
+// Sequences can own a slot, and the prefix tree can keep it. A slot that only the tree keeps is
+// available; the one that was unused for the longest time is taken first.
 #ifndef MLC_KV_STATE_SLOTS_H_
 #define MLC_KV_STATE_SLOTS_H_
 
@@ -20,19 +20,20 @@ class StateSlots {
 
   int num_slots() const { return static_cast<int>(slots_.size()); }
   int num_free() const { return static_cast<int>(free_.size()); }
-  // The free ones and those that the tree alone keeps.
+  // The free slots, and those that only the tree keeps.
   int num_available() const { return num_free() + num_idle_; }
 
-  // A free slot, owned once. Requires one.
+  // Takes a free slot, which then has one owner. There must be one.
   int32_t Take();
-  // The slot that the tree alone keeps and that was used longest ago; kNoState: there is none.
+  // The slot that only the tree keeps and that was unused for the longest time; kNoState if there
+  // is none.
   int32_t OldestIdle() const;
   void Hold(int32_t slot);
   void Release(int32_t slot);
-  // By the tree.
+  // Keep and Drop are calls of the prefix tree.
   void Keep(int32_t slot);
   void Drop(int32_t slot);
-  // Whether one sequence owns it and nobody else has an interest in it.
+  // Whether exactly one sequence owns it and the tree does not keep it.
   bool IsOnlyOwned(int32_t slot) const { return slots_[slot].owners == 1 && !slots_[slot].kept; }
 
  private:

@@ -1,8 +1,8 @@
 // Device memory as reserved host addresses.
 //
-// TVM passes device memory as pointers and adds to them. A backend whose memory has no addresses
-// reserves a range for each buffer, which nobody can read or write, so that adding is legal and any
-// pointer leads back to its buffer and offset.
+// TVM passes device memory as pointers and adds offsets to them. The memory of some backends has no
+// addresses. Then the backend reserves a range of addresses for each buffer. Nobody can read or
+// write that range, but pointer arithmetic is legal, and each pointer gives its buffer and offset.
 #ifndef MLC_PLATFORM_ADDRESS_MAP_H_
 #define MLC_PLATFORM_ADDRESS_MAP_H_
 
@@ -16,19 +16,21 @@
 
 namespace mlc {
 
-// `Buffer` is a pointer to what a range stands for; the map does not own it. Thread-safe.
+// `Buffer` is what a range stands for. The map stores pointers to buffers and does not own them.
+// Thread-safe.
 template <typename Buffer>
 class AddressMap {
  public:
   struct Place {
-    Buffer* buffer = nullptr;  // null: the pointer is none of ours
+    Buffer* buffer = nullptr;  // null: the pointer is not in this map
     size_t offset = 0;
   };
 
-  // The first address of a range for `bytes`, or null when the process has no addresses left.
+  // The first address of a range for `bytes`. Null when the process has no addresses left.
   void* Reserve(Buffer* buffer, size_t bytes) {
     constexpr size_t kPage = 4096;
-    size_t length = (bytes / kPage + 1) * kPage;  // a pointer just behind the end is still inside
+    // a pointer just behind the end still belongs to the range
+    size_t length = (bytes / kPage + 1) * kPage;
     void* begin = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                        /*fd=*/-1, /*offset=*/0);
     if (begin == MAP_FAILED) return nullptr;

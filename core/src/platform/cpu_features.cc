@@ -17,7 +17,7 @@ namespace {
 #if defined(__aarch64__) && defined(__linux__)
 #define MLC_HAS_ARM(kind, bit) ((getauxval(kind) & (bit)) != 0)
 #elif defined(__aarch64__) && defined(__APPLE__)
-#define MLC_HAS_ARM(kind, bit) true  // every Apple processor that runs this
+#define MLC_HAS_ARM(kind, bit) true  // every Apple CPU that can run this code
 #else
 #define MLC_HAS_ARM(kind, bit) false
 #endif

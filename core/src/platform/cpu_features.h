@@ -1,4 +1,4 @@
-// What a processor must have for compiled code to run on it.
+// The features that a CPU needs to run compiled code.
 #ifndef MLC_PLATFORM_CPU_FEATURES_H_
 #define MLC_PLATFORM_CPU_FEATURES_H_
 
@@ -8,14 +8,14 @@
 namespace mlc {
 
 struct CpuFeature {
-  const char* name;  // LLVM's
-  bool present;      // and usable: the system saves its registers
+  const char* name;  // LLVM's name
+  bool present;      // the CPU has it, and the system saves its registers
 };
 
-// Every feature that compiled kernels may use, of all architectures.
+// All features that compiled kernels may use, for every architecture.
 const std::vector<CpuFeature>& CpuFeatures();
 
-// Those of `required` that are known and that this processor lacks.
+// The features in `required` that are known and that this CPU does not have.
 std::vector<std::string> MissingCpuFeatures(const std::vector<std::string>& required);
 
 }  // namespace mlc

@@ -19,7 +19,8 @@ Status OpenError(const std::string& path) {
   return NotFound(path + ": cannot be read: " + std::strerror(errno));
 }
 
-// Does not wait for a writer when the path is a pipe, which RegularFileSize then refuses.
+// O_NONBLOCK: does not wait for a writer when the path is a pipe. RegularFileSize then refuses the
+// pipe.
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
 // Closes the descriptor at the end of the scope.

@@ -1,4 +1,4 @@
-// Files: reading them whole, mapping them, and keeping a user's paths inside their folder.
+// Files: read them, map them, and keep a user's paths inside their folder.
 #ifndef MLC_PLATFORM_FILE_H_
 #define MLC_PLATFORM_FILE_H_
 
@@ -12,21 +12,22 @@
 
 namespace mlc {
 
-// Joins a path that a file in `folder` names. Errors: kCorrupt when it is absolute, empty, holds a
-// zero byte or leaves the folder ("../x", "a/../../x").
+// Joins `folder` and a path that a file in `folder` contains. Errors: kCorrupt when the path is
+// absolute, is empty, contains a zero byte or leaves the folder ("../x", "a/../../x").
 Result<std::string> JoinInside(const std::string& folder, std::string_view relative);
 
 bool FileExists(const std::string& path);
 
-// The whole file. Errors: kNotFound, kResourceExhausted when it is larger than `max_bytes`.
+// Reads the whole file. Errors: kNotFound; kResourceExhausted when it is larger than `max_bytes`.
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_t{1} << 30);
 
-// Writes `parts` one after another to a new file that then takes the place of `path`: a reader sees
-// the old file or the new one, whole. Only its owner can read it. Errors: kInvalidArgument when the
-// path cannot be written, kResourceExhausted when the disk is full; nothing is left behind.
+// Writes `parts` one after another to a new file, which then replaces `path`. So a reader sees
+// either the whole old file or the whole new file. Only its owner can read it. Errors:
+// kInvalidArgument when the path cannot be written; kResourceExhausted when the disk is full. After
+// an error no file is left behind.
 Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts);
 
-// A file mapped read-only. Pages come in as they are read.
+// A file mapped read-only. The system reads its pages when they are used.
 class MappedFile {
  public:
   static Result<std::shared_ptr<MappedFile>> Open(const std::string& path);

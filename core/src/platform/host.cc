@@ -19,7 +19,7 @@ namespace mlc {
 namespace {
 
 #if defined(__linux__)
-// The same text for the hardware threads of one core, as far as the kernel tells.
+// A text that is the same for all hardware threads of one core, if the kernel tells it.
 std::string CoreOf(int cpu) {
   std::string name = std::to_string(cpu);
   std::ifstream file("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
@@ -46,7 +46,8 @@ int NumAvailableCores() {
 
 void LowerThreadPriority([[maybe_unused]] int nice) {
 #if defined(__linux__)
-  if (nice > 0) (void)setpriority(PRIO_PROCESS, 0, std::min(nice, 19));  // of a thread, on Linux
+  // on Linux it applies to one thread
+  if (nice > 0) (void)setpriority(PRIO_PROCESS, 0, std::min(nice, 19));
 #endif
 }
 
@@ -54,7 +55,7 @@ int64_t ProcessNumber() { return getpid(); }
 
 int64_t AvailableMemoryBytes() {
 #if defined(__linux__)
-  // The kernel's estimate, which counts what it would give up of its caches.
+  // The kernel's estimate, which includes caches that it can free.
   std::ifstream meminfo("/proc/meminfo");
   std::string key, unit;
   for (int64_t kilobytes; meminfo >> key >> kilobytes; std::getline(meminfo, unit)) {

@@ -1,4 +1,4 @@
-// The machine that the process runs on: its cores and its memory.
+// The machine on which the process runs: its cores and its memory.
 #ifndef MLC_PLATFORM_HOST_H_
 #define MLC_PLATFORM_HOST_H_
 
@@ -6,21 +6,21 @@
 
 namespace mlc {
 
-// Processor cores that this process may use; hardware threads of one core count once.
+// The number of CPU cores that this process may use. The hardware threads of one core count once.
 int NumAvailableCores();
 
-// Gives the calling thread, and those that it makes later, less of a share: 1 to 19, as `nice` has
-// it. Nothing happens where threads have no such number of their own.
+// Lowers the priority of the calling thread, and of threads that it creates later: 1 to 19, as in
+// `nice`. Does nothing on systems where a thread has no priority of its own.
 void LowerThreadPriority(int nice);
 
-// A number of the process; another one in a forked child.
+// The process id. A forked child has another one.
 int64_t ProcessNumber();
 
-// Host memory that can be taken without swapping.
+// The host memory that can be allocated without swapping.
 int64_t AvailableMemoryBytes();
 
-// Gives the system back what was freed: glibc keeps it, in pieces that the next step does not fit.
-// Takes about a millisecond. Does nothing with other C libraries.
+// Returns freed memory to the system. Otherwise glibc keeps it in pieces that do not fit the next
+// step. It takes about a millisecond. Does nothing with other C libraries.
 void ReleaseFreeMemory();
 
 }  // namespace mlc

@@ -1,10 +1,11 @@
-// Shared libraries, opened while the program runs.
+// Opens shared libraries while the program runs.
 //
 //   void* library = OpenLibrary("libOpenCL.so.1", LibraryScope::kLocal);
 //   auto* get = reinterpret_cast<GetPlatforms*>(FindSymbol(library, "clGetPlatformIDs"));
 //
-// These functions are part of whatever includes them, not of libmlc_llm: the loader searches the
-// run path of the library that calls it, and a device plugin has one of its own.
+// These functions are compiled into each library that includes them, not into libmlc_llm. The
+// loader searches the run path of the library that calls it, and a device plugin has its own run
+// path.
 #ifndef MLC_PLATFORM_SHARED_LIBRARY_H_
 #define MLC_PLATFORM_SHARED_LIBRARY_H_
 
@@ -19,30 +20,30 @@ enum class LibraryScope {
   kGlobal,  // libraries that are opened later see its symbols
 };
 
-// Null, and LibraryError says why. A path, or a name that the loader looks for.
+// Opens a path, or a name that the loader searches. Null on failure; LibraryError gives the reason.
 [[maybe_unused]] static void* OpenLibrary(const char* path, LibraryScope scope) {
   return dlopen(path, RTLD_NOW | (scope == LibraryScope::kGlobal ? RTLD_GLOBAL : RTLD_LOCAL));
 }
 
-// One more reference to a library that is open already; null when it is not.
+// Adds a reference to a library that is already open. Null when it is not.
 [[maybe_unused]] static void* OpenIfLoaded(const char* path) {
   return dlopen(path, RTLD_NOW | RTLD_NOLOAD);
 }
 
 [[maybe_unused]] static void CloseLibrary(void* library) { dlclose(library); }
 
-// Why the last call failed.
+// The reason why the last call failed.
 [[maybe_unused]] static std::string LibraryError() {
   const char* error = dlerror();
   return error == nullptr ? "the library cannot be opened" : error;
 }
 
-// Null when there is none.
+// Null when there is no such symbol.
 [[maybe_unused]] static void* FindSymbol(void* library, const char* name) {
   return dlsym(library, name);
 }
 
-// The file that holds the code or data at `address`; "" when it is in none.
+// The file that contains the code or data at `address`; "" when there is none.
 [[maybe_unused]] static std::string LibraryOf(const void* address) {
   Dl_info info;
   return dladdr(address, &info) == 0 ? "" : info.dli_fname;

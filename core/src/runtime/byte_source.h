@@ -1,4 +1,4 @@
-// Where a model's bytes come from: a folder here; an app's assets or a callback elsewhere.
+// Where a model's bytes come from: a folder here; an app's assets or a callback in other programs.
 #ifndef MLC_RUNTIME_BYTE_SOURCE_H_
 #define MLC_RUNTIME_BYTE_SOURCE_H_
 
@@ -11,7 +11,7 @@
 
 namespace mlc {
 
-// Bytes that `owner` keeps alive.
+// Bytes. `owner` keeps them alive.
 struct Bytes {
   const uint8_t* data = nullptr;
   int64_t size = 0;
@@ -24,11 +24,11 @@ struct Bytes {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // `name` is relative, with '/' between parts. Errors: kNotFound; kCorrupt for a name that leaves
-  // the source ("../x").
+  // `name` is a relative path with '/' as the separator. Errors: kNotFound; kCorrupt for a name
+  // that leaves the source ("../x").
   virtual Result<Bytes> Open(std::string_view name) const = 0;
   virtual bool Has(std::string_view name) const = 0;
-  // What to call `name` in a message: a path.
+  // The name for messages: a path.
   virtual std::string Describe(std::string_view name) const = 0;
 };
 

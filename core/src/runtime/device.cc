@@ -20,11 +20,12 @@ namespace {
 struct DeviceKind {
   const char* name;
   int type;             // DLPack's DLDeviceType
-  const char* backend;  // who drives it, by TVM's name
+  const char* backend;  // TVM's name of the backend that drives it
 };
 
-// MLC-LLM's order for `auto`, which ends at the CPU. "vulkan" are the devices of "webgpu" that are
-// driven by Vulkan; they are the first of its list, so that an index means the same for both.
+// In the order of MLC-LLM's `auto`, which ends at the CPU. "vulkan" means the devices of "webgpu"
+// that Vulkan drives. They are the first ones in the list of "webgpu", so an index means the same
+// device under both names.
 constexpr DeviceKind kKinds[] = {{"cuda", kDLCUDA, "cuda"},       {"rocm", kDLROCM, "rocm"},
                                  {"metal", kDLMetal, "metal"},    {"vulkan", kDLWebGPU, "webgpu"},
                                  {"opencl", kDLOpenCL, "opencl"}, {"cpu", kDLCPU, "cpu"},
@@ -42,14 +43,14 @@ bool IsRegistered(const DeviceKind& kind) {
          tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.backend).has_value();
 }
 
-// The folder of the library that this function is in.
+// The folder of the library that contains this function.
 std::string LibraryFolder() {
   std::string path = LibraryOf(reinterpret_cast<void*>(&LibraryFolder));
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Why a build has no plugin of a kind.
+// The reason why this build has no plugin of a kind.
 std::string WhyMissing(const DeviceKind& kind) {
 #if !defined(__APPLE__)
   if (std::string_view(kind.backend) == "metal") return "Metal needs macOS or iOS";
@@ -57,7 +58,8 @@ std::string WhyMissing(const DeviceKind& kind) {
   return std::string("this build has no ") + kind.backend + " backend";
 }
 
-// Opens the plugin of a kind, whose constructors register it. Empty, or why there is none.
+// Opens the plugin of a kind; its constructors register the backend. Returns "", or the reason why
+// it cannot be opened.
 std::string OpenPlugin(const DeviceKind& kind) {
 #if defined(__APPLE__)
   constexpr const char* kSuffix = ".dylib";
@@ -69,7 +71,7 @@ std::string OpenPlugin(const DeviceKind& kind) {
   return OpenLibrary(path.c_str(), LibraryScope::kLocal) != nullptr ? "" : LibraryError();
 }
 
-// Once for each kind and process; a plugin is never closed.
+// Runs once for each kind and process. A plugin is never closed.
 std::string MakeSure(const DeviceKind& kind) {
   static std::mutex* mutex = new std::mutex();
   static auto* reasons = new std::map<int, std::string>();
@@ -77,7 +79,7 @@ std::string MakeSure(const DeviceKind& kind) {
   if (kind.type == kDLCPU) return "";
   auto found = reasons->find(kind.type);
   if (found == reasons->end()) found = reasons->emplace(kind.type, OpenPlugin(kind)).first;
-  // Without a plugin of ours a runtime of TVM's may be there.
+  // Without our plugin, TVM's own runtime may be there.
   return IsRegistered(kind) ? "" : found->second;
 }
 
@@ -99,13 +101,13 @@ DeviceProbe ReadProbe(const DeviceKind& kind, size_t index, const Json& json) {
   return probe;
 }
 
-// Whether a device of the backend is one of the kind.
+// Whether a device of the backend is of this kind.
 bool Belongs(const DeviceKind& kind, const Json& json) {
   return std::string_view(kind.name) != "vulkan" ||
          Or(GetStringOr(json, "interface", ""), std::string()) == "Vulkan";
 }
 
-// What the plugin's `mlc.devices.BACKEND` lists: {"problem": "...", "devices": [...]}.
+// The list from the plugin's `mlc.devices.BACKEND`: {"problem": "...", "devices": [...]}.
 Result<std::vector<DeviceProbe>> AskPlugin(const DeviceKind& kind, const tvm::ffi::Function& list) {
   std::string text;
   MLC_RETURN_IF_ERROR(CatchTvm(kind.name, [&] { text = list().cast<tvm::ffi::String>(); }));
@@ -122,7 +124,7 @@ Result<std::vector<DeviceProbe>> AskPlugin(const DeviceKind& kind, const tvm::ff
   return NotFound(Or(GetStringOr(json, "problem", ""), std::string()));
 }
 
-// The devices of a kind; one that is not found when there are none.
+// The devices of a kind. If there are none, one entry with found = false.
 std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   DeviceProbe first{std::string(kind.name) + ":0", true, ""};
   first.reason = MakeSure(kind);
@@ -137,7 +139,7 @@ std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   return {first};
 }
 
-// Of a device that was found.
+// The probe of a device that exists.
 DeviceProbe ProbeOf(Device device) {
   const DeviceKind* kind = FindKind(device.kind());
   if (kind == nullptr) return {};
@@ -157,7 +159,7 @@ Result<int> ParseDeviceIndex(std::string_view text) {
   return index;
 }
 
-// What `auto` takes; the CPU is always there.
+// The device that `auto` chooses. The CPU always exists.
 ChosenDevice FirstDevice() {
   ChosenDevice choice;
   for (const DeviceKind& kind : kKinds) {

@@ -1,4 +1,4 @@
-// Which devices this process can run on.
+// The devices on which this process can run.
 #ifndef MLC_RUNTIME_DEVICE_H_
 #define MLC_RUNTIME_DEVICE_H_
 
@@ -14,41 +14,44 @@ namespace mlc {
 struct Device {
   int type = 1;  // DLPack's device type; 1 is the CPU
   int index = 0;
-  std::string kind() const;  // "cpu"; of "vulkan" it is "webgpu", which drives it
+  std::string kind() const;  // "cpu"; "webgpu" also for "vulkan"
   std::string name() const;  // "cpu:0"
 };
 
 struct DeviceProbe {
   std::string name;  // "cuda:0"
   bool found = false;
-  std::string reason;  // why not, when not found
-  // What the driver says of it; zeros and "" where nobody says.
+  std::string reason;  // if not found: the reason
+  // What the driver tells about it; zeros and "" if it tells nothing.
   std::string description;
   int64_t memory_bytes = 0, max_buffer_bytes = 0, local_memory_bytes = 0, max_group_size = 0;
   bool f16 = false;
-  // The CPU, driven as something else: slower than `cpu`, so that `auto` passes over it.
+  // It is the CPU behind a GPU driver. It is slower than `cpu`, so `auto` does not choose it.
   bool is_processor = false;
 };
 
-// Every known kind in the order in which `auto` tries them, up to the CPU; several devices of a
-// kind one after another. A backend with a plugin (device/) is opened to ask it.
+// All known kinds, in the order in which `auto` tries them, up to the CPU. The devices of one kind
+// follow one another. If a backend has a plugin (device/), the plugin is opened.
 std::vector<DeviceProbe> ProbeDevices();
 
 struct ChosenDevice {
   Device device;
-  std::vector<DeviceProbe> probes;  // what was looked at on the way; the last one was taken
-  const std::string& name() const { return probes.back().name; }  // "vulkan:0", as it was asked for
+  std::vector<DeviceProbe> probes;  // the devices that were looked at; the last one was chosen
+  // the name that the caller used: "vulkan:0"
+  const std::string& name() const { return probes.back().name; }
 };
 
-// "auto", "cpu", "cpu:0", "opencl:1". Only drivers of the kinds in question are opened. Errors:
-// kInvalidArgument for an unknown name, kNotFound for a device that is not here, with the reason.
+// Accepts "auto", "cpu", "cpu:0", "opencl:1". Opens only the drivers of the kinds that the text can
+// mean. Errors: kInvalidArgument for an unknown name; kNotFound, with the reason, for a device that
+// does not exist.
 Result<ChosenDevice> ChooseDevice(std::string_view text);
-Result<Device> ParseDevice(std::string_view text);  // the same, the device alone
+Result<Device> ParseDevice(std::string_view text);  // the same; returns only the device
 
-// Memory of the device that can be taken; all of the host's where a device shares it.
+// The device memory that can be allocated. If the device shares the host's memory, all of the
+// host's.
 int64_t AvailableMemoryBytes(Device device);
 
-// What the device takes in one piece; 0 where nobody says.
+// The largest size of one tensor on the device; 0 if it is not known.
 int64_t LargestTensorBytes(Device device);
 
 }  // namespace mlc

@@ -14,14 +14,14 @@ namespace {
 namespace ffi = tvm::ffi;
 using Kind = ProgramSpec::Kind;
 
-constexpr int64_t kAlignment = 64;  // what kernels assume of their arguments
-// Memory of a larger step goes back with the next small one.
+constexpr int64_t kAlignment = 64;  // the alignment that kernels assume
+// Memory of a larger step is returned at the next small step.
 constexpr int64_t kKeptBytes = int64_t{16} << 20;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
-// A DLTensor of `spec` whose data and first extent each run writes.
+// A DLTensor of `spec`. Each run sets its data and its first extent.
 class Rows {
  public:
   Rows(const RowsSpec& spec, DLDevice device) : extents_(spec.row) {
@@ -43,16 +43,17 @@ class Rows {
  private:
   Shape extents_;
   bool is_fixed_ = false;
-  DLTensor tensor_;  // without strides: compact
+  DLTensor tensor_;  // without strides, so it is compact
 };
 
-// Memory that grows with a step and, on the host, shrinks after a far larger one: on a device it is
-// counted when the model is loaded, and records of launches refer to it.
+// Memory that grows with the size of a step. On the host it shrinks again after a much larger step.
+// On a device it does not: it was counted when the model was loaded, and launch records use its
+// addresses.
 class Arena {
  public:
   explicit Arena(Device device) : device_(device) {}
 
-  // At least `bytes`, with any content.
+  // Returns at least `bytes`. Their content is undefined.
   Result<char*> Reserve(int64_t bytes) {
     bool on_host = device_.type == Device{}.type;
     bool wasteful = on_host && capacity_ > kKeptBytes && bytes < capacity_ / 2;
@@ -68,7 +69,7 @@ class Arena {
   }
 
   Tensor& memory() { return memory_; }
-  int64_t number() const { return number_; }  // of the memory; another one, another number
+  int64_t number() const { return number_; }  // changes when the memory changes
 
  private:
   Device device_;
@@ -76,8 +77,8 @@ class Arena {
   int64_t capacity_ = 0, number_ = 0;
 };
 
-// A tensor in memory that another one holds.
-struct Part {
+// A tensor in the memory of another tensor.
+struct BorrowedMemory {
   void* data;
   Tensor whole;
   void AllocData(DLTensor* tensor) { tensor->data = data; }
@@ -100,14 +101,14 @@ struct KernelProgram::Impl {
   // Call and argument, in the spec's order.
   std::vector<std::pair<int, int>> page_arguments, state_arguments;
 
-  // Of the run that is going on; members, so that a run allocates nothing.
+  // The state of the current run. These are members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
   std::vector<char*> buffers;
   Arena arena{Device{}};
 
-  // On a device.
+  // Only used on a device.
   Device device;
-  std::vector<char> upload;  // the inputs, as they are to lie at the arena's beginning
+  std::vector<char> upload;  // the inputs, in the layout of the arena's beginning
   LaunchRecords records;     // by sizes
 
   Status FindKernels(const ModelLibrary::Impl& library);
@@ -186,7 +187,7 @@ void KernelProgram::Impl::PrepareCalls() {
   }
 }
 
-// The run-time sizes, which every input that has one must agree on.
+// Sets the run-time sizes. All inputs with the same size must agree.
 Status KernelProgram::Impl::Bind(const ProgramInput* given, size_t count) {
   if (count != inputs.size()) return InvalidArgument(name + ": wrong number of inputs");
   std::fill(sizes.begin(), sizes.end(), -1);
@@ -200,8 +201,9 @@ Status KernelProgram::Impl::Bind(const ProgramInput* given, size_t count) {
   return Status();
 }
 
-// Gives every input and temporary its place in the arena, or the caller's where that will do. On a
-// device inputs come first, so that sizes alone decide on every address.
+// Gives every input and temporary its place in the arena. An aligned input on the host stays where
+// the caller has it. On a device the inputs come first, so that all addresses depend only on the
+// sizes.
 Status KernelProgram::Impl::Place(const ProgramInput* given) {
   int64_t bytes = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -226,7 +228,8 @@ Status KernelProgram::Impl::Place(const ProgramInput* given) {
   return Status();
 }
 
-// Copies what has to be, to `next` or to what will be written there; gives the end.
+// Copies the inputs that must be copied: to `next` on the host, or to the upload buffer. Returns
+// the end.
 char* KernelProgram::Impl::PlaceInputs(const ProgramInput* given, char* next) {
   const char* begin = next;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -318,8 +321,8 @@ Result<Tensor> KernelProgram::RunToTensor(const ProgramInput* inputs, size_t num
   MLC_ASSIGN_OR_RETURN(char* data, Run(inputs, num_inputs));
   Rows& result = *impl_->temporaries[impl_->spec.result];
   const DLTensor* tensor = result.tensor();
-  return FromTvm(ffi::Tensor::FromNDAlloc(Part{data, impl_->arena.memory()}, result.shape(),
-                                          tensor->dtype, tensor->device));
+  return FromTvm(ffi::Tensor::FromNDAlloc(BorrowedMemory{data, impl_->arena.memory()},
+                                          result.shape(), tensor->dtype, tensor->device));
 }
 
 }  // namespace mlc

@@ -1,14 +1,15 @@
-// A function of a model library as the core runs it: kernel after kernel, without TVM's virtual
-// machine.
+// A function of a model library that the core runs kernel by kernel, without TVM's virtual machine.
 //
-//   MLC_ASSIGN_OR_RETURN(auto program, KernelProgram::Load(library, "embed", weights, 0,
-//   Device{})); ProgramInput tokens{ids.data(), 3}; float* rows = *program->Run(&tokens, 1); // [3,
-//   width], until the next Run
+//   MLC_ASSIGN_OR_RETURN(auto program,
+//                        KernelProgram::Load(library, "embed", weights, 0, Device{}));
+//   ProgramInput tokens{ids.data(), 3};
+//   float* rows = *program->Run(&tokens, 1);  // [3, width], valid until the next Run
 //
-// On a CPU the machine took a fifth of a decode step, for ten instructions and two allocations a
-// kernel. Here the arguments of every call stand ready; a run writes pointers and sizes of a dozen
-// tensors and calls. Temporaries lie in one piece of memory that is kept from run to run, so that a
-// device that can may record the calls of a run and replay them as one in runs of the same sizes.
+// On a CPU the virtual machine took a fifth of a decode step: ten instructions and two allocations
+// for each kernel. Here the arguments of every call are prepared. A run sets the pointers and sizes
+// of a dozen tensors, and calls the kernels. All temporaries are in one piece of memory, which is
+// kept between runs. So a device that can record launches replays them in later runs of the same
+// sizes.
 #ifndef MLC_RUNTIME_KERNEL_PROGRAM_H_
 #define MLC_RUNTIME_KERNEL_PROGRAM_H_
 
@@ -25,7 +26,7 @@ namespace mlc {
 
 struct ProgramInput {
   const void* data = nullptr;
-  int64_t size = 0;  // of the first dimension; the others are the program's
+  int64_t size = 0;  // of the first dimension; the program knows the others
 };
 
 inline ProgramInput InputOf(const std::vector<int32_t>& values) {
@@ -54,7 +55,7 @@ class KernelProgram {
   // copied where they are not aligned to 64 bytes. Needs pages and states when the function does. Errors:
   // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
   Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
-  // The same on any device: `inputs` are on the host, the result lies where the program runs.
+  // The same on any device. `inputs` are on the host; the result is on the program's device.
   Result<Tensor> RunToTensor(const ProgramInput* inputs, size_t num_inputs);
 
  private:

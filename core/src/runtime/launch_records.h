@@ -1,5 +1,5 @@
-// Launches of a program on a device, recorded so that they can be replayed as one: CUDA graphs.
-// Included inside runtime/ only.
+// Records the launches of a program on a device, so that they can be replayed together: CUDA
+// graphs. Included inside runtime/ only.
 #ifndef MLC_RUNTIME_LAUNCH_RECORDS_H_
 #define MLC_RUNTIME_LAUNCH_RECORDS_H_
 
@@ -15,38 +15,39 @@
 
 namespace mlc {
 
-// By the run-time sizes of a run. A record repeats addresses and numbers, so that it holds as long
-// as sizes alone decide on them: `memory`, a number of the memory where all temporaries lie, must
-// be the one of before.
+// One record for each set of run-time sizes. A record repeats addresses and numbers. So it is valid
+// only while these depend on nothing but the sizes, and while the temporaries stay in the same
+// memory. `memory` is the number of that memory.
 class LaunchRecords {
  public:
   LaunchRecords() = default;
-  // Where the device's plugin has `mlc.DEVICE.record`; else every Replay is false.
+  // Records if the device's plugin has `mlc.DEVICE.record`. Otherwise every Replay returns false.
   explicit LaunchRecords(Device device);
 
-  // Whether the launches were made, by replaying them. Sizes of a first run are not recorded: a
-  // driver loads kernels when they are first launched, which cannot be recorded. Where recording
-  // fails, that is said on standard error, and nothing is recorded any more.
+  // Replays the launches. Returns false if the caller must launch. The first run of a set of sizes
+  // is not recorded: a driver loads kernels at their first launch, and loading cannot be recorded.
+  // When recording fails, it prints the reason to standard error and records nothing from then on.
   bool Replay(const std::vector<int64_t>& sizes, int64_t memory,
               const std::function<void()>& launch);
-  // Forgets everything: what launches refer to has changed.
+  // Forgets all records, because the things that the launches use have changed.
   void Clear() { entries_.clear(); }
 
   int64_t num_replays() const { return num_replays_; }
 
  private:
-  // Records take memory of the driver's; beyond so many, the one that was used longest ago goes.
+  // A record needs driver memory. Above this number, the record that was unused for the longest
+  // time is removed.
   static constexpr size_t kMostRecords = 64;
   struct Entry {
-    tvm::ffi::Function replay;  // null: run once, not recorded
+    tvm::ffi::Function replay;  // null: the sizes ran once, nothing is recorded
     int64_t last_run = 0;
   };
-  // The entry of these sizes, and whether it was made just now.
+  // The entry of these sizes, and whether it is new.
   std::pair<Entry*, bool> Find(const std::vector<int64_t>& sizes);
 
   int device_index_ = 0;
-  tvm::ffi::Function record_;  // null: launches cannot be recorded
-  int64_t memory_ = 0;         // that the records refer to
+  tvm::ffi::Function record_;  // null: this device cannot record
+  int64_t memory_ = 0;         // the number of the memory that the records use
   std::map<std::vector<int64_t>, Entry> entries_;
   int64_t num_runs_ = 0, num_replays_ = 0;
 };

@@ -20,7 +20,7 @@ constexpr size_t kHeaderBytes = 16;
 
 struct Variant {
   std::string device;
-  std::vector<std::string> missing;  // features that this processor lacks
+  std::vector<std::string> missing;  // features that this CPU lacks
   std::string_view bytes;
 };
 
@@ -73,7 +73,7 @@ bool HasVariants(std::string_view file) {
   return file.substr(0, kVariantsMagic.size()) == kVariantsMagic;
 }
 
-Result<std::string_view> VariantForThisProcessor(std::string_view file, const std::string& path) {
+Result<std::string_view> VariantForThisCpu(std::string_view file, const std::string& path) {
   Result<std::vector<Variant>> variants = ReadIndex(file);
   if (!variants.ok()) {
     return Corrupt(path + ": " + variants.status().message() + "; compile the model again")

@@ -1,12 +1,11 @@
-// A model library for several processors: one file with a shared object for each, the fastest
-// first.
+// A model library for several CPUs: one file with a shared object for each, the fastest one first.
 //
 //   "MLCFAT01", the length of the index (64-bit little-endian), the index, the shared objects
 //   index: {"variants": [{"device": "x86-64-v4", "cpu_features": ["avx512f", ...],
 //                         "offset": 4096, "size": 1048576}, ...]}
 //
-// Offsets count from the file's first byte. The trailer of every library (library_trailer.h) ends
-// the file.
+// Offsets count from the first byte of the file. The file ends with the trailer that every library
+// has (library_trailer.h).
 #ifndef MLC_RUNTIME_LIBRARY_VARIANTS_H_
 #define MLC_RUNTIME_LIBRARY_VARIANTS_H_
 
@@ -21,11 +20,12 @@ namespace mlc {
 
 bool HasVariants(std::string_view file);
 
-// The bytes of the first one that this processor can run. `path` is for the messages. Errors:
-// kCorrupt for a bad index, kUnsupported when no variant fits, with what the last one lacks.
-Result<std::string_view> VariantForThisProcessor(std::string_view file, const std::string& path);
+// The bytes of the first variant that this CPU can run. `path` is for messages. Errors: kCorrupt
+// for a bad index; kUnsupported when no variant fits, with the features that the CPU lacks for the
+// last one.
+Result<std::string_view> VariantForThisCpu(std::string_view file, const std::string& path);
 
-// A file for the loader of shared objects, which takes nothing else; removed when this is gone.
+// A file for the loader of shared objects, which accepts only files. The destructor removes it.
 class TemporaryLibrary {
  public:
   // Errors: kResourceExhausted when it cannot be written.

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kSystemScheme = "system://";
 
-// Device backends build their kernels here rather than in the first request.
+// Builds the kernels of a device backend here, and not in the first request.
 void Prepare(const ffi::Module& module, int device_index) {
   for (const ffi::Any& import : module->imports()) {
     ffi::Module imported = import.cast<ffi::Module>();
@@ -34,7 +34,7 @@ void Prepare(const ffi::Module& module, int device_index) {
   }
 }
 
-// The loader's complaint about a backend that this process did not open is the user's mistake.
+// If the library needs a backend that this process did not open, that is the user's mistake.
 Status ForThisDevice(const Status& status, const std::string& path, Device device) {
   if (status.message().find("load_from_bytes") == std::string::npos) return status;
   return InvalidArgument(path + ": was compiled for another kind of device than " + device.name() +
@@ -42,9 +42,9 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
       .WithParam("model_lib");
 }
 
-// The code around a GPU's kernels keeps them in static variables, which every load of a file
-// shares: the second engine would run, and outlive, those of the first. So a file that is loaded
-// already is loaded from a copy.
+// The code around a GPU's kernels keeps them in static variables, which all loads of one file
+// share. A second engine would run the first engine's kernels, and run them after they are freed.
+// So a file that is loaded already is loaded from a copy.
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
                                                        const std::string& path, Device device) {
   void* loaded = device.kind() == "cpu" ? nullptr : OpenIfLoaded(path.c_str());
@@ -87,10 +87,10 @@ Result<std::string> ModelLibrary::Impl::Text(const std::string& name) {
   return text;
 }
 
-// The virtual machine of the module that `open` gives.
+// Starts the virtual machine of the module that `open` returns.
 Status ModelLibrary::Impl::Start(Device device, const std::function<ffi::Module()>& open) {
-  // tvm::runtime::memory::AllocatorType::kNaive. The pooled one keeps a buffer for each size that
-  // it has seen, and every prompt length is a size.
+  // tvm::runtime::memory::AllocatorType::kNaive. The pooled allocator keeps a buffer for each size,
+  // and every prompt length is a size.
   constexpr int kNaiveAllocator = 1;
   Status started = CatchTvm(path, [&] {
     executable = open();
@@ -119,7 +119,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
   std::unique_ptr<TemporaryLibrary> variant;
   if (HasVariants(bytes)) {
-    MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisProcessor(bytes, path));
+    MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisCpu(bytes, path));
     MLC_ASSIGN_OR_RETURN(variant, TemporaryLibrary::Write(chosen));
   }
   static std::mutex* loading = new std::mutex();
@@ -153,7 +153,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string
     ffi::Module module = (*find)(ffi::String(name)).cast<ffi::Module>();
     is_linked = module->GetFunction("vm_load_executable", true).has_value();
     if (is_linked) return module;
-    // MLC-LLM's apps name a library without the underscore that its prefix ends in.
+    // MLC-LLM's apps name a library without the final underscore of its prefix.
     module = (*find)(ffi::String(name + "_")).cast<ffi::Module>();
     is_linked = module->GetFunction("vm_load_executable", true).has_value();
     return module;

@@ -12,7 +12,8 @@
 
 namespace mlc {
 
-// An array of tensors in the form that compiled functions take, built once and passed often.
+// An array of tensors in the form that compiled functions accept. It is built once and passed
+// often.
 class TensorList {
  public:
   TensorList() = default;
@@ -28,24 +29,25 @@ using Argument = std::variant<Tensor, TensorList>;
 
 class ModelLibrary {
  public:
-  // Checks the file's trailer before the loader sees it. Errors: kNotFound; kCorrupt for a damaged
-  // file; kUnsupported for a shared library that `mlc_llm compile` did not write. "system://PREFIX"
-  // is the library that was linked into the program (mlc_llm compile --system-lib-prefix PREFIX).
+  // Checks the file's trailer before the loader sees the file. Errors: kNotFound; kCorrupt for a
+  // damaged file; kUnsupported for a shared library that `mlc_llm compile` did not write.
+  // "system://PREFIX" means the library that is linked into the program (mlc_llm compile
+  // --system-lib-prefix PREFIX).
   static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
   ~ModelLibrary();
 
   const std::string& metadata_json() const { return metadata_json_; }
-  // Tells libraries apart: a hash of the file; of the metadata, where there is no file.
+  // Identifies the library: a hash of the file, or of the metadata if there is no file.
   const std::string& id() const { return id_; }
   bool Has(const std::string& function) const;
 
-  // Calls a function that returns a tensor. Errors of the function: kInternal with its message;
-  // kResourceExhausted when memory ran out. Not for two threads at once.
+  // Calls a function that returns a tensor. Errors: kInternal with the function's message;
+  // kResourceExhausted when memory ran out. Only one thread may call at a time.
   Result<Tensor> Call(const std::string& function, const std::vector<Argument>& arguments);
   // The same for a function that returns nothing.
   Status CallVoid(const std::string& function, const std::vector<Argument>& arguments);
 
-  struct Impl;  // known to runtime/ alone
+  struct Impl;  // defined only inside runtime/
   Impl* impl() const { return impl_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-// What a library and a list of tensors are to TVM; included inside runtime/ only.
+// The TVM side of libraries and tensor lists. Included inside runtime/ only.
 #ifndef MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
 #define MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
 
@@ -23,12 +23,12 @@ struct ModelLibrary::Impl {
   tvm::ffi::Optional<tvm::ffi::Module> executable, vm;
   std::unordered_map<std::string, tvm::ffi::Function> functions;
 
-  // The virtual machine of the module that `open` gives.
+  // Starts the virtual machine of the module that `open` returns.
   Status Start(Device device, const std::function<tvm::ffi::Module()>& open);
-  // A function of the virtual machine, looked up once. Null when there is none.
+  // A function of the virtual machine, which is looked up once. Null if there is none.
   tvm::ffi::Function* Find(const std::string& name);
   Status Call(const std::string& name, const std::vector<Argument>& arguments, tvm::ffi::Any* out);
-  // Of a function that returns a text.
+  // Calls a function that returns text.
   Result<std::string> Text(const std::string& name);
 };
 

@@ -14,8 +14,8 @@
 namespace mlc {
 namespace {
 
-// TVM's C interface for parallel loops of compiled code (tvm/runtime/c_backend_api.h, which is no
-// part of tvm-ffi's headers).
+// TVM's C interface for parallel loops of compiled code (tvm/runtime/c_backend_api.h, which
+// tvm-ffi's headers do not include).
 struct TvmLoop {
   void* sync_handle;  // for barriers within a loop, which our kernels do not have
   int num_tasks;
@@ -23,10 +23,12 @@ struct TvmLoop {
 using TvmTask = int (*)(int task, TvmLoop* loop, void* data);
 using TvmLaunch = int (*)(TvmTask task, void* data, int num_tasks);
 
-// Parts of a kernel's loop for each thread: more balance better, fewer stream weights better.
+// How many parts of a kernel's loop each thread gets. More parts balance better; fewer parts read
+// weights in longer runs.
 constexpr int kPartsPerThread = 2;
 
-// A thread's pool. A forked child has a copy without its threads, which it can neither use nor end.
+// The pool of a thread. A forked child gets a copy without threads, which it can neither use nor
+// destroy.
 struct ThreadPool {
   std::unique_ptr<WorkerPool> pool;
   int64_t process = ProcessNumber();
@@ -37,7 +39,7 @@ struct ThreadPool {
 };
 
 thread_local ThreadPool thread_pool;
-thread_local int num_threads_asked = 0;  // 0: nobody has said
+thread_local int num_threads_asked = 0;  // 0: SetComputeThreads was not called
 thread_local bool within_loop = false;
 
 int NumThreads() { return num_threads_asked > 0 ? num_threads_asked : NumAvailableCores(); }
@@ -48,7 +50,7 @@ WorkerPool& Pool() {
   return *pool;
 }
 
-// A loop within another one stays on its thread.
+// A loop inside another loop stays on its thread.
 int RunLoop(WorkerPool::Task task, void* data, int count) {
   return within_loop ? WorkerPool::RunAlone(task, data, count) : Pool().Run(task, data, count);
 }
@@ -62,10 +64,10 @@ struct Launch {
   TvmTask task;
   void* data;
   TvmLoop loop;
-  std::atomic<TVMFFIObjectHandle> error{nullptr};  // the last one that was raised
+  std::atomic<TVMFFIObjectHandle> error{nullptr};  // the last error
 };
 
-// TVM keeps a raised error with the thread that raised it.
+// TVM keeps a raised error in the thread that raised it.
 void KeepError(Launch* launch) {
   TVMFFIObjectHandle error = nullptr;
   TVMFFIErrorMoveFromRaised(&error);
@@ -99,7 +101,7 @@ int CallAct(void* data, int index, int worker) {
   return 0;
 }
 
-// The threads of a pool that is made later are the calling one's children, and as nice.
+// The threads of a pool that is created later inherit the calling thread's priority.
 void StandBack() {
   const char* value = std::getenv("MLC_COMPUTE_NICE");
   LowerThreadPriority(value == nullptr ? 0 : std::atoi(value));
@@ -121,11 +123,11 @@ void ParallelFor(int count, const std::function<void(int index, int worker)>& ac
 }
 
 Status ShareLoopsOf(const std::string& library_path) {
-  // The library is loaded: this is one more reference to it.
+  // The library is loaded already: this adds a reference to it.
   void* library = OpenIfLoaded(library_path.c_str());
   if (library == nullptr) return Internal(library_path + ": is not loaded");
-  // Pointers that TVM's runtime sets when it loads the library. A loop with barriers needs a thread
-  // for each part, so a library that has one stays with TVM's pool.
+  // TVM's runtime sets these pointers when it loads the library. A loop with barriers needs one
+  // thread for each part, so a library with barriers keeps TVM's pool.
   bool has_barriers = FindSymbol(library, "__TVMBackendParallelBarrier") != nullptr;
   void* launch = FindSymbol(library, "__TVMBackendParallelLaunch");
   if (launch != nullptr && !has_barriers) *static_cast<TvmLaunch*>(launch) = LaunchOnPool;

@@ -5,7 +5,7 @@
 namespace mlc {
 namespace {
 
-constexpr int64_t kMaxUnitBytes = int64_t{1} << 30;  // of a buffer, for a row
+constexpr int64_t kMaxUnitBytes = int64_t{1} << 30;  // of a buffer, for one row
 constexpr int kMaxExtents = 4;
 
 using Sizes = std::vector<std::string>;
@@ -18,7 +18,7 @@ Result<const Json::Array*> Items(const Json& json, const char* key) {
   return &found->as_array();
 }
 
-// The number of the size of that name, "" for kFixedSize; -1: there is none.
+// The index of the size with that name; kFixedSize for ""; -1 if there is none.
 int Find(const Sizes& sizes, const Json& name) {
   if (!name.is_string()) return -1;
   if (name.as_string().empty()) return kFixedSize;
@@ -26,7 +26,7 @@ int Find(const Sizes& sizes, const Json& name) {
   return found == sizes.end() ? -1 : static_cast<int>(found - sizes.begin());
 }
 
-// A tensor. A size of an input that has no number yet gets the next one.
+// Reads a tensor. If the size of an input has no index yet, it gets the next one.
 Result<RowsSpec> ReadRows(const Json& json, Sizes* sizes, bool input) {
   RowsSpec rows;
   MLC_ASSIGN_OR_RETURN(const Json::Array* shape, Items(json, "shape"));

@@ -1,5 +1,5 @@
-// What a library says of a program: kernels, and the tensors that each is called with
-// (ARCHITECTURE.md, "Programs").
+// A library's description of a program: its kernels, and the tensors for each call
+// (docs/model-library.md, "Programs").
 #ifndef MLC_RUNTIME_PROGRAM_SPEC_H_
 #define MLC_RUNTIME_PROGRAM_SPEC_H_
 
@@ -14,15 +14,15 @@
 
 namespace mlc {
 
-// In the place of a size's number: nothing of the tensor depends on the run.
+// Instead of the index of a size: the tensor has the same shape in every run.
 constexpr int kFixedSize = -2;
 
-// A tensor whose first extent is the run-time size number `size`.
+// A tensor whose first extent is the run-time size with index `size`.
 struct RowsSpec {
   int size = 0;
-  Shape row;  // the other extents; all of a tensor of kFixedSize
+  Shape row;  // the other extents; all extents if kFixedSize
   DType dtype = DType::kFloat32;
-  int buffer = 0;  // of a temporary: where it lies
+  int buffer = 0;  // for a temporary: the buffer that contains it
 
   int64_t row_bytes() const { return *TensorBytes(row, dtype); }
 };
@@ -39,20 +39,21 @@ struct ProgramSpec {
   };
   struct Buffer {
     int size = 0;
-    int64_t bytes = 0;  // for each unit of that size; all of kFixedSize
+    int64_t bytes = 0;  // for each unit of `size`; all bytes if kFixedSize
   };
 
   int num_sizes = 0;
   std::vector<RowsSpec> inputs, temporaries;
   std::vector<Buffer> buffers;
   std::vector<Call> calls;
-  int result = 0;  // a temporary
+  int result = 0;  // index of a temporary
 
   // Whether names are in bounds. `weights`, ...: how many there are.
   Status Check(int weights, int pages, int constants, int states) const;
 };
 
-// A program of `_programs`; every size is that of an input, every temporary fits its buffer.
+// Reads a program of `_programs`. Checks that every size is the size of an input, and that every
+// temporary fits its buffer.
 Result<ProgramSpec> ParseProgram(const Json& json);
 
 }  // namespace mlc

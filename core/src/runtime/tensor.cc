@@ -10,7 +10,7 @@
 namespace mlc {
 namespace {
 
-constexpr size_t kTensorAlignment = 64;  // what TVM's generated code assumes of its arguments
+constexpr size_t kTensorAlignment = 64;  // the alignment that TVM's generated code assumes
 
 struct DTypeEntry {
   const char* name;
@@ -51,7 +51,7 @@ struct DeviceAllocator {
   }
 };
 
-// A row of bytes, as TVM's copies want them.
+// A row of bytes, in the form that TVM's copies need.
 struct ByteRow {
   ByteRow(void* data, DLDevice device, int64_t offset, int64_t bytes) : size(bytes) {
     tensor = {data, device, 1, {kDLUInt, 8, 1}, &size, &stride, static_cast<uint64_t>(offset)};
@@ -60,7 +60,7 @@ struct ByteRow {
   DLTensor tensor;
 };
 
-// Between the host and a device; waits for the copy.
+// Copies between the host and a device, and waits for the copy.
 Status Copy(ByteRow from, ByteRow to, DLDevice device) {
   return CatchTvm("copying " + std::to_string(from.size) + " bytes", [&] {
     from.tensor.shape = &from.size, from.tensor.strides = &from.stride;

@@ -1,4 +1,4 @@
-// A tensor on a device: the core's view of what TVM functions take and give.
+// A tensor on a device: the core's form of the tensors that TVM functions use.
 #ifndef MLC_RUNTIME_TENSOR_H_
 #define MLC_RUNTIME_TENSOR_H_
 
@@ -22,19 +22,19 @@ int64_t DTypeBytes(DType dtype);
 
 using Shape = std::vector<int64_t>;
 
-// Bytes of a tensor, or nothing when a dimension is negative or the product overflows.
+// The bytes of a tensor. Nothing if a dimension is negative or the product overflows.
 std::optional<int64_t> TensorBytes(const Shape& shape, DType dtype);
 std::string ShapeText(const Shape& shape);  // "[2, 3]"
 
-// A shared handle; copies refer to the same memory. The default one is empty.
+// A shared handle: copies refer to the same memory. A default-constructed one is empty.
 class Tensor {
  public:
   Tensor() = default;
 
-  // Memory of the tensor's own, on the CPU aligned to 64 bytes, not initialized. Errors:
-  // kResourceExhausted.
+  // Allocates memory for the tensor; on the CPU it is aligned to 64 bytes. It is not initialized.
+  // Errors: kResourceExhausted.
   static Result<Tensor> Empty(const Shape& shape, DType dtype, Device device);
-  // A view of host memory that `owner` keeps alive. Requires 64-byte alignment of `data`.
+  // A view of host memory. `owner` keeps the memory alive. `data` must be aligned to 64 bytes.
   static Tensor View(void* data, const Shape& shape, DType dtype, std::shared_ptr<void> owner);
 
   bool defined() const { return impl_ != nullptr; }
@@ -44,14 +44,14 @@ class Tensor {
   bool on_host() const;
   void* data() const;  // host memory; only for tensors on the CPU
 
-  // Copies `bytes` to or from byte `offset` of the tensor on, wherever it lies; waits for the copy.
-  // Errors: kInvalidArgument beyond the tensor's end; what the device says.
+  // Copies `bytes` to or from the tensor, beginning at byte `offset`, on any device. Waits for the
+  // copy. Errors: kInvalidArgument beyond the end of the tensor; errors of the device.
   Status Write(int64_t offset, const void* data, int64_t bytes);
   Status Read(int64_t offset, void* data, int64_t bytes) const;
-  // The tensor itself when it lies there already.
+  // The tensor itself if it is on the host already.
   Result<Tensor> OnHost() const;
 
-  struct Impl;  // holds the TVM tensor; known to runtime/ alone
+  struct Impl;  // contains the TVM tensor; defined only inside runtime/
   explicit Tensor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Impl* impl() const { return impl_.get(); }
 

@@ -1,4 +1,4 @@
-// Between our types and TVM's; included inside runtime/ only.
+// Conversions between our types and TVM's. Included inside runtime/ only.
 #ifndef MLC_RUNTIME_TVM_CONVERT_H_
 #define MLC_RUNTIME_TVM_CONVERT_H_
 
@@ -20,19 +20,20 @@ struct Tensor::Impl {
 
 DLDataType ToDL(DType dtype);
 
-// The tensor behind `result`; an error for a dtype the core does not know.
+// The tensor in `result`. An error for a dtype that the core does not know.
 Result<Tensor> FromTvm(tvm::ffi::Tensor tensor);
 
-// Runs `call` and turns whatever TVM throws into a Status that begins with `what`.
+// Runs `call` and turns every TVM exception into a Status whose message begins with `what`.
 template <typename Call>
 Status CatchTvm(const std::string& what, Call&& call) {
   try {
     std::forward<Call>(call)();
     return Status();
   } catch (const tvm::ffi::Error& error) {
-    // What our device backends throw when an allocation fails, and for what a device lacks.
-    bool is_memory = error.kind() == "MemoryError" ||  // TVM's CUDA runtime says it in words
-                     error.message().find("out of memory") != std::string::npos;
+    // Our device backends throw these when an allocation fails, or for a missing feature.
+    // TVM's CUDA runtime has it only in the message
+    bool is_memory =
+        error.kind() == "MemoryError" || error.message().find("out of memory") != std::string::npos;
     if (is_memory) return ResourceExhausted(what + ": " + error.message());
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     if (error.kind() == "DeviceLostError") {

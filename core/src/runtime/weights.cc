@@ -10,12 +10,12 @@ namespace {
 
 constexpr uintptr_t kWeightAlignment = 64;
 
-// One tensor as tensor-cache.json describes it.
+// One tensor, as tensor-cache.json describes it.
 struct Record {
   std::string shard;
   Shape shape;
   DType dtype;
-  bool stored_as_bf16;  // float32 in memory, its upper 16 bits in the file
+  bool stored_as_bf16;  // float32 in memory; the file has its upper 16 bits
   int64_t offset, bytes;
 };
 using Records = std::unordered_map<std::string, Record>;
@@ -33,7 +33,7 @@ Result<Shape> ParseShape(const Json& record) {
   return out;
 }
 
-// Floats of 8 bits are bytes here: only kernels know more of them.
+// 8-bit floats are bytes here; only kernels interpret them.
 std::optional<DType> StoredDType(std::string_view name) {
   if (name == "float8_e4m3fn" || name == "float8_e5m2") return DType::kUInt8;
   return ParseDType(name);
@@ -81,7 +81,7 @@ Result<Records> ParseIndex(std::string_view text) {
   return records;
 }
 
-// A damaged index is a damaged file, however the damage showed.
+// Every error in the index means that the file is damaged.
 Status AsCorrupt(const Status& status, const std::string& path) {
   return Corrupt(path + ": " + status.message() + "; convert or download the weights again")
       .WithParam(status.param());
@@ -111,7 +111,7 @@ Result<Records> ReadIndex(const ByteSource& source) {
   return records;
 }
 
-// Columns of a matrix as it is stored, row after row.
+// Some columns of a matrix, in the stored layout: row after row.
 std::vector<uint8_t> ColumnsOf(const Record& record, const ParamSpec& spec, const uint8_t* data) {
   int64_t row_bytes = record.bytes / record.shape[0], column_bytes = row_bytes / spec.extent;
   int64_t begin = spec.first * column_bytes, width = spec.shape[1] * column_bytes;
@@ -128,7 +128,7 @@ class Loader {
  public:
   Loader(const ByteSource& source, Device device) : source_(source), device_(device) {}
 
-  // `spec` is what is wanted of the tensor that `record` describes.
+  // `record` describes the stored tensor; `spec` describes the wanted one.
   Result<Tensor> Load(const Record& record, const ParamSpec& spec) {
     MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
     if (record.offset > shard->size || record.bytes > shard->size - record.offset) {
@@ -153,7 +153,7 @@ class Loader {
   }
 
  private:
-  // The tensor of `data`, which is copied where it has no owner.
+  // The tensor of `data`. Copies the data if it has no owner.
   Result<Tensor> Place(const Record& record, const uint8_t* data,
                        const std::shared_ptr<void>& owner) {
     if (record.stored_as_bf16) return Widen(record, data);
@@ -193,7 +193,7 @@ class Loader {
   std::unordered_map<std::string, Bytes> shards_;
 };
 
-// The shape of the whole tensor in the weights.
+// The shape of the whole stored tensor.
 Shape StoredShape(const ParamSpec& spec) {
   Shape whole = spec.shape;
   if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
@@ -203,7 +203,7 @@ Shape StoredShape(const ParamSpec& spec) {
   return whole;
 }
 
-// The tensor that the whole or a part is wanted of.
+// The record of the stored tensor that contains the wanted one.
 Result<Record> Match(const Records& records, const ParamSpec& spec) {
   auto found = records.find(spec.name);
   if (found == records.end()) {

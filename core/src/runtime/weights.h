@@ -1,4 +1,5 @@
-// Weights from an -MLC folder: tensor-cache.json (or the older ndarray-cache.json) and its shards.
+// Reads weights from an -MLC folder: tensor-cache.json (or the older ndarray-cache.json) and its
+// shards.
 #ifndef MLC_RUNTIME_WEIGHTS_H_
 #define MLC_RUNTIME_WEIGHTS_H_
 
@@ -13,29 +14,30 @@
 
 namespace mlc {
 
-// Tells weights apart: a hash of their index, which holds the shards' own hashes.
+// The id of the weights: a hash of their index, which contains the hashes of the shards.
 Result<std::string> WeightsId(const ByteSource& source);
 
-// What a model library asks for: a tensor, or some of its rows (axis 0) or columns (axis 1) where
-// it is too large for a device. A library may take the bytes as another type than the weights store
-// them in, along the last axis: float16 [8, 16] as uint32 [8, 8].
+// A parameter of a model library: a tensor, or some of its rows (axis 0) or columns (axis 1) if the
+// tensor is too large for a device. A library may read the bytes as another type than the stored
+// one, along the last axis: float16 [8, 16] as uint32 [8, 8].
 struct ParamSpec {
   std::string name;
   Shape shape;
   DType dtype;
-  int64_t first = 0, extent = 0;  // shape[axis] of them from there, of so many; 0: the whole tensor
+  // shape[axis] of `extent` elements, from `first` on; extent 0: the whole tensor
+  int64_t first = 0, extent = 0;
   int axis = 0;
-  std::optional<DType> stored_dtype;  // of the weights, where it is another one than `dtype`
+  std::optional<DType> stored_dtype;  // dtype of the stored weights, if it differs from `dtype`
 };
 
-// Called with 0.0 .. 1.0; false cancels the load (kCancelled).
+// Called with 0.0 .. 1.0. Returning false cancels the load (kCancelled).
 using LoadProgress = std::function<bool(double fraction)>;
 
-// The tensors in the order of `wanted`. On the CPU one that lies aligned in its shard refers to the
-// mapped file; others are copied. Every record is checked: paths stay in the folder, ranges in the
-// shard, sizes fit shapes. Errors: kNotFound for a missing file, kCorrupt for a damaged one,
-// kInvalidArgument for weights that are another model's, kResourceExhausted; each names the file or
-// the tensor.
+// The tensors in the order of `wanted`. On the CPU, a tensor that is aligned in its shard refers to
+// the mapped file; others are copied. Every record is checked: paths must stay in the folder,
+// ranges in the shard, and sizes must fit the shapes. Errors: kNotFound for a missing file,
+// kCorrupt for a damaged file, kInvalidArgument for weights of another model, kResourceExhausted.
+// Each error names the file or the tensor.
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,
                                         const LoadProgress& progress);

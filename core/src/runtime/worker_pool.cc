@@ -12,14 +12,15 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How long a thread without work spins: the pauses between a step's loops, not those between steps.
+// How long a thread without work spins. It covers the pauses between the loops of a step, not the
+// pauses between steps.
 constexpr microseconds kSpin{100};
-// The owner has waited this long: whoever it waits for may need this core.
+// After this time the owner yields: the thread that it waits for may need this core.
 constexpr microseconds kYieldAfter{50};
-// Waiting this much longer than for some iterations means that a thread was held up.
+// If the owner waits this much longer than a few iterations take, a thread was delayed.
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
-// How long a thread is done without after a stall, and at most when stalls follow one another.
+// How long the pool uses one thread less after a stall, and the limit when stalls repeat.
 constexpr milliseconds kRest{10}, kLongestRest{320};
 
 void Pause() {
@@ -30,7 +31,7 @@ void Pause() {
 #endif
 }
 
-// Spins until `done()` or until `limit` has gone; whether it was done.
+// Spins until `done()` is true or `limit` is over. Returns whether it is done.
 template <typename Done>
 bool Spin(std::chrono::steady_clock::duration limit, Done&& done) {
   auto begin = std::chrono::steady_clock::now();
@@ -79,7 +80,8 @@ int WorkerPool::Run(Task task, void* data, int count) {
   count_.store(count, std::memory_order_relaxed);
   unfinished_.store(count, std::memory_order_relaxed);
   failure_.store(0, std::memory_order_relaxed);
-  // In one order with num_sleeping_: a thread that is about to sleep sees the ticket, or is seen.
+  // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
+  // ticket, or this thread sees that it sleeps.
   ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
@@ -97,7 +99,7 @@ int WorkerPool::RunAlone(Task task, void* data, int count) {
   return failure;
 }
 
-// Takes iterations until none is left; how many.
+// Takes iterations until none is left. Returns how many it took.
 int WorkerPool::Work(int worker) {
   int done = 0;
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
@@ -118,7 +120,7 @@ int WorkerPool::Work(int worker) {
   return done;
 }
 
-// Until every iteration is done. `own_iteration`: how long one took here.
+// Waits until every iteration is done. `own_iteration`: the time of one iteration on this thread.
 void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
   auto finished = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
   if (finished()) return;
@@ -130,7 +132,7 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
   if (now - begin > kStall + kStallIterations * own_iteration) Retreat(now);
 }
 
-// One thread less for a while, and for longer when it was tried again too early.
+// Uses one thread less for a while. The time doubles if a thread was added again too early.
 void WorkerPool::Retreat(Clock::time_point now) {
   bool again = now - rest_until_ < rest_;
   rest_ = again ? std::min<Clock::duration>(2 * rest_, kLongestRest) : kRest;
@@ -144,7 +146,7 @@ void WorkerPool::SetActive(int active) {
 }
 
 void WorkerPool::Wake() {
-  mutex_.lock();  // none is between its look and its sleep
+  mutex_.lock();  // so that no thread is between its check and its sleep
   mutex_.unlock();
   changed_.notify_all();
 }
@@ -157,7 +159,8 @@ void WorkerPool::Serve(int worker) {
   }
 }
 
-// Until there is a loop other than `seen` and this worker is active. False: the pool ends.
+// Waits until there is a loop other than `seen` and this worker is active. Returns false when the
+// pool ends.
 bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
   auto ready = [this, worker, seen] {
     return Loop(ticket_.load(std::memory_order_acquire)) != seen &&

@@ -7,8 +7,8 @@
 namespace mlc {
 namespace {
 
-// `from` where the bit is set, else impossible; up to 32 of them. Written for vector instructions:
-// each lane tests a bit of its own.
+// Copies `from` where the bit is set, and writes an impossible value elsewhere; up to 32 values. It
+// is written for vector instructions: each lane tests its own bit.
 void SelectBits(uint32_t bits, const float* from, int count, float* to) {
   for (int i = 0; i < count; ++i) {
     to[i] = (bits & (1u << i)) != 0 ? from[i] : -std::numeric_limits<float>::infinity();
@@ -27,8 +27,9 @@ void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& coun
   for (const auto& [token, count] : counts.counts()) {
     if (token >= vocab_size) continue;
     float& logit = logits[token];
-    if (!std::isfinite(logit)) continue;  // impossible already, or the sampler's to refuse
-    // A penalty next to 0 makes a token likelier without end, but no infinity.
+    // already impossible, or an error that the sampler reports
+    if (!std::isfinite(logit)) continue;
+    // A penalty near 0 makes a token much likelier. The result must stay finite.
     constexpr float kMost = std::numeric_limits<float>::max();
     logit = std::clamp(logit > 0 ? logit / repetition : logit * repetition, -kMost, kMost);
     logit -= static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
@@ -43,7 +44,7 @@ void ApplyMask(const std::vector<int32_t>& mask, const float* logits, int vocab_
     uint32_t allowed = word < mask.size() ? static_cast<uint32_t>(mask[word]) : 0;
     int count = std::min(kBits, vocab_size - first);
     const float* from = logits + first;
-    if (allowed == 0) {  // as most words are: a run of them at once
+    if (allowed == 0) {  // most words are 0: handle a run of them at once
       size_t end = word + 1, last = static_cast<size_t>((vocab_size - 1) / kBits) + 1;
       while (end < last && (end >= mask.size() || mask[end] == 0)) ++end;
       count = std::min(static_cast<int>(end) * kBits, vocab_size) - first;

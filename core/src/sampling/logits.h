@@ -1,4 +1,4 @@
-// What is done to one row of logits before a token is chosen from it.
+// The changes to one row of logits before a token is chosen from it.
 #ifndef MLC_SAMPLING_LOGITS_H_
 #define MLC_SAMPLING_LOGITS_H_
 
@@ -19,18 +19,18 @@ struct SamplingParams : SamplingNumbers {
   bool logprobs = false;
   int top_logprobs = 0;
 
-  bool is_greedy() const { return temperature < 1e-6; }  // exp((x - max) / t) is 0 or 1
+  bool is_greedy() const { return temperature < 1e-6; }  // exp((x - max) / t) is then 0 or 1
   bool has_penalties() const {
     return frequency_penalty != 0 || presence_penalty != 0 || repetition_penalty != 1;
   }
   bool changes_logits() const { return has_penalties() || !logit_bias.empty(); }
 };
 
-// How often each token was generated in a sequence, for the penalties.
+// Counts how often each token was generated in a sequence, for the penalties.
 class TokenCounts {
  public:
   void Add(int32_t token) { ++counts_[token]; }
-  // Takes one Add back.
+  // Undoes one Add.
   void Remove(int32_t token) {
     auto found = counts_.find(token);
     if (--found->second == 0) counts_.erase(found);
@@ -41,14 +41,14 @@ class TokenCounts {
   std::unordered_map<int32_t, int> counts_;
 };
 
-// Adds the bias, then subtracts the penalties of what was generated so far: frequency and presence
-// as OpenAI defines them, repetition as Keskar et al. 2019 (CTRL): divide what is positive,
-// multiply what is negative. `logits` [vocab_size].
+// Adds the bias, then applies the penalties of the tokens generated so far: frequency and presence
+// as OpenAI defines them, repetition as in Keskar et al. 2019 (CTRL): positive logits are divided,
+// negative logits are multiplied. `logits` is [vocab_size].
 void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& counts, float* logits,
                            int vocab_size);
 
-// Copies the row; tokens whose bit is 0 become impossible. `mask`: one bit a token, low bits first.
-// `to` may be `logits`; both [vocab_size].
+// Copies the row; tokens whose bit is 0 become impossible. `mask` has one bit for each token, low
+// bits first. `to` may be `logits`. Both are [vocab_size].
 void ApplyMask(const std::vector<int32_t>& mask, const float* logits, int vocab_size, float* to);
 
 }  // namespace mlc

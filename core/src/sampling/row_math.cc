@@ -1,6 +1,6 @@
-// Each pass is written once (row_passes.inc) and compiled for the baseline and, on x86, for AVX2,
-// with the compiler's own vectors (GCC and Clang). The file is built without contraction to fused
-// multiply-adds, which would round differently from one processor to another.
+// Each pass is written once (row_passes.inc) with the compiler's vectors (GCC and Clang). It is
+// compiled for the baseline and, on x86, for AVX2. The file is built without fused multiply-adds,
+// because they would round differently on different CPUs.
 #include "sampling/row_math.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
-// Passes over one row of floats, as wide as the processor's vectors.
+// Passes over one row of floats, with the CPU's vector instructions.
 //
-// The order of additions is fixed, 16 running sums folded every kChunk values: a result depends on
-// the row alone, on every processor, on every thread.
+// The order of additions is fixed: 16 running sums, which are added up every kRowChunk values. So a
+// result depends only on the row, and not on the CPU or the number of threads.
 #ifndef MLC_SAMPLING_ROW_MATH_H_
 #define MLC_SAMPLING_ROW_MATH_H_
 
@@ -9,34 +9,34 @@
 
 namespace mlc {
 
-constexpr int kRowBlock = 64;    // values that have one maximum in BlockMax
-constexpr int kRowChunk = 1024;  // values whose sum is a float's; beyond that sums are doubles
+constexpr int kRowBlock = 64;    // BlockMax gives one maximum for each so many values
+constexpr int kRowChunk = 1024;  // the sum of so many values is a float; longer sums are doubles
 
 struct RowMax {
   float value;
-  int32_t index;  // the first of the largest; -1 when a value is not a number or all are -infinity
+  int32_t index;  // the first one if several are equal; -1 if a value is NaN or all are -infinity
 };
 RowMax MaxOfRow(const float* row, int size);
 
-// The maximum of each kRowBlock values: `out` [ceil(size / kRowBlock)]. No value may be NaN.
+// The maximum of every kRowBlock values: `out` is [ceil(size / kRowBlock)]. No value may be NaN.
 void BlockMax(const float* row, int size, float* out);
 
-// weights[i] = exp((row[i] - max) * scale), within 2e-7 of it, and their sum. No value is above
-// `max`; below e^-87 a weight is 0. `weights` may be `row`.
+// Computes weights[i] = exp((row[i] - max) * scale), exact to 2e-7, and returns their sum. No value
+// may be above `max`. A weight below e^-87 becomes 0. `weights` may be `row`.
 double ExpOfRow(const float* row, int size, float max, float scale, float* weights);
 
 double SumOfRow(const float* row, int size);
 
-// The values that are at least `bound` (finite), and the edge of both sides.
+// The row divided into values of at least `bound` (finite) and smaller values.
 struct RowSplit {
-  double sum = 0;  // of those at least `bound`
-  int count = 0;   // of them
-  float least;     // of them; +infinity without any
-  float next;      // the largest of the others; -infinity without any
+  double sum = 0;  // of the values that are at least `bound`
+  int count = 0;   // how many these are
+  float least;     // the smallest of them; +infinity if there are none
+  float next;      // the largest of the others; -infinity if there are none
 };
 RowSplit SplitRow(const float* row, int size, float bound);
 
-// The same passes for a processor that has the baseline's instructions alone, to compare with.
+// The same passes compiled for the baseline instructions only, to compare results.
 struct RowKernels {
   RowMax (*max)(const float*, int);
   void (*block_max)(const float*, int, float*);

@@ -18,14 +18,15 @@ T* Room(int size, std::vector<T>* vector) {
   return vector->data();
 }
 
-// The tokens that are left: `count` weights and ids in the scratch, in the order of ids.
+// The tokens that are left: `count` weights and ids in the scratch memory, ordered by id.
 struct Candidates {
   float* weights;
   int32_t* ids;
   int count;
 };
 
-// Collects the values of at least `bound`, block by block. `row` may be where they go.
+// Collects the values that are at least `bound`, block by block. `row` may be the same memory as
+// the result.
 Candidates Collect(const float* row, int size, float bound, SamplerScratch* scratch) {
   float* block_max = Room((size + kRowBlock - 1) / kRowBlock, &scratch->block_max);
   BlockMax(row, size, block_max);
@@ -44,7 +45,7 @@ Candidates Collect(const float* row, int size, float bound, SamplerScratch* scra
 }
 
 // A bound that at least `count` values of the row reach, and not many more: the count-th largest of
-// the blocks' maxima.
+// the block maxima.
 float BoundOfLargest(const float* row, int size, int count, SamplerScratch* scratch) {
   int num_blocks = (size + kRowBlock - 1) / kRowBlock;
   if (count > num_blocks) return -std::numeric_limits<float>::infinity();
@@ -55,7 +56,7 @@ float BoundOfLargest(const float* row, int size, int count, SamplerScratch* scra
   return block_max[count - 1];
 }
 
-// Weights are positive floats, so that their bits are in their order.
+// Weights are positive floats, so their bits have the same order as the floats.
 int32_t BitsOf(float value) {
   int32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -68,21 +69,23 @@ float FromBits(int32_t bits) {
   return value;
 }
 
-// The likeliest candidates whose measure reaches `wanted`, as few as do: those heavier than
-// `weight`, and the first `num_equal` of that weight.
+// The smallest set of the likeliest candidates whose measure reaches `wanted`: all candidates
+// heavier than `weight`, and the first `num_equal` candidates of exactly that weight.
 struct Cut {
   float weight;
   int num_equal;
 };
 
-// `measure`: of a RowSplit, growing with what is in it. Halves the range of weights until one is
-// left; steps from weight to weight that there is, so equal ones end it early.
+// `measure` is a function of a RowSplit that grows with the number of values in it. Halves the
+// range of weights until one is left. Each half begins at a weight that occurs, so many equal
+// weights end the search early.
 template <typename Measure>
 Cut FindCut(const Candidates& all, double wanted, Measure measure) {
   RowSplit whole = SplitRow(all.weights, all.count, kLeastPositive);
-  int32_t low = BitsOf(whole.least), high = BitsOf(2.0f);  // [low reaches it, high does not)
+  // `low` reaches `wanted`, `high` does not
+  int32_t low = BitsOf(whole.least), high = BitsOf(2.0f);
   if (measure(whole) <= wanted) return {FromBits(low), all.count};
-  double heavier = 0;  // the measure of those at least `high`
+  double heavier = 0;  // the measure of the values that are at least `high`
   while (high - low > 1) {
     RowSplit split = SplitRow(all.weights, all.count, FromBits(low + (high - low) / 2));
     if (split.count > 0 && measure(split) >= wanted) {
@@ -121,7 +124,8 @@ void KeepTopP(double wanted, Candidates* candidates) {
   Keep(FindCut(*candidates, wanted, [](const RowSplit& split) { return split.sum; }), candidates);
 }
 
-// The index that `uniform` falls on, walking along the weights. -1 when all are 0.
+// Walks along the weights and returns the index at which `uniform` falls. -1 when all weights are
+// 0.
 int Draw(const float* weights, int count, double uniform) {
   double left = uniform * SumOfRow(weights, count);
   int last = -1;
@@ -147,7 +151,7 @@ int32_t DrawFrom(const Candidates& candidates, double uniform) {
   return candidates.ids[Draw(candidates.weights, candidates.count, uniform)];
 }
 
-// With top_k few tokens are left at once; only theirs are weighed.
+// With top_k only few tokens are left, and only these need weights.
 int32_t SampleTopK(const SamplingParams& params, const float* logits, int vocab_size, float max,
                    double uniform, SamplerScratch* scratch) {
   float bound = BoundOfLargest(logits, vocab_size, params.top_k, scratch);
@@ -170,7 +174,7 @@ int32_t SampleAll(const SamplingParams& params, const float* logits, int vocab_s
       ExpOfRow(logits, vocab_size, max, static_cast<float>(1 / params.temperature), weights);
   float min_p = static_cast<float>(params.min_p);
   if (params.top_p >= 1 && min_p <= 0) return Draw(weights, vocab_size, uniform);
-  // What is lighter than this, all together, is not needed to reach top_p.
+  // All tokens with less weight than this, together, are not needed to reach top_p.
   double spare = (1 - std::min(1.0, params.top_p)) * total / vocab_size;
   float bound = std::max({static_cast<float>(0.99 * spare), min_p, kLeastPositive});
   Candidates left = Collect(weights, vocab_size, bound, scratch);

@@ -1,4 +1,4 @@
-// Choosing a token from one row of logits on the CPU.
+// Chooses a token from one row of logits on the CPU.
 #ifndef MLC_SAMPLING_SAMPLER_CPU_H_
 #define MLC_SAMPLING_SAMPLER_CPU_H_
 
@@ -11,17 +11,17 @@
 
 namespace mlc {
 
-// Natural logarithms of probabilities under the model's own distribution: before bias, penalties,
-// mask and temperature.
+// Natural logarithms of probabilities in the model's own distribution: before bias, penalties, mask
+// and temperature.
 struct TokenLogprobs {
   float chosen = 0;
   std::vector<std::pair<int32_t, float>> top;  // most likely first
 };
 
-// Memory that the functions below use again; one for each thread. What it holds is theirs alone.
+// Scratch memory for the functions below; one for each thread. Callers must not use its content.
 struct SamplerScratch {
-  std::vector<float> row;      // a caller's own copy of a row
-  std::vector<float> weights;  // of the tokens that are left, in the order of their ids
+  std::vector<float> row;      // a copy of a row, for the caller
+  std::vector<float> weights;  // weights of the tokens that are left, ordered by id
   std::vector<int32_t> ids;
   std::vector<float> block_max;
 };
@@ -30,13 +30,13 @@ struct SamplerScratch {
 TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token, int num_top,
                               SamplerScratch* scratch);
 
-// What to say when no token is possible.
+// The error when no token is possible.
 Status NoToken();
 
-// The token for `uniform` in [0, 1), by temperature, top_k, top_p and min_p, in that order. Of
-// equally likely tokens the lower id comes first. Probabilities are a float's: what differs by less
-// counts as equal. `logits` [vocab_size]. kInternal when no token is possible or a logit is not a
-// number.
+// Chooses the token for `uniform` in [0, 1), using temperature, top_k, top_p and min_p, in that
+// order. Of equally likely tokens the lower id comes first. Probabilities are floats: smaller
+// differences count as equal. `logits` is [vocab_size]. Returns kInternal when no token is possible
+// or a logit is NaN.
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,
                             double uniform, SamplerScratch* scratch);
 

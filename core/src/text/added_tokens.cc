@@ -8,7 +8,7 @@
 namespace mlc {
 namespace {
 
-constexpr size_t kMaxContentBytes = 4096;  // bounds what one position of the text can cost
+constexpr size_t kMaxContentBytes = 4096;  // limits the cost of one position of the text
 
 bool EndsWithWord(std::string_view text) {
   if (text.empty()) return false;
@@ -22,7 +22,7 @@ bool StartsWithWord(std::string_view text) {
   return !text.empty() && IsRustWord(DecodeUtf8(text, &pos));
 }
 
-// Where the white space that ends at `pos` begins, but not before `limit`.
+// The beginning of the white space that ends at `pos`, but not before `limit`.
 size_t SpaceBegin(std::string_view text, size_t limit, size_t pos) {
   while (pos > limit) {
     size_t before = pos - 1;
@@ -34,8 +34,8 @@ size_t SpaceBegin(std::string_view text, size_t limit, size_t pos) {
   return std::max(pos, limit);
 }
 
-// Where the white space that begins at a place ends. Asked from left to right; every character is
-// looked at once, however many tokens stand in one run of spaces.
+// The end of the white space that begins at a position. Calls must go from left to right. Each
+// character is read once, even if many tokens are in one run of spaces.
 class SpaceEnds {
  public:
   explicit SpaceEnds(std::string_view text) : text_(text) {}
@@ -55,7 +55,8 @@ class SpaceEnds {
   size_t known_begin_ = 1, known_end_ = 0;
 };
 
-// A mark cuts tokens of two characters and more in two. One of a single character it stands behind.
+// Whether the token at [begin, end) is marked. The mark divides a token of two or more characters,
+// and stands behind a token of one character.
 bool IsOneMarked(std::string_view text, size_t begin, size_t end, std::string_view mark) {
   if (mark.empty() || text.substr(end, mark.size()) != mark) return false;
   DecodeUtf8(text, &begin);
@@ -195,12 +196,12 @@ std::string AddedTokens::MarkSpecial(std::string_view text, std::string_view mar
   return out.append(text, done);
 }
 
-// Leftmost, then longest matches. A match may stretch over the white space around it; the search
-// goes on behind the match itself, as in the reference.
+// Finds the leftmost, then longest matches. A match may include the white space around it. The
+// search continues directly behind the token itself, as in the reference.
 void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vector<Piece>* out,
                               std::string_view mark) const {
   std::string_view text = piece.text;
-  // A token keeps no text: many of them may stretch over one run of spaces.
+  // An added token keeps no text, because many tokens may share one run of spaces.
   auto add_token = [&](size_t begin, size_t end, int32_t id) {
     if (begin >= end) return;
     out->emplace_back();

@@ -18,7 +18,7 @@ bool IsPrintable(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-// Printable bytes stand for themselves; the others follow from U+0100 on.
+// Printable bytes map to themselves. The other bytes map to U+0100 and the following characters.
 const Alphabet& GetAlphabet() {
   static const Alphabet* const kAlphabet = [] {
     auto* alphabet = new Alphabet;

@@ -1,4 +1,4 @@
-// GPT-2's alphabet: every byte as a printable character ("Ġ" is the space).
+// GPT-2's alphabet: it writes every byte as a printable character ("Ġ" is the space).
 #ifndef MLC_TEXT_BYTE_LEVEL_H_
 #define MLC_TEXT_BYTE_LEVEL_H_
 
@@ -11,7 +11,8 @@ namespace mlc {
 std::string_view ByteLevelChar(unsigned char byte);
 std::string ToByteLevel(std::string_view bytes);
 
-// The bytes that the characters stand for; false (and `out` unchanged) when one stands for none.
+// Converts the characters back to bytes. Returns false, and leaves `out` unchanged, if a character
+// is not in the alphabet.
 bool FromByteLevel(std::string_view text, std::string* out);
 
 }  // namespace mlc

@@ -35,7 +35,7 @@ Result<DecodeChain> DecodeChain::FromJson(const JsonView& file) {
   return chain;
 }
 
-// Nested sequences become one flat chain. The JSON parser bounds the depth.
+// Turns nested sequences into one flat chain. The JSON parser limits the depth.
 Status DecodeChain::Append(const JsonView& view, DecodeChain* chain) {
   if (TypeOf(view) != "Sequence") {
     MLC_ASSIGN_OR_RETURN(DecodeStagePtr stage, MakeStage(view, /*after_fuse=*/false));

@@ -1,8 +1,8 @@
-// Decoders: from the tokens' strings back to text.
+// Decoders: turn the tokens' strings back into text.
 //
-// A chain of stages through which tokens flow. A token is handed on as fragments and an end mark,
-// so that text can leave before the token that "Fuse" makes of everything is complete. Decoding a
-// whole sequence and streaming it are thereby the same thing.
+// A decoder is a chain of stages, and tokens flow through it. A token moves as fragments and an end
+// mark. So text can leave the chain before the single token that "Fuse" makes of everything is
+// complete. Decoding a whole sequence and streaming it are therefore the same code.
 //
 //   DecodeChain chain = tokenizer.decode_chain();   // a copy is a fresh stream
 //   chain.PutToken("▁Hello");
@@ -27,7 +27,7 @@ class DecodeChain;
 // One decoder of the file. Stages hold the state of one stream.
 class DecodeStage {
  public:
-  // Where a stage writes: the next stage, or the text.
+  // The output of a stage: the next stage, or the text.
   class Output {
    public:
     Output(DecodeChain* chain, size_t stage) : chain_(chain), stage_(stage) {}
@@ -48,13 +48,13 @@ class DecodeStage {
   virtual void Put(std::string_view fragment, const Output& out) = 0;
   virtual void EndToken(const Output& out) = 0;
   virtual void Finish(const Output& /*out*/) {}
-  // What the stage makes of a token inside a text, as raw bytes.
+  // What the stage does to a token inside a text, as raw bytes.
   virtual std::string InsideText(std::string token) const { return token; }
 };
 
 class DecodeChain {
  public:
-  // The file's "decoder"; without one, tokens are joined by spaces.
+  // Reads the file's "decoder". Without one, tokens are joined by spaces.
   static Result<DecodeChain> FromJson(const JsonView& file);
   DecodeChain() = default;
   DecodeChain(const DecodeChain& other);
@@ -63,7 +63,7 @@ class DecodeChain {
   DecodeChain& operator=(DecodeChain&&) = default;
 
   void PutToken(std::string_view token);
-  // The end of the sequence: what stages hold back comes out.
+  // Ends the sequence: the stages release the text that they hold back.
   void Finish();
   // The text since the last call: whole code points, never taken back.
   std::string Take();

@@ -13,7 +13,7 @@ namespace {
 
 using Output = DecodeStage::Output;
 
-// Supplies Clone.
+// Implements Clone.
 template <typename Self>
 class CopyableStage : public DecodeStage {
  public:
@@ -52,7 +52,7 @@ class JoinBySpaces : public CopyableStage<JoinBySpaces> {
   bool needs_space_ = false;
 };
 
-// All tokens' bytes are one text; what is not UTF-8 in it becomes U+FFFD.
+// The bytes of all tokens form one text. Invalid UTF-8 in it becomes U+FFFD.
 class ByteLevelDecoder : public TokenStage<ByteLevelDecoder> {
  public:
   void Finish(const Output& out) override {
@@ -73,10 +73,11 @@ class ByteLevelDecoder : public TokenStage<ByteLevelDecoder> {
   }
 
  private:
-  std::string pending_;  // at most the three first bytes of a code point, between tokens
+  // at most three bytes: the beginning of a code point that continues in the next token
+  std::string pending_;
 };
 
-// The value of "<0x0A>", or -1. Like the reference, takes a sign for a digit.
+// The value of "<0x0A>", or -1. Like the reference, it accepts a sign as a digit.
 int ByteOfToken(std::string_view token) {
   if (token.size() != 6 || token.substr(0, 3) != "<0x" || token[5] != '>') return -1;
   int value = 0;
@@ -89,8 +90,8 @@ int ByteOfToken(std::string_view token) {
   return value;
 }
 
-// A run of byte tokens is text if all of it is UTF-8, else one U+FFFD a token: nothing of a run is
-// known before its end.
+// A run of byte tokens is text if all of it is UTF-8. Otherwise each token becomes one U+FFFD. So
+// the text is known only at the end of a run.
 class ByteFallbackDecoder : public TokenStage<ByteFallbackDecoder> {
  public:
   void Finish(const Output& out) override { Flush(out); }
@@ -120,7 +121,7 @@ class ByteFallbackDecoder : public TokenStage<ByteFallbackDecoder> {
   std::string run_;
 };
 
-// Everything becomes one token.
+// Joins all tokens into one token.
 class FuseDecoder : public CopyableStage<FuseDecoder> {
  public:
   void Put(std::string_view fragment, const Output& out) override { out.Put(fragment); }
@@ -128,7 +129,8 @@ class FuseDecoder : public CopyableStage<FuseDecoder> {
   void Finish(const Output& out) override { out.EndToken(); }
 };
 
-// Drops up to `start` times `content` at the start of each token and up to `stop` times at its end.
+// Removes `content` up to `start` times at the start of each token and up to `stop` times at its
+// end.
 class StripDecoder : public CopyableStage<StripDecoder> {
  public:
   StripDecoder(char32_t content, size_t start, size_t stop, bool after_fuse)
@@ -173,15 +175,15 @@ class StripDecoder : public CopyableStage<StripDecoder> {
   bool EndsWithContent(std::string_view text) const {
     return text.size() >= content_.size() && text.substr(text.size() - content_.size()) == content_;
   }
-  // Lets out what is held but for the last `keep`.
+  // Releases the held text except the last `keep` characters.
   void Release(size_t keep, const Output& out) {
     for (; held_ > keep; --held_) out.Put(content_);
   }
   std::string content_;
   size_t start_, stop_;
   bool after_fuse_;
-  size_t start_left_;  // how many may still be dropped at the start of this token
-  size_t held_ = 0;    // how many stand at the end so far, not let out yet
+  size_t start_left_;  // how many may still be removed at the start of this token
+  size_t held_ = 0;    // how many are at the end so far and are held back
 };
 
 class ReplaceDecoder : public TokenStage<ReplaceDecoder> {
@@ -196,7 +198,7 @@ class ReplaceDecoder : public TokenStage<ReplaceDecoder> {
   void TakeToken(std::string token, const Output& out) override { out.PutToken(Apply(token)); }
 
  private:
-  // A pattern that runs out of steps leaves the token as it is.
+  // If a pattern runs out of steps, the token stays unchanged.
   std::string Apply(std::string_view token) const {
     Result<std::vector<Span>> spans = RegexSpans(regex_, token);
     if (!spans.ok() || token.empty()) return std::string(token);
@@ -210,7 +212,7 @@ class ReplaceDecoder : public TokenStage<ReplaceDecoder> {
   std::string content_;
 };
 
-// A pattern of one character needs no whole tokens, and so streams even behind Fuse.
+// A pattern of one character does not need whole tokens. So it streams even behind Fuse.
 class ReplaceCharDecoder : public CopyableStage<ReplaceCharDecoder> {
  public:
   ReplaceCharDecoder(std::string wanted, std::string content)
@@ -233,7 +235,7 @@ class ReplaceCharDecoder : public CopyableStage<ReplaceCharDecoder> {
   std::string wanted_, content_;
 };
 
-// The replacement character is a space, and nothing in the first token.
+// Turns the replacement character into a space; removes it from the first token.
 class MetaspaceDecoder : public CopyableStage<MetaspaceDecoder> {
  public:
   MetaspaceDecoder(char32_t replacement, bool drops_first)
@@ -271,7 +273,7 @@ void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
   *text = out.append(*text, pos, std::string::npos);
 }
 
-// Takes the spaces before punctuation and short forms away.
+// Removes the spaces before punctuation and short forms.
 std::string CleanUp(std::string text) {
   static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
@@ -306,7 +308,8 @@ class WordPieceDecoder : public TokenStage<WordPieceDecoder> {
   bool first_ = true;
 };
 
-// The end-of-word suffix is a space, and nothing in the last token: one token is held back.
+// Turns the end-of-word suffix into a space; removes it from the last token. So one token is held
+// back.
 class BpeDecoder : public TokenStage<BpeDecoder> {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}

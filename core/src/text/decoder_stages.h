@@ -1,4 +1,4 @@
-// The decoders by name; each function reads its own fields.
+// The decoders by name. Each function reads its own fields.
 #ifndef MLC_TEXT_DECODER_STAGES_H_
 #define MLC_TEXT_DECODER_STAGES_H_
 

@@ -1,4 +1,4 @@
-// Reading a tokenizer file: a JSON value together with its place, so that every error names it.
+// Reads a tokenizer file: a JSON value with its path, so that every error names the path.
 #ifndef MLC_TEXT_JSON_VIEW_H_
 #define MLC_TEXT_JSON_VIEW_H_
 
@@ -22,11 +22,11 @@ class JsonView {
   const Json& json() const { return *json_; }
   const std::string& path() const { return path_; }
 
-  // A member that must be there.
+  // A member that must exist.
   Result<JsonView> Member(std::string_view key) const;
-  // Empty when the member is absent or null.
+  // Empty if the member is absent or null.
   std::optional<JsonView> Optional(std::string_view key) const;
-  JsonView Element(size_t index) const;  // of an array, within its size
+  JsonView Element(size_t index) const;  // of an array; `index` must be below its size
 
   Result<std::string> String(std::string_view key) const;
   Result<bool> Bool(std::string_view key) const;
@@ -37,13 +37,13 @@ class JsonView {
   // A member that holds exactly one character.
   Result<char32_t> Character(std::string_view key) const;
 
-  // For a field that must be right but is of no use.
+  // Checks a field whose value is not used.
   template <typename T>
   static Status Check(Result<T> result) {
     return result.ok() ? Status() : std::move(result).status();
   }
 
-  // Errors at this place.
+  // Errors at this path.
   Status Bad(const std::string& what) const;         // kInvalidArgument
   Status NotOffered(const std::string& what) const;  // kUnsupported
 
@@ -53,7 +53,7 @@ class JsonView {
   std::string path_;
 };
 
-// The value of "type", "" when there is none.
+// The value of "type"; "" if there is none.
 std::string TypeOf(const JsonView& view);
 
 }  // namespace mlc

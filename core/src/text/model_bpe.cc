@@ -1,5 +1,5 @@
-// Byte pair encoding: the characters of a word are joined, pair by pair, in the order in which the
-// pairs were learnt.
+// Byte pair encoding: joins the characters of a word pair by pair, in the order in which the pairs
+// were learnt.
 #include <algorithm>
 #include <array>
 #include <queue>
@@ -18,8 +18,8 @@ struct Merge {
   int32_t new_id;
 };
 
-// (left id, right id) to Merge: open addressing, since this look-up is what encoding spends its
-// time on. Built once, at most half full.
+// A hash table from (left id, right id) to Merge, with open addressing, because encoding spends
+// most of its time in this look-up. It is built once and is at most half full.
 class MergeTable {
  public:
   void Build(const std::vector<std::pair<uint64_t, Merge>>& merges) {
@@ -31,7 +31,7 @@ class MergeTable {
     for (const auto& [key, merge] : merges) {
       size_t slot = SlotOf(key);
       keys_[slot] = key;
-      values_[slot] = merge;  // of equal pairs the last counts
+      values_[slot] = merge;  // the last of equal pairs counts
     }
   }
   const Merge* Find(int32_t left, int32_t right) const {
@@ -55,7 +55,8 @@ class MergeTable {
   std::vector<Merge> values_;
 };
 
-// The symbols of one word as a linked list; one that was joined to its left is no longer alive.
+// The symbols of one word, as a linked list. A symbol that was joined to its left neighbour is not
+// alive any more.
 struct Symbol {
   int32_t id;
   int32_t previous, next;
@@ -66,7 +67,7 @@ struct Candidate {
   int32_t rank;
   int32_t position;
   int32_t new_id;
-  // The queue pops the smallest rank, of equal ranks the leftmost.
+  // The queue pops the smallest rank; among equal ranks, the leftmost pair.
   bool operator<(const Candidate& other) const {
     return rank != other.rank ? rank > other.rank : position > other.position;
   }
@@ -116,8 +117,8 @@ Result<std::unique_ptr<TokenModel>> BpeModel::FromJson(const JsonView& view) {
   return std::unique_ptr<TokenModel>(std::move(model));
 }
 
-// Only where every part of a text has a token of its own: it is neither left out nor joined to the
-// unknown.
+// The limit exists only if every part of a text gets a token of its own: nothing is left out, and
+// nothing is joined to the unknown token.
 void BpeModel::FindMostBytes() {
   bool has_bytes = true, has_byte_letters = true;
   for (int byte = 0; byte < 256; ++byte) {
@@ -252,7 +253,7 @@ std::optional<int32_t> BpeModel::CharacterId(std::string_view piece, size_t begi
   return character_ids_[c];
 }
 
-// Adds one token a byte; false when the vocabulary lacks one of them.
+// Adds one token for each byte. Returns false if the vocabulary lacks one of them.
 bool BpeModel::AddBytes(std::string_view text, std::vector<Symbol>* symbols) const {
   for (unsigned char byte : text) {
     if (!bytes_[byte]) return false;
@@ -261,9 +262,9 @@ bool BpeModel::AddBytes(std::string_view text, std::vector<Symbol>* symbols) con
   return true;
 }
 
-// Characters without a token become bytes, or the unknown token, or nothing. An unknown token waits
-// until the next known character, so that neighbours can be fused into it; byte tokens do not end
-// the wait, as in the reference.
+// A character without a token becomes bytes, or the unknown token, or nothing. An unknown token
+// waits until the next known character, so that neighbours can be joined to it. Byte tokens do not
+// end the wait, as in the reference.
 Status BpeModel::ToSymbols(std::string_view piece, std::vector<Symbol>* symbols) const {
   symbols->reserve(piece.size());
   bool waiting = false;
@@ -291,8 +292,8 @@ Status BpeModel::ToSymbols(std::string_view piece, std::vector<Symbol>* symbols)
   return Status();
 }
 
-// A queue entry is stale when its pair has changed since; as in the reference, a pair that makes
-// the same token still counts.
+// A queue entry is stale if its pair has changed since. As in the reference, a changed pair that
+// gives the same token still counts.
 void BpeModel::MergeAll(std::vector<Symbol>* symbols) const {
   std::vector<Symbol>& s = *symbols;
   std::vector<Candidate> storage;

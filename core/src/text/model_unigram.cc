@@ -1,4 +1,5 @@
-// Unigram: of all ways to cut the text into tokens, the one with the largest sum of scores.
+// Unigram: of all ways to divide the text into tokens, it takes the one with the largest sum of
+// scores.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,12 +14,12 @@ namespace mlc {
 namespace {
 
 constexpr double kUnknownPenalty = 10;
-constexpr size_t kMaxTokenBytes = 1024;  // bounds what one position of the text can cost
+constexpr size_t kMaxTokenBytes = 1024;  // limits the cost of one position of the text
 
 // The best way to reach a position.
 struct Step {
   double score = 0;
-  int32_t begin = -1;  // where its last token begins; -1: not reached yet
+  int32_t begin = -1;  // the beginning of its last token; -1: not reached yet
   int32_t id = 0;
 };
 
@@ -62,7 +63,7 @@ Result<std::unique_ptr<TokenModel>> UnigramModel::FromJson(const JsonView& view)
   return std::unique_ptr<TokenModel>(std::move(model));
 }
 
-// A list of [token, score]; an id is a place in the list.
+// A list of [token, score]. The id of a token is its index in the list.
 Status UnigramModel::ReadVocabulary(const JsonView& view) {
   MLC_ASSIGN_OR_RETURN(JsonView list, view.Member("vocab"));
   if (!list.json().is_array()) return list.Bad("must be an array");
@@ -91,7 +92,8 @@ Status UnigramModel::BuildTrie(const JsonView& place) {
   return Status();
 }
 
-// Viterbi's algorithm from left to right. A character that is no token itself may also be unknown.
+// Viterbi's algorithm from left to right. A character without a token of its own may also be
+// unknown.
 Status UnigramModel::FindBest(std::string_view piece, std::vector<Step>* steps) const {
   const double unknown_score = min_score_ - kUnknownPenalty;
   steps->assign(piece.size() + 1, Step());
@@ -127,7 +129,7 @@ Status UnigramModel::Tokenize(std::string_view piece, std::vector<int32_t>* ids)
   if (cache_.Find(piece, ids)) return Status();
   std::vector<Step> steps;
   MLC_RETURN_IF_ERROR(FindBest(piece, &steps));
-  // Tokens from the end, each a (begin, end); neighbours that are unknown are one.
+  // The tokens from the last to the first, as (begin, end). Unknown neighbours are joined into one.
   std::vector<std::pair<int32_t, int32_t>> tokens;
   bool after_unknown = false;
   for (int32_t end = static_cast<int32_t>(piece.size()); end > 0;) {

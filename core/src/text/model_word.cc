@@ -1,4 +1,4 @@
-// The models that take whole words: WordLevel looks a word up, WordPiece cuts it greedily into the
+// Models that take whole words: WordLevel looks a word up, WordPiece divides it greedily into the
 // longest tokens.
 #include "base/utf8.h"
 #include "text/byte_trie.h"
@@ -7,7 +7,7 @@
 namespace mlc {
 namespace {
 
-// What both have: a vocabulary and a token for unknown words.
+// The common part: a vocabulary, and a token for unknown words.
 class WordModel : public TokenModel {
  public:
   const Vocabulary& vocabulary() const override { return vocabulary_; }
@@ -102,7 +102,7 @@ class WordPieceModel : public WordModel {
   std::string prefix_;
   int64_t max_chars_ = 0;
   ByteTrie trie_;
-  uint32_t continuing_ = ByteTrie::kRoot;  // where the prefix leads
+  uint32_t continuing_ = ByteTrie::kRoot;  // the node behind the prefix
 };
 
 }  // namespace

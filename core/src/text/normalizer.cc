@@ -54,7 +54,8 @@ void Lowercase(Piece* piece) {
     if (lower == c) return rewriter.Copy(bytes.size());
     std::string text;
     AppendUtf8(lower, &text);
-    if (c == 0x130) AppendUtf8(0x307, &text);  // dotted capital I, the one mapping to two
+    // dotted capital I: the only mapping to two characters
+    if (c == 0x130) AppendUtf8(0x307, &text);
     rewriter.Replace(text, bytes.size());
   });
   rewriter.Finish();
@@ -110,7 +111,8 @@ class StripNormalizer : public Normalizer {
     return NormalizerPtr(std::make_unique<StripNormalizer>(left, right));
   }
   Status Apply(Piece* piece) const override {
-    size_t first = std::string::npos, last = 0, pos = 0;  // the first and past the last to keep
+    // the first character to keep, and the end of the last
+    size_t first = std::string::npos, last = 0, pos = 0;
     ForEachChar(piece->text, [&](char32_t c, std::string_view bytes) {
       if (!IsWhiteSpace(c)) {
         if (first == std::string::npos) first = pos;

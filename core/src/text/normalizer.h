@@ -1,4 +1,4 @@
-// Normalizers: rewrite text before it is cut into pieces.
+// Normalizers: they rewrite text before it is divided into pieces.
 #ifndef MLC_TEXT_NORMALIZER_H_
 #define MLC_TEXT_NORMALIZER_H_
 
@@ -14,7 +14,7 @@ namespace mlc {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  // Errors: kResourceExhausted when a pattern takes too many steps.
+  // Errors: kResourceExhausted if a pattern needs too many steps.
   virtual Status Apply(Piece* piece) const = 0;
 
   // Reads the object {"type": ..., ...}.

@@ -80,7 +80,7 @@ std::vector<int32_t> PostProcessor::SpecialIds() const { return Apply({}, true);
 
 std::vector<int32_t> PostProcessor::Apply(const std::vector<int32_t>& text_ids,
                                           bool add_special_tokens) const {
-  // A template decides where the text stands even when its special tokens are not wanted.
+  // A template decides where the text goes, even if its special tokens are not wanted.
   if (!is_template_ && (parts_.empty() || !add_special_tokens)) return text_ids;
   std::vector<int32_t> out;
   for (const Part& part : parts_) {

@@ -10,14 +10,14 @@
 
 namespace mlc {
 
-// A list of ids with holes for the text; what all kinds of post-processors come down to when one
-// text is encoded. ByteLevel only changes offsets, which we do not keep.
+// A list of ids with places for the text. For one text, all kinds of post-processors are such a
+// list. ByteLevel only changes offsets, which we do not keep.
 class PostProcessor {
  public:
-  // The file's "post_processor"; none at all is allowed.
+  // Reads the file's "post_processor", which may be absent.
   static Result<PostProcessor> FromJson(const JsonView& file);
 
-  // The ids that it adds, whatever the text.
+  // The ids that it adds to every text.
   std::vector<int32_t> SpecialIds() const;
   std::vector<int32_t> Apply(const std::vector<int32_t>& text_ids, bool add_special_tokens) const;
 
@@ -30,7 +30,7 @@ class PostProcessor {
   Status ReadTemplate(const JsonView& view);
   Status ReadSurrounding(const JsonView& view);
   bool is_template_ = false;
-  std::vector<Part> parts_;  // empty: the text alone
+  std::vector<Part> parts_;  // empty: only the text
 };
 
 }  // namespace mlc

@@ -18,7 +18,7 @@ using PreTokenizerPtr = std::unique_ptr<PreTokenizer>;
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// A pre-tokenizer that treats each piece by itself.
+// A pre-tokenizer that handles each piece separately.
 class PiecewisePreTokenizer : public PreTokenizer {
  public:
   Status Apply(std::vector<Piece>* pieces) const override {
@@ -51,7 +51,7 @@ class ByteLevelPreTokenizer : public PiecewisePreTokenizer {
     auto self = std::make_unique<ByteLevelPreTokenizer>();
     MLC_ASSIGN_OR_RETURN(self->add_prefix_space_, view.Bool("add_prefix_space"));
     MLC_ASSIGN_OR_RETURN(bool use_regex, view.BoolOr("use_regex", true));
-    MLC_RETURN_IF_ERROR(view.Check(view.Bool("trim_offsets")));  // we keep no offsets
+    MLC_RETURN_IF_ERROR(view.Check(view.Bool("trim_offsets")));  // checked only: we keep no offsets
     if (use_regex) {
       MLC_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(kGpt2Pattern));
       self->regex_ = std::make_unique<Regex>(std::move(regex));
@@ -157,7 +157,7 @@ class CharPreTokenizer : public PiecewisePreTokenizer {
   SplitBehavior behavior_;
 };
 
-// Runs of word characters, and runs of what is neither word nor space; spaces vanish.
+// Finds runs of word characters, and runs of other characters that are not spaces. Removes spaces.
 class WhitespacePreTokenizer : public PiecewisePreTokenizer {
  protected:
   Status ApplyToPiece(Piece piece, std::vector<Piece>* out) const override {

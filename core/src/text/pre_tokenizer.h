@@ -1,4 +1,4 @@
-// Pre-tokenizers: from normalized text to the pieces that the model sees one by one.
+// Pre-tokenizers: they divide normalized text into the pieces that the model gets one by one.
 #ifndef MLC_TEXT_PRE_TOKENIZER_H_
 #define MLC_TEXT_PRE_TOKENIZER_H_
 
@@ -15,10 +15,10 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
 
-  // Replaces each piece that is not an added token by its parts. Empty parts are left out.
-  // Errors: kResourceExhausted when a pattern takes too many steps.
+  // Replaces each piece that is not an added token by its parts. Empty parts are left out. Errors:
+  // kResourceExhausted if a pattern needs too many steps.
   virtual Status Apply(std::vector<Piece>* pieces) const = 0;
-  // Whether all of the text is in the parts, as many bytes at least.
+  // Whether the parts contain all bytes of the text.
   virtual bool KeepsText() const { return false; }
 
   // Reads the object {"type": ..., ...}.

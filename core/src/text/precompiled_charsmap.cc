@@ -1,6 +1,6 @@
 // SentencePiece's normalization rules, compiled into a double-array trie: a little-endian length,
 // the trie's units, and a pool of replacement texts that end in a zero byte. The trie's values are
-// places in the pool.
+// offsets in the pool.
 //
 // The layout of a unit is that of darts-clone (github.com/s-yata/darts-clone).
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace mlc {
 namespace {
 
-// -1 for what is no digit of base 64.
+// -1 if it is not a digit of base 64.
 int Base64Digit(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -48,7 +48,7 @@ class PrecompiledNormalizer : public Normalizer {
 
  private:
   bool Parse(std::string_view blob);
-  // The replacement of the shortest rule that `key` begins with.
+  // Finds the replacement of the shortest rule that `key` begins with.
   bool Find(std::string_view key, std::string_view* replacement) const;
   uint32_t Unit(uint32_t position) const { return position < units_.size() ? units_[position] : 0; }
   void ApplyToCluster(std::string_view cluster, PieceRewriter* rewriter) const;
@@ -57,8 +57,8 @@ class PrecompiledNormalizer : public Normalizer {
   std::string pool_;
 };
 
-// In the place of `old_text`: characters pair up from the left, the rest is added or dropped. What
-// vanishes before anything stands is not counted, as in the reference.
+// Replaces `old_text`: characters are paired from the left; the rest is added or removed. A
+// character that is removed before the first written one is not counted, as in the reference.
 void Rewrite(std::string_view old_text, std::string_view new_text, PieceRewriter* rewriter) {
   if (new_text.empty() && rewriter->empty()) return;
   size_t old_pos = 0, new_pos = 0;
@@ -131,8 +131,9 @@ Status PrecompiledNormalizer::Apply(Piece* piece) const {
   return Status();
 }
 
-// A short cluster is looked up whole. Since the shortest rule wins, its first character may decide
-// alone and the rest is lost; models are trained on just this, and the reference does it too.
+// A short cluster is looked up as a whole. The shortest rule wins, so the first character alone may
+// decide and the rest is lost. Models are trained with this behaviour, and the reference has it
+// too.
 void PrecompiledNormalizer::ApplyToCluster(std::string_view cluster,
                                            PieceRewriter* rewriter) const {
   constexpr size_t kShortCluster = 6;

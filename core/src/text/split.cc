@@ -22,7 +22,7 @@ std::vector<Span> SpansOf(Predicate matches, std::string_view text) {
   return spans;
 }
 
-// A match joins the span before it, unless that is a match too.
+// A match joins the span before it, unless that span is a match too.
 std::vector<Span> MergeWithPrevious(const std::vector<Span>& spans) {
   std::vector<Span> out;
   bool after_match = false;

@@ -1,4 +1,4 @@
-// Cutting pieces where a pattern matches.
+// Divides pieces at the matches of a pattern.
 #ifndef MLC_TEXT_SPLIT_H_
 #define MLC_TEXT_SPLIT_H_
 
@@ -12,7 +12,7 @@
 
 namespace mlc {
 
-// A stretch of text; the stretches of one text cover it without gaps.
+// A range of text. The spans of one text cover it without gaps.
 struct Span {
   size_t begin, end;
   bool is_match;
@@ -20,18 +20,18 @@ struct Span {
 
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-// Reads the member "behavior". Errors: kUnsupported for a name we do not know.
+// Reads the member "behavior". Errors: kUnsupported for an unknown name.
 Result<SplitBehavior> ParseSplitBehavior(const JsonView& view, std::string_view key);
 
 // Reads the member "pattern": {"String": text} or {"Regex": expression}.
 Result<Regex> ParsePattern(const JsonView& view);
 
-// Spans of a regular expression, and of a predicate that matches single characters.
+// The spans of a regular expression, or of a predicate on single characters.
 Result<std::vector<Span>> RegexSpans(const Regex& regex, std::string_view text);
 std::vector<Span> CharSpans(bool (*matches)(char32_t), std::string_view text);
 std::vector<Span> CharSpans(char32_t wanted, std::string_view text);
 
-// Appends the parts of `piece` that `behavior` makes of the spans; empty parts are left out.
+// Appends the parts of `piece` that the spans and `behavior` define. Empty parts are left out.
 void SplitPiece(const Piece& piece, std::vector<Span> spans, SplitBehavior behavior,
                 std::vector<Piece>* out);
 

@@ -1,4 +1,4 @@
-// The automaton of Aho and Corasick over bytes: each state is the longest suffix of the text that
+// The automaton of Aho and Corasick over bytes: a state is the longest suffix of the text that
 // begins a stop string.
 #include "text/stop_matcher.h"
 
@@ -12,7 +12,7 @@ struct StopMatcher::Automaton {
     std::map<unsigned char, int> next;
     int fail = 0;
     int depth = 0;
-    int hit = -1;  // the longest stop string that ends here, as a suffix too
+    int hit = -1;  // the longest stop string that ends here, also as a suffix
     int hit_length = 0;
   };
   std::vector<Node> nodes = std::vector<Node>(1);
@@ -33,12 +33,12 @@ void StopMatcher::Automaton::Add(const std::string& stop, int index) {
       nodes.back().depth = depth;
     }
   }
-  if (state == 0 || nodes[state].hit >= 0) return;  // empty, or given twice
+  if (state == 0 || nodes[state].hit >= 0) return;  // empty, or listed twice
   nodes[state].hit = index;
   nodes[state].hit_length = static_cast<int>(stop.size());
 }
 
-// Breadth first, so that what a node falls back to is complete.
+// Breadth first, so that the fallback of a node is already complete.
 void StopMatcher::Automaton::Link() {
   std::queue<int> queue;
   queue.push(0);
@@ -83,7 +83,7 @@ StopMatcher::Out StopMatcher::Put(std::string_view text) {
       stopped_index_ = node.hit;
       held_.resize(held_.size() - node.hit_length);
     }
-    // Before a hit all that was held is text; else the bytes of the state stay.
+    // After a hit, all held text may be released. Otherwise the bytes of the state stay.
     size_t keep = stopped_index_ < 0 ? automaton_->nodes[state_].depth : 0;
     out.text = held_.substr(0, held_.size() - keep);
     held_.erase(0, out.text.size());

@@ -1,16 +1,17 @@
-// Stop strings in streamed text.
+// Finds stop strings in streamed text.
 //
-// Text goes in as it is decoded and comes out as soon as it can no longer be part of a stop string;
-// the rest is held back. On a hit the text before the stop string comes out, the stop string never.
+// Decoded text goes in. It comes out as soon as it cannot be part of a stop string any more; the
+// rest is held back. After a hit the text before the stop string comes out. The stop string never
+// does.
 //
 //   StopMatcher matcher({"\nUser:", "</s>"});
 //   StopMatcher::Out out = matcher.Put(piece);
 //   Send(out.text);
-//   if (out.stopped) return;       // nothing more comes out
+//   if (out.stopped) return;       // no more text follows
 //   ...
 //   Send(matcher.Finish());        // the stream ended without a hit
 //
-// Takes time linear in the text, whatever the number of stop strings. Copies are independent.
+// The time is linear in the text, for any number of stop strings. Copies are independent.
 #ifndef MLC_TEXT_STOP_MATCHER_H_
 #define MLC_TEXT_STOP_MATCHER_H_
 
@@ -25,17 +26,17 @@ class StopMatcher {
  public:
   struct Out {
     std::string text;      // new text, safe to show; whole code points when the input has them
-    bool stopped = false;  // a stop string was hit now or earlier
+    bool stopped = false;  // a stop string was found now or earlier
     int index = -1;        // which one, an index into the constructor's list
   };
 
   // Empty stop strings are ignored.
   explicit StopMatcher(std::vector<std::string> stops);
 
-  // The hit completed first wins, of those completed by the same byte the longest: the result does
-  // not depend on how the text is cut into pieces.
+  // The hit that is complete first wins; of several that end at the same byte, the longest wins. So
+  // the result does not depend on how the text is divided into pieces.
   Out Put(std::string_view text);
-  // The text still held back; "" after a hit. The matcher is then as new.
+  // The text that is still held back; "" after a hit. The matcher is then in its initial state.
   std::string Finish();
 
  private:

@@ -1,7 +1,7 @@
-// Decode and StreamDecoder run the same chain of stages (text/decoder.h), which is why their texts
-// are equal. Text is held back only where it is not decided yet: the first bytes of a code point, a
-// run of byte tokens ("<0xE2>") until it ends, a token before which a suffix rule may still change
-// it, and, behind a Fuse decoder, everything that a Replace with a longer pattern waits for.
+// Decode and StreamDecoder run the same chain of stages (text/decoder.h), so their texts are equal.
+// Text is held back only while it is not decided: the first bytes of a code point; a run of byte
+// tokens ("<0xE2>") until it ends; a token that a suffix rule may still change; and, behind a Fuse
+// decoder, all text for which a Replace with a longer pattern waits.
 #include "text/stream_decoder.h"
 
 #include <algorithm>

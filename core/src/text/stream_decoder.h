@@ -1,14 +1,14 @@
-// Token ids to text, one by one, for streaming.
+// Turns token ids into text, one by one, for streaming.
 //
-// The pieces are valid UTF-8, are never taken back and, put together, equal
-// Tokenizer::Decode(all ids). A code point whose bytes span tokens comes out with its last byte.
+// The pieces are valid UTF-8 and are never taken back. Together they equal Tokenizer::Decode(all
+// ids). If the bytes of a code point are in several tokens, it comes out with its last byte.
 //
 //   StreamDecoder stream(&tokenizer, /*skip_special_tokens=*/true);
 //   for (int32_t id : ids) Send(stream.Put(id));
 //   Send(stream.Finish());
 //
-// Copies are independent (a forked sequence copies its decoder). Amortized O(1) a token for all
-// decoders in use; see stream_decoder.cc for the exceptions.
+// Copies are independent (a forked sequence copies its decoder). Amortized O(1) for each token with
+// all common decoders; stream_decoder.cc lists the exceptions.
 #ifndef MLC_TEXT_STREAM_DECODER_H_
 #define MLC_TEXT_STREAM_DECODER_H_
 
@@ -34,7 +34,7 @@ class StreamDecoder {
   ~StreamDecoder();
 
   std::string Put(int32_t id);
-  // What was held back. The decoder is then as new.
+  // The text that was held back. The decoder is then in its initial state.
   std::string Finish();
 
  private:

@@ -30,13 +30,14 @@ struct Tokenizer::Impl {
   AddedTokens added_tokens;
   PostProcessor post_processor;
   DecodeChain decode_chain;
-  // By id, for all ids below vocab_size().
+  // Indexed by id, for all ids below vocab_size().
   std::vector<std::string> tokens, bytes;
   std::vector<bool> exists, special;
 
   Status Read(const JsonView& file);
   void IndexIds();
-  // Whether the pieces must have more than that many tokens, before they are cut further.
+  // Whether the pieces certainly have more than `max_tokens` tokens, before they are divided
+  // further.
   bool MustExceed(const std::vector<Piece>& pieces, size_t max_tokens) const;
   Status CheckPostProcessor(const JsonView& file) const;
 };
@@ -79,7 +80,7 @@ void Tokenizer::Impl::IndexIds() {
   }
 }
 
-// An id of no token would reach the model, which has no row for it.
+// Checks that every id is a token: the model has no embedding row for another id.
 Status Tokenizer::Impl::CheckPostProcessor(const JsonView& file) const {
   for (int32_t id : post_processor.SpecialIds()) {
     if (static_cast<size_t>(id) < exists.size() && exists[id]) continue;
@@ -94,7 +95,7 @@ Tokenizer::~Tokenizer() = default;
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(std::string_view tokenizer_json) {
   Result<Json> json = Json::Parse(tokenizer_json);
-  if (!json.ok()) {  // the message may quote the bytes that are wrong
+  if (!json.ok()) {  // the message may quote the wrong bytes
     return InvalidArgument("tokenizer.json: " + RepairUtf8(json.status().message()));
   }
   auto impl = std::make_unique<Impl>();

@@ -17,11 +17,11 @@ namespace mlc {
 
 class Vocabulary {
  public:
-  // Reads an object {"token": id, ...}. Ids may have gaps, but not so large that the table of ids
-  // would dwarf the tokens (a damaged id must not allocate gigabytes).
+  // Reads an object {"token": id, ...}. Ids may have gaps. Very large gaps are refused: a damaged
+  // id must not allocate gigabytes.
   static Result<Vocabulary> FromJson(const JsonView& view);
 
-  // A second token of the same text takes its place in TokenToId.
+  // If two tokens have the same text, TokenToId returns the second one.
   void Add(std::string_view token, int32_t id);
 
   std::optional<int32_t> TokenToId(std::string_view token) const {
@@ -29,7 +29,7 @@ class Vocabulary {
     if (found == ids_.end()) return std::nullopt;
     return found->second;
   }
-  // nullptr when the id names no token.
+  // nullptr if the id is not a token.
   const std::string* IdToToken(int32_t id) const {
     if (id < 0 || static_cast<size_t>(id) >= tokens_.size()) return nullptr;
     return tokens_[id];
@@ -38,7 +38,7 @@ class Vocabulary {
   int32_t max_id() const { return static_cast<int32_t>(tokens_.size()) - 1; }
 
  private:
-  std::deque<std::string> storage_;  // stable addresses for the two below
+  std::deque<std::string> storage_;  // its elements never move; the two members below point to them
   std::unordered_map<std::string_view, int32_t> ids_;
   std::vector<const std::string*> tokens_;
 };

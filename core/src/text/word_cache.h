@@ -1,4 +1,4 @@
-// Remembers the ids of words. Bounded and thread-safe: when a shard is full it takes no more.
+// Remembers the ids of words. Thread-safe. The size is limited: a full shard takes no more words.
 #ifndef MLC_TEXT_WORD_CACHE_H_
 #define MLC_TEXT_WORD_CACHE_H_
 
@@ -15,7 +15,7 @@ namespace mlc {
 
 class WordCache {
  public:
-  // Appends the word's ids; false when they are not known.
+  // Appends the word's ids. Returns false if they are not in the cache.
   bool Find(std::string_view word, std::vector<int32_t>* ids) const {
     if (word.size() > kMaxWordBytes) return false;
     Shard& shard = ShardOf(word);

@@ -39,11 +39,11 @@ TEST(LibraryVariants, TheFirstThatRunsIsTaken) {
   std::string file = File(R"({"variants": [)" + wide + "," + good + "," + late + "]}");
   ASSERT_TRUE(HasVariants(file));
   EXPECT_FALSE(HasVariants("ELF"));
-  Result<std::string_view> variant = VariantForThisProcessor(file, "model.so");
+  Result<std::string_view> variant = VariantForThisCpu(file, "model.so");
   ASSERT_TRUE(variant.ok()) << variant.status().message();
   EXPECT_EQ(*variant, "AT0");
 
-  Status none = VariantForThisProcessor(File(R"({"variants": [)" + wide + "]}"), "m.so").status();
+  Status none = VariantForThisCpu(File(R"({"variants": [)" + wide + "]}"), "m.so").status();
   EXPECT_EQ(none.code(), StatusCode::kUnsupported);
   EXPECT_NE(none.message().find("'wide' needs " + Absent()), std::string::npos) << none.message();
 }
@@ -59,7 +59,7 @@ TEST(LibraryVariants, ABadIndexIsAnError) {
         File(R"({"variants": [)" + Entry("a", "mmx", R"("offset": 4, "size": 9999)") + "]}"),
         File(R"({"variants": [)" + Entry("a", "mmx", R"("offset": 4, "size": 0)") + "]}"),
         File(R"({"variants": [{"device": "a", "offset": 4, "size": 3}]})")}) {
-    Status status = VariantForThisProcessor(file, "model.so").status();
+    Status status = VariantForThisCpu(file, "model.so").status();
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << file;
     EXPECT_EQ(status.param(), "model_lib");
   }

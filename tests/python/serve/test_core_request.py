@@ -9,7 +9,7 @@ from typing import Any
 
 from mlc_llm import _core
 from mlc_llm.serve.core_request import MAX_WAITING, CoreRequest, Event
-from mlc_llm.serve.inference import Answering, Shape
+from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.options import ServeOptions
 
 
@@ -72,8 +72,8 @@ def test_a_client_that_leaves_before_the_first_byte_ends_its_request() -> None:
     engine = Engine(lambda callback: callback(_core.EVENT_CHUNK, "{}"))
 
     async def run() -> None:
-        answering = Answering(engine, Shape(), ServeOptions())  # type: ignore[arg-type]
-        response = await answering.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
+        handler = RequestHandler(engine, AnswerFormat(), ServeOptions())  # type: ignore[arg-type]
+        response = await handler.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.disconnect"}
@@ -155,8 +155,8 @@ def test_a_stream_that_nobody_reads_ends_after_its_time() -> None:
 
     async def run() -> None:
         options = ServeOptions(stalled_timeout=0.01)
-        answering = Answering(engine, Shape(), options)  # type: ignore[arg-type]
-        response = await answering.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
+        handler = RequestHandler(engine, AnswerFormat(), options)  # type: ignore[arg-type]
+        response = await handler.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
 
         async def receive() -> dict[str, Any]:
             await asyncio.sleep(3600)

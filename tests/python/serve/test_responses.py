@@ -12,7 +12,7 @@ import pytest
 
 from mlc_llm.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
 from mlc_llm.serve.errors import RequestError
-from mlc_llm.serve.responses import ResponseShape
+from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import param_of, parse, to_chat
 from mlc_llm.serve.schemas import all_schemas, reference
 
@@ -114,18 +114,18 @@ def test_everything_is_said_in_the_chats_words() -> None:
 
 
 def test_function_calls_become_output_items() -> None:
-    shape = ResponseShape({}, "m")
-    shape.begin()
+    answer_format = ResponsesAnswerFormat({}, "m")
+    answer_format.begin()
     piece = (
         '{"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c", "function": '
         '{"name": "f", "arguments": "{\\"a\\""}}]}}]}'
     )
-    shape.chunk(piece)
-    shape.chunk(
+    answer_format.chunk(piece)
+    answer_format.chunk(
         '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]},'
         ' "finish_reason": "tool_calls"}]}'
     )
-    end = shape.done().decode()
+    end = answer_format.done().decode()
     assert '"name": "f"' in end and '"call_id": "c"' in end
     assert '{\\"a\\": 1}' in end and "response.completed" in end
 
@@ -145,17 +145,17 @@ def chunk(finish: str | None = None, **delta: Any) -> str:
 
 
 def test_thoughts_text_and_calls_are_items_in_their_order() -> None:
-    shape = ResponseShape({}, "m")
+    answer_format = ResponsesAnswerFormat({}, "m")
     call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
     events = events_of(
-        shape.begin(),
-        shape.chunk(chunk(role="assistant", reasoning_content="Hm")),
-        shape.chunk(chunk(reasoning_content="m.")),
-        shape.chunk(chunk(content="Yes.")),
-        shape.chunk(chunk(tool_calls=[call])),
-        shape.chunk(chunk(tool_calls=[{**call, "index": 1, "id": "d"}])),
-        shape.chunk(chunk("tool_calls")),
-        shape.done(),
+        answer_format.begin(),
+        answer_format.chunk(chunk(role="assistant", reasoning_content="Hm")),
+        answer_format.chunk(chunk(reasoning_content="m.")),
+        answer_format.chunk(chunk(content="Yes.")),
+        answer_format.chunk(chunk(tool_calls=[call])),
+        answer_format.chunk(chunk(tool_calls=[{**call, "index": 1, "id": "d"}])),
+        answer_format.chunk(chunk("tool_calls")),
+        answer_format.done(),
     )
     for event in events:
         check_event(event)
@@ -173,10 +173,12 @@ def test_thoughts_text_and_calls_are_items_in_their_order() -> None:
 
 
 def test_a_failed_stream_says_so_and_ends() -> None:
-    shape = ResponseShape({}, "m")
+    answer_format = ResponsesAnswerFormat({}, "m")
     error = {"message": "gone", "type": "server_error", "param": None, "code": "model_unloaded"}
     events = events_of(
-        shape.begin(), shape.chunk(chunk(content="Ye")), shape.error(json.dumps({"error": error}))
+        answer_format.begin(),
+        answer_format.chunk(chunk(content="Ye")),
+        answer_format.error(json.dumps({"error": error})),
     )
     for event in events:
         check_event(event)

@@ -1,4 +1,4 @@
-"""Sends a benchmark's requests and takes their times."""
+"""Sends a benchmark's requests and measures their times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mlc_llm.bench.dataset import Sample
 
 @dataclass
 class Record:
-    """What one request took. Times are seconds since the benchmark began."""
+    """The times of one request, in seconds since the benchmark began."""
 
     begin: float
     end: float = 0.0
-    token_times: list[float] = field(default_factory=list)  # of each chunk that carried text
+    token_times: list[float] = field(default_factory=list)  # one for each chunk with text
     prompt_tokens: int = 0
     completion_tokens: int = 0
     error: str | None = None
@@ -32,7 +32,7 @@ class Record:
 
     @property
     def tpot(self) -> float | None:
-        """The mean time of a token after the first; None for an answer of one."""
+        """The mean time of a token after the first; None for an answer of one token."""
         if self.completion_tokens < 2:
             return None
         return (self.token_times[-1] - self.token_times[0]) / (self.completion_tokens - 1)
@@ -51,7 +51,7 @@ class Target:
     api_key: str | None = None
     model: str | None = None
     temperature: float = 0.0
-    ignore_eos: bool = False  # mlc_llm's debug_config: answers as long as they may be
+    ignore_eos: bool = False  # mlc_llm's debug_config: answers have the maximum length
     timeout: float = 600.0
 
     def body(self, sample: Sample) -> dict[str, object]:
@@ -78,8 +78,8 @@ async def run(
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Record]:
-    """Every sample once: `concurrency` at a time, or beginning at random with `request_rate` a
-    second (a Poisson process), whatever the server does meanwhile."""
+    """Sends every sample once: `concurrency` at a time, or `request_rate` a second at random times
+    (a Poisson process), even if the server is slow."""
     headers = {"Authorization": f"Bearer {target.api_key}"} if target.api_key else {}
     limits = httpx.Limits(max_connections=None)
     origin = time.perf_counter()

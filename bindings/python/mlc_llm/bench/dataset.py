@@ -1,4 +1,4 @@
-"""What a benchmark asks: prompts and answer lengths, drawn or out of a file."""
+"""The benchmark's requests: prompts and answer lengths, random or from a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS = (
     "number night point home water room mother area money story fact month lot right study book "
     "eye job word business issue side kind head house service friend father power hour game line"
 ).split()
-_LONGEST = 4096  # tokens of a drawn length
+_LONGEST = 4096  # the maximum of a random length, in tokens
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,16 @@ class Sample:
 def synthetic(
     number: int, *, input_len: int, output_len: int, spread: float, seed: int
 ) -> list[Sample]:
-    """Lengths log-normal around the given medians, as those of shared chats are; `spread` is the
-    standard deviation of the logarithm, and 0 makes all of them equal. A word is about a token."""
+    """Lengths are log-normal around the given medians, as in shared chats. `spread` is the standard
+    deviation of the logarithm; with 0 all lengths are equal. A word is about a token."""
     rng = random.Random(seed)
 
     def length(median: int) -> int:
         return max(1, min(_LONGEST, round(median * rng.lognormvariate(0.0, spread))))
 
     return [
-        # The number makes prompts differ, so that no prefix cache answers for the model.
+        # The number makes the prompts different, so that no prefix cache answers instead of the
+        # model.
         Sample(
             f"{index} " + " ".join(rng.choices(_WORDS, k=length(input_len))),
             length(output_len),
@@ -67,7 +68,8 @@ def read_sharegpt(path: Path, number: int, *, output_len: int, seed: int) -> lis
 
 
 def _questions(conversations: object) -> Iterator[tuple[str, int]]:
-    """Each first question, and the words of its answer: near enough its tokens."""
+    """Each first question, and the number of words in its answer, which is close to the number of
+    tokens."""
     for conversation in conversations if isinstance(conversations, list) else []:
         turns = conversation.get("conversations") if isinstance(conversation, dict) else None
         if not isinstance(turns, list):
@@ -79,7 +81,7 @@ def _questions(conversations: object) -> Iterator[tuple[str, int]]:
 
 
 def require_positive(**values: float) -> None:
-    """Command-line numbers that must be above 0."""
+    """Checks that numbers of the command line are above 0."""
     for name, value in values.items():
         if value <= 0:
             raise InvalidRequestError(

@@ -1,4 +1,4 @@
-"""From records to numbers, a table and a plot."""
+"""Turns records into numbers, a table and a plot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEASURES = {
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Linear between the ranks, as NumPy's."""
+    """Linear between the ranks, like NumPy's percentile."""
     ordered = sorted(values)
     position = (len(ordered) - 1) * percent / 100
     low = int(position)
@@ -63,7 +63,7 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def table(summary: dict[str, Any]) -> str:
-    """The report for people, in milliseconds."""
+    """The report as text, in milliseconds."""
     lines = [f"{summary['requests']} requests, {summary['failed']} failed"]
     lines += [f"  {error}" for error in summary.get("errors", [])]
     if "duration_s" in summary:
@@ -82,7 +82,8 @@ def table(summary: dict[str, Any]) -> str:
 
 
 def plot(records: Sequence[Record], path: Path) -> None:
-    """Distributions of TTFT and inter-token latency; the format follows the file's name."""
+    """Plots the distributions of TTFT and inter-token latency. The file's name decides the
+    format."""
     try:
         from matplotlib.figure import Figure  # type: ignore[import-not-found,unused-ignore]
     except ImportError:

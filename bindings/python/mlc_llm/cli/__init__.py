@@ -1,7 +1,8 @@
-"""The command `mlc_llm`: a module a subcommand, with `register(subparsers)` and `run(args)`.
+"""The command `mlc_llm`: one module for each subcommand, with `register(subparsers)` and
+`run(args)`.
 
-Only the module of the command that is called is imported, so that help and completion are fast.
-One of them is named `list`, which hides Python's own here once it is imported.
+Only the module of the called command is imported, so that help and completion are fast. One of the
+modules is named `list`. It hides Python's own `list` here after it is imported.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _PLANNED = ("package",)
 
 
 def parser_of(command: str | None) -> argparse.ArgumentParser:
-    """The parser, with the options of one command alone."""
+    """The parser. It has only the options of one command."""
     parser = argparse.ArgumentParser(
         prog="mlc_llm", description="Run, prepare and compile language models on this device."
     )
@@ -51,7 +52,7 @@ def parser_of(command: str | None) -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Prints the version; it is looked up when asked for, which takes time."""
+    """Prints the version. It is looked up only when it is needed, because that takes time."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(nargs=0, help="show the version and exit", **options)
@@ -62,7 +63,7 @@ class _Version(argparse.Action):
 
 
 def named(arguments: Sequence[str]) -> list[str]:
-    """The arguments with the command under its own name: `-` and `_` are one."""
+    """Replaces the command by its own name, in which `-` and `_` mean the same."""
     first = arguments[0].replace("-", "_") if arguments and arguments[0][:1] != "-" else ""
     return [first, *arguments[1:]] if first in COMMANDS else [*arguments]
 
@@ -74,7 +75,7 @@ def _refuse_planned(arguments: Sequence[str]) -> None:
 
 
 def _complete(words: Sequence[str]) -> int:
-    """What completion scripts call: prints what may follow."""
+    """Completion scripts call this. It prints the possible next words."""
     from mlc_llm.cli.completion import candidates
 
     print(*candidates([*words]), sep="\n")
@@ -96,14 +97,15 @@ def _flush() -> None:
 
 
 def _take_any_text() -> None:
-    """A terminal that cannot show a character shows a question mark; a request says what it is."""
+    """Makes a terminal show a question mark for a character that it cannot show."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace")):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
 
 
 def _drop_output() -> None:
-    """Nobody reads standard output any more: what is buffered must not fail at exit."""
+    """Nobody reads standard output any more. The text in its buffer must not cause an error at
+    exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Errors are one message, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else [*arguments]
     _take_any_text()
-    # Mesa's Vulkan layer for desktops complains on standard error where none runs.
+    # Mesa's Vulkan layer for desktops complains on standard error if there is no desktop.
     os.environ.setdefault("NODEVICE_SELECT", "1")
     try:
         _refuse_planned(arguments)
@@ -137,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _fail(_describe(error))
-    except Exception as error:  # ours to fix; the traceback is for whoever does
+    except Exception as error:  # our own error: print the traceback for a developer
         if os.environ.get("MLC_LLM_DEBUG"):
             raise
         return _fail(

@@ -1,4 +1,4 @@
-"""`mlc_llm bench serve`: load on an OpenAI-compatible server, and what it makes of it."""
+"""`mlc_llm bench serve`: measures an OpenAI-compatible server under load."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`mlc_llm chat`: a conversation with a model in the terminal, or through a pipe.
 
-Piped text is one message (`--lines`: each line is one, and may be a command); with --prompt it goes
-behind the prompt.
+Piped text is one message (with `--lines` each line is a message or a command). With --prompt, the
+piped text is added behind the prompt.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import parse_chat_settings, parse_overrides
 from mlc_llm.errors import InvalidRequestError
 
-_MAX_PIPED = 16 << 20  # characters that are one message
+_MAX_PIPED = 16 << 20  # most characters in one message
 
 # The embedded model is small: its longer answers repeat themselves until the context is full.
 _EMBEDDED_MAX_TOKENS = 1024
@@ -88,7 +88,7 @@ def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
 
 
 def _read_all(steps: Any) -> str:
-    """Everything that is piped in, without the line's end behind it."""
+    """Reads all piped text, without the newline at its end."""
     if sys.stdin is None:
         return ""
     with steps.step("Reading standard input (close it, or add < /dev/null)"):
@@ -103,7 +103,7 @@ def _read_all(steps: Any) -> str:
 
 
 def _read_lines(session: Any) -> None:
-    """Each line is a turn or a command. A turn that fails ends the command with its error."""
+    """Each line is a turn or a command. A turn that fails ends the program with its error."""
     for line in sys.stdin or ():
         session.take(line.rstrip("\r\n"))
         if session.done:

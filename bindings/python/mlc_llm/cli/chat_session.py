@@ -35,7 +35,7 @@ _ADVICE = (
 
 
 def help_text() -> str:
-    """The commands, and how settings are written."""
+    """Describes the commands, and the form of settings."""
     lines = [f"  {f'{name} {argument}':<18} {text}" for name, (argument, text) in COMMANDS.items()]
     return "\n".join(
         [
@@ -51,7 +51,7 @@ def help_text() -> str:
 
 @dataclass
 class _Answer:
-    """What came of a turn."""
+    """The result of a turn."""
 
     text: str = ""
     thoughts: str = ""
@@ -87,7 +87,8 @@ def _is_terminal() -> bool:
 
 
 class ChatSession:
-    """`engine`: a `CoreEngine`, or what has its `stream`, `call`, `abort`, `reset`, `metrics`.
+    """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset` and
+    `metrics`.
     `max_tokens` limits an answer for which the settings have no limit; None: the context does."""
 
     def __init__(
@@ -120,16 +121,16 @@ class ChatSession:
 
     @property
     def title(self) -> str:
-        """The model, how its weights are kept, and where it runs."""
+        """The model, its quantization, and its device."""
         model = self._engine.model
         return f"{model.name} ({model.quantization}, {self._engine.device})"
 
     def greet(self) -> None:
-        """What a user sees first."""
+        """Prints the first lines that a user sees."""
         self._say(f"{self.title}. /help shows the commands, /exit ends the chat.")
 
     def take(self, line: str) -> None:
-        """A line of the user's: a command, or something to answer."""
+        """Takes a line of the user: a command, or text to answer."""
         word, _, rest = line.strip().partition(" ")
         if word in self._handlers:
             self._handlers[word](rest.strip())
@@ -139,7 +140,8 @@ class ChatSession:
             self.answer(line)
 
     def answer(self, prompt: str) -> None:
-        """Streams the answer to standard output. Ctrl-C ends it; what came stays in the history."""
+        """Streams the answer to standard output. Ctrl-C ends it; the text so far stays in the
+        history."""
         messages = [*self._history, {"role": "user", "content": prompt}]
         answer, screen = _Answer(), _Screen()
         try:
@@ -157,7 +159,8 @@ class ChatSession:
         self._end_turn(messages, answer)
 
     def _stream(self, messages: list[Message], answer: _Answer, screen: _Screen) -> list[Message]:
-        """Answers the messages, without the oldest turns if need be; returns what was answered."""
+        """Answers the messages, if necessary without the oldest turns. Returns the messages that it
+        answered."""
         while True:
             try:
                 for chunk in self._chunks(messages):
@@ -207,7 +210,7 @@ class ChatSession:
             print(text, file=sys.stderr, flush=True)
 
     def _say(self, text: str) -> None:
-        """What a command did."""
+        """Prints the result of a command."""
         if not self._quiet:
             print(text)
 
@@ -243,7 +246,7 @@ class ChatSession:
         show(f"Settings: {format_settings(self._settings) or 'those of the model'}")
 
     def _use(self, settings: ChatSettings) -> None:
-        """Settings that a request would be refused for are refused here."""
+        """Uses the settings. Refuses settings that a request would refuse."""
         messages = [{"role": "user", "content": "x"}]
         self._engine.call("render", {"messages": messages, **settings.generation})
         self._settings = settings
@@ -269,7 +272,7 @@ class ChatSession:
 
 
 def _take_chunk(chunk: dict[str, Any], answer: _Answer, screen: _Screen) -> None:
-    """Shows a chunk and keeps it."""
+    """Shows a chunk and adds it to the answer."""
     for choice in chunk.get("choices", ()):
         delta = choice.get("delta", {})
         if thought := delta.get("reasoning_content"):
@@ -295,7 +298,7 @@ def _file(path: str, command: str) -> Path:
 
 
 def _read_chat(path: Path) -> dict[str, Any]:
-    """A saved conversation; raises CorruptFileError for anything else."""
+    """Reads a saved conversation. Raises CorruptFileError for anything else."""
     saved: dict[str, Any] = {}
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))

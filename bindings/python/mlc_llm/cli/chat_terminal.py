@@ -1,4 +1,4 @@
-"""The chat on a terminal: line editing, history, and Tab completion by prompt_toolkit."""
+"""The chat on a terminal: prompt_toolkit gives line editing, history and Tab completion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interact(session: ChatSession) -> None:
         try:
             line = reader.prompt(">>> ")
         except KeyboardInterrupt:
-            continue  # at the prompt it clears the line
+            continue  # at the prompt, Ctrl-C clears the line
         except EOFError:
             return
         _take_safely(session, line)
@@ -40,7 +40,8 @@ def _send(event: Any) -> None:
 
 
 def _take_safely(session: ChatSession, line: str) -> None:
-    """What fails is said; what Ctrl-C stops has said it. The conversation goes on."""
+    """Prints an error, and continues the conversation. After Ctrl-C the session has already printed
+    it."""
     try:
         session.take(line)
     except MLCError as error:

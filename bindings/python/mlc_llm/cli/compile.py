@@ -1,4 +1,4 @@
-"""`mlc_llm compile`: compiles a model library out of a model's configuration."""
+"""`mlc_llm compile`: compiles a model library from a model's configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlc_llm import linker
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.steps import Steps, Update
 
-_STATIC = (".tar", ".a")  # archives, which nobody links here
+_STATIC = (".tar", ".a")  # archives, which are not linked here
 
 
 def register(subparsers: Any) -> None:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     steps = steps_for(args)
     if args.output.suffix not in _STATIC:
-        linker.require()  # before a conversion
+        linker.require()  # checked before a conversion starts
     folder = _folder_of(args, steps)
     start = time.monotonic()
     with steps.step(f"Compiling {args.model} for {args.device}") as update:
@@ -80,14 +80,14 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
-    """The -MLC folder, or the file in it; another model is converted."""
+    """The -MLC folder, or the config file in it. A model in another format is converted."""
     from mlc_llm.model_source import CHAT_CONFIG, resolve_folder
 
     path = Path(args.model)
     if path.name == CHAT_CONFIG or (path / CHAT_CONFIG).is_file():
         return path
     if path.suffix == ".json" or path.is_dir() and not (path / "config.json").is_file():
-        return path  # it says what is missing
+        return path  # the compiler's error says what is missing
     return resolve_folder(
         args.model, quantization=args.quantization, device=args.device, progress=steps
     )

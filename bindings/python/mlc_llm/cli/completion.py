@@ -3,7 +3,7 @@
 bash: source <(mlc_llm completion bash)      zsh: source <(mlc_llm completion zsh)
 fish: mlc_llm completion fish | source
 
-The scripts ask `mlc_llm complete WORD...`, so that they know the models that are kept here.
+The scripts call `mlc_llm complete WORD...`, so they know the models that are kept on this machine.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def candidates(words: list[str]) -> list[str]:
-    """What may stand for the last of the words behind `mlc_llm`."""
+    """The possible replacements for the last word of `words`, which follow `mlc_llm`."""
     from mlc_llm.cli import COMMANDS
 
     start = words[-1] if words else ""

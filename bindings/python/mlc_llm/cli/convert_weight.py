@@ -38,7 +38,7 @@ def register(subparsers: Any) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `convert_weight` and `gen_config` share."""
+    """Adds the arguments that `convert_weight` and `gen_config` share."""
     parser.add_argument(
         "config",
         help="config.json of the model, its folder, a .gguf file, HF://org/repo, or 'default' (the "
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def path_of(args: argparse.Namespace, steps: Steps) -> Path:
-    """The folder or file that CONFIG means; a repository is downloaded."""
+    """The folder or file of CONFIG. A repository is downloaded."""
     from mlc_llm.hub_download import PREFIX
     from mlc_llm.model_source import DEFAULT_MODEL, resolve_source
 
@@ -100,7 +100,7 @@ def path_of(args: argparse.Namespace, steps: Steps) -> Path:
 
 
 def quantization_of(args: argparse.Namespace, path: Path) -> str:
-    """What is asked for, or what keeps most of the model."""
+    """The quantization that the user named, or the one that loses the least."""
     if args.quantization is not None:
         return str(args.quantization)
     source = str(getattr(args, "source", "auto"))
@@ -113,7 +113,7 @@ def model_type_of(args: argparse.Namespace) -> str | None:
 
 
 def open_model(config: Path, *, source: str = "auto", source_format: str = "auto") -> Any:
-    """The model that CONFIG and --source mean."""
+    """Opens the model of CONFIG and --source."""
     from mlc_llm.compiler.convert import open_source
 
     if config.suffix == ".gguf":

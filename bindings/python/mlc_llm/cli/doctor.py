@@ -1,4 +1,4 @@
-"""`mlc_llm doctor`: what this machine has, and what a model would take on it, before loading it."""
+"""`mlc_llm doctor`: shows what this machine has, and how much memory a model would use on it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command; raises MLCError when a model is named that would not load."""
+    """Runs the command. Raises MLCError if a model is named and it would not load."""
     from mlc_llm import _core
 
     machine = _machine()

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _extra(model: str, quantization: str) -> dict[str, float]:
-    """What the embedded model's file does not say."""
+    """Fields that the embedded model's file does not have."""
     from mlc_llm.embedded_model import config_of
     from mlc_llm.model_source import DEFAULT_MODEL
 

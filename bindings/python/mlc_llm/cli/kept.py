@@ -1,4 +1,4 @@
-"""What lies under MLC_LLM_HOME: weights, downloads, libraries; for `list`, `rm`, completion."""
+"""The models in MLC_LLM_HOME: weights, downloads and libraries; for `list`, `rm` and completion."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _CONVERTED = re.compile(r"(?P<name>.+)-(?P<quantization>[^-]+)-[0-9a-f]{12}-MLC"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
-    """A model that is kept; `paths` are its folder or file, and the libraries made for it."""
+class KeptModel:
+    """A kept model. `paths` are its folder or file, and the libraries that were compiled for it."""
 
     name: str
-    quantization: str  # "-": as it was downloaded
+    quantization: str  # "-": as downloaded
     paths: tuple[Path, ...]
     size: int  # bytes
     last_use: float  # seconds since 1970
 
     def answers_to(self, name: str) -> bool:
-        """Its name, with or without the quantization, or its folder's name."""
+        """Whether `name` is its name, with or without the quantization, or its folder's name."""
         names = (self.name, f"{self.name}-{self.quantization}", self.paths[0].name)
         return name.lower() in {known.lower() for known in names}
 
 
-def kept_models() -> list[Kept]:
-    """All of them, the last used first."""
+def kept_models() -> list[KeptModel]:
+    """All kept models, the last used one first."""
     weights = home() / "model_weights"
     found = [*_converted(weights / "converted"), *_downloads(weights / "hf")]
     found += [_entry(path, NAME, "-") for path in sorted((weights / "embedded").glob("*.gguf"))]
@@ -41,7 +41,7 @@ def kept_models() -> list[Kept]:
     return sorted(found, key=lambda model: -model.last_use)
 
 
-def _converted(folder: Path) -> Iterator[Kept]:
+def _converted(folder: Path) -> Iterator[KeptModel]:
     for path in sorted(folder.glob("[!.]*-MLC")):
         if match := _CONVERTED.fullmatch(path.name):
             quantization = _read(path / "mlc-chat-config.json").get("quantization")
@@ -50,7 +50,7 @@ def _converted(folder: Path) -> Iterator[Kept]:
             yield _entry(path, name, str(quantization or match["quantization"]))
 
 
-def _downloads(folder: Path) -> Iterator[Kept]:
+def _downloads(folder: Path) -> Iterator[KeptModel]:
     for mark in sorted(folder.glob(f"*/*/{MARK}")):
         path = mark.parent
         repo, _, revision = path.name.partition("@")
@@ -59,15 +59,16 @@ def _downloads(folder: Path) -> Iterator[Kept]:
         yield _entry(path, name, str(config.get("quantization", "-")))
 
 
-def _entry(path: Path, name: str, quantization: str) -> Kept:
+def _entry(path: Path, name: str, quantization: str) -> KeptModel:
     used = _time(path / LAST_USE) or _time(path)
-    return Kept(
+    return KeptModel(
         name=name, quantization=quantization, paths=(path,), size=_size(path), last_use=used
     )
 
 
-def _with_libraries(models: list[Kept]) -> list[Kept]:
-    """Libraries count to the model that they were compiled for; others stand for themselves."""
+def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
+    """Adds each library to the model for which it was compiled. Other libraries get an entry of
+    their own."""
     by_folder = {model.paths[0].name: index for index, model in enumerate(models)}
     models = list(models)
     for library in sorted((home() / "model_lib").glob("*.so")):
@@ -85,7 +86,9 @@ def _with_libraries(models: list[Kept]) -> list[Kept]:
         else:
             name = f"library of {folder}"
             models.append(
-                Kept(name=name, quantization="-", paths=(library, mark), size=size, last_use=used)
+                KeptModel(
+                    name=name, quantization="-", paths=(library, mark), size=size, last_use=used
+                )
             )
     return models
 

@@ -1,4 +1,4 @@
-"""`mlc_llm list`: the models that are kept here, with their libraries."""
+"""`mlc_llm list`: lists the models that are kept on this machine, with their libraries."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def megabytes(size: int) -> str:
-    """A size as people read it."""
+    """A size in a form for people."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 

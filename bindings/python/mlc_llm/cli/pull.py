@@ -1,4 +1,4 @@
-"""`mlc_llm pull`: downloads a model, converts it and compiles its library, for a later start.
+"""`mlc_llm pull`: downloads a model, converts it and compiles its library in advance.
 
 Afterwards `mlc_llm chat MODEL` needs neither the network nor a compiler.
 """

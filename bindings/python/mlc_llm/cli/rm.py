@@ -1,7 +1,7 @@
-"""`mlc_llm rm`: removes kept models, with the libraries compiled for them.
+"""`mlc_llm rm`: removes kept models and the libraries that were compiled for them.
 
-A name without a quantization means all of them; `mlc_llm list` shows the names. A model in somebody
-else's place (a folder of yours, an installed package) is never touched.
+A name without a quantization means all quantizations of the model; `mlc_llm list` shows the names.
+A model in another place (your own folder, an installed package) is never removed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Runs the command; nothing is removed when one of the names is unknown."""
-    from mlc_llm.cli.kept import Kept, kept_models
+    """Runs the command. If one of the names is unknown, nothing is removed."""
+    from mlc_llm.cli.kept import KeptModel, kept_models
     from mlc_llm.cli.list import megabytes
 
     kept = kept_models()
-    chosen: dict[Path, Kept] = {}
+    chosen: dict[Path, KeptModel] = {}
     for name in args.models:
         found = [model for model in kept if model.answers_to(_plain(name))]
         if not found:
@@ -54,7 +54,7 @@ def _remove(paths: tuple[Path, ...]) -> None:
     from mlc_llm.steps import TerminalSteps
 
     for path in paths:
-        with locked(path, TerminalSteps()):  # who makes it is waited for
+        with locked(path, TerminalSteps()):  # waits while a process writes it
             if path.is_dir():
                 shutil.rmtree(path)
             else:

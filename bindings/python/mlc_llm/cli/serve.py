@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mlc_llm.serve.loading import Load
     from mlc_llm.serve.registry import ModelRegistry
 
-_CLOSING_SECONDS = 5  # for connections to close once every request has ended
+_CLOSING_SECONDS = 5  # time for connections to close after every request has ended
 
 
 def register(subparsers: Any) -> None:
@@ -111,7 +111,7 @@ def _json_list(text: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Listens, loads the models, and serves until it is told to stop."""
+    """Listens, loads the models, and serves until it must stop."""
     import uvicorn
 
     from mlc_llm.serve.app import create_app
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
 
-    # Connections go before kernels: read where a model's threads begin (runtime/parallel.h).
+    # Connections have priority over kernels; a model's threads read this (runtime/parallel.h).
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Load]]:
-    """The models to load, by what their arguments call them, and how."""
+    """The models to load: each with the name from its argument, and a function that loads it."""
     jobs: list[tuple[str, Load]] = [
         (str(spec.model or "default"), partial(models.load, spec)) for spec in model_specs(args)
     ]
@@ -171,7 +171,7 @@ def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Lo
 
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
-    """The models to load; under `small_draft` the additional ones are the draft models."""
+    """The models to load. With `small_draft` the additional models are the draft models."""
     config = parse_overrides(args.overrides)
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
@@ -189,7 +189,7 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
 
 
 def _spec(args: argparse.Namespace, model: str | None) -> Any:
-    """`MODEL[,LIB]` with what holds for all models."""
+    """Combines `MODEL[,LIB]` with the options for all models."""
     from mlc_llm.serve.registry import ModelSpec
 
     path, _, lib = (model or "").partition(",")

@@ -1,4 +1,4 @@
-"""Settings as the command line takes them: "name=value;name=value"."""
+"""Settings in the form of the command line: "name=value;name=value"."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _when_full(text: str) -> str:
     return text
 
 
-# What /set takes: generation settings, and what the chat does when the context is full.
+# The settings of /set: for generation, and for the case that the context is full.
 CHAT_SETTINGS: dict[str, Callable[[str], Any]] = {**_GENERATION, "when_full": _when_full}
 
 _ENGINE: dict[str, Callable[[str], Any]] = {
@@ -55,7 +55,7 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "max_history_size": int,
     "gpu_memory_utilization": _number,
     "speculative_mode": str,
-    "additional_models": lambda text: [text],  # one; its library may follow a comma
+    "additional_models": lambda text: [text],  # only one; its library may follow a comma
     "spec_draft_length": int,
     "spec_tree_width": int,
     "prefix_cache_mode": str,
@@ -76,19 +76,19 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """The settings of a chat; what is not set is the model's own."""
+    """The settings of a chat. The model's own values apply to the settings that are not set."""
 
     generation: Mapping[str, Any] = field(default_factory=dict)  # arguments of a request
     when_full: str = "say"  # or "drop": forget the oldest turns when the context is full
 
     def changed(self, text: str) -> ChatSettings:
-        """With "temperature=0.5;stop=a,b" applied; "temperature=" takes a setting back."""
+        """Applies "temperature=0.5;stop=a,b". "temperature=" removes a setting."""
         found = self
         for name, value in _parse(text, CHAT_SETTINGS, may_unset=True):
             if name == "when_full":
                 found = replace(found, when_full=value or ChatSettings.when_full)
                 continue
-            changed = {**found.generation, name: value}  # a name that is there keeps its place
+            changed = {**found.generation, name: value}  # a name that exists keeps its place
             kept = {key: one for key, one in changed.items() if one is not None}
             found = replace(found, generation=kept)
         return found
@@ -119,7 +119,7 @@ def parse_overrides(text: str) -> dict[str, Any]:
 def _parse(
     text: str, known: dict[str, Callable[[str], Any]], *, may_unset: bool = False
 ) -> Iterator[tuple[str, Any]]:
-    """Names and values; None for a name with nothing behind its `=`."""
+    """The names and values. The value is None if nothing follows the `=`."""
     for item in filter(None, (part.strip() for part in text.split(";"))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or name not in known:

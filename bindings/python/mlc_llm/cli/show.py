@@ -1,6 +1,6 @@
-"""`mlc_llm show`: a model's config, its chat template, what it takes, and its sampling defaults.
+"""`mlc_llm show`: prints a model's config, chat template, memory use and sampling defaults.
 
-What the model lacks (its conversion, its library) is made first, as for a chat.
+If the model's conversion or library is missing, it is made first, as for a chat.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reader wants to know of it."""
+    """The fields that interest a reader."""
     inner = config.get("model_config")
     names = ["model_type", "quantization", "context_window_size", "sliding_window_size"]
     names += ["vocab_size", "activation_bits"]
@@ -78,7 +78,7 @@ def _config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
-    """The model's Jinja template, or else the name of its conversation template."""
+    """The model's Jinja template, or the name of its conversation template."""
     own = _json(folder / "tokenizer_config.json").get("chat_template")
     if isinstance(own, str):
         return own

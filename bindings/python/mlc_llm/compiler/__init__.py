@@ -1,1 +1,1 @@
-"""The toolchain: model -> quantize -> convert -> compile. The only part that imports TVM."""
+"""The toolchain: model -> quantize -> convert -> compile. Only this package imports TVM."""

@@ -1,8 +1,9 @@
-"""Static archives of a model library, for programs that open no shared objects: phones.
+"""Static archives of a model library, for programs that cannot open shared objects (phones).
 
-A `.tar` or `.a` holds object files whose symbols begin with the library's prefix, so that several
-models fit into one program. Link the whole archive (`--whole-archive`, `-force_load`: nothing calls
-it by name) and load `system://PREFIX`. There is no trailer: the program's own file vouches for it.
+A `.tar` or `.a` contains object files. Their symbols begin with the library's prefix, so one
+program can contain several models. Link the whole archive (`--whole-archive`, `-force_load`),
+because nothing calls it by name, and load `system://PREFIX`. It has no trailer, because it becomes
+a part of the program's own file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def prefix_of(asked: str | None, *, model_type: str, quantization: str) -> str:
-    """MLC-LLM's: `auto`, the default, is made of the model's kind and its quantization."""
+    """MLC-LLM's prefix. `auto`, the default, consists of the model's type and its quantization."""
     if asked in (None, "", "auto"):
         return re.sub(r"[^A-Za-z0-9_]", "_", f"{model_type}_{quantization}_")
     assert asked is not None
@@ -40,7 +41,8 @@ def write(executable: Any, prefix: str, output: Path, folder: Path) -> bytes:
     def collect(_name: str, files: list[str], **_options: Any) -> None:
         objects.mkdir()
         for file in files:
-            # One archiver's directory has all models' objects: their names differ too.
+            # The objects of all models are in one folder of the archiver, so their names must
+            # differ too.
             name = Path(file).name.removeprefix(prefix)
             shutil.copy(file, objects / f"{prefix}{name}")
 
@@ -52,7 +54,7 @@ def write(executable: Any, prefix: str, output: Path, folder: Path) -> bytes:
 
 
 def _write_tar(archive: Path, members: list[Path]) -> None:
-    """The same bytes for the same objects."""
+    """The same objects give the same bytes."""
 
     def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
         info.mtime = info.uid = info.gid = 0

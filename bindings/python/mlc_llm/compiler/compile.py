@@ -1,8 +1,9 @@
-"""From a model's configuration to a model library on disk.
+"""Compiles a model's configuration to a model library on disk.
 
     compile_model(json.load(open("mlc-chat-config.json")), output=Path("model.so"))
 
-No weights are read: the library takes them as arguments. The output appears whole or not at all.
+It reads no weights, because they are arguments of the library. The output is written as a whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def compile_model(
 ) -> None:
     """Compiles the library of a model; `config` is the content of its mlc-chat-config.json.
 
-    `device` may list several presets: the library then holds a variant for each processor. An
-    output that ends in .tar or .a is a static archive (`archive.py`).
+    `device` may list several presets; then the library has a variant for each CPU. An output that
+    ends in .tar or .a is a static archive (`archive.py`).
     """
     is_static = _check_output(output, system_lib_prefix)
     devices = [hosts.on_host(one, host) for one in targets.resolve_all(device)]
@@ -87,7 +88,7 @@ def compile_model(
             quantization=quantization or _text(config, "quantization"),
         )
     _check_linking(output, devices, is_static)
-    found = None if is_static else linker.require()  # before the work, not behind it
+    found = None if is_static else linker.require()  # checked before the work, not after it
     variants = []
     for one in devices:
         spec = library_spec(
@@ -129,7 +130,7 @@ def library_spec(
     overrides: str | None = None,
     opt: str = _DEFAULT_OPT,
 ) -> LibrarySpec:
-    """What the options and the configuration say together."""
+    """Combines the options and the configuration."""
     from mlc_llm.compiler.library import LibrarySpec
 
     flags = OptimizationFlags.parse(opt)
@@ -152,7 +153,7 @@ def library_spec(
 
 
 def _activation_bits(config: Mapping[str, Any], opt: str, flags: OptimizationFlags) -> int:
-    """What --opt says, else what the model's config does."""
+    """The value of --opt; otherwise that of the model's config."""
     asked = config.get("activation_bits")
     return asked if "activation_bits" not in opt and asked in (8, 16, 32) else flags.activation_bits
 
@@ -165,7 +166,7 @@ def _text(config: Mapping[str, Any], name: str) -> str:
 
 
 def _check_output(output: Path, system_lib_prefix: str | None) -> bool:
-    """Whether the output is a static archive."""
+    """Checks the output. Returns whether it is a static archive."""
     is_static = output.suffix in archive.SUFFIXES
     if not is_static and output.suffix not in _SHARED:
         offered = ", ".join((*_SHARED, *archive.SUFFIXES))
@@ -198,7 +199,7 @@ def _check_linking(
 def _linked(
     executable: Any, output: Path, prefix: str | None, found: linker.Linker | None
 ) -> bytes:
-    """The shared object or archive, made in a folder beside the output."""
+    """The shared object or archive. It is made in a folder beside the output."""
     with _writing(output) as folder:
         linked = folder / output.name
 
@@ -212,13 +213,13 @@ def _linked(
             executable.export_library(str(linked), fcompile=link, workspace_dir=str(folder))
         except (OSError, MLCError):
             raise
-        except Exception as error:  # TVM's words, when it cannot write the object files
+        except Exception as error:  # TVM's error if it cannot write the object files
             raise linker.failure(linked, str(error)) from error
         return linked.read_bytes()
 
 
 def _write(data: bytes, end: bytes, output: Path) -> None:
-    """The library and what follows it; the output appears whole or not at all."""
+    """Writes the library and what follows it. The output is written as a whole or not at all."""
     with _writing(output) as folder:
         file = folder / output.name
         with file.open("wb") as out:
@@ -231,7 +232,7 @@ def _write(data: bytes, end: bytes, output: Path) -> None:
 
 @contextmanager
 def _writing(output: Path) -> Iterator[Path]:
-    """A folder beside `output`; errors of the file system name the option."""
+    """A folder beside `output`. Errors of the file system name the option."""
     try:
         remove_leftovers(output.parent, output.name)
         with scratch_folder(output) as folder:

@@ -1,4 +1,4 @@
-"""Which machine's code goes around the kernels, and into the kernels of a CPU: LLVM's triples.
+"""The machine for the code around the kernels, and for the code of CPU kernels, as LLVM triples.
 
 on_host(targets.resolve("opencl:adreno"), "aarch64-linux-android")
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 from mlc_llm.compiler.targets import GPU, NEON, SSE, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
-# LLVM ends the process at a processor it does not know, so only these get there.
+# LLVM ends the process for a CPU that it does not know. So only these are passed to it.
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _SYSTEMS = re.compile(r"-(linux|android|ios|macos|darwin|tvos|windows|none)")
 _TRIPLE = re.compile(r"[a-z0-9_]+(-[a-z0-9_.]+){1,3}")
@@ -20,7 +20,7 @@ _EXAMPLES = "aarch64-linux-android, arm64-apple-ios, arm64-apple-macos, x86_64-u
 
 
 def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
-    """The device with code for `host`; None and "auto" leave what the device has."""
+    """The device with code for `host`. None and "auto" keep the device's own host."""
     if host in (None, "", "auto"):
         return device
     assert host is not None
@@ -39,7 +39,7 @@ def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
 
 
 def is_foreign(device: Device | GPU) -> bool:
-    """Whether this machine's linker is not the one for the device's code."""
+    """Whether the device's code needs another linker than this machine's."""
     triple = device.host if isinstance(device, GPU) else device.mtriple
     if not triple:
         return False

@@ -2,7 +2,7 @@
 
     python -m mlc_llm.compiler.jit '{"kind": "convert", "source": ..., "output": ..., ...}'
 
-Its answers are lines of JSON on standard output. It ends when the process that started it does.
+It answers in lines of JSON on standard output. It ends when its parent process ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 from mlc_llm.errors import MLCError, UnsupportedError
 
-# The part of a compilation that is done when a phase begins, as measured for the default model.
+# The fraction of a compilation that is done when a phase begins, measured with the default model.
 SHARES = {"model": 0.1, "graph": 0.4, "calls": 0.45, "memory": 0.5, "runtime": 0.55}
 SHARES |= {"machine": 0.6, "code": 0.65, "link": 0.95}
 _BETWEEN_SECONDS = 0.1
@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _end_with_parent() -> None:
-    """Ends this process when the one that started it does, even by kill -9: its standard input ends
-    then. Linux does it by itself, also while the compiler keeps Python's lock."""
+    """Ends this process when its parent ends, even after kill -9: its standard input ends then. On
+    Linux the kernel ends it, even while the compiler holds Python's lock."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

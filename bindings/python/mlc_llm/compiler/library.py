@@ -1,4 +1,5 @@
-"""The functions of a model library (ARCHITECTURE.md), for any model family, and its metadata."""
+"""Builds the functions of a model library (docs/model-library.md) and its metadata, for every model
+family."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.targets import GPU, Device
 
 SCHEMA_VERSION = 2
-# A step that wants logits, one that wants what the output head is given, and one with token trees.
+# A step with logits, a step with the hidden states (the input of the output head), and a step with
+# token trees.
 _HIDDEN = "batch_prefill_to_last_hidden_states"
 _VERIFY = "batch_verify"
 _PREFILLS = ("batch_prefill", _HIDDEN, _VERIFY)
-# What the core runs kernel by kernel on a CPU.
+# The functions that the core runs kernel by kernel on a CPU.
 _PROGRAMS = ("embed", *_PREFILLS, "get_logits")
-# A decode step on a device that can record it; nobody calls it by name.
+# A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
 _INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
 _COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may be
@@ -33,12 +35,12 @@ _COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may
 # the state behind each row.
 _STATES = ("state_source", "row_indptr", "state_writes")
 _MEASURED = ("embed", "batch_prefill")
-_AXES = ("rows", "columns")  # of a tensor, along which parameters are parts of it
+_AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
 @dataclass(frozen=True, kw_only=True)
 class LibrarySpec:
-    """Everything that decides a library's contents."""
+    """Everything that the content of a library depends on."""
 
     model_type: str
     config: ModelConfig
@@ -109,7 +111,8 @@ def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
 
 
 def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
-    """What a step takes, bytes by run-time size; and what a recorded one keeps."""
+    """The memory of a step, as bytes by run-time size, and the memory that a recorded step
+    keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     found = {name: peak_bytes(functions[name]) for name in _MEASURED if name in functions}
     if _DECODE in functions:
@@ -118,7 +121,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
 
 
 def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
-    """`_programs` and the constants that they name, `_constant_0`, ..."""
+    """Builds `_programs` and the constants that it names: `_constant_0`, ..."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
     there = [name for name in names if name in functions]
@@ -135,7 +138,7 @@ def _build_embed(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
 
 
 def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
-    """`embed` and `batch_prefill` in one."""
+    """Builds `embed` and `batch_prefill` as one function."""
     inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(nn, "logit_rows")}
     bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
     with nn.function(_DECODE, inputs, bounds=bounds) as f:
@@ -145,7 +148,8 @@ def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
 
 
 def _batch_inputs(nn: Builder, wanted: str, copies: tuple[str, ...] = ()) -> Inputs:
-    """`n` rows of `b` sequences; indptr has a size of its own, since sizes are plain names."""
+    """`n` rows of `b` sequences. The size of indptr has its own name, since sizes are plain
+    names."""
     sizes = ("n", "n", "n", "b_plus_1", "p")
     states = zip(_STATES, ("b", "b_plus_1", "n"), strict=True) if nn.states else ()
     return {
@@ -180,14 +184,14 @@ def _build_prefill(nn: Builder, model: Decoder, spec: LibrarySpec, name: str) ->
 
 
 def _build_logits(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
-    """For a step that wants both: logits of some of the hidden states."""
+    """For a step with both: the logits of some of the hidden states."""
     inputs = {"hidden_states": Input(("m", spec.config.hidden_size))}
     with nn.function("get_logits", inputs, bounds={"m": spec.prefill_chunk_size}) as f:
         f.result = model.logits(f["hidden_states"])
 
 
 def _build_copy(nn: Builder) -> None:
-    """Returns the pages, so that the copies count as used; callers ignore it."""
+    """Returns the pages, so that TVM keeps the copies. Callers ignore the result."""
     inputs: Inputs = {
         **{name: Input(("k",), "int32") for name in ("source", "destination")},
         "kv_pages": [pages.input() for pages in nn.pages],

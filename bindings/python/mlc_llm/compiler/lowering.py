@@ -1,9 +1,10 @@
-"""How TVM lowers GPU kernels that place their own barriers and shared memory.
+"""The passes with which TVM lowers GPU kernels that place their own barriers and shared memory.
 
-TVM's default passes move allocations to where they are used (OpenCL wants local memory at the top
-of a kernel), let buffers share memory by a liveness that knows no barriers of ours, and insert
-barriers where they suspect a race (which they cannot do inside the choice between two launches).
-Ours state all three, in `kernels/gpu/grid.py`; these are the passes that are left.
+Three of TVM's default passes do not suit them. One moves allocations to the place of their use, but
+OpenCL needs local memory at the top of a kernel. One lets buffers share memory, but its liveness
+analysis does not know our barriers. One inserts barriers where it expects a race, but it cannot do
+that inside a choice between two launches. Our kernels state all three in `kernels/gpu/grid.py`.
+This file has the other passes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""How much memory a function's temporaries take, read off its Relax graph before lowering.
+"""Computes the memory of a function's temporaries from its Relax graph, before lowering.
 
-A tensor lives from the binding that makes it to the last one that reads it. Its size is linear in
-one run-time size (the rows of a step, the rows that want logits), so the peak is told as bytes a
-unit of each size: an upper bound, since the peaks of two sizes need not fall together.
+A tensor lives from the binding that makes it to the last binding that reads it. Its size is linear
+in one run-time size (the rows of a step, or the rows with logits). So the peak is given as bytes
+for each unit of each size. It is an upper bound, since the peaks of two sizes need not be at the
+same time.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass, field
 import tvm
 from tvm import relax
 
-FIXED = "fixed"  # the key of what depends on no run-time size
+FIXED = "fixed"  # the key for tensors that depend on no run-time size
 
 
 @dataclass
 class _Live:
-    """Bytes that are in use, by run-time size, and the most there have been."""
+    """The bytes in use, by run-time size, and their maximum so far."""
 
     now: dict[str, int] = field(default_factory=dict)
     peak: dict[str, int] = field(default_factory=dict)
@@ -29,8 +30,8 @@ class _Live:
 
 
 def peak_bytes(function: relax.Function) -> dict[str, int]:
-    """{"n": bytes a row, "m": ..., "fixed": bytes}; sizes that the function has no bound of, such
-    as the number of pages, are no temporaries."""
+    """Returns {"n": bytes for each row, "m": ..., "fixed": bytes}. A tensor whose size has no bound
+    in the function, such as the number of pages, is not a temporary."""
     bounds = set(dict(function.attrs["tir_var_upper_bound"]))
     bindings = bindings_of(function)
     last_use = last_uses(bindings)
@@ -54,7 +55,7 @@ def bindings_of(function: relax.Function) -> list[relax.Binding]:
 
 
 def made_by(binding: relax.Binding) -> list[relax.Type]:
-    """The types of the tensors that a binding allocates; the others name memory that is there."""
+    """The types of the tensors that a binding allocates. Other tensors refer to existing memory."""
     value = binding.value
     if not isinstance(value, relax.Call) or value.op.name == "relax.reshape":
         return []
@@ -66,13 +67,13 @@ def made_by(binding: relax.Binding) -> list[relax.Type]:
 
 
 def is_scratch(binding: relax.Binding, place: int) -> bool:
-    """Of the tensors that a kernel makes, those behind its result are for itself
-    (`Builder.first_of`)."""
+    """Whether a tensor that a kernel makes is only for the kernel itself: all tensors behind its
+    result are (`Builder.first_of`)."""
     return place > 0 and binding.value.op.name == "relax.call_tir"
 
 
 def last_uses(bindings: list[relax.Binding]) -> dict[relax.Var, int]:
-    """By the variable that allocated: the last binding that reads it, under whatever name."""
+    """For each variable that allocates: the last binding that reads its memory, under any name."""
     owner: dict[relax.Var, relax.Var] = {}
     last: dict[relax.Var, int] = {}
     for index, binding in enumerate(bindings):

@@ -1,7 +1,7 @@
-"""CUDA C++ to PTX with NVIDIA's run-time compiler, which needs no GPU.
+"""Compiles CUDA C++ to PTX with NVIDIA's run-time compiler. It needs no GPU.
 
-PTX of an architecture runs on all later ones: the driver finishes it when a model is loaded, and
-keeps the result. NVRTC and the headers are PyPI's `nvidia-cuda-*`, or those of a CUDA toolkit.
+PTX for one architecture runs on all later ones: the driver compiles it when a model is loaded, and
+keeps the result. NVRTC and its headers come from PyPI's `nvidia-cuda-*` or from a CUDA toolkit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _POSTPROC = "tvm_callback_cuda_postproc"
 
 
 def _toolkits() -> Iterator[Path]:
-    """Folders that may hold `include` and `lib`."""
+    """Folders that may contain `include` and `lib`."""
     try:
         spec = importlib.util.find_spec("nvidia.cu13")
     except ModuleNotFoundError:
@@ -44,7 +44,7 @@ def _toolkit() -> tuple[ctypes.CDLL, list[Path]]:
         for lib in ("lib", "lib64"):
             if (folder / lib / _LIBRARY).is_file() and (folder / "include/cuda_fp16.h").is_file():
                 for builtins in (folder / lib).glob("libnvrtc-builtins.so.13.*"):
-                    ctypes.CDLL(str(builtins))  # which some builds find only when it is there
+                    ctypes.CDLL(str(builtins))  # some builds find it only if it is loaded already
                 headers = [folder / "include", folder / "include" / "cccl"]
                 return ctypes.CDLL(str(folder / lib / _LIBRARY)), headers
     raise UnsupportedError(_HINT, param="device")
@@ -64,8 +64,8 @@ def is_installed() -> bool:
 
 
 def compile_cuda(source: str, architecture: str, kind: str = "PTX") -> bytes:
-    """`compute_75` gives PTX for that and what came after; `sm_90` and "CUBIN" the machine code of
-    one. InternalError with the compiler's log when it refuses the source."""
+    """`compute_75` gives PTX for this and all later architectures. `sm_90` and "CUBIN" give the
+    machine code of one. Raises InternalError with the compiler's log when it refuses the source."""
     nvrtc, headers = _toolkit()
     program = c_void_p()
     _check(nvrtc, nvrtc.nvrtcCreateProgram(byref(program), source.encode(), b"k.cu", 0, None, None))
@@ -89,7 +89,7 @@ def _check(nvrtc: ctypes.CDLL, status: int, log: Any = None) -> None:
 
 
 def _read(nvrtc: ctypes.CDLL, program: c_void_p, what: str) -> bytes:
-    """One of a program's results, without the zero that ends texts."""
+    """One result of a program, without the zero byte at the end of a text."""
     size = c_size_t()
     _check(nvrtc, getattr(nvrtc, f"nvrtcGet{what}Size")(program, byref(size)))
     buffer = create_string_buffer(size.value)
@@ -99,8 +99,8 @@ def _read(nvrtc: ctypes.CDLL, program: c_void_p, what: str) -> bytes:
 
 @contextmanager
 def ptx_for_source(architecture: str) -> Iterator[None]:
-    """Within, TVM writes PTX where it would write CUDA C++ into a library; our CUDA plugin, which
-    loads it, sees which it is (`cuda_plugin.cc`)."""
+    """Inside this context, TVM writes PTX into a library instead of CUDA C++. Our CUDA plugin,
+    which loads the library, recognizes both (`cuda_plugin.cc`)."""
     before = tvm_ffi.get_global_func(_POSTPROC, allow_missing=True)
 
     def postprocess(source: str, _target: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a user may say about a compilation: `--opt` and `--overrides`, in MLC-LLM's notation."""
+"""The user's options of a compilation: `--opt` and `--overrides`, in MLC-LLM's notation."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _ALIASES = {"max_num_sequence": "max_batch_size"}
 
 @dataclass(frozen=True)
 class OptimizationFlags:
-    """Library calls a GPU build may use in place of compiled kernels; a CPU build has none. Those
-    that nothing offers yet are accepted, and told (`notes`).
+    """Library calls that a GPU build may use instead of compiled kernels. A CPU build has none.
+    Flags without any such library are accepted, and `notes` says so.
 
-    `activation_bits` is the precision of activations that meet quantized weights. On the CPU 8 is
-    what others use; 16 is as good as floats, and half as fast in prompts; 32 is floats. GPUs
-    compute in floats; 32 keeps those with `half_rows` (`targets.py`) from 16-bit ones.
+    `activation_bits` is the precision of activations that are multiplied with quantized weights. On
+    the CPU, 8 bits are what other engines use; 16 bits are as good as floats, but half as fast for
+    prompts; 32 means floats. GPUs compute in floats; there 32 keeps the devices with `half_rows`
+    (`targets.py`) from using 16-bit floats.
     """
 
     flashinfer: bool = False
@@ -39,7 +40,7 @@ class OptimizationFlags:
 
     @classmethod
     def parse(cls, text: str) -> OptimizationFlags:
-        """`O0` to `O3`, or `flashinfer=0;activation_bits=8;...`."""
+        """Parses `O0` to `O3`, or `flashinfer=0;activation_bits=8;...`."""
         if text in _LEVELS:
             return _LEVELS[text]
         flags = cls()
@@ -55,14 +56,14 @@ class OptimizationFlags:
         return flags
 
     def applied_to(self, device: Device | GPU) -> Device | GPU:
-        """The device with the libraries that these flags let it use."""
+        """The device with the libraries that these flags allow."""
         if not isinstance(device, GPU):
             return device
         gemm = device.gemm if self.cublas_gemm else None
         return replace(device, gemm=gemm, graphs=device.graphs and self.cudagraph)
 
     def idle_on(self, device: Device | GPU) -> dict[str, str]:
-        """The flags that are set and change nothing there, and why."""
+        """The flags that are set but change nothing on the device, with the reason."""
         idle = {name: why for name, why in _IDLE.items() if getattr(self, name)}
         used = self.applied_to(device)
         if self.cublas_gemm and not (isinstance(used, GPU) and used.gemm):
@@ -72,7 +73,7 @@ class OptimizationFlags:
         return idle
 
 
-# Flags of MLC-LLM that select nothing in this version, on any device.
+# Flags of MLC-LLM that change nothing in this version, on any device.
 _IDLE = {
     "flashinfer": "its packages compile CUDA C++ where they run, with nvcc; our kernels are used",
     "cutlass": "no package has its kernels, and it is compiled with nvcc; our kernels are used",
@@ -82,8 +83,8 @@ _NVIDIA = "it is NVIDIA's; --device cuda has it"
 
 
 def notes(text: str, device: Device | GPU) -> list[str]:
-    """What to tell someone who asked for that `--opt`: a line for each flag that changes nothing,
-    and one for a level."""
+    """Messages for a user of that `--opt`: one line for each flag that changes nothing, and one for
+    a level."""
     flags = OptimizationFlags.parse(text)
     idle = flags.idle_on(device)
     if text in _LEVELS:
@@ -124,7 +125,7 @@ def parse_assignments(text: str, *, what: str) -> dict[str, int]:
 
 
 def parse_overrides(text: str | None) -> dict[str, int]:
-    """The overrides that change a library; others belong to the engine and are refused here."""
+    """The overrides that change a library. Overrides of the engine are refused here."""
     values = {}
     for name, value in parse_assignments(text or "", what="--overrides").items():
         name = _ALIASES.get(name, name)
@@ -138,7 +139,8 @@ def parse_overrides(text: str | None) -> dict[str, int]:
 
 
 def merged_config(chat_config: Mapping[str, Any], overrides: Mapping[str, int]) -> dict[str, Any]:
-    """`model_config` of an mlc-chat-config.json, with its outer sizes and the overrides applied."""
+    """`model_config` of an mlc-chat-config.json, together with its outer sizes and the
+    overrides."""
     inner = chat_config.get("model_config")
     merged = dict(inner if isinstance(inner, Mapping) else chat_config)
     for name in OVERRIDABLE:

@@ -1,6 +1,6 @@
-"""From a model's Relax module to an executable, as named phases.
+"""Compiles a model's Relax module to an executable, in named phases.
 
-Kernels arrive scheduled, so nothing here schedules or fuses them.
+The kernels are already scheduled, so no phase schedules or fuses them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Phase = tuple[str, list[tvm.transform.Pass]]
 
 
 def phases() -> list[Phase]:
-    """Name and passes, in order."""
+    """The name and the passes of each phase, in order."""
     return [
         ("graph", [t.LegalizeOps(), t.DeadCodeElimination(), t.CanonicalizeBindings()]),
         ("calls", [t.RewriteDataflowReshape(), t.ToNonDataflow(), t.RemovePurityChecking()]),
@@ -30,9 +30,9 @@ def phases() -> list[Phase]:
 
 
 def context() -> tvm.transform.PassContext:
-    """Under which the CPU's kernels are compiled. The pass that is left out cuts buffers to what a
-    kernel accesses: it took most of a compilation, and made sizes dynamic, which keeps buffers off
-    the stack."""
+    """The context in which the CPU's kernels are compiled. It leaves out the pass that cuts buffers
+    to the part that a kernel accesses. That pass took most of the compilation time, and it made
+    sizes dynamic, so that buffers could not be on the stack."""
     return tvm.transform.PassContext(disabled_pass=["s_tir.CompactBufferAllocation"])
 
 
@@ -43,7 +43,7 @@ def build(
     debug_dump: Path | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> tvm.runtime.Executable:
-    """Runs the phases and compiles; `debug_dump` gets the module's text after each of them."""
+    """Runs the phases and compiles. `debug_dump` gets the module's text after each phase."""
     _dump(module, debug_dump, "0-model")
 
     @tvm.transform.module_pass(opt_level=0)

@@ -1,9 +1,9 @@
-"""A function of the library as a list of kernel calls, which the core runs itself.
+"""Writes a function of the library as a list of kernel calls, which the core runs itself.
 
-TVM's virtual machine took a fifth of a decode step on a CPU: ten of its instructions, and two
-allocations, for each kernel. A program says the same once: which kernels, on which tensors, and
-where in one piece of memory each temporary lies. With CUDA graphs that is what a recording needs.
-ARCHITECTURE.md has its form; `core/src/runtime/kernel_program.h` runs it.
+TVM's virtual machine took a fifth of a decode step on a CPU: ten of its instructions and two
+allocations for each kernel. A program has the same content, prepared once: the kernels, their
+tensors, and the place of each temporary in one piece of memory. A recording for CUDA graphs needs
+the same. docs/model-library.md describes the format; `core/src/runtime/kernel_program.h` runs it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE}
 
 
 def program_of(function: relax.Function, constants: list[tvm.runtime.Tensor]) -> Program:
-    """Of a function that does nothing but call kernels, once in line. New constants are added."""
+    """The program of a function that only calls kernels, one after the other. Adds new
+    constants."""
     return _Writer(function, constants).write()
 
 
 def buffer_bytes(program: Program) -> dict[str, int]:
-    """What its buffers take together, as `memory.peak_bytes` tells a function's peak."""
+    """The bytes of all its buffers together, in the form of `memory.peak_bytes`."""
     found: dict[str, int] = {}
     for size, width in program["buffers"]:
         name = memory.FIXED if size == FIXED else size
@@ -42,13 +43,14 @@ def buffer_bytes(program: Program) -> dict[str, int]:
 
 @dataclass
 class _Buffers:
-    """Pieces of memory that temporaries use in turn: bytes for each unit of a run-time size."""
+    """Buffers that temporaries use in turn, as bytes for each unit of a run-time size."""
 
     sizes: list[tuple[str, int]] = field(default_factory=list)
     free: list[int] = field(default_factory=list)
 
     def take(self, size: str, width: int) -> int:
-        """The tightest free one, or else the largest, made larger, or else a new one."""
+        """Takes the smallest free buffer that is large enough; or enlarges the largest free one; or
+        makes a new one."""
         alike = [i for i in self.free if self.sizes[i][0] == size]
         wide = [i for i in alike if self.sizes[i][1] >= width]
         if wide:
@@ -66,12 +68,13 @@ class _Buffers:
 class _Writer:
     def __init__(self, function: relax.Function, constants: list[tvm.runtime.Tensor]) -> None:
         self.function, self.constants = function, constants
-        self.names: dict[relax.Var, Any] = {}  # what stands for it; a list for a tuple's members
+        # the name of each variable in the program; a list for the members of a tuple
+        self.names: dict[relax.Var, Any] = {}
         self.inputs: list[Any] = []
         self.temporaries: list[Any] = []
         self.calls: list[list[str]] = []
         self.buffers = _Buffers()
-        self.taken: list[int] = []  # buffers, by the binding that is looked at
+        self.taken: list[int] = []  # the buffers that the current binding has taken
 
     def write(self) -> Program:
         for param in self.function.params:
@@ -105,7 +108,7 @@ class _Writer:
             self.names[binding.var] = self._name(value)
 
     def _call(self, binding: relax.Binding) -> Any:
-        """Notes a call of a kernel: its arguments, then the tensors that it makes."""
+        """Records the call of a kernel: its arguments, then the tensors that it makes."""
         call = binding.value
         assert call.op.name in ("relax.call_tir", "relax.call_tir_inplace"), call.op.name
         kernel, arguments = call.args[0], [self._name(arg) for arg in call.args[1]]
@@ -119,7 +122,7 @@ class _Writer:
         return names if isinstance(binding.var.ty, relax.TupleType) else names[0]
 
     def _temporary(self, kind: relax.TensorType) -> str:
-        """The name of a tensor in a free buffer; tensors that are alike there have one name."""
+        """The name of a tensor in a free buffer. Equal tensors in one buffer have one name."""
         shape, dtype = _kind(kind)["shape"], str(kind.dtype)
         size = shape[0] if isinstance(shape[0], str) else FIXED
         width = math.prod(e for e in shape if isinstance(e, int)) * tvm.DataType(dtype).itemsize

@@ -1,10 +1,10 @@
-"""The devices that models are compiled for, as a table.
+"""The devices for which models are compiled, as a table.
 
     device = resolve("auto")     # the machine this runs on
     device.target()              # tvm.target.Target
 
-A device is a TVM target and the register tiles that suit its vectors. Names that MLC-LLM knows and
-that have no kernels here yet are refused with the list of those that have.
+A device is a TVM target and the register tiles for its vectors. A name that MLC-LLM has but for
+which there are no kernels here is refused, with a list of the names that work.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class VectorUnit:
-    """What a processor's registers hold and which instruction multiplies bytes.
+    """The vector registers of a CPU, and the instruction with which it multiplies bytes.
 
-    `dot_tile` is a (rows of x, rows of W) tile of dot products of 16-float sums, `column_tile` one
-    of (rows of x, vectors of outputs), `integer_tile` the rows of x against 16 outputs in whole
-    numbers (`linear_integer.py` in `kernels/cpu`), `attention_sums` the vectors of 16 sums that
-    attention keeps for one row, `attention_heads` the query heads of several rows that have one
-    each (`paged_attention.py`). `dot` is a name of `integer.py`. `half_floats`: float16 is read and
-    made by instructions.
+    `dot_tile` is a tile (rows of x, rows of W) of dot products with sums of 16 floats.
+    `column_tile` is a tile (rows of x, vectors of outputs). `integer_tile` is the number of rows of
+    x for 16 outputs in integers (`linear_integer.py` in `kernels/cpu`). `attention_sums` is the
+    number of vectors of 16 sums that attention keeps for one row. `attention_heads` is the number
+    of query heads, of several rows, that have one vector each (`paged_attention.py`). `dot` is a
+    name in `integer.py`. `half_floats`: the CPU has instructions that read and write float16.
     """
 
     dot_tile: tuple[int, int]
@@ -39,7 +39,7 @@ class VectorUnit:
 
     @property
     def attention_sizes(self) -> dict[str, int]:
-        """The keywords of `paged_attention`."""
+        """The keyword arguments of `paged_attention`."""
         return {"registers": self.attention_sums, "heads": self.attention_heads}
 
 
@@ -57,7 +57,8 @@ AVX_VNNI = replace(AVX2, dot="avxvnni")
 NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="neon")
 NEON_DOT = replace(NEON, dot="neondot")
 NEON_I8MM = replace(NEON, dot="neoni8mm")
-SSE = VectorUnit(  # all heads at a time: making floats of float16 costs it more than registers do
+# all heads at a time: converting float16 costs it more time than spilling registers
+SSE = VectorUnit(
     dot_tile=(2, 1),
     column_tile=(2, 1),
     dot="ssse3",
@@ -69,7 +70,7 @@ SSE = VectorUnit(  # all heads at a time: making floats of float16 costs it more
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """A processor to compile for. Fields are those of TVM's `llvm` target."""
+    """A CPU to compile for. The fields are those of TVM's `llvm` target."""
 
     name: str
     vectors: VectorUnit
@@ -94,7 +95,7 @@ class Device:
         return tvm.target.Target(self.describe())
 
     def cpu_features(self) -> list[str]:
-        """What a processor must have to run the code, by LLVM's names."""
+        """The features that a CPU needs to run the code, by LLVM's names."""
         from tvm.target import codegen
 
         names = (str(name) for name in codegen.llvm_get_cpu_features(self.target()))
@@ -103,39 +104,39 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearSizes:
-    """How a GPU's matrix products are cut (`kernels/gpu/linear.py`)."""
+    """The tile sizes of a GPU's matrix products (`kernels/gpu/linear.py`)."""
 
-    items: int = 64  # work-items that share a few rows
-    outs: int = 4  # rows of W in a work-group of them
-    few_rows: int = 4  # rows of x read with one look at W
-    few_rows_until: int = 16  # from there on: tiles
+    items: int = 64  # work-items that compute a few rows together
+    outs: int = 4  # rows of W in such a work-group
+    few_rows: int = 4  # rows of x that use one read of W
+    few_rows_until: int = 16  # from this number on: tiles
     tile_side: int = 16  # work-items along each side of a tile
-    tile: int = 4  # outputs of a work-item along each side
+    tile: int = 4  # outputs of a work-item along each side of a tile
 
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryGemm:
-    """A vendor's matrix product: functions of the device's plugin (`cublas.h`)."""
+    """A vendor's matrix product, as functions of the device's plugin (`cublas.h`)."""
 
-    is_there: str  # () -> int, asked where the model runs
+    is_there: str  # () -> int; called where the model runs
     function: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPU:
-    """A device whose kernels run as work-groups. `fields` are those of TVM's target; `host` is the
-    triple of the code around the kernels, "" for any processor of this machine's kind."""
+    """A device whose kernels run as work-groups. `fields` are those of TVM's target. `host` is the
+    triple of the code around the kernels; "" means a CPU like this machine's."""
 
     name: str
     kind: str
     fields: tuple[tuple[str, Any], ...] = ()
     linear: LinearSizes = LinearSizes()
     host: str = ""
-    ptx: str = ""  # NVIDIA's oldest architecture that the kernels run on
-    gemm: LibraryGemm | None = None  # what many rows may go through: --opt cublas_gemm
+    ptx: str = ""  # NVIDIA's oldest architecture for these kernels
+    gemm: LibraryGemm | None = None  # a product for many rows: --opt cublas_gemm
     graphs: bool = False  # its plugin can record launches: --opt cudagraph
-    half_rows: bool = False  # schemes named after float16 keep keys, values and rows in it
-    largest_weight: int = 0  # bytes of a weight that a kernel takes whole; 0: of any size
+    half_rows: bool = False  # float16 schemes keep keys, values and rows in float16
+    largest_weight: int = 0  # the largest weight of one kernel, in bytes; 0: no limit
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
@@ -147,7 +148,7 @@ class GPU:
         return tvm.target.Target(self.describe(), host=host)
 
     def code(self) -> AbstractContextManager[None]:
-        """Within which the library's code is generated."""
+        """The context in which the library's code is generated."""
         from mlc_llm.compiler import nvrtc
 
         return nvrtc.ptx_for_source(self.ptx) if self.ptx else nullcontext()
@@ -193,10 +194,10 @@ PRESETS: dict[str, Device] = {
     )
 }
 
-# What every WebGPU device binds (maxStorageBufferBindingSize).
+# The largest binding that every WebGPU device has (maxStorageBufferBindingSize).
 _WEBGPU_BINDING = 128 << 20
 
-# What has run and what is generated: docs/gpu.md.
+# docs/gpu.md says which of these have run and which are only generated.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
     for gpu in (
@@ -241,7 +242,7 @@ GPUS: dict[str, GPU] = {
     )
 }
 
-# MLC-LLM's names of a GPU and the machine around it.
+# MLC-LLM's names for a GPU together with its machine.
 _PHONES = {
     "iphone": ("metal:iphone", "arm64-apple-ios"),
     "macabi": ("metal", "arm64-apple-ios-macabi"),
@@ -250,13 +251,13 @@ _PHONES = {
     "android:mali": ("opencl:mali", "aarch64-linux-android"),
 }
 
-# Devices of MLC-LLM that this version has no kernels for.
+# Devices of MLC-LLM for which this version has no kernels.
 NOT_YET = ("rocm", "windows:vulkan")
 
 
 def resolve(device: str) -> Device | GPU:
-    """`auto`, `cpu` and `cpu:0` are this machine; a preset's name is that machine. Of several GPUs
-    of a kind (`opencl:1`) all take the same library."""
+    """`auto`, `cpu` and `cpu:0` mean this machine; a preset's name means that machine. All GPUs of
+    a kind (`opencl:1`) use the same library."""
     kind, _, detail = device.partition(":")
     if device in ("auto", "cpu", "cpu:0"):
         return host()
@@ -278,7 +279,7 @@ def resolve(device: str) -> Device | GPU:
 
 
 def resolve_all(devices: str) -> list[Device | GPU]:
-    """`x86-64-v2,x86-64-v4`: the presets of one library that serves several processors."""
+    """`x86-64-v2,x86-64-v4`: the presets of one library for several CPUs."""
     names = devices.split(",")
     if len(names) > 1 and not set(names) <= set(PRESETS):
         unknown = next(name for name in names if name not in PRESETS)
@@ -290,7 +291,7 @@ def resolve_all(devices: str) -> list[Device | GPU]:
 
 
 def host() -> Device:
-    """This machine's processor, as LLVM names it."""
+    """This machine's CPU, with LLVM's name."""
     import tvm
     from tvm.target import codegen
 
@@ -304,7 +305,8 @@ def host() -> Device:
 
 
 def _usable_features() -> set[str]:
-    """What the system lets programs use; a virtual machine may hide what its processor has."""
+    """The features that the system lets programs use. A virtual machine may hide features of its
+    CPU."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next((set(line.split()) for line in file if line.startswith("flags")), set())

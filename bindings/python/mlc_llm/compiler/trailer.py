@@ -1,4 +1,5 @@
-"""The 24 bytes at the end of a model library by which a damaged one is told (ARCHITECTURE.md)."""
+"""The 24 bytes at the end of a model library, with which damage is detected
+(docs/model-library.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ MAGIC = b"MLCLIB01"
 
 
 def trailer(data: bytes) -> bytes:
-    """What goes after a library's bytes."""
+    """The bytes that follow a library's own bytes."""
     return MAGIC + struct.pack("<QQ", len(data), fnv1a(data))
 
 

@@ -1,4 +1,4 @@
-"""One model library for several processors; core/src/runtime/library_variants.h reads it."""
+"""One model library for several CPUs. core/src/runtime/library_variants.h reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALIGNMENT = 4096
 
 @dataclass(frozen=True)
 class Variant:
-    """A shared object, and what a processor must have to run it."""
+    """A shared object, and the features that a CPU needs to run it."""
 
     device: str
     cpu_features: Sequence[str]
@@ -21,8 +21,8 @@ class Variant:
 
 
 def pack(variants: Sequence[Variant]) -> bytes:
-    """The file without its trailer. The engine takes the first variant that its processor runs."""
-    # The index says where the variants are, and its own length decides that.
+    """The file without its trailer. The engine uses the first variant that its CPU can run."""
+    # The index contains the offsets of the variants, and these depend on the length of the index.
     index, length = b"", -1
     while len(index) != length:
         length = len(index)
@@ -34,7 +34,7 @@ def pack(variants: Sequence[Variant]) -> bytes:
 
 
 def by_speed(variants: Sequence[Variant]) -> list[Variant]:
-    """Who needs more comes first."""
+    """Sorts the variants: those that need more features come first."""
     return sorted(variants, key=lambda variant: len(variant.cpu_features), reverse=True)
 
 

@@ -1,7 +1,7 @@
 """`mlc_llm serve`: an OpenAI-compatible HTTP server over the same core as the SDK.
 
-`app.create_app(registry, options)` is the ASGI application; `cli/serve.py` runs it. Compatibility
-names: MLC-LLM has its engines and their config in this package.
+`app.create_app(registry, options)` is the ASGI application; `cli/serve.py` runs it. For
+compatibility, this package also exports the engines and their config, as MLC-LLM's does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["AsyncMLCEngine", "EngineConfig", "MLCEngine"]
 
 
 def __getattr__(name: str) -> object:
-    """Loaded when they are first asked for: the server's parts need none of them."""
+    """Loads a name when it is first used, because the server needs none of them."""
     if name == "EngineConfig":
         from mlc_llm.serve.config import EngineConfig
 

@@ -1,4 +1,4 @@
-"""Routes that are off unless asked for: loading and unloading models, and a look inside."""
+"""Routes that must be enabled: they load and unload models and show the engine's state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def _read(request: Request, schema: str) -> dict[str, Any]:
 
 @admin.post("/load", openapi_extra=takes("ServerLoadRequest"), responses=gives("ModelObject"))
 async def load(request: Request) -> Response:
-    """Loads a model; the answer comes when it can be used."""
+    """Loads a model. The answer comes when the model can be used."""
     spec = ModelSpec(**await _read(request, "ServerLoadRequest"))
     served = await asyncio.to_thread(models_of(request).load, spec)
     return JSONResponse(served.describe())
@@ -49,7 +49,7 @@ async def unload(request: Request) -> Response:
 
 
 async def _model(request: Request) -> ServedModel:
-    """The one that the body names; without a body the first one."""
+    """The model that the body names. Without a body, the first one."""
     body = await request.body()
     return models_of(request).find(model_name(parse_object(body)) if body else None)
 
@@ -63,7 +63,8 @@ async def dump_engine_metrics(request: Request) -> Response:
 
 @debug.post("/dump_event_trace")
 async def dump_event_trace(request: Request) -> Response:
-    """What the engine did, in Chrome's trace format, if the server runs with --enable-tracing."""
+    """The engine's last events in Chrome's trace format, if the server runs with
+    --enable-tracing."""
     model = await _model(request)
     trace = await asyncio.to_thread(model.engine.call, "trace", {})
     return Response(trace, media_type="application/json")

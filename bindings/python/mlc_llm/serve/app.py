@@ -26,7 +26,7 @@ from mlc_llm.serve.registry import ModelRegistry
 
 
 class _Application(FastAPI):
-    """Describes itself with the protocol's own schemas."""
+    """Its OpenAPI document uses the protocol's own schemas."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -36,7 +36,7 @@ class _Application(FastAPI):
 
 
 def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None = None) -> FastAPI:
-    """The server over `models`, which it unloads when it shuts down."""
+    """The server for `models`. It unloads them when it shuts down."""
     drain = drain or Drain()
 
     @asynccontextmanager
@@ -54,7 +54,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
     )
-    # FastAPI's own page loads its scripts from another host, which fails without a network.
+    # FastAPI's own page loads its scripts from another host, and that needs a network.
     patch_fastapi(app, redirect_from_root_to_docs=False)
     app.state.models = models
     app.state.drain = drain
@@ -88,7 +88,8 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def on_disconnect(_: Request, error: Exception) -> Response:
-        """Left before the whole request had come: nobody reads this, but a log may count it."""
+        """The client left before its whole request had come. Nobody reads this answer, but a log
+        may count it."""
         return Response(status_code=499)
 
     @app.exception_handler(Exception)
@@ -101,7 +102,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         if error.status_code == 405:
             message = f"Not allowed to {request.method} on {request.url.path}."
             response = response_of(RequestError(message, code="method_not_supported"))
-            response.headers.update(error.headers or {})  # `Allow`
+            response.headers.update(error.headers or {})  # for example `Allow`
             return response
         message = f"Unknown request URL: {request.method} {request.url.path}. See /docs."
         return response_of(RequestError(message, code="unknown_url"))

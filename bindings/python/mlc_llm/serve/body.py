@@ -1,4 +1,4 @@
-"""Request bodies: what a route needs to know of them before the core, or a schema, reads them."""
+"""Request bodies: the facts that a route needs before the core, or a schema, checks the body."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from starlette.requests import Request
 
 from mlc_llm.serve.errors import RequestError
 
-_LARGE = 1 << 16  # bytes from which on a body is parsed beside the event loop
-_MAX_NAME = 4096  # characters, as many as a path may have
+_LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread
+_MAX_NAME = 4096  # in characters; the maximum length of a path
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def require_json(request: Request) -> None:
-    """A body says that it is JSON, or says nothing."""
+    """Checks that the content type, if there is one, is JSON."""
     given = request.headers.get("content-type", "application/json")
     if given.partition(";")[0].strip().lower() != "application/json":
         raise RequestError(
@@ -29,7 +29,7 @@ def require_json(request: Request) -> None:
 
 
 async def peek(body: bytes) -> dict[str, Any]:
-    """The members that routing needs. A body that is no JSON object is the core's to refuse."""
+    """The members that routing needs. If the body is not a JSON object, the core refuses it."""
     parsed = await _beside(_parse, body)
     return parsed if isinstance(parsed, dict) else {}
 
@@ -42,7 +42,7 @@ def _parse(body: bytes) -> object:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """A JSON object; raises RequestError for anything else."""
+    """Parses a JSON object. Raises RequestError for anything else."""
     try:
         parsed = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -60,16 +60,17 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def model_name(fields: Mapping[str, Any]) -> str | None:
-    """The `model` of a request, None where it names none. RequestError for what is no name."""
+    """The `model` of a request; None if there is none. Raises RequestError if it cannot be a
+    name."""
     name = fields.get("model")
     if not isinstance(name, str):
-        return None  # absent, or the core's to refuse
+        return None  # absent, or wrong: the core refuses it
     require_name(name)
     return name
 
 
 def require_name(name: str) -> None:
-    """Refuses what no model can be called."""
+    """Refuses a text that cannot be a model's name."""
     if len(name) > _MAX_NAME:
         raise RequestError(
             f"Invalid 'model': string too long. Expected a string with maximum length {_MAX_NAME}, "
@@ -81,7 +82,7 @@ def require_name(name: str) -> None:
 
 
 def require_text(value: object, path: str = "") -> None:
-    """Refuses half of a surrogate pair, which is no text, wherever it is in a JSON value."""
+    """Refuses half of a surrogate pair anywhere in a JSON value, because it is not text."""
     todo = [(value, path)]
     while todo:
         item, at = todo.pop()

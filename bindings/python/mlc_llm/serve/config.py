@@ -1,6 +1,6 @@
-"""MLC-LLM's `EngineConfig` for Python: its names of the settings, which this engine takes too.
+"""MLC-LLM's `EngineConfig` for Python: this engine also accepts its names of the settings.
 
-`mlc_llm.types_gen.EngineConfig` has this engine's own settings.
+`mlc_llm.types_gen.EngineConfig` has the names that this engine itself uses.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any, Literal
 
 from mlc_llm.errors import UnsupportedError
 
-_PAGE_SIZE = 16  # tokens; the kernels are compiled for it
-# Not the core's: what to load and how, and what is no setting here.
+_PAGE_SIZE = 16  # in tokens; the kernels are compiled for it
+# These are not for the core: what to load and how, and names without a setting here.
 _APART = ("model", "model_lib", "mode", "opt", "kv_cache_page_size", "kv_state_kind", "verbose")
 
 
 @dataclass
 class EngineConfig:
-    """How an engine runs a model; what is None follows from the mode, the model and the memory.
+    """How an engine runs a model. A None follows from the mode, the model and the memory.
 
-    `model`, `model_lib` and `mode` may be given here or to the engine. `opt`: for a library that is
-    compiled. `verbose` has no effect: an engine logs to the `log` that it is given.
+    `model`, `model_lib` and `mode` can be given here or to the engine. `opt` is for a library that
+    must be compiled. `verbose` has no effect: an engine logs to the `log` that it gets.
     """
 
     model: str | None = None
@@ -57,7 +57,7 @@ class EngineConfig:
         return EngineConfig(**json.loads(json_str))
 
     def core_settings(self) -> dict[str, Any]:
-        """What is left for the core; what is as by default is left out."""
+        """The settings for the core, without those that have their default value."""
         if self.kv_cache_page_size != _PAGE_SIZE:
             message = f"pages have {_PAGE_SIZE} tokens; leave kv_cache_page_size out"
             raise UnsupportedError(message, param="engine_config.kv_cache_page_size")

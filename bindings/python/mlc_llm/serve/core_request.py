@@ -1,4 +1,4 @@
-"""A request on its way through a core: its events in order, and its end whatever happens."""
+"""A request in the core: its events in order. It always ends, whatever happens."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
 
 Event = tuple[int, str]
-MAX_WAITING = 1 << 17  # characters of events that wait; past it the request is paused
+MAX_WAITING = 1 << 17  # most characters of events that wait; above it the request is paused
 
 
 class CoreRequest:
-    """Events come on a thread of the core's and are taken in the event loop.
+    """Events come from a thread of the core, and the event loop takes them.
 
-    The loop is woken once for all events that wait: a server that is behind catches up in one go.
-    When too much waits because the client does not read, the core pauses the request, whose pages
-    others may then take, until next_events has taken what waits.
+    The loop is woken once for all waiting events, so a slow server can take all of them at once.
+    When the client does not read and too many events wait, the core pauses the request. Other
+    requests may then take its pages. It continues when next_events has taken the waiting events.
     """
 
     def __init__(self, engine: CoreEngine) -> None:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
         self._events: deque[Event] = deque()
-        self._waking = False  # the loop has been told, and has not looked yet
+        self._waking = False  # the loop was woken, but has not looked yet
         self._waiter: asyncio.Future[bool] | None = None
         self._id: int | None = None
         self._ended = False
-        self._lock = threading.Lock()  # of the next two
-        self._num_waiting = 0  # characters
+        self._lock = threading.Lock()  # protects the next two
+        self._num_waiting = 0  # in characters
         self._paused = False
-        self._patience = 0.0  # seconds for which it may stay paused; 0: for ever
+        self._patience = 0.0  # maximum seconds of a pause; 0: no limit
         self._on_stalled: Callable[[], object] | None = None
         self._stalled_timer: asyncio.TimerHandle | None = None
-        self.stalled = False  # its client did not read for too long
+        self.stalled = False  # the client did not read for too long
 
     async def submit(self, route: str, body: bytes) -> None:
-        """Off the event loop: rendering and tokenizing a long prompt takes time."""
+        """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
         submitted = self._loop.run_in_executor(
             None, self._engine.submit_json, route, body, self._take
         )
         try:
             self._id = await asyncio.shield(submitted)
-            self._count(0)  # events may have come before its id was known
-        except asyncio.CancelledError:  # the thread goes on and will have submitted it
+            self._count(0)  # events may have come before the id was known
+        except asyncio.CancelledError:  # the thread continues and will submit the request
             submitted.add_done_callback(self._abort_submitted)
             raise
 
     async def next_events(self, timeout: float | None = None) -> list[Event]:
-        """All events that wait, at least one; none when none came in time."""
+        """All waiting events, at least one. Empty if none came before the timeout."""
         deadline = None if timeout is None else self._loop.time() + timeout
         while not self._events and await self._wait(deadline):
-            pass  # woken for an event that was taken before
+            pass  # woken for an event that was taken already
         events = []
         while self._events:
             events.append(self._events.popleft())
@@ -65,11 +65,11 @@ class CoreRequest:
         return events
 
     def watch(self, patience: float, on_stalled: Callable[[], object]) -> None:
-        """Once it was paused for `patience` seconds it is aborted and `on_stalled` called."""
+        """After a pause of `patience` seconds, aborts the request and calls `on_stalled`."""
         self._patience, self._on_stalled = patience, on_stalled
 
     def end(self) -> None:
-        """Aborts what has not ended; the pages come free within a step."""
+        """Aborts the request if it has not ended. Its pages become free within a step."""
         self._patience = 0.0
         self._stop_timer()
         if self._id is not None and not self._ended:
@@ -77,7 +77,7 @@ class CoreRequest:
             self._engine.abort(self._id)
 
     async def _wait(self, deadline: float | None) -> bool:
-        """Until the loop is woken; false at the deadline."""
+        """Waits until the loop is woken. Returns False at the deadline."""
         self._waiter = self._loop.create_future()
         timer = None
         if deadline is not None:
@@ -94,7 +94,7 @@ class CoreRequest:
             self._waiter.set_result(woken)
 
     def _take(self, kind: int, text: str) -> None:
-        """On the core's thread."""
+        """Called on the core's thread."""
         self._events.append((kind, text))
         self._count(len(text))
         if not self._waking:
@@ -103,18 +103,20 @@ class CoreRequest:
                 self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
-        self._waking = False  # before looking: what comes from here on wakes again
+        # set before the events are read, so that later events wake the loop again
+        self._waking = False
         self._end_wait(True)
 
     def _count(self, characters: int) -> None:
-        """Counts what waits; pauses the request at the bound, lets it go on once nothing waits."""
+        """Counts the waiting characters. Pauses the request above the limit; resumes it when none
+        wait."""
         with self._lock:
             self._num_waiting += characters
             paused = self._num_waiting > (0 if self._paused else MAX_WAITING)
             if paused == self._paused or self._id is None:
                 return
             self._paused = paused
-            self._engine.pause_request(self._id, paused)  # under the lock: in this order
+            self._engine.pause_request(self._id, paused)  # with the lock, to keep the order
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._time_pause)
 

@@ -1,4 +1,4 @@
-"""Errors as OpenAI's REST API answers them: a status and the error object, never double-encoded."""
+"""Errors in the form of OpenAI's REST API: a status and the error object, never encoded twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from mlc_llm.errors import MLCError
 
-# By `code` where it says more than the type.
+# For codes that are more precise than the type.
 _STATUS_BY_CODE = {
     "invalid_api_key": 401,
     "admin_disabled": 403,
@@ -18,7 +18,7 @@ _STATUS_BY_CODE = {
     "unknown_url": 404,
     "method_not_supported": 405,
     "timeout": 504,  # the server's limit
-    "deadline_exceeded": 408,  # the request's own
+    "deadline_exceeded": 408,  # the request's own limit
     "model_exists": 409,
     "body_too_large": 413,
     "queue_full": 429,
@@ -59,28 +59,31 @@ def error_response(
     retry_after: int = 1,
     beside: Mapping[str, Any] | None = None,
 ) -> Response:
-    """`body` is {"error": {"message", "type", "param", "code"}}; `beside`: members beside it."""
+    """`body` is {"error": {"message", "type", "param", "code"}}. `beside`: members next to
+    `error`."""
     error = {name: readable(value) for name, value in body["error"].items()}
     status = status_of(error)
     if error.get("code") == "invalid_request":
-        error["code"] = None  # OpenAI has no word for what needs a sentence
+        error["code"] = None  # OpenAI's API has no code for an error that needs a sentence
     headers = {"Retry-After": str(retry_after)} if status in (429, 503) else None
     if status == 401:
         headers = {"WWW-Authenticate": "Bearer"}
     if status == 408:
-        headers = {"X-Should-Retry": "false"}  # OpenAI's clients would
+        headers = {"X-Should-Retry": "false"}  # otherwise OpenAI's clients would retry
     content = {**(beside or {}), **error_body(error)}
     return JSONResponse(content, status_code=status, headers=headers)
 
 
 def error_body(error: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenAI's `error`; beside it what MLC-LLM's clients read: `object`, `message`, a number."""
+    """OpenAI's `error`, and the members that MLC-LLM's clients read: `object`, `message`, a
+    number."""
     code = status_of(error)
     return {"object": "error", "message": error["message"], "code": code, "error": dict(error)}
 
 
 def readable(value: Any) -> Any:
-    """A text that can be sent: it may quote the caller's, with halves of surrogate pairs."""
+    """Makes a text that can be sent. It may quote the caller's text with halves of surrogate
+    pairs."""
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""From an HTTP body to a core's events and back: whole answers and server-sent events.
+"""Runs a request: from an HTTP body to the core's events, and back to an answer or a stream.
 
-The body goes to the core as it came; the core parses and validates it, so that REST, Python, Swift
-and Kotlin give the same message for the same mistake.
+The core gets the body unchanged, parses it and validates it. So REST, Python, Swift and Kotlin give
+the same message for the same mistake.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _KEEP_ALIVE = b": keep-alive\n\n"
 
 
-class Shape:
-    """How a core's answer goes out: here as OpenAI's completions, which the core writes itself."""
+class AnswerFormat:
+    """The form of an answer. This class has the form of OpenAI's completions, which the core
+    writes."""
 
     def begin(self) -> bytes:
-        """What a stream begins with."""
+        """The first bytes of a stream."""
         return b""
 
     def chunk(self, text: str) -> bytes:
@@ -42,30 +43,32 @@ class Shape:
         return b"data: [DONE]\n\n"
 
     def error(self, text: str) -> bytes:
-        """An error once the stream has begun; nothing follows it."""
+        """An error after the stream has begun. It is the last event."""
         return self.chunk(json.dumps(error_body(json.loads(text)["error"]), ensure_ascii=False))
 
     def whole(self, text: str) -> str:
         return text
 
-    def fault(self, error: Mapping[str, Any]) -> dict[str, Any]:
-        """An error object of the core's, in the words of the request."""
+    def translate_error(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        """Translates the core's error object to the names in the client's request."""
         return dict(error)
 
 
-class Answering:
-    """One request: its way through the core, its shape, its times and limits."""
+class RequestHandler:
+    """Handles one request: runs it in the core, formats the answer, and applies the time limits."""
 
-    def __init__(self, engine: CoreEngine, shape: Shape, options: ServeOptions) -> None:
+    def __init__(
+        self, engine: CoreEngine, answer_format: AnswerFormat, options: ServeOptions
+    ) -> None:
         self._core = CoreRequest(engine)
-        self._shape = shape
+        self._format = answer_format
         self._options = options
         self._times = RequestTimes()
         timeout = options.request_timeout
         self._deadline = None if timeout is None else self._times.begin + timeout
 
     async def run(self, request: Request, route: str, body: bytes, *, stream: bool) -> Response:
-        """Runs the request to its end, or begins to stream it."""
+        """Runs the request to its end, or to the beginning of its stream."""
         try:
             await self._core.submit(route, body)
             return await (self._begin_stream() if stream else self._whole(request))
@@ -77,7 +80,7 @@ class Answering:
             raise
 
     async def _whole(self, request: Request) -> Response:
-        """Waits for the answer, the client's leaving or the deadline, whichever is first."""
+        """Waits until the answer comes, the client leaves, or the deadline is over."""
         answer = asyncio.ensure_future(self._core.next_events())
         left = asyncio.ensure_future(_disconnected(request))
         try:
@@ -99,14 +102,14 @@ class Answering:
         if kind == _core.EVENT_ERROR:
             return self._refuse(json.loads(text)["error"])
         self._times.finish_whole()
-        return Response(self._shape.whole(text), media_type="application/json")
+        return Response(self._format.whole(text), media_type="application/json")
 
     def _refuse(self, error: Mapping[str, Any]) -> Response:
-        fault = {"error": self._shape.fault(error)}
-        return error_response(fault, retry_after=self._options.retry_after)
+        body = {"error": self._format.translate_error(error)}
+        return error_response(body, retry_after=self._options.retry_after)
 
     async def _begin_stream(self) -> Response:
-        """Waits for the first event, so that what fails at once fails with its status."""
+        """Waits for the first event, so that an immediate error gets its own HTTP status."""
         events = await self._core.next_events(self._options.keep_alive)
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
@@ -114,8 +117,8 @@ class Answering:
         return _EventStream(stream, self._core, self._options.stalled_timeout)
 
     async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
-        """Events as they come, comments while it is silent."""
-        head = self._shape.begin()
+        """Sends events when they come, and comments when no event comes for some time."""
+        head = self._format.begin()
         while True:
             yield head + (self._write(events) or _KEEP_ALIVE)
             head = b""
@@ -123,7 +126,7 @@ class Answering:
                 return
             remaining = self._remaining()
             if remaining == 0.0:
-                yield self._shape.error(json.dumps(self._timeout_error().to_dict()))
+                yield self._format.error(json.dumps(self._timeout_error().to_dict()))
                 return
             wait = self._options.keep_alive
             events = await self._core.next_events(
@@ -136,11 +139,11 @@ class Answering:
     def _write_event(self, kind: int, text: str) -> bytes:
         if kind == _core.EVENT_DONE:
             self._times.finish_stream()
-            return self._shape.done()
+            return self._format.done()
         if kind == _core.EVENT_ERROR:
-            return self._shape.error(text)
+            return self._format.error(text)
         self._times.take_chunk()
-        return self._shape.chunk(text)
+        return self._format.chunk(text)
 
     def _remaining(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
@@ -155,9 +158,9 @@ class Answering:
 
 
 class _EventStream(StreamingResponse):
-    """Ends the request with itself, even when the client leaves before the first event is written:
-    the generator would not have begun then, and could not clean up. Ends itself when its client
-    reads nothing for so long that the request stays paused."""
+    """The request ends when this response ends. That includes a client that leaves before the first
+    event is written: then the generator has not begun and cannot clean up. The response also ends
+    when its client does not read for too long, so that the request stays paused."""
 
     def __init__(
         self, events: AsyncIterator[bytes], core: CoreRequest, stalled_timeout: float
@@ -175,12 +178,12 @@ class _EventStream(StreamingResponse):
         except asyncio.CancelledError:
             if not self._core.stalled:
                 raise
-            task.uncancel()  # the server closes a connection whose answer is not complete
+            task.uncancel()  # the server closes a connection whose answer is incomplete
         finally:
             self._core.end()
 
 
 async def _disconnected(request: Request) -> None:
-    """Returns when the client has left; its body has been read."""
+    """Returns when the client has left. The body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

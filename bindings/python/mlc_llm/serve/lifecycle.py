@@ -1,7 +1,8 @@
-"""How a server begins and ends.
+"""How a server starts and stops.
 
-It listens, then loads its models. The first SIGTERM or Ctrl-C makes it refuse new requests, finish
-those it has and cancel what takes longer; a second one ends it at once.
+It listens, then it loads its models. After the first SIGTERM or Ctrl-C it refuses new requests,
+finishes the running ones, and cancels those that take too long. After the second one it stops at
+once.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from mlc_llm.serve.errors import RequestError, response_of
 from mlc_llm.serve.registry import ModelRegistry
 
 _log = logging.getLogger("uvicorn.error")
-_CANCEL_SECONDS = 5  # for a load to see that it is cancelled
-# What a server that is ending still answers.
+_CANCEL_SECONDS = 5  # time for a load to notice that it was cancelled
+# Paths that a stopping server still answers.
 _ALWAYS = {"/", "/health", "/ready", "/metrics"}
 
 
 class Drain:
-    """How many requests are being answered, and whether new ones are refused."""
+    """Counts the running requests, and knows whether new ones are refused."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -47,7 +48,7 @@ class Drain:
 
 
 class DrainMiddleware:
-    """Counts the requests that are being answered; refuses new ones once draining has begun."""
+    """Counts the running requests. Refuses new ones when draining has begun."""
 
     def __init__(self, app: ASGIApp, *, drain: Drain) -> None:
         self._app = app
@@ -68,14 +69,14 @@ class DrainMiddleware:
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which would stop listening at once, with a time in which requests end."""
+    """uvicorn's server would stop listening at once. This one first gives requests time to end."""
 
     def __init__(
         self, config: uvicorn.Config, drain: Drain, models: ModelRegistry, *, drain_seconds: float
     ) -> None:
         super().__init__(config)
-        self.failure: BaseException | None = None  # why a model could not be loaded
-        self.url = ""  # where it listens, once it does
+        self.failure: BaseException | None = None  # the reason why a model could not be loaded
+        self.url = ""  # the address, once it listens
         self._loader = threading.Thread(target=self._load, name="models", daemon=True)
         self._drain = drain
         self._models = models
@@ -83,14 +84,14 @@ class Server(uvicorn.Server):
         self._cancelled = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Binds the port, then begins to load."""
+        """Binds the port, then starts to load."""
         await super().startup(sockets=sockets)
         if self.started and not self.should_exit:
             self.url = self._bound_url()
             self._loader.start()
 
     def _load(self) -> None:
-        """On a thread of its own."""
+        """Runs on its own thread."""
         try:
             self._models.loading.run()
         except BaseException as error:
@@ -98,7 +99,8 @@ class Server(uvicorn.Server):
                 self.failure = error
             self.should_exit = True
             return
-        # What is loaded by now stays: a full collection over it would hold every answer up.
+        # The objects so far live as long as the server. A full garbage collection over them would
+        # delay all answers.
         gc.collect()
         gc.freeze()
         if self._models.loading.ended:
@@ -110,21 +112,21 @@ class Server(uvicorn.Server):
         return urlunsplit(("http", place, "", "", ""))
 
     def finish_loading(self) -> None:
-        """Waits, when the server has ended, for a load that was cancelled."""
+        """After the server has ended, waits for a load that was cancelled."""
         if self._loader.is_alive():
             self._loader.join(_CANCEL_SECONDS)
-        if self._loader.is_alive():  # it downloads or compiles; its files are not left half written
+        if self._loader.is_alive():  # it downloads or compiles; no file is left half written
             os._exit(0)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._drain.begun:
-            os._exit(128 + sig)  # nothing is written that could be left half done
+            os._exit(128 + sig)  # nothing is written that could be left incomplete
         else:
             self._drain.begin()
             self._models.loading.cancel()
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second."""
+        """Called ten times a second."""
         ends = await super().on_tick(counter)
         begun_at = self._drain.begun_at
         if begun_at is None or ends:

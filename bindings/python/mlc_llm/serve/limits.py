@@ -1,4 +1,4 @@
-"""What is refused before a route sees it: wrong keys, and bodies that are too large."""
+"""Checks that refuse a request before its route: wrong keys, and bodies that are too large."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mlc_llm.serve.errors import RequestError, response_of
 
-# Probes, the page, which asks for the key itself, and what describes the routes.
+# Probes, the chat page (which asks for the key itself), and the pages that describe the routes.
 OPEN_PATHS = {
     "/", "/health", "/ready", "/openapi.json", "/docs",
     "/swagger/swagger-ui-bundle.js", "/swagger/swagger-ui.css", "/swagger/favicon-32x32.png",
@@ -17,7 +17,8 @@ OPEN_PATHS = {
 
 
 class AccessMiddleware:
-    """Wants `Authorization: Bearer KEY`, the scheme in any case, the key in constant time."""
+    """Requires `Authorization: Bearer KEY`. The scheme is case-insensitive; the key is compared in
+    constant time."""
 
     def __init__(self, app: ASGIApp, *, api_key: str) -> None:
         self._app = app
@@ -39,7 +40,7 @@ class AccessMiddleware:
 
 
 class BodyLimitMiddleware:
-    """Refuses a body over the limit: at its announcement, or when that many bytes have come."""
+    """Refuses a body over the limit, by its Content-Length or when too many bytes have come."""
 
     def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
         self._app = app
@@ -58,7 +59,7 @@ class BodyLimitMiddleware:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._max_bytes:
-                raise self._error()  # becomes an answer in the application's error handler
+                raise self._error()  # the application's error handler turns it into an answer
             return message
 
         await self._app(scope, counted, send)

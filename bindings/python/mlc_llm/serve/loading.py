@@ -1,4 +1,4 @@
-"""Loading the models of the command line while the server listens already."""
+"""Loads the models of the command line while the server listens already."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 from mlc_llm.serve.errors import RequestError
 
 Report = Callable[[float, str], bool]
-# Loads one model. It reports how far it is, and stops when a report returns False.
+# Loads one model. It reports its progress, and stops when a report returns False.
 Load = Callable[[Report], object]
 
 
 class Loading:
-    """How far the models are that a server begins with. Run on one thread, asked from any."""
+    """The progress of loading the server's first models. One thread runs it; any thread may read
+    it."""
 
     def __init__(self, jobs: Sequence[tuple[str, Load]] = ()) -> None:
         self._jobs = list(jobs)
@@ -25,11 +26,11 @@ class Loading:
 
     @property
     def ended(self) -> bool:
-        """Whether every model is there."""
+        """Whether all models are loaded."""
         return self._done == len(self._jobs)
 
     def run(self) -> None:
-        """Loads one model after the other; raises what the first failing one raises."""
+        """Loads the models one after the other. Raises the first error."""
         for name, load in self._jobs:
             with self._lock:
                 self._name, self._fraction, self._stage = name, 0.0, "files"
@@ -43,13 +44,13 @@ class Loading:
         self._cancelled = True
 
     def report(self, fraction: float, stage: str) -> bool:
-        """Takes what a load says of itself; False ends it."""
+        """Takes a progress report. Returns False to end the load."""
         with self._lock:
             self._fraction, self._stage = fraction, stage
         return not self._cancelled
 
     def progress(self) -> dict[str, Any]:
-        """What `/ready` shows: the model at hand, and how much of all models is loaded."""
+        """For `/ready`: the current model, and the loaded fraction of all models."""
         with self._lock:
             total = (self._done + self._fraction) / max(1, len(self._jobs))
             return {

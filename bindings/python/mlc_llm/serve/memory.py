@@ -1,4 +1,4 @@
-"""Keeps a long-lived server's memory flat."""
+"""Keeps the memory of a long-running server constant."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _LARGE = 1 << 20  # bytes
 
 
 def return_large_buffers() -> None:
-    """Buffers of a megabyte and more go back to the system when they are freed.
+    """Makes the system get buffers of a megabyte and more back when they are freed.
 
-    glibc raises that bound by itself to 32 MB. A step's buffers, whose sizes follow the batch, then
-    lie between small ones that live long: under load the default model's server grew from 380 to
-    660 MiB within minutes, and stays at 346 this way. Elsewhere than glibc nothing happens.
+    Otherwise glibc raises that limit to 32 MB. A step's buffers have many sizes. They then lie
+    between small buffers that live long. Under load the default model's server grew from 380 to 660
+    MiB within minutes; with this limit it stays at 346 MiB. Without glibc this does nothing.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)

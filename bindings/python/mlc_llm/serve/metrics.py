@@ -1,4 +1,4 @@
-"""`/metrics`: the engine's counters under MLC-LLM's names, and histograms of what clients saw."""
+"""`/metrics`: the engine's counters under MLC-LLM's names, and histograms of the clients' times."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RequestTimes:
 
 
 def render(models: ModelRegistry, running: int) -> bytes:
-    """Prometheus's text format; `running`: the requests that are being answered."""
+    """Prometheus's text format. `running`: the number of running requests."""
     registry = CollectorRegistry()
     gauge = Gauge("requests_running", "Requests that are being answered.", registry=registry)
     gauge.set(running)
@@ -65,7 +65,7 @@ def render(models: ModelRegistry, running: int) -> bytes:
 
 
 class _EngineCollector(Collector):
-    """Every number in the engines' metrics, nested names joined by `_`, labelled by model."""
+    """All numbers in the engines' metrics. Nested names are joined by `_`; the model is a label."""
 
     def __init__(self, models: ModelRegistry) -> None:
         self._models = models
@@ -83,11 +83,11 @@ class _EngineCollector(Collector):
 def _numbers(
     metrics: Mapping[str, Any], place: str = ""
 ) -> Iterator[tuple[str, dict[str, str], float]]:
-    """`mean{batch_size=4}` is `mean` with a label; a list holds the numbers of each step."""
+    """`mean{batch_size=4}` becomes `mean` with a label. A list has the numbers of each step."""
     for key, value in metrics.items():
         found = _LABELLED.fullmatch(key)
         own, labels = (found[1], {found[2]: found[3]}) if found else (key, {})
-        # "accept_prob": {"accept_prob{step=0}": 1} says its name twice.
+        # "accept_prob": {"accept_prob{step=0}": 1} contains its name twice.
         repeats = found is not None and f"_{place}".endswith(f"_{own}")
         name = place if repeats else f"{place}_{own}" if place else own
         if isinstance(value, dict):

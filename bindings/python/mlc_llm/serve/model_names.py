@@ -1,4 +1,4 @@
-"""What a model answers to: its name, its aliases, and the path that it was loaded from."""
+"""The names of a model: its name, its aliases, and the path from which it was loaded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mlc_llm.serve.errors import RequestError
 
 
 def same_model(name: str, argument: str) -> bool:
-    """Whether a client's `name` is the argument that a model was loaded by, written as MLC-LLM's
-    users write it: `HF://org/repo`, `org/repo`, `./dist/model/`, an absolute path.
+    """Whether a client's `name` means the argument with which a model was loaded. Users of MLC-LLM
+    write it as `HF://org/repo`, `org/repo`, `./dist/model/` or an absolute path.
 
-    Nothing on the disk is looked at: the name is a stranger's.
+    This does not read the disk, because the name comes from a stranger.
     """
     if name == argument:
         return True
@@ -30,12 +30,12 @@ def _repository(text: str) -> str:
 def _full_path(text: str) -> str:
     try:
         return os.path.abspath(Path(text).expanduser())
-    except (RuntimeError, ValueError):  # no such user's home
+    except (RuntimeError, ValueError):  # there is no such user
         return text
 
 
 def require_path(text: str | None, param: str) -> None:
-    """Refuses what the file system can have under no name."""
+    """Refuses a text that cannot be a path in the file system."""
     if text is None:
         return
     try:
@@ -45,6 +45,6 @@ def require_path(text: str | None, param: str) -> None:
         why = "it holds a NUL character"
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            return  # it is not there, which the loader says in its own words
+            return  # it does not exist; the loader's own error says so
         why = "it is longer than a file's name can be"
     raise RequestError(f"Invalid '{param}': {why}.", code="invalid_request", param=param)

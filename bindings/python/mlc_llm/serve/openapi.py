@@ -1,4 +1,5 @@
-"""The OpenAPI document: FastAPI's routes, and the protocol's generated schemas for their bodies."""
+"""The OpenAPI document: FastAPI's routes, with the protocol's generated schemas for their
+bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from mlc_llm.serve.schemas import reachable, reference, references_in
 JSON = "application/json"
 STREAM = "text/event-stream"
 _METHODS = ("get", "post")
-# What any route may answer, and what those may that run a model.
+# Errors of every route, and errors of the routes that run a model.
 _ERRORS = {
     "404": "There is no such model or route.",
     "503": "Not now: no model is loaded, or the server is shutting down. `Retry-After` says when.",
@@ -29,12 +30,12 @@ _BODY_ERRORS = {
 
 
 def takes(name: str) -> dict[str, Any]:
-    """`openapi_extra` of a route whose body is the schema of that name."""
+    """`openapi_extra` for a route whose body has the schema of that name."""
     return {"requestBody": {"required": True, "content": {JSON: {"schema": reference(name)}}}}
 
 
 def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> dict[Any, Any]:
-    """`responses` of a route; `events`: what the `data:` lines of its stream hold."""
+    """`responses` of a route. `events`: the schema of the `data:` lines of its stream."""
     content: dict[str, Any] = {media_type: {"schema": reference(name)}}
     if events is not None:
         content[STREAM] = {"itemSchema": _event(events)}
@@ -42,7 +43,7 @@ def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> di
 
 
 def _event(name: str) -> dict[str, Any]:
-    """A server-sent event as OpenAPI 3.2 describes one."""
+    """A server-sent event in the form of OpenAPI 3.2."""
     either = {"anyOf": [reference(name), reference("ErrorResponse")]}
     data: dict[str, Any] = {"type": "string", "contentMediaType": JSON, "contentSchema": either}
     words = f"A {name}. An error may take its place and is then the last one."
@@ -59,7 +60,7 @@ def gives_text(media_type: str) -> dict[Any, Any]:
 
 
 def document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
-    """`app`'s document; `with_key`: whether clients must send a key."""
+    """The document of `app`. `with_key`: whether clients must send a key."""
     out = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     for path, operations in out["paths"].items():
         for method in _METHODS:
@@ -73,7 +74,7 @@ def document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any], *, with_key: bool) -> None:
-    """Adds the errors that every route has; a parameter at fault is 400 here, not FastAPI's 422."""
+    """Adds the errors of all routes. A wrong parameter gives 400 here, not FastAPI's 422."""
     responses = operation["responses"]
     responses.pop("422", None)
     errors = dict(_ERRORS)

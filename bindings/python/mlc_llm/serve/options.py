@@ -1,4 +1,4 @@
-"""What the server is told on its command line, beside its models."""
+"""The options of the server's command line, except its models."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class ServeOptions:
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20
     request_timeout: float | None = None
-    keep_alive: float = 10.0  # between comments on a silent stream
-    stalled_timeout: float = 60.0  # of a stream that waits for its client to read
-    retry_after: int = 1  # told to clients when the queue is full
+    keep_alive: float = 10.0  # time between comments on a silent stream
+    stalled_timeout: float = 60.0  # for a stream whose client does not read
+    retry_after: int = 1  # sent to clients when the queue is full

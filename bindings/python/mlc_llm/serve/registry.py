@@ -1,4 +1,4 @@
-"""The models that a server answers for: names, engines, loading and unloading."""
+"""The models of a server: names, engines, loading and unloading."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mlc_llm.serve.model_names import require_path, same_model
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
-    """A model as the command line or the admin route names it."""
+    """A model in the form of the command line or the admin route."""
 
     model: str | None  # None: the embedded default model
     model_lib: str | None = None
@@ -25,14 +25,14 @@ class ModelSpec:
     mode: str = "local"
     quantization: str | None = None
     engine_config: Mapping[str, Any] = field(default_factory=dict)
-    names: tuple[str, ...] = ()  # it is served under; none: what `model` says
+    names: tuple[str, ...] = ()  # the served names; empty: `model`
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A loaded model. It answers to its names and to the argument it was loaded by."""
+    """A loaded model. It answers to its names and to the argument with which it was loaded."""
 
-    names: tuple[str, ...]  # at least one; the first is in its answers
+    names: tuple[str, ...]  # at least one; the first one is in its answers
     argument: str
     engine: CoreEngine
     created: int
@@ -45,28 +45,28 @@ class ServedModel:
         return name in self.names or same_model(name, self.argument)
 
     def describe(self, name: str | None = None) -> dict[str, Any]:
-        """OpenAI's model object, under one of its names."""
+        """OpenAI's model object, with one of its names."""
         fields = {"object": "model", "created": self.created, "owned_by": "mlc_llm"}
         return {"id": name or self.name, **fields}
 
 
 class ModelRegistry:
-    """Loaded models in the order of their loading; the first one is the default. Thread-safe.
+    """The loaded models in the order of loading. The first one is the default. Thread-safe.
 
-    With `any_name` a model that is the only one, beside the one for embeddings, answers to every
-    name.
+    With `any_name`, a model answers to every name if it is the only one, not counting the model for
+    embeddings.
     """
 
     def __init__(self, told: Told = None, *, any_name: bool = False) -> None:
         self._models: dict[str, ServedModel] = {}
         self._any_name = any_name
-        self.loading = Loading()  # what the server begins with
+        self.loading = Loading()  # the models of the command line
         self._embedder: str | None = None
         self._lock = threading.Lock()
         self._told = told
 
     def load(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
-        """Loads a model; raises MLCError, with code `model_exists` for one that is there."""
+        """Loads a model. Raises MLCError with the code `model_exists` if it is loaded already."""
         require_path(spec.model, "model")
         require_path(spec.model_lib, "model_lib")
         engine = CoreEngine(
@@ -94,7 +94,7 @@ class ModelRegistry:
         )
 
     def load_for_embeddings(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
-        """Loads the model that makes embeddings when a request names none."""
+        """Loads the model for embedding requests that name no model."""
         served = self.load(spec, report)
         self._embedder = served.name
         return served
@@ -114,7 +114,7 @@ class ModelRegistry:
         model.engine.close()
 
     def find(self, name: str | None) -> ServedModel:
-        """The model of that name; None or "" means the first one."""
+        """The model with that name. None or "" means the first one."""
         with self._lock:
             models = list(self._models.values())
         for model in models:
@@ -139,7 +139,7 @@ class ModelRegistry:
             return list(self._models.values())
 
     def close(self) -> None:
-        """Unloads everything."""
+        """Unloads all models."""
         with self._lock:
             models = list(self._models.values())
             self._models.clear()

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API over chat completions, without state: what comes back."""
+"""OpenAI's Responses API on top of chat completions, without state: the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from mlc_llm.serve.inference import Shape
+from mlc_llm.serve.inference import AnswerFormat
 from mlc_llm.serve.responses_items import (
     CallItem,
     EventWriter,
@@ -24,8 +24,8 @@ _ERROR_CODES = {
 }
 
 
-class ResponseShape(Shape):
-    """One response, of a chat completion's only choice: what is thought, said and called."""
+class ResponsesAnswerFormat(AnswerFormat):
+    """One response, made from the only choice of a chat completion: thoughts, text and calls."""
 
     def __init__(self, asked: Mapping[str, Any], model: str) -> None:
         self._asked = asked
@@ -35,7 +35,7 @@ class ResponseShape(Shape):
         self._events = EventWriter()
         self._items: list[OutputItem] = []
         self._current: OutputItem | None = None
-        self._call_index: int | None = None  # of the call that is being written
+        self._call_index: int | None = None  # index of the call that is being written
         self._finish: str | None = None
         self._usage: Mapping[str, Any] | None = None
         self._warnings: list[Any] | None = None
@@ -53,14 +53,14 @@ class ResponseShape(Shape):
         return b"".join(self._take(choice, choice["delta"]) for choice in chunk["choices"])
 
     def done(self) -> bytes:
-        if not self._items:  # an answer of nothing is a message all the same
+        if not self._items:  # an empty answer is still a message
             return self._switch(MessageItem) + self.done()
         out = self._close(self._status())
         kind = "response.incomplete" if self._status() == "incomplete" else "response.completed"
         return out + self._events.write(kind, response=self._response(self._status()))
 
     def whole(self, text: str) -> str:
-        """The same without the events."""
+        """The same, without the events."""
         answer = json.loads(text)
         choice = answer["choices"][0]
         self._usage = answer.get("usage")
@@ -79,13 +79,13 @@ class ResponseShape(Shape):
         response["error"] = {"code": code, "message": error["message"]}
         return out + self._events.write("response.failed", response=response)
 
-    def fault(self, error: Mapping[str, Any]) -> dict[str, Any]:
+    def translate_error(self, error: Mapping[str, Any]) -> dict[str, Any]:
         return {**error, "param": param_of(error.get("param"))}
 
-    # What the model gives, piece by piece
+    # The parts of the model's answer
 
     def _take(self, choice: Mapping[str, Any], said: Mapping[str, Any]) -> bytes:
-        """`said`: a chunk's delta, or a whole message."""
+        """`said`: the delta of a chunk, or a whole message."""
         self._finish = choice.get("finish_reason") or self._finish
         out = b""
         if thought := said.get("reasoning_content"):
@@ -102,13 +102,13 @@ class ResponseShape(Shape):
         return out
 
     def _switch(self, kind: type[MessageItem] | type[ReasoningItem]) -> bytes:
-        """Goes on with an item of that kind; text after something else is a new item."""
+        """Continues with an item of that kind. Text after something else is a new item."""
         if isinstance(self._current, kind):
             return b""
         return self._open(kind(self._events, len(self._items)))
 
     def _take_call(self, call: Mapping[str, Any], index: int) -> bytes:
-        """The first piece of a call has its id and name; further ones carry its index."""
+        """The first piece of a call has its id and name. Later pieces have only its index."""
         function = call.get("function") or {}
         out = b""
         if index != self._call_index or not isinstance(self._current, CallItem):
@@ -131,7 +131,7 @@ class ResponseShape(Shape):
         item, self._current = self._current, None
         return b"" if item is None else item.close(status)
 
-    # The object
+    # The response object
 
     def _status(self) -> str:
         return "incomplete" if self._finish == "length" else "completed"

@@ -1,4 +1,4 @@
-"""The items of a response's output, and the events that tell of them."""
+"""The items of a response's output, and their events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EventWriter:
 
 
 class OutputItem:
-    """An item that grows: `open`, any number of pieces, `close`; each gives the events of it."""
+    """An item that grows: `open`, any number of `add`, `close`. Each call returns its events."""
 
     kind: str
     id_prefix: str
@@ -35,7 +35,7 @@ class OutputItem:
         self.id = f"{self.id_prefix}_{uuid.uuid4().hex}"
 
     def describe(self) -> dict[str, Any]:
-        """The item as it stands in `output`."""
+        """The item in the form of `output`."""
         return {"type": self.kind, "id": self.id, "status": self._status}
 
     def open(self) -> bytes:
@@ -43,7 +43,7 @@ class OutputItem:
         return self._events.write("response.output_item.added", output_index=self._index, item=item)
 
     def close(self, status: str) -> bytes:
-        """`status`: `completed`, or `incomplete` when the answer was cut off in this item."""
+        """`status`: `completed`, or `incomplete` if the answer was cut off in this item."""
         self._status = status
         ended = self._end()
         return ended + self._events.write(
@@ -58,7 +58,7 @@ class OutputItem:
 
 
 class _TextItem(OutputItem):
-    """An item of one part, which is text."""
+    """An item with one part of text."""
 
     part: str
 
@@ -93,7 +93,7 @@ class _TextItem(OutputItem):
         return {"type": self.part, "text": self._text, **self._extra()}
 
     def _extra(self, logprobs: Logprobs | None = None) -> dict[str, Any]:
-        """What the part and its events have beside the text."""
+        """The members of the part and its events next to the text."""
         return {}
 
 
@@ -123,7 +123,7 @@ class MessageItem(_TextItem):
 
 
 class ReasoningItem(_TextItem):
-    """What the model thought."""
+    """The model's thoughts."""
 
     kind, id_prefix, part = "reasoning", "rs", "reasoning_text"
 
@@ -159,7 +159,7 @@ class CallItem(OutputItem):
 
 
 def _logprob(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat's entry; a response always has bytes and alternatives."""
+    """The chat's entry with bytes and alternatives, which a response always has."""
     out = {name: entry[name] for name in ("token", "logprob")}
     out["bytes"] = entry.get("bytes") or []
     if "top_logprobs" in entry:

@@ -1,4 +1,4 @@
-"""A request for a response, written as the request for a chat completion that says the same."""
+"""Translates a request for a response into the equivalent request for a chat completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlc_llm.serve.body import parse_object
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.validation import check
 
-# Fields that mean the same in both, by the chat's name.
+# Fields with the same meaning in both, by their name in the chat request.
 _SAME = {
     **{name: name for name in SAMPLING_FIELDS},
     "model": "model",
@@ -21,10 +21,10 @@ _SAME = {
     "stream": "stream",
     "metadata": "metadata",
 }
-# What needs state or services that are not here.
+# Fields that need state or services that this server does not have.
 _REFUSED = ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls")
 _LOGPROBS = "message.output_text.logprobs"
-# The chat's words for what is at fault, and the response's.
+# The name of a wrong field in the chat request, and in the response request.
 _PARAMS = (
     ("messages", "input"),
     ("max_completion_tokens", "max_output_tokens"),
@@ -35,7 +35,7 @@ _PARAMS = (
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The request; refuses what is not as the schema says, and what needs state."""
+    """Parses the request. Refuses what the schema does not allow, and what needs state."""
     asked = parse_object(body)
     for name in _REFUSED:
         if asked.get(name):
@@ -50,7 +50,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The chat completion request that says the same."""
+    """The equivalent chat completion request."""
     chat = {to: asked[name] for name, to in _SAME.items() if asked.get(name) is not None}
     chat["messages"] = _messages(asked["input"])
     if instructions := asked.get("instructions"):
@@ -75,7 +75,7 @@ def wants_logprobs(asked: Mapping[str, Any]) -> bool:
 
 
 def param_of(chat_param: str | None) -> str | None:
-    """What a fault in the chat's request is called in the response's."""
+    """The name in the response request of a wrong field in the chat request."""
     if chat_param is not None and chat_param.startswith(("tools[", "tool_choice.")):
         return chat_param.replace(".function", "", 1)
     for chat_name, name in _PARAMS:
@@ -87,7 +87,7 @@ def param_of(chat_param: str | None) -> str | None:
 
 
 def _function(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool, or the choice of one: chat nests what a response has flat."""
+    """A tool, or the choice of one. The chat nests the members that a response has on one level."""
     function = {name: value for name, value in fields.items() if name != "type"}
     return {"type": "function", "function": function}
 
@@ -124,7 +124,7 @@ def _messages(given: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _join(turn: dict[str, Any], call: dict[str, Any]) -> None:
-    """Calls that follow each other, and the text before them, are one turn of the assistant's."""
+    """Joins consecutive calls, and the text before them, into one turn of the assistant."""
     turn.setdefault("tool_calls", []).extend(call["tool_calls"])
     if "reasoning_content" in call:
         turn["reasoning_content"] = turn.get("reasoning_content", "") + call["reasoning_content"]
@@ -167,5 +167,6 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def dump(chat: Mapping[str, Any]) -> bytes:
-    """The chat's request for the core, which refuses half of a surrogate pair as it came."""
+    """The chat request as bytes for the core. The core refuses half of a surrogate pair, so it is
+    kept."""
     return json.dumps(chat).encode()

@@ -1,4 +1,4 @@
-"""What the server answers to."""
+"""The routes of the server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve import responses_request
 from mlc_llm.serve.body import model_name, peek, require_json, require_name
 from mlc_llm.serve.errors import RequestError, error_response
-from mlc_llm.serve.inference import Answering, Shape
+from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.openapi import gives, gives_text, takes
-from mlc_llm.serve.responses import ResponseShape
+from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.state import drain_of, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
@@ -38,7 +38,9 @@ async def _answer(request: Request, route: str) -> Response:
             param="debug_config",
         )
     stream = fields.get("stream") is True
-    return await Answering(model.engine, Shape(), options).run(request, route, body, stream=stream)
+    return await RequestHandler(model.engine, AnswerFormat(), options).run(
+        request, route, body, stream=stream
+    )
 
 
 @inference.post(
@@ -82,9 +84,11 @@ async def create_response(request: Request) -> Response:
     asked = await asyncio.to_thread(responses_request.parse, await request.body())
     model = models_of(request).find(model_name(asked))
     body = responses_request.dump(responses_request.to_chat(asked))
-    answering = Answering(model.engine, ResponseShape(asked, model.name), options_of(request))
+    handler = RequestHandler(
+        model.engine, ResponsesAnswerFormat(asked, model.name), options_of(request)
+    )
     stream = asked.get("stream") is True
-    return await answering.run(request, "chat.completions", body, stream=stream)
+    return await handler.run(request, "chat.completions", body, stream=stream)
 
 
 @inference.post(
@@ -118,7 +122,7 @@ async def list_models(request: Request) -> Response:
 
 @service.get("/v1/models/{model:path}", responses=gives("ModelObject"))
 async def retrieve_model(request: Request, model: str) -> Response:
-    """One of them."""
+    """One model."""
     require_name(model)
     found = models_of(request).find(model)
     return JSONResponse(found.describe(model if model in found.names else None))
@@ -126,14 +130,14 @@ async def retrieve_model(request: Request, model: str) -> Response:
 
 @service.get("/health", responses=gives("HealthStatus"))
 async def health() -> Response:
-    """The process answers."""
+    """The process is alive."""
     return JSONResponse({"status": "ok"})
 
 
 @service.get("/ready", responses=gives("ReadyStatus"))
 async def ready(request: Request) -> Response:
-    """All models are loaded, and the server is not about to end. Until then 503, with how far the
-    load is."""
+    """200 when all models are loaded and the server is not about to stop. Otherwise 503, with the
+    progress of the load."""
     if drain_of(request).begun:
         raise drain_of(request).refusal()
     loading = models_of(request).loading

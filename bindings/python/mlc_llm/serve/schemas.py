@@ -1,4 +1,4 @@
-"""The protocol's types as JSON Schemas, as `codegen/languages/openapi.py` writes them."""
+"""The protocol's types as JSON Schemas; `codegen/languages/openapi.py` writes them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def reference(name: str) -> dict[str, str]:
 
 
 def resolve(schema: Schema) -> Schema:
-    """What it refers to."""
+    """Follows the reference of a schema."""
     while "$ref" in schema:
         schema = all_schemas()[schema["$ref"].removeprefix(_PREFIX)]
     return schema
 
 
 def reachable(names: set[str]) -> dict[str, Any]:
-    """The named schemas and all that they refer to."""
+    """The named schemas, and all schemas to which they refer."""
     found: dict[str, Any] = {}
     todo = sorted(names)
     while todo:

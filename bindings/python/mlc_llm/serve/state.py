@@ -1,4 +1,4 @@
-"""What a route finds in its application."""
+"""The objects that a route finds in its application."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A check of JSON against the schemas, for requests that the server itself reads.
+"""Checks JSON against the schemas, for requests that the server itself reads.
 
-The core checks what it reads; this says what the core would say. It knows the words of JSON Schema
-that `codegen/languages/openapi.py` writes.
+The core checks the requests that it reads; this gives the same messages as the core. It knows those
+keywords of JSON Schema that `codegen/languages/openapi.py` writes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _BOUNDS: tuple[tuple[str, str, Callable[[float, float], bool], str], ...] = (
     ("maximum", "<=", operator.le, "above_max"),
     ("exclusiveMaximum", "<", operator.lt, "above_max"),
 )
-_MAX_QUOTED = 64  # characters of the caller's own text in a message
+_MAX_QUOTED = 64  # most characters of the caller's text in a message
 
 
 def check(value: object, name: str) -> None:
-    """Raises RequestError at the first fault of a request, with the path to it."""
+    """Raises RequestError at the first error of a request, with its path."""
     _check(value, reference(name), "")
 
 
@@ -47,7 +47,7 @@ def _check(value: object, schema: Schema, path: str) -> None:
 
 
 def _check_any(value: object, members: list[Schema], path: str) -> None:
-    """The members' JSON types tell them apart."""
+    """The members of a union have different JSON types."""
     flat = list(_flatten(members))
     for member in flat:
         if "type" not in member or _has_type(value, member["type"]):
@@ -120,7 +120,7 @@ def _check_object(value: dict[str, Any], schema: Schema, path: str) -> None:
 
 
 def _check_condition(value: dict[str, Any], condition: Schema, path: str) -> None:
-    """A member must be there when another one has one of some values."""
+    """A member is required if another member has one of some values."""
     ((name, words),) = condition["if"]["properties"].items()
     (wanted,) = condition["then"]["required"]
     if value.get(name) in words["enum"] and value.get(wanted) is None:

@@ -1,4 +1,4 @@
-// What every kind of OpenAI answer carries: its id and time, the usage, why it ended.
+// The common members of all OpenAI answers: id, time, usage and finish reason.
 #ifndef MLC_CHAT_ANSWER_ANSWER_PARTS_H_
 #define MLC_CHAT_ANSWER_ANSWER_PARTS_H_
 
@@ -10,8 +10,8 @@
 namespace mlc {
 
 struct AnswerHead {
-  // "chatcmpl-" or another `prefix`, then 16 hexadecimal digits that are unique across engines and
-  // processes. The time is now.
+  // The id is "chatcmpl-" or another `prefix`, then 16 hexadecimal digits that are unique across
+  // engines and processes. The time is the current time.
   AnswerHead(const std::string& prefix, RequestId request, std::string model_name);
 
   std::string id, model;
@@ -27,7 +27,7 @@ struct AnswerHead {
 
 wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason);
 
-// `with_extra`: MLC-LLM's measurements in `usage.extra`.
+// `with_extra`: adds MLC-LLM's measurements as `usage.extra`.
 protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra);
 
 }  // namespace mlc

@@ -31,8 +31,8 @@ std::string DumpWhole(Answer answer, const Warnings& warnings) {
   return answer.ToJson().Dump();
 }
 
-// As in OpenAI's streams `usage` is null in the chunks before the one that has it. The first chunk
-// of all has the warnings.
+// As in OpenAI's streams, `usage` is null in all chunks before the one that contains it. The very
+// first chunk contains the warnings.
 template <typename Chunk>
 std::vector<std::string> Dump(std::vector<Chunk> chunks, bool with_usage, Warnings* warnings) {
   if (!chunks.empty() && !warnings->empty()) {
@@ -133,7 +133,7 @@ void Answerer::Deliver(ChatEventKind kind, const std::string& json) {
   try {
     callback_(kind, json);
   } catch (...) {
-    // A caller's mistake must neither end its process nor lose the events that are to come.
+    // An exception of the caller must not end its process or lose the following events.
     std::fputs("mlc_llm: a callback threw an exception; it was ignored\n", stderr);
   }
 }

@@ -1,4 +1,5 @@
-// Delivers an answer to its caller: chunks when streaming, the whole when not, or one error.
+// Delivers an answer to its caller: chunks when streaming, one whole answer otherwise, or one
+// error.
 #ifndef MLC_CHAT_ANSWER_ANSWERER_H_
 #define MLC_CHAT_ANSWER_ANSWERER_H_
 
@@ -17,15 +18,16 @@ namespace mlc {
 
 enum class ChatEventKind { kChunk = 0, kResult = 1, kDone = 2, kError = 3 };
 
-// In order; ends with exactly one of kResult, kDone or kError.
+// Called in order. The last event is exactly one kResult, kDone or kError.
 using ChatCallback = std::function<void(ChatEventKind kind, const std::string& json)>;
 
-// One answer. It may draw on several engine requests, one a prompt. Not for two threads at once.
+// One answer. It may use several engine requests, one for each prompt. Not thread-safe.
 class Answerer {
  public:
   virtual ~Answerer() = default;
-  // The next event of a prompt's request. After the first failed one the others are ignored: the
-  // answer has ended with its error. What the callback throws is dropped, and the answer goes on.
+  // Takes the next event of a prompt's request. After the first failed event the others are
+  // ignored, because the answer has ended with that error. Exceptions from the callback are
+  // ignored, and the answer continues.
   void Take(size_t prompt, const RequestEvent& event);
   bool ended() const { return ended_; }
 
@@ -34,7 +36,7 @@ class Answerer {
   virtual std::vector<std::string> Chunks(size_t prompt, const RequestEvent& event) = 0;
   virtual void Collect(size_t prompt, const RequestEvent& event) = 0;
   virtual std::string Whole() const = 0;
-  // Whether every prompt's last event has been taken.
+  // Whether the last event of every prompt was taken.
   virtual bool complete() const = 0;
 
  private:
@@ -46,18 +48,18 @@ class Answerer {
 
 struct AnswerOptions {
   RequestId id = 0;
-  std::string model;  // its name, in the answer
+  std::string model;  // the model's name in the answer
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::shared_ptr<const AnswerPlan> plan =
-      nullptr;  // of a chat's answer; null: its text is its content
+  // for a chat's answer; null: its text is its content
+  std::shared_ptr<const AnswerPlan> plan = nullptr;
   LastDelta last_delta = LastDelta::kEmptyContent;
-  std::vector<SchemaWarning> warnings = {};  // of the request's schemas
+  std::vector<SchemaWarning> warnings = {};  // about the request's schemas
 };
 
 std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& request,
                                      AnswerOptions options, ChatCallback callback);
 
-// `echoes`: by prompt, the text that its answers begin with.
+// `echoes`: for each prompt, the text with which its answers begin.
 std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& request,
                                            std::vector<std::string> echoes, AnswerOptions options,
                                            ChatCallback callback);

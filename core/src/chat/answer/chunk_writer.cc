@@ -113,8 +113,7 @@ protocol::ChatCompletionChunkDelta ChunkWriter::WritePart(int choice,
   return delta;
 }
 
-// MLC-LLM's programs add the last chunk's content to the others without looking whether it is
-// there.
+// MLC-LLM's programs append the content of the last chunk without a check that it exists.
 void ChunkWriter::Finish(const Delta& delta, protocol::ChatCompletionChunkChoice* choice) const {
   choice->finish_reason = WriteFinish(delta);
   if (last_delta_ == LastDelta::kEmptyContent && !choice->delta.content) {

@@ -1,4 +1,5 @@
-// From the engine's events to OpenAI's answers: chunks while streaming, one completion otherwise.
+// Turns the engine's events into OpenAI's chat answers: chunks when streaming, one completion
+// otherwise.
 #ifndef MLC_CHAT_ANSWER_CHUNK_WRITER_H_
 #define MLC_CHAT_ANSWER_CHUNK_WRITER_H_
 
@@ -14,38 +15,38 @@
 
 namespace mlc {
 
-// What the last chunk of an answer adds when there is no text left: an empty text, as MLC-LLM's has
-// it, or no member at all, as OpenAI's has it.
+// The content of the last chunk when there is no text left: an empty text (as in MLC-LLM), or no
+// member (as in OpenAI's API).
 enum class LastDelta { kEmptyContent, kNothing };
 
-// One answer. Not for two threads at once.
+// One answer. Not thread-safe.
 class ChunkWriter {
  public:
-  // `model` is the name that the answer carries. `plan`: of calls and thoughts; null: the text is
-  // the content.
+  // `model` is the model's name in the answer. `plan` describes tool calls and thoughts; null: the
+  // text is the content.
   ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id, std::string model,
               std::shared_ptr<const Tokenizer> tokenizer,
               std::shared_ptr<const AnswerPlan> plan = nullptr,
               LastDelta last_delta = LastDelta::kEmptyContent);
 
-  // The chunks that an event makes; none while text is held back. The last event of a successful
-  // request adds the usage chunk when it was asked for.
+  // The chunks for an event; none while text is held back. The last event of a successful request
+  // adds the usage chunk if the request asked for it.
   std::vector<protocol::ChatCompletionChunk> WriteChunks(const RequestEvent& event);
 
-  // Collects an event; the whole answer is Completion() once the event is the last.
+  // Collects an event. After the last event, Completion() is the whole answer.
   void Collect(const RequestEvent& event);
   protocol::ChatCompletion Completion() const;
 
  private:
   protocol::ChatCompletionChunk NewChunk() const;
-  // What a delta's text consists of; its end is the text's end.
+  // The parts of a delta's text. The end of the delta is the end of the text.
   std::vector<AnswerPart> PartsOf(const Delta& delta);
   std::vector<protocol::ChatCompletionChunkChoice> WriteDelta(const Delta& delta);
   protocol::ChatCompletionChunkDelta WritePart(int choice, const AnswerPart& part) const;
   void CollectPart(int choice, const AnswerPart& part);
   void Finish(const Delta& delta, protocol::ChatCompletionChunkChoice* choice) const;
   wire::OpenEnum<protocol::FinishReason> WriteFinish(const Delta& delta) const;
-  // The same in all chunks and in the whole answer.
+  // Is the same in all chunks and in the whole answer.
   std::string CallId(int choice, int call) const;
   std::optional<protocol::ChoiceLogprobs> WriteLogprobs(const Delta& delta) const;
 
@@ -54,8 +55,8 @@ class ChunkWriter {
   LastDelta last_delta_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<bool> role_sent_;          // by choice
-  std::vector<AnswerParser> parsers_;    // by choice; none where the text is the content
-  protocol::ChatCompletion completion_;  // what was collected
+  std::vector<AnswerParser> parsers_;    // by choice; empty if the text is the content
+  protocol::ChatCompletion completion_;  // the collected answer
 };
 
 }  // namespace mlc

@@ -61,7 +61,8 @@ std::optional<protocol::CompletionLogprobs> CompletionWriter::WriteLogprobs(size
   return out;
 }
 
-// The first token of a prompt has no log probability: 0 and no likelier ones stand in its place.
+// The first token of a prompt has no log probability. Its logprob is written as 0, without likelier
+// tokens.
 void CompletionWriter::AddToken(size_t choice, const GeneratedToken& token,
                                 protocol::CompletionLogprobs* out) {
   out->tokens->push_back(RepairUtf8(tokenizer_->TokenBytes(token.id)));
@@ -76,7 +77,7 @@ void CompletionWriter::AddToken(size_t choice, const GeneratedToken& token,
   text_length_[choice] += LengthInText(choice, token);
 }
 
-// A special token that stands before the text, such as <s>, is no part of it.
+// A special token before the text, such as <s>, is not part of the text.
 int64_t CompletionWriter::LengthInText(size_t choice, const GeneratedToken& token) const {
   const std::string& bytes = tokenizer_->TokenBytes(token.id);
   bool is_before_text = text_length_[choice] == 0 && tokenizer_->IsSpecial(token.id) &&

@@ -1,4 +1,4 @@
-// From the engine's events to OpenAI's text completions: the same object whole and in chunks.
+// Turns the engine's events into OpenAI's text completions: the same object, whole or in chunks.
 #ifndef MLC_CHAT_ANSWER_COMPLETION_WRITER_H_
 #define MLC_CHAT_ANSWER_COMPLETION_WRITER_H_
 
@@ -14,18 +14,18 @@
 namespace mlc {
 
 // One answer to one or several prompts. Choice c of prompt p is the answer's choice p * n + c. Not
-// for two threads at once.
+// thread-safe.
 class CompletionWriter {
  public:
-  // `echoes`: by prompt, the text that its answers begin with.
+  // `echoes`: for each prompt, the text with which its answers begin.
   CompletionWriter(const protocol::CompletionRequest& request, std::vector<std::string> echoes,
                    RequestId id, std::string model, std::shared_ptr<const Tokenizer> tokenizer);
 
-  // The chunks that an event of a prompt's makes. After the last event of the last prompt comes the
-  // usage chunk, when it was asked for.
+  // The chunks for an event of one prompt. After the last event of the last prompt comes the usage
+  // chunk, if the request asked for it.
   std::vector<protocol::Completion> WriteChunks(size_t prompt, const RequestEvent& event);
 
-  // Collects an event; the whole answer is Whole() once every prompt has finished.
+  // Collects an event. When every prompt has finished, Whole() is the whole answer.
   void Collect(size_t prompt, const RequestEvent& event);
   const protocol::Completion& Whole() const { return whole_; }
 
@@ -35,7 +35,7 @@ class CompletionWriter {
   protocol::CompletionChoice WriteDelta(size_t prompt, const Delta& delta);
   std::optional<protocol::CompletionLogprobs> WriteLogprobs(size_t choice, const Delta& delta);
   void AddToken(size_t choice, const GeneratedToken& token, protocol::CompletionLogprobs* out);
-  // Code points by which a token moves the place in the text.
+  // How many code points the token adds to the text.
   int64_t LengthInText(size_t choice, const GeneratedToken& token) const;
   void TakePrompt(size_t prompt, const RequestEvent& event);
   void CountUsage(const RequestEvent& event);
@@ -46,9 +46,9 @@ class CompletionWriter {
   bool include_usage_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<std::string> echoes_;                         // by prompt
-  std::vector<std::string> unsent_echo_;                    // by choice; "" once it is sent
-  std::vector<std::vector<GeneratedToken>> unsent_prompt_;  // likewise, where they have logprobs
-  std::vector<int64_t> text_length_;  // by choice, in code points, as the tokens tell it
+  std::vector<std::string> unsent_echo_;                    // by choice; "" when it was sent
+  std::vector<std::vector<GeneratedToken>> unsent_prompt_;  // by choice, if the prompt has logprobs
+  std::vector<int64_t> text_length_;  // by choice, in code points; the sum over the tokens
   Usage usage_;                       // of the prompts that have finished
   protocol::Completion whole_;
 };

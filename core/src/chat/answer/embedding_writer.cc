@@ -21,7 +21,8 @@ std::string LittleEndian(const std::vector<float>& vector) {
   return bytes;
 }
 
-// Nine digits that read back as this float32; as a double it would be written with 17.
+// A double with the nine digits that give this float32 again. Otherwise it would be written with 17
+// digits.
 double Shortened(float value) {
   char digits[32];
   std::snprintf(digits, sizeof(digits), "%.9g", static_cast<double>(value));

@@ -1,4 +1,5 @@
-// From the engine's vectors to OpenAI's embeddings: shortened, of length 1, as numbers or base64.
+// Turns the engine's vectors into OpenAI's embeddings: shortened, scaled to length 1, as numbers or
+// base64.
 #ifndef MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
 #define MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
 
@@ -10,18 +11,18 @@
 
 namespace mlc {
 
-// The first `dimensions` numbers (0: all), scaled to length 1. A vector of zeros stays one.
+// The first `dimensions` numbers (0: all), scaled to length 1. A vector of zeros stays unchanged.
 std::vector<float> UnitVector(std::vector<double> vector, int64_t dimensions);
 
-// One answer to several texts. Not for two threads at once.
+// One answer to several texts. Not thread-safe.
 class EmbeddingWriter {
  public:
   EmbeddingWriter(const protocol::EmbeddingRequest& request, size_t num_texts, std::string model);
 
-  // The last event of a text, which succeeded.
+  // Takes the last event of a text that succeeded.
   void Collect(size_t text, const RequestEvent& event);
   bool finished() const { return num_unfinished_ == 0; }
-  // Once every text has finished.
+  // Valid when every text has finished.
   const protocol::EmbeddingResponse& Whole() const { return whole_; }
 
  private:

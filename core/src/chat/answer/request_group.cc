@@ -34,7 +34,8 @@ void RequestGroup::Submit(size_t prompt) {
                                [self = shared_from_this(), prompt](const RequestEvent& event) {
                                  self->Take(prompt, event);
                                });
-  // Pause meets those that are with the engine by then; this one comes after it, or notices here.
+  // Pause handles the requests that are in the engine already. This one may come later, so it is
+  // checked here.
   if (paused_) thread_->PauseRequest(first_id_ + prompt, true);
   if (!taken)
     Take(prompt, Failed(Unavailable("the model was unloaded").WithReason("model_unloaded")));
@@ -44,11 +45,13 @@ void RequestGroup::Take(size_t prompt, const RequestEvent& event) {
   if (answerer_->ended()) return;
   answerer_->Take(prompt, event);
   bool more = event.finished && next_ < requests_.size();
-  if (!answerer_->ended() && more && aborted_) {  // the abort met none of those in flight
+  // the abort came when no request was in the engine
+  if (!answerer_->ended() && more && aborted_) {
     answerer_->Take(prompt, Failed(Cancelled("the request was cancelled")));
   }
   if (answerer_->ended()) {
-    if (!event.status.ok()) Abort(thread_, event.status);  // what is left of a failed answer
+    // the answer has failed: ends its other requests
+    if (!event.status.ok()) Abort(thread_, event.status);
     return on_end_();
   }
   if (more) Submit(next_++);

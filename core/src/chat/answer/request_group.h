@@ -1,7 +1,7 @@
-// The engine's requests of one answer, one a prompt, whose ids follow each other.
+// The engine's requests of one answer, one for each prompt. Their ids are consecutive.
 //
-// A few of them are with the engine at a time: a list of two thousand texts neither fills the queue
-// nor makes others wait behind all of it.
+// Only a few of them are in the engine at a time. So a list of two thousand texts does not fill the
+// queue, and other requests need not wait behind all of it.
 #ifndef MLC_CHAT_ANSWER_REQUEST_GROUP_H_
 #define MLC_CHAT_ANSWER_REQUEST_GROUP_H_
 
@@ -17,16 +17,17 @@ namespace mlc {
 
 class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
  public:
-  // `on_end` is called on the callback thread once the answer has ended.
+  // `on_end` is called on the callback thread when the answer has ended.
   RequestGroup(EngineThread* thread, std::vector<Request> requests,
                std::unique_ptr<Answerer> answerer, std::function<void()> on_end);
 
-  // Once. From here on the callback thread alone uses what is not atomic.
+  // Call it once. After that, only the callback thread uses the members that are not atomic.
   void Start();
-  // Ends the answer with `status`, unless it has ended. From any thread; `thread` is the engine's
-  // present one: the group's own may be gone by now, and its ids mean nothing to another.
+  // Ends the answer with `status`, unless it has ended. Any thread may call it. `thread` is the
+  // thread of the current engine: the group's own engine may be unloaded, and its ids mean nothing
+  // to another engine.
   void Abort(EngineThread* thread, const Status& status);
-  // Pauses or resumes all of its requests. From any thread; `thread` likewise.
+  // Pauses or resumes all of its requests. Any thread may call it; `thread` as above.
   void Pause(EngineThread* thread, bool paused);
 
  private:
@@ -36,7 +37,7 @@ class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
   EngineThread* thread_;
   const RequestId first_id_;
   std::vector<Request> requests_;
-  size_t next_;  // of those that are not submitted
+  size_t next_;  // index of the first request that is not submitted yet
   std::unique_ptr<Answerer> answerer_;
   std::function<void()> on_end_;
   std::atomic<bool> aborted_{false}, paused_{false};

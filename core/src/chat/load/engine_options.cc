@@ -20,7 +20,7 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   return Status();
 }
 
-// The window is compiled into the kernels: what is asked for must be what there is.
+// The window is compiled into the kernels, so the config must ask for the same window.
 Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model) {
   auto check = [](const char* name, std::optional<int64_t> wanted, int64_t compiled) {
     if (!wanted || *wanted == compiled) return Status();
@@ -34,7 +34,7 @@ Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model)
   return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
 }
 
-// The KV tokens that one sequence needs at most.
+// The most KV tokens that one sequence can use.
 int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
   if (model.sliding_window_size <= 0) return context;
   int64_t held = int64_t{model.sliding_window_size} + model.attention_sink_size +
@@ -61,7 +61,7 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
   return {std::min(4, model.max_batch_size), tokens, std::min(chunk, tokens)};
 }
 
-// What the KV cache may take of the memory, beside the weights and the temporaries.
+// The memory that the KV cache may use, besides the weights and the temporaries.
 int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& options,
                 const ModelInfo& model, int64_t available_bytes) {
   double share = config.gpu_memory_utilization.value_or(0.85);
@@ -101,7 +101,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.context_window_size = static_cast<int>(context);
   if (model.sliding_window_size > 0 && !config.context_window_size) {
-    options.context_window_size = 0;  // it slides
+    options.context_window_size = 0;  // the window slides
   }
   options.draft_shape.length = static_cast<int>(
       std::min<int64_t>(config.spec_draft_length.value_or(0), model.prefill_chunk_size));

@@ -1,4 +1,4 @@
-// From what the user asked for (EngineConfig, with MLC-LLM's modes) to what the engine allocates.
+// Turns the user's settings (EngineConfig, with MLC-LLM's modes) into what the engine allocates.
 #ifndef MLC_CHAT_LOAD_ENGINE_OPTIONS_H_
 #define MLC_CHAT_LOAD_ENGINE_OPTIONS_H_
 
@@ -9,13 +9,13 @@
 
 namespace mlc {
 
-// `available_bytes`: what the device has free, the model not yet loaded; the engine takes a share
-// of it for weights, temporaries and KV cache. Errors: kUnsupported for a setting that this engine
-// does not have yet, kResourceExhausted when not even two pages fit.
+// `available_bytes`: the free memory of the device before the model is loaded. The engine takes a
+// part of it for weights, temporaries and KV cache. Errors: kUnsupported for a setting that this
+// engine does not have; kResourceExhausted if not even two pages fit.
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
                                            const ModelInfo& model, int64_t available_bytes);
 
-// The temporaries of the largest step.
+// The bytes of the temporaries in the largest step.
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model);
 
 }  // namespace mlc

@@ -22,7 +22,7 @@ bool IsLibrary(const fs::path& path) {
          fs::is_regular_file(path, error);
 }
 
-// In the order of their names.
+// Sorted by name.
 std::vector<std::string> LibrariesOf(const fs::path& folder) {
   std::vector<std::string> found;
   std::error_code error;

@@ -1,4 +1,4 @@
-// Which compiled library a load means.
+// Finds the compiled library for a load.
 #ifndef MLC_CHAT_LOAD_LIBRARY_PATH_H_
 #define MLC_CHAT_LOAD_LIBRARY_PATH_H_
 
@@ -9,10 +9,10 @@
 
 namespace mlc {
 
-// The path or `system://` name of the library. A bare name ("llama_q3f16_1") that is no file is one
-// that is linked into the program, as in MLC-LLM's apps. Without a name: the one library in the
-// folder `lib` of the model's folder, or its file `lib.so`. Errors: kNotFound when there is none,
-// kInvalidArgument when there are several.
+// Returns the path or the `system://` name of the library. A bare name ("llama_q3f16_1") that is
+// not a file means a library that is linked into the program, as in MLC-LLM's apps. Without a name,
+// it is the only library in the folder `lib` of the model's folder, or the file `lib.so`. Errors:
+// kNotFound if there is none; kInvalidArgument if there are several.
 Result<std::string> LibraryPath(const std::string& folder, const std::optional<std::string>& named);
 
 }  // namespace mlc

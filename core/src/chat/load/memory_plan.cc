@@ -15,7 +15,7 @@ std::string Megabytes(int64_t bytes) {
   return text;
 }
 
-// The lines that MLC-LLM's users know.
+// The lines that users of MLC-LLM know.
 std::vector<std::string> Summarize(const protocol::Plan& plan) {
   bool on_cpu = plan.device.rfind("cpu", 0) == 0;
   return {"The actual engine mode is \"" + plan.mode + "\". So max batch size is " +
@@ -59,7 +59,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   if (!plan.fits) {
     if (options.status().code() != StatusCode::kResourceExhausted) return options.status();
     plan.reason = options.status().message();
-    protocol::EngineConfig unlimited = config;  // what it would take if it could
+    protocol::EngineConfig unlimited = config;  // to compute what it would need without a limit
     unlimited.memory_limit_bytes.reset();
     unlimited.kv_cache_bytes.reset();
     options = ResolveEngineOptions(unlimited, model, kUnlimited);

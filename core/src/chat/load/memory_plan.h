@@ -1,4 +1,5 @@
-// What a model would take in an engine, in numbers and in words, without loading it.
+// The memory that a model would use in an engine, in numbers and in words, without loading the
+// model.
 #ifndef MLC_CHAT_LOAD_MEMORY_PLAN_H_
 #define MLC_CHAT_LOAD_MEMORY_PLAN_H_
 
@@ -11,13 +12,13 @@
 namespace mlc {
 
 struct PlanSubject {
-  std::string name;    // the model's, in answers
+  std::string name;    // the model's name in answers
   std::string device;  // "cpu:0"
   ModelInfo model;
   int64_t available_bytes = 0;  // free on the device
 };
 
-// A model that does not fit is a plan that says so; wrong settings are errors, as when loading.
+// If the model does not fit, the plan says so. Wrong settings are errors, as when loading.
 Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config, const PlanSubject& subject);
 
 }  // namespace mlc

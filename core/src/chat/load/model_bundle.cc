@@ -29,7 +29,7 @@ std::string SpecialToken(const Json& tokenizer_config, std::string_view key) {
   return token != nullptr && token->is_string() ? token->as_string() : "";
 }
 
-// "chat_template": a string, or a list of {"name", "template"} of which "default" is meant.
+// "chat_template": a string, or a list of {"name", "template"}; of a list the one named "default".
 std::string TemplateIn(const Json& tokenizer_config) {
   const Json* chat_template = tokenizer_config.Find("chat_template");
   if (chat_template == nullptr) return "";
@@ -45,7 +45,7 @@ std::string TemplateIn(const Json& tokenizer_config) {
 }
 
 struct TemplateSource {
-  std::string text;  // "" when there is none
+  std::string text;  // "" if there is none
   std::string file;  // for messages
 };
 

@@ -1,4 +1,4 @@
-// What the chat layer needs of a model folder: its config, tokenizer and chat template.
+// The parts of a model folder that the chat layer needs: config, tokenizer and chat template.
 #ifndef MLC_CHAT_LOAD_MODEL_BUNDLE_H_
 #define MLC_CHAT_LOAD_MODEL_BUNDLE_H_
 
@@ -18,8 +18,8 @@
 
 namespace mlc {
 
-// The model's grammar compiler (the first call's arguments count), made when it is first needed:
-// describing a vocabulary takes time.
+// The model's grammar compiler (the arguments of the first call count). It is made when it is first
+// needed, because describing a vocabulary takes time.
 class LazyGrammarCompiler {
  public:
   GrammarCompiler& Get(const Tokenizer& tokenizer, int vocab_size,
@@ -35,21 +35,21 @@ struct ModelBundle {
   ChatConfig config;
   protocol::SamplingFields sampling_defaults;  // the model's own, where a request is silent
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::unique_ptr<const ChatTemplate> chat_template;  // null: the model has none
-  std::shared_ptr<const Tower> tower;                 // null: the model reads text alone
+  std::unique_ptr<const ChatTemplate> chat_template;  // null: the model has no template
+  std::shared_ptr<const Tower> tower;                 // null: the model reads only text
   std::vector<int32_t> prompt_prefix;                 // tokens before the rendered text
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
-  int max_length = 0;  // of prompt and answer together, in tokens; 0: not known yet
+  int max_length = 0;  // limit for prompt and answer together, in tokens; 0: not known yet
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };
 
-// Reads mlc-chat-config.json alone.
+// Reads only mlc-chat-config.json.
 Result<ChatConfig> LoadChatConfig(const ByteSource& source);
 
-// Reads mlc-chat-config.json, tokenizer.json and the chat template: chat_template.jinja, or
-// tokenizer_config.json's `chat_template`, or MLC-LLM's `conv_template` when there is neither.
-// Errors name the file and the field.
+// Reads mlc-chat-config.json, tokenizer.json and the chat template. The template is
+// chat_template.jinja, or `chat_template` in tokenizer_config.json, or else MLC-LLM's
+// `conv_template`. Errors name the file and the field.
 Result<ModelBundle> LoadModelBundle(const ByteSource& source);
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// From a folder, a library and a device to a model that computes.
+// Loads a model from a folder, a library and a device.
 #ifndef MLC_CHAT_LOAD_MODEL_LOADER_H_
 #define MLC_CHAT_LOAD_MODEL_LOADER_H_
 
@@ -13,11 +13,11 @@
 
 namespace mlc {
 
-// Called with 0.0 .. 1.0 and what is being done; false cancels.
+// Called with 0.0 .. 1.0 and the current work. Returning false cancels the load.
 using ChatProgress = std::function<bool(double fraction, const char* what)>;
 
-// In place of a device: no weights, no library, answers from a script. For tests and benchmarks of
-// what stands around a model.
+// A name that replaces a device: no weights and no library; a script answers. It is for tests and
+// benchmarks of everything except the model.
 constexpr char kFakeDevice[] = "fake";
 
 struct ModelFiles {
@@ -26,8 +26,8 @@ struct ModelFiles {
   bool is_fake = false;
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
-  // {"model": folder, "model_lib": see LibraryPath; "fake" needs none}. `device`: "auto", "cpu:0",
-  // "fake". Errors name the field below `place` ("draft.").
+  // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none}. `device`: "auto",
+  // "cpu:0", "fake". Errors name the field with the prefix `place` ("draft.").
   static Result<ModelFiles> Parse(const Json& json, const std::string& device,
                                   const std::string& place = "");
 };
@@ -37,13 +37,13 @@ struct ModelAndBundle {
   ModelBundle bundle;
 };
 
-// Reports to `progress`, which may be empty, as `what`. `source`: where config, tokenizer and
-// weights are, if not in `files.folder`.
+// Reports progress to `progress`, which may be empty; `what` is the text. `source`: where config,
+// tokenizer and weights are, if they are not in `files.folder`.
 Result<ModelAndBundle> LoadModelFrom(const ByteSource& source, const ModelFiles& files,
                                      const ChatProgress& progress, const char* what);
 Result<ModelAndBundle> LoadModelFiles(const ModelFiles& files, const ChatProgress& progress,
                                       const char* what);
-// What the model would be, without loading its weights, and what is free where it would lie.
+// Describes the model without loading its weights, and the free memory of its device.
 struct InspectedModel {
   ModelInfo info;
   int64_t available_bytes = 0;

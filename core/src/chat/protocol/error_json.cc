@@ -6,7 +6,7 @@
 namespace mlc {
 namespace {
 
-// OpenAI's family for each code, and the `code` to write when the status has no reason of its own.
+// OpenAI's error type for each code, and the `code` for a status without a reason.
 struct Family {
   const char* type;
   const char* code;

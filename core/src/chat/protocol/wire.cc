@@ -9,9 +9,9 @@
 namespace mlc::wire {
 namespace {
 
-constexpr size_t kMaxQuotedBytes = 64;  // of the caller's own text in a message
+constexpr size_t kMaxQuotedBytes = 64;  // most bytes of the caller's text in a message
 
-// The caller's text, short enough for a message and never cut within a character.
+// Quotes the caller's text: short enough for a message, and never cut inside a character.
 std::string Quote(std::string_view text) {
   if (text.size() <= kMaxQuotedBytes) return std::string(text);
   std::string_view head = text.substr(0, kMaxQuotedBytes);
@@ -93,7 +93,7 @@ Status CheckRange(const Json& json, const Path& path, const char* kind, const Li
   return {};
 }
 
-// The messages of a string's and an array's length are alike: "string too long", "array too short".
+// The messages for strings and arrays are similar: "string too long", "array too short".
 Status CheckLength(size_t length, size_t min, size_t max, const Path& path,
                    const std::string& kind) {
   if (length >= min && length <= max) return {};
@@ -112,14 +112,14 @@ Status CheckLength(size_t length, size_t min, size_t max, const Path& path,
                path, kind + (above ? "_above_max_length" : "_below_min_length"));
 }
 
-// In code points. JSON's strings are valid UTF-8.
+// The length in code points. JSON's strings are valid UTF-8.
 size_t CountCodePoints(const std::string& text) {
   size_t count = 0;
   for (char c : text) count += (c & 0xC0) != 0x80;
   return count;
 }
 
-// Whether the double is a whole number that int64 holds.
+// Whether the double is an integer in the range of int64.
 bool IsWhole(double value) {
   return value >= -9223372036854775808.0 && value < 9223372036854775808.0 &&
          std::floor(value) == value;
@@ -190,7 +190,7 @@ Status Codec<bool>::Read(const Json& json, const Path& path, const Limits&, bool
   return {};
 }
 
-// 3.0 is an integer too: in several languages all numbers are decimals.
+// 3.0 is an integer too: in several languages all numbers are floating-point.
 Status Codec<int64_t>::Read(const Json& json, const Path& path, const Limits& limits,
                             int64_t* out) {
   if (!json.is_number() || (!json.is_int() && !IsWhole(json.as_double()))) {

@@ -1,7 +1,7 @@
-// Between JSON and C++ values: what the generated protocol (protocol.gen.h) is made of.
+// Conversions between JSON and C++ values. The generated protocol (protocol.gen.h) uses them.
 //
-// Reading checks types, ranges and required members, ignores unknown members, and reports the
-// first fault with the path to it and a message in OpenAI's words:
+// Reading checks types, ranges and required members, and ignores unknown members. It reports the
+// first error with its path and a message in OpenAI's words:
 //
 //   Result<Point> Point::Parse(const Json& json, const wire::Path& path) {
 //     Point out;
@@ -35,7 +35,7 @@
 
 namespace mlc::wire {
 
-// Where a value stands in the document. A child points at its parent, which must outlive it; so a
+// The place of a value in the document. A child points to its parent, which must outlive it. So a
 // path costs nothing until an error prints it.
 class Path {
  public:
@@ -54,8 +54,8 @@ class Path {
   size_t index_ = 0;
 };
 
-// The bounds of a value. In a list or map, AtLeast .. Below and the string lengths bound its
-// members, and the item counts bound the list itself.
+// The limits of a value. For a list or map, AtLeast .. Below and the string lengths are limits for
+// its members, and the item counts are limits for the list itself.
 struct Limits {
   std::optional<double> at_least, above, at_most, below;
   size_t min_length = 0, max_length = SIZE_MAX;  // of strings, in code points
@@ -72,7 +72,7 @@ struct Limits {
 };
 
 // The words of an enum, in the order of its enumerators, which count from 0. Each generated enum E
-// has `Words WireWords(E)`, found by its argument.
+// has `Words WireWords(E)`, which overload resolution finds.
 struct Words {
   const char* const* words;
   size_t count;
@@ -92,7 +92,7 @@ std::optional<E> FromWord(std::string_view word) {
   return std::nullopt;
 }
 
-// A word of an enum to which a newer peer may have added: an unknown one is kept as it is.
+// A word of an enum to which a newer peer may have added words. An unknown word is kept unchanged.
 template <typename E>
 class OpenEnum {
  public:
@@ -110,7 +110,7 @@ class OpenEnum {
   std::string word_;
 };
 
-// Errors, all kInvalidArgument with `param` = the path and OpenAI's `code` as the reason.
+// Errors. All are kInvalidArgument; `param` is the path, and the reason is OpenAI's `code`.
 // `expected` and `supported` are phrases: "a string", "one of a string or an array".
 Status WrongType(const Json& got, const Path& path, const std::string& expected);
 Status Missing(const Path& path);
@@ -119,10 +119,10 @@ Status NotSupported(std::string_view got, const Path& path,
                     std::initializer_list<const char*> supported);
 Status CheckItemCount(size_t count, const Path& path, const Limits& limits);
 Result<int64_t> ParseIntKey(const std::string& key, const Path& path);
-// The string member by which a union of objects tells them apart.
+// Reads the string member that tells the objects of a union apart.
 Result<std::string> ReadTag(const Json& json, const Path& path, std::string_view key);
 
-// How a type is read and written. A generated struct or union has Parse and ToJson of its own.
+// How a type is read and written. A generated struct or union has its own Parse and ToJson.
 template <typename T, typename = void>
 struct Codec {
   static Status Read(const Json& json, const Path& path, const Limits&, T* out) {
@@ -228,7 +228,7 @@ struct Codec<std::map<K, T>> {
 // Reads the members of an object. After the first error the calls do nothing.
 class ObjectReader {
  public:
-  // Neither argument is copied; both must outlive the reader.
+  // The arguments are not copied; both must outlive the reader.
   ObjectReader(const Json& json, const Path& path);
 
   template <typename T>
@@ -246,7 +246,7 @@ class ObjectReader {
     return *this;
   }
 
-  // Keeps what `out` holds when the member is absent or null.
+  // Keeps the value of `out` if the member is absent or null.
   template <typename T>
   ObjectReader& Defaulted(std::string_view key, T* out, const Limits& limits = Limits()) {
     const Json* value = FindGiven(key);
@@ -258,17 +258,17 @@ class ObjectReader {
   ObjectReader& RawObject(std::string_view key, Json* out);
   ObjectReader& RawObject(std::string_view key, std::optional<Json>* out);
 
-  // Fails when `condition` holds and the member is absent or null. `condition` is one that can be
-  // told from what was read before; it is not looked at after an error.
+  // Fails if `condition` is true and the member is absent or null. `condition` depends on members
+  // that were read before. After an error it is not used.
   ObjectReader& RequiredWhen(std::string_view key, bool condition);
 
-  // Fails on a member whose key is none of these.
+  // Fails if there is a member with another key.
   ObjectReader& OnlyKnown(std::initializer_list<std::string_view> keys);
 
   const Status& status() const { return status_; }
 
  private:
-  // nullptr when there is none, or after an error.
+  // nullptr if there is no such member, or after an error.
   const Json* FindGiven(std::string_view key) const;
   const Json* FindRequired(std::string_view key);
 
@@ -282,7 +282,7 @@ class ObjectReader {
   Status status_;
 };
 
-// Builds an object whose keys are distinct.
+// Builds an object with distinct keys.
 class ObjectWriter {
  public:
   template <typename T>
@@ -290,12 +290,12 @@ class ObjectWriter {
     members_.emplace_back(key, Codec<T>::Write(value));
     return *this;
   }
-  // Leaves out what is absent.
+  // Leaves out an absent value.
   template <typename T>
   ObjectWriter& Optional(const char* key, const std::optional<T>& value) {
     return value ? Required(key, *value) : *this;
   }
-  // Writes null for what is absent.
+  // Writes an absent value as null.
   template <typename T>
   ObjectWriter& Always(const char* key, const std::optional<T>& value) {
     members_.emplace_back(key, value ? Codec<T>::Write(*value) : Json());
@@ -305,14 +305,14 @@ class ObjectWriter {
     members_.emplace_back(key, Json(value));
     return *this;
   }
-  // The object; the writer is then empty.
+  // Returns the object. The writer is then empty.
   Json Finish() { return Json(std::move(members_)); }
 
  private:
   Json::Object members_;
 };
 
-// One alternative of a union: reads T and puts it into `out->value`.
+// One alternative of a union: reads T and stores it in `out->value`.
 template <typename T, typename U>
 Status ReadInto(const Json& json, const Path& path, const Limits& limits, U* out) {
   return Codec<T>::Read(json, path, limits, &out->value.template emplace<T>());

@@ -5,9 +5,9 @@
 namespace mlc {
 namespace {
 
-// Small models would call, or write spaces, on and on.
-constexpr int kMostCalls = 32;   // of one answer
-constexpr int kMostSpaces = 32;  // between two tokens of JSON: an indented line's
+// Without limits, small models would make calls or write spaces without end.
+constexpr int kMostCalls = 32;   // in one answer
+constexpr int kMostSpaces = 32;  // between two tokens of JSON, for example in an indented line
 
 Json Format(const char* type) { return Json().Set("type", type); }
 Json AnyText() { return Format("any_text"); }
@@ -64,7 +64,7 @@ class TagWriter {
     return nullptr;
   }
 
-  // A call of any tool, without the first `skipped` bytes of `before` and of what begins it.
+  // A call of any tool, without the first `skipped` bytes of `before` and of the call's beginning.
   Json Call(const std::string& before, size_t skipped) const {
     const ToolFormat& format = *plan_.tools;
     Json::Array calls;
@@ -82,7 +82,7 @@ class TagWriter {
     return OneOf(std::move(calls));
   }
 
-  // All the calls of an answer, without the first `skipped` bytes.
+  // All calls of an answer, without the first `skipped` bytes.
   Json Section(size_t skipped = 0) const {
     const ToolFormat& format = *plan_.tools;
     Json::Array parts{Call(format.section_begin, skipped)};
@@ -106,7 +106,7 @@ class TagWriter {
     return TextWithCalls();
   }
 
-  // Free text in which the first words of a call must be followed by the rest of it.
+  // Free text. After the first words of a call, the rest of the call must follow.
   Json TextWithCalls() const {
     const ToolFormat& format = *plan_.tools;
     bool is_bare = format.section_begin.empty() && format.call_begin.empty();

@@ -1,5 +1,5 @@
-// The grammar of an answer with tool calls, thoughts or both around what response_format asks for,
-// as xgrammar's structural tag.
+// The grammar of an answer with tool calls, thoughts or both, and with the content that
+// response_format asks for. It is written as xgrammar's structural tag.
 #ifndef MLC_CHAT_TOOLS_ANSWER_GRAMMAR_H_
 #define MLC_CHAT_TOOLS_ANSWER_GRAMMAR_H_
 
@@ -14,16 +14,16 @@ namespace mlc {
 
 struct AnswerShape {
   bool must_call = false;
-  bool parallel_calls = true;   // several in one answer
-  std::optional<Json> content;  // a format of structural tags; nothing: any text
+  bool parallel_calls = true;   // several calls in one answer
+  std::optional<Json> content;  // a format of structural tags; empty: any text
 };
 
-// {"type": "structural_tag", "format": ...}. Calls of tools are held to their schemas where
-// `plan.offered` gives one. `markers` are written as tokens, all other text as text.
+// Returns {"type": "structural_tag", "format": ...}. A call must follow its schema if
+// `plan.offered` has one. `markers` are written as tokens, all other text as text.
 Json AnswerTag(const AnswerPlan& plan, const AnswerShape& shape,
                const std::vector<SpecialMarker>& markers);
 
-// The schema that a call's arguments are held to.
+// The schema for the arguments of a call.
 Json ArgumentsSchema(const OfferedTool& tool);
 
 }  // namespace mlc

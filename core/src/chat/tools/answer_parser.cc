@@ -15,10 +15,11 @@ bool IsSpaces(std::string_view text) {
   return text.find_first_not_of(kSpaces) == std::string_view::npos;
 }
 
-// The spaces around a text are held back, since they are dropped beside thoughts and calls.
+// Trims text. Spaces around a text are held back, since they are removed next to thoughts and
+// calls.
 class Trimmer {
  public:
-  // What of `text`, and of what was held back, is to be shown now.
+  // Returns the part of `text`, and of the spaces that were held back, that can be shown now.
   std::string Put(std::string_view text) {
     size_t begin = drops_spaces_ ? text.find_first_not_of(kSpaces) : 0;
     if (begin == std::string_view::npos) return "";
@@ -31,7 +32,7 @@ class Trimmer {
     spaces_.erase(0, end + 1);
     return shown;
   }
-  // Drops the spaces between what was put and what will be.
+  // Removes the spaces between the text so far and the following text.
   void Cut() {
     spaces_.clear();
     drops_spaces_ = true;
@@ -73,14 +74,14 @@ class AnswerParser::Impl {
   enum class At {
     kContent,
     kThoughts,
-    kOpened,  // behind an opener: a call or an array of them
+    kOpened,  // behind an opener: a call or an array of calls follows
     kCall,
     kAfterCall,
   };
   using Kind = Marker::Kind;
 
   void AddMarkers();
-  // Consumes something; false when more text is needed.
+  // Consumes some text. Returns false if it needs more text.
   bool Step(bool is_whole);
   bool ReadContent(bool is_whole);
   bool ReadThoughts(bool is_whole);
@@ -104,18 +105,19 @@ class AnswerParser::Impl {
   std::shared_ptr<const AnswerPlan> plan_;
   Markers content_markers_, thought_markers_, after_call_markers_;
   std::string incomplete_;  // the first bytes of a code point
-  std::string buffer_;      // text that is not consumed yet, from next_ on
+  std::string buffer_;      // the text from next_ on is not consumed yet
   size_t next_ = 0;
-  size_t num_taken_ = 0, num_reread_ = 0;  // bytes that came into buffer_, and back into it
+  // bytes that were added to buffer_, and bytes that went back into it
+  size_t num_taken_ = 0, num_reread_ = 0;
   At at_ = At::kContent;
   Trimmer content_, thoughts_;
   bool thoughts_over_ = false;
 
-  std::string raw_;           // consumed since the last opener or call, to be content on failure
-  size_t opener_length_ = 0;  // of raw_
+  std::string raw_;           // consumed since the last opener or call; becomes content on failure
+  size_t opener_length_ = 0;  // in raw_
   bool is_marked_ = false, in_array_ = false;
   std::unique_ptr<CallReader> reader_;
-  bool is_shown_ = false;  // the call that is being read
+  bool is_shown_ = false;  // whether the current call was already shown
   int num_calls_ = 0;
   std::vector<AnswerPart> parts_;
 };
@@ -165,7 +167,7 @@ bool AnswerParser::Impl::Step(bool is_whole) {
   }
 }
 
-// `at` is an index into what is not consumed.
+// Whether the marker has a meaning here. `at` is an index into the text that is not consumed.
 bool AnswerParser::Impl::Counts(const Marker& marker, size_t at) const {
   bool is_bare = marker.kind == Kind::kBare;
   if (!is_bare && marker.kind != Kind::kBeginThoughts) return true;
@@ -216,13 +218,13 @@ void AnswerParser::Impl::Open(size_t opener_length) {
   raw_ = Rest().substr(0, opener_length);
   next_ += opener_length;
   opener_length_ = opener_length;
-  is_marked_ = opener_length > 0 && raw_ != "```json";  // which other objects stand in, too
+  is_marked_ = opener_length > 0 && raw_ != "```json";  // other objects can follow "```json" too
   is_shown_ = false;
   in_array_ = false;
   at_ = At::kOpened;
 }
 
-// Whether a call begins with `c`, and which reader is for it.
+// Whether a call begins with `c`. Selects the reader for it.
 bool AnswerParser::Impl::BeginsCall(char c) {
   CallStyle style = plan_->tools->style;
   bool is_json = style != CallStyle::kPython && (c == '{' || in_array_);
@@ -281,7 +283,7 @@ void AnswerParser::Impl::ShowCall() {
   Show(AnswerPart::Kind::kArguments, reader_->TakeArguments(), num_calls_ - 1);
 }
 
-// Between calls: separators, which are content when no call follows, and the end of an array.
+// Between calls: separators, which become content if no call follows, and the end of an array.
 bool AnswerParser::Impl::GoOnAfterCall(char c) {
   bool goes_on = in_array_ || plan_->tools->bare;
   bool is_separator = goes_on && (c == ',' || c == ';');
@@ -311,8 +313,8 @@ bool AnswerParser::Impl::ReadAfterCall(bool is_whole) {
   return true;
 }
 
-// What was no call is content: its first part at once; the rest is read again, since a call may
-// begin within.
+// The text was not a call, so it is content. Its first part is shown at once. The rest is read
+// again, since a call may begin inside it.
 void AnswerParser::Impl::Fail() {
   at_ = At::kContent;
   if (is_shown_) return;

@@ -1,16 +1,16 @@
-// From a model's text to what an answer consists of: content, thoughts and tool calls.
+// Divides a model's text into the parts of an answer: content, thoughts and tool calls.
 //
 //   AnswerParser parser(plan);                       // one for each choice
 //   for (piece of text) Send(parser.Put(piece));
 //   Send(parser.Finish());
 //
-// The parts, joined, do not depend on how the text was cut into pieces, and nothing is taken back.
-// So text is held back while it could be the beginning of a marker, and a free-form call until it
-// is complete: what turns out to be malformed, or calls a tool that is not offered, is content.
-// Under a grammar a call cannot be malformed, and its arguments come out as they are generated.
+// The joined parts do not depend on how the text was divided into pieces. Nothing is taken back. So
+// text is held back while it may be the beginning of a marker. A free-form call is held back until
+// it is complete: if it is malformed, or calls a tool that is not offered, it becomes content.
+// Under a grammar a call cannot be malformed, so its arguments come out as they are generated.
 //
-// Time is linear in the text, but for texts made to provoke false beginnings, whose repeated
-// reading is bounded by eight times their length.
+// The time is linear in the text. For texts with many false beginnings of calls, repeated reading
+// is limited to eight times their length.
 #ifndef MLC_CHAT_TOOLS_ANSWER_PARSER_H_
 #define MLC_CHAT_TOOLS_ANSWER_PARSER_H_
 
@@ -24,14 +24,14 @@
 
 namespace mlc {
 
-// What is to be found in an answer's text.
+// What the parser must find in an answer's text.
 struct AnswerPlan {
-  const ReasoningFormat* reasoning = nullptr;  // null: there are no thoughts
-  bool begins_in_thoughts = false;             // the prompt has opened them
-  const ToolFormat* tools = nullptr;           // null: there are no calls
+  const ReasoningFormat* reasoning = nullptr;  // null: the answer has no thoughts
+  bool begins_in_thoughts = false;             // the prompt has opened the thoughts
+  const ToolFormat* tools = nullptr;           // null: the answer has no calls
   OfferedTools offered;
-  bool is_guided = false;           // a grammar writes the calls, as the format says
-  std::vector<std::string> hidden;  // texts that are never content: of special tokens
+  bool is_guided = false;           // a grammar writes the calls in the form of the format
+  std::vector<std::string> hidden;  // the texts of special tokens, which are never content
 
   bool IsPlain() const { return reasoning == nullptr && tools == nullptr; }
 };
@@ -39,8 +39,8 @@ struct AnswerPlan {
 struct AnswerPart {
   enum class Kind { kContent, kReasoning, kCall, kArguments };
   Kind kind;
-  std::string text;  // of kCall: the tool's name
-  int call = -1;     // of kCall and kArguments: which of the answer's calls, from 0
+  std::string text;  // for kCall: the tool's name
+  int call = -1;     // for kCall and kArguments: index of the call in the answer
 };
 
 class AnswerParser {
@@ -50,9 +50,10 @@ class AnswerParser {
   AnswerParser(AnswerParser&&) noexcept;
   AnswerParser& operator=(AnswerParser&&) noexcept;
 
-  // New parts: neighbours of one kind are joined, texts are whole code points.
+  // Returns the new parts. Neighbours of the same kind are joined, and texts have whole code
+  // points.
   std::vector<AnswerPart> Put(std::string_view text);
-  // The text is over: what was held back.
+  // Ends the text and returns what was held back.
   std::vector<AnswerPart> Finish();
   int num_calls() const;
 

@@ -41,7 +41,8 @@ Status CheckName(const std::string& name, const std::string& path) {
   return Wrong("a function's name has at most 64 letters, digits, '_' and '-'", path);
 }
 
-// What every schema of arguments must be; whether it can be enforced is the compiler's matter.
+// Checks what every schema of arguments must have. The grammar compiler checks whether it can be
+// enforced.
 Status CheckParameters(const Json& schema, const std::string& path) {
   const Json* type = schema.Find("type");
   if (type != nullptr && *type != Json("object")) {
@@ -78,7 +79,7 @@ bool IsStopToken(const ModelBundle& model, int32_t id) {
   return std::find(stops.begin(), stops.end(), id) != stops.end();
 }
 
-// Parts of `text` that could be a token of their own: <...>, [...].
+// Parts of `text` that could be tokens of their own: <...>, [...].
 void FindMarkersIn(const ModelBundle& model, const std::string& text,
                    std::vector<SpecialMarker>* found) {
   for (size_t begin = 0; begin < text.size(); ++begin) {
@@ -94,8 +95,8 @@ void FindMarkersIn(const ModelBundle& model, const std::string& text,
   }
 }
 
-// What a grammar makes of the calls is read by the same format, but for Python's literals, which no
-// grammar writes.
+// The format for calls that a grammar writes. It is the same format; but no grammar writes Python's
+// literals, so `json` replaces a Python format.
 const ToolFormat* GuidedFormat(const ToolFormat& format) {
   return format.style == CallStyle::kPython ? FindToolFormat("json") : &format;
 }

@@ -1,4 +1,4 @@
-// What a request asks of tools and thoughts, and what is to be found in its answer.
+// What a request wants with tools and thoughts, and what the parser must find in its answer.
 #ifndef MLC_CHAT_TOOLS_ANSWER_PLANNER_H_
 #define MLC_CHAT_TOOLS_ANSWER_PLANNER_H_
 
@@ -12,24 +12,26 @@
 
 namespace mlc {
 
-// The formats of a model: those that its config names, else what its chat template tells.
+// The formats of a model: those that its config names; otherwise those that its chat template
+// shows.
 const ToolFormat& ToolFormatOf(const ModelBundle& model);
-const ReasoningFormat* ReasoningFormatOf(const ModelBundle& model);  // nullptr: it does not think
-// kNotFound, naming the field, when the config names a format that there is not.
+// nullptr: the model has no thoughts
+const ReasoningFormat* ReasoningFormatOf(const ModelBundle& model);
+// kNotFound, with the field, if the config names a format that does not exist.
 Status CheckFormats(const ChatConfig& config);
 
-// Whether the model is told of tools at all: there are some, and tool_choice is not "none".
+// Whether the model sees the tools: there are some, and tool_choice is not "none".
 bool WantsTools(const protocol::ChatCompletionRequest& request);
-// Whether it must call one.
+// Whether the model must call a tool.
 bool MustCall(const protocol::ChatCompletionRequest& request);
-// The rules for `tools` and `tool_choice`. An error names the field.
+// Checks `tools` and `tool_choice`. An error names the field.
 Status CheckTools(const protocol::ChatCompletionRequest& request);
 
-// `prompt`: the rendered text, which may have opened the model's thoughts.
+// `prompt`: the rendered text; it may have opened the model's thoughts.
 AnswerPlan PlanAnswer(const ModelBundle& model, const protocol::ChatCompletionRequest& request,
                       const std::string& prompt);
 
-// For the engine: where thoughts are, and their limit in tokens (-1: none).
+// For the engine: the markers of thoughts, and the limit in tokens (-1: none).
 Result<Thinking> PlanThinking(const ModelBundle& model, const AnswerPlan& plan, int max_tokens);
 
 // A special token that is part of a format's markers.
@@ -37,7 +39,8 @@ struct SpecialMarker {
   std::string text;
   int32_t id;
 };
-// Those of the model's formats, without stop tokens. Their text is part of the answer's text.
+// The special tokens in the markers of the model's formats, without stop tokens. Their text is part
+// of the answer's text.
 std::vector<SpecialMarker> FindSpecialMarkers(const ModelBundle& model);
 
 }  // namespace mlc

@@ -8,8 +8,8 @@
 namespace mlc {
 namespace {
 
-// A call of {"name": NAME, "arguments": {...}}. Other members are read over; "function" may hold
-// the call itself, as OpenAI's own objects have it, and the arguments may be JSON within a string.
+// A call in the form {"name": NAME, "arguments": {...}}. Other members are skipped. The call itself
+// may be in "function", as in OpenAI's objects, and the arguments may be JSON inside a string.
 class JsonCallReader : public CallReader {
  public:
   JsonCallReader(bool needs_arguments, const OfferedTools* offered)
@@ -61,7 +61,7 @@ class JsonCallReader : public CallReader {
   }
 
   bool IsArguments() const { return key_ == "arguments" || key_ == "parameters"; }
-  // Where no marker tells a call from any other object, members that no call has tell it.
+  // Without a marker, a member that no call has shows that the object is not a call.
   bool IsExpected() const {
     return !needs_arguments_ || IsArguments() || key_ == "name" || key_ == "type" || key_ == "id" ||
            key_ == "function";
@@ -101,7 +101,7 @@ class JsonCallReader : public CallReader {
     if (key_ != "name" && key_ != "function") return true;
     Result<Json> value = Json::Parse(raw_);
     if (!value.ok() || !value->is_string() || !SetName(value->as_string())) return false;
-    has_begun_ = has_arguments_;  // they came first
+    has_begun_ = has_arguments_;  // the arguments came before the name
     return true;
   }
 
@@ -127,7 +127,7 @@ class JsonCallReader : public CallReader {
 
   const bool needs_arguments_;
   At at_ = At::kOpen;
-  int64_t depth_ = 0;  // of "function" objects
+  int64_t depth_ = 0;  // depth of "function" objects
   bool has_arguments_ = false, streams_ = false;
   JsonScanner scanner_;
   std::string key_, raw_;
@@ -140,7 +140,7 @@ std::string ReplaceAll(std::string text, const std::string& part, char with) {
   return text;
 }
 
-// NAME and fillers, then the arguments as an object.
+// A call in the form NAME and fillers, then the arguments as an object.
 class NamedCallReader : public CallReader {
  public:
   NamedCallReader(const ToolFormat& format, const OfferedTools* offered)
@@ -161,7 +161,7 @@ class NamedCallReader : public CallReader {
   }
 
  private:
-  // The first word that is no filler, without "functions." before it and ":3" behind it.
+  // The first word that is not a filler, without "functions." before it and ":3" behind it.
   std::string NameInHead() const {
     std::string text = head_;
     for (const std::string& filler : fillers_) text = ReplaceAll(std::move(text), filler, ' ');
@@ -188,7 +188,7 @@ const OfferedTool* FindTool(const OfferedTools& tools, const std::string& name) 
 }
 
 bool CallReader::SetName(const std::string& name) {
-  if (tool_ != nullptr) return false;  // it was named before
+  if (tool_ != nullptr) return false;  // the name was given before
   tool_ = FindTool(*offered_, name);
   if (tool_ != nullptr) name_ = name;
   return tool_ != nullptr;

@@ -1,13 +1,14 @@
-// Reads one tool call out of text that comes character by character.
+// Reads one tool call from text that comes character by character.
 //
 //   std::unique_ptr<CallReader> reader = MakeCallReader(format, true, &offered);
 //   for (char c : text) {
 //     if (reader->Put(c) != CallReader::State::kMore) break;
 //   }
-//   if (const std::string* name = reader->name()) ...   // it is one that is offered
+//   if (const std::string* name = reader->name()) ...   // an offered tool
 //   Send(reader->TakeArguments());                      // the next piece of a JSON object's text
 //
-// Once the name is known arguments come out as they are read; a call may still fail after that.
+// When the name is known, the arguments come out while they are read. The call may still fail
+// later.
 #ifndef MLC_CHAT_TOOLS_CALL_READER_H_
 #define MLC_CHAT_TOOLS_CALL_READER_H_
 
@@ -21,10 +22,10 @@
 
 namespace mlc {
 
-// A tool that may be called.
+// A tool that the model may call.
 struct OfferedTool {
   std::string name;
-  Json parameters;  // a JSON Schema, or null: it takes none
+  Json parameters;  // a JSON Schema; null: the tool has no arguments
   bool is_strict = false;
 };
 using OfferedTools = std::vector<OfferedTool>;
@@ -36,30 +37,31 @@ class CallReader {
   enum class State {
     kMore,
     kDone,    // this character was the call's last
-    kFailed,  // this is no call of a tool that is offered
+    kFailed,  // this is not a call of an offered tool
   };
 
   virtual ~CallReader() = default;
   virtual State Put(char c) = 0;
-  // nullptr until it and the beginning of the arguments have been read.
+  // nullptr until the name and the beginning of the arguments were read.
   const std::string* name() const { return has_begun_ ? &name_ : nullptr; }
-  // What was read of the arguments since the last call; nothing before there is a name.
+  // The arguments that were read since the last call; "" before there is a name.
   std::string TakeArguments() { return has_begun_ ? std::exchange(arguments_, {}) : std::string(); }
 
  protected:
   explicit CallReader(const OfferedTools* offered) : offered_(offered) {}
-  // Takes the name; false when it is not offered.
+  // Sets the name. Returns false if that tool is not offered.
   bool SetName(const std::string& name);
 
   const OfferedTools* offered_;
-  const OfferedTool* tool_ = nullptr;  // once the name is known
+  const OfferedTool* tool_ = nullptr;  // set when the name is known
   std::string name_, arguments_;
   bool has_begun_ = false;
 };
 
-// A reader of a call that begins with the next character: kJson and kNamed with "{" at last or
-// after a head, the others with the function. `offered` must outlive it.
-// `is_marked`: an opener stands before it; without one an object is looked at more closely.
+// Makes a reader for a call that begins with the next character. For kJson and kNamed it begins
+// with "{", for kNamed perhaps after a head; for the other styles it begins with the function.
+// `offered` must outlive the reader. `is_marked`: an opener stands before the call; without an
+// opener, an object is checked more strictly.
 std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_marked,
                                            const OfferedTools* offered);
 

@@ -1,5 +1,5 @@
-// The readers of calls that are not written as JSON; call_reader.h says what a reader does. Their
-// arguments become JSON.
+// Readers for calls that are not written as JSON; call_reader.h describes the interface. They turn
+// the arguments into JSON.
 #ifndef MLC_CHAT_TOOLS_CALL_READERS_H_
 #define MLC_CHAT_TOOLS_CALL_READERS_H_
 
@@ -9,15 +9,15 @@
 
 namespace mlc {
 
-// <function=NAME> <parameter=KEY> VALUE </parameter> ... </function>; "<function=" may be left out.
-// Values are texts: the tool's schema tells which of them are meant as JSON.
+// <function=NAME> <parameter=KEY> VALUE </parameter> ... </function>; "<function=" may be missing.
+// Values are texts; the tool's schema says which of them are JSON.
 std::unique_ptr<CallReader> MakeXmlCallReader(const OfferedTools* offered);
 
-// NAME(KEY=VALUE, ...) with Python's literals as values.
+// NAME(KEY=VALUE, ...); the values are Python literals.
 std::unique_ptr<CallReader> MakePythonCallReader(const OfferedTools* offered);
 
 // call:NAME{KEY:VALUE,...} with texts between `quote`s, or with a JSON object. `quote` must outlive
-// it.
+// the reader.
 std::unique_ptr<CallReader> MakeQuotedCallReader(const std::string& quote,
                                                  const OfferedTools* offered);
 

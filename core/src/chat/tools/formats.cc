@@ -7,8 +7,8 @@
 namespace mlc {
 namespace {
 
-// Each entry is what the model's own template and model card show; "understood" is wider, by what
-// such models are known to write.
+// Each entry has the form of the model's own template and model card. The openers, closers and
+// fillers accept more: forms that such models are known to write.
 std::vector<ToolFormat> MakeToolFormats() {
   std::vector<ToolFormat> formats;
   auto add = [&](const char* name, CallStyle style, std::vector<std::string> marks) -> ToolFormat& {
@@ -63,7 +63,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   kimi.fillers = {"<|tool_call_begin|>", "functions.", "<|tool_call_argument_begin|>"};
   kimi.closers = {"<|tool_call_end|>", "<|tool_calls_section_end|>"};
 
-  // Mistral since its tokenizer v11; its templates want ids of nine characters, older ones too.
+  // Mistral since its tokenizer v11. Its templates, and older ones, need ids of nine characters.
   ToolFormat& mistral = add("mistral", CallStyle::kNamed, {"[TOOL_CALLS]", "[ARGS]"});
   mistral.call_begin = "[TOOL_CALLS]";
   mistral.name_end = "[ARGS]";
@@ -85,8 +85,8 @@ std::vector<ToolFormat> MakeToolFormats() {
   qwen3_coder.openers = {"<tool_call>", "<function="};
   qwen3_coder.closers = {"</tool_call>"};
 
-  // Phi-4-mini; it is known to write "functools" in place of the marker, and the marker's plural
-  // (github.com/vllm-project/vllm/issues/14682).
+  // Phi-4-mini. It is known to write "functools", or the plural of the marker, instead of the
+  // marker (github.com/vllm-project/vllm/issues/14682).
   ToolFormat& phi4 = add("phi4", CallStyle::kJson, {"<|/tool|>"});
   phi4.section_begin = "<|tool_call|>[";
   phi4.separator = ", ";
@@ -96,7 +96,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   phi4.tools_in_system = true;
 
   // Granite 3: its template asks for "<|tool_call|> followed by a JSON list". Granite 4 has the
-  // same roles and writes as Hermes does.
+  // same roles but writes calls as Hermes does.
   ToolFormat& granite = add("granite", CallStyle::kJson, {"<|start_of_role|>", "<|tool_call|>"});
   granite.section_begin = "<|tool_call|>[";
   granite.separator = ", ";
@@ -104,7 +104,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   granite.openers = {"<|tool_call|>", "<tool_call>"};
   granite.closers = {"</tool_call>"};
 
-  // Llama 4, and smaller ones that are told to.
+  // Llama 4, and smaller Llama models that are told to use this format.
   ToolFormat& pythonic = add("pythonic", CallStyle::kPython, {"<|header_start|>"});
   pythonic.section_begin = "[";
   pythonic.separator = ", ";
@@ -121,8 +121,8 @@ std::vector<ToolFormat> MakeToolFormats() {
   llama3.bare = true;
   llama3.one_call = true;
 
-  // FunctionGemma (ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices). What
-  // stands behind a call begins its result, and is a stop token.
+  // FunctionGemma (ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices). The text
+  // behind a call begins its result, and is a stop token.
   ToolFormat& functiongemma = add("functiongemma", CallStyle::kQuoted, {"<start_function_call>"});
   functiongemma.call_begin = "<start_function_call>";
   functiongemma.call_end = "<end_function_call>";
@@ -130,7 +130,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   functiongemma.openers = {"<start_function_call>"};
   functiongemma.closers = {"<end_function_call>", "<start_function_response>"};
 
-  // Gemma 4's own template: the same with other marks.
+  // Gemma 4's own template: the same format with other marks.
   ToolFormat& gemma4 = add("gemma4", CallStyle::kQuoted, {"<|tool_call>"});
   gemma4.call_begin = "<|tool_call>";
   gemma4.call_end = "<tool_call|>";

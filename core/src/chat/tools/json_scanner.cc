@@ -143,7 +143,7 @@ State JsonScanner::NumberPart(char c) {
                   number_ == Number::kFraction || number_ == Number::kExponent;
   if (!is_whole) return State::kBad;
   if (Ended() == State::kEnd) return State::kEndBefore;
-  return Put(c);  // once: the number is over
+  return Put(c);  // only once, because the number has ended
 }
 
 }  // namespace mlc

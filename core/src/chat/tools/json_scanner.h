@@ -1,4 +1,4 @@
-// Finds the end of one JSON value in text that comes character by character, and checks its form.
+// Finds the end of one JSON value in text that comes character by character, and checks its syntax.
 //
 //   JsonScanner scanner;
 //   for (char c : text) {
@@ -6,7 +6,7 @@
 //     ...                                           // kEnd: `c` is the value's last character
 //   }
 //
-// No recursion, and no bound on depth but the text's own length: a level takes one bit.
+// It uses no recursion. Only the length of the text limits the depth: a level takes one bit.
 #ifndef MLC_CHAT_TOOLS_JSON_SCANNER_H_
 #define MLC_CHAT_TOOLS_JSON_SCANNER_H_
 
@@ -21,21 +21,21 @@ class JsonScanner {
   enum class State {
     kMore,
     kEnd,        // the value ends with this character
-    kEndBefore,  // the value, a number, ended before this character
-    kBad,        // no JSON begins like this
+    kEndBefore,  // the value is a number and ended before this character
+    kBad,        // this is not JSON
   };
 
-  // Not after kEnd, kEndBefore or kBad.
+  // Do not call it after kEnd, kEndBefore or kBad.
   State Put(char c);
 
  private:
   enum class At {
     kValue,
-    kFirstItem,  // or ]
-    kFirstKey,   // or }
+    kFirstItem,  // an item or ]
+    kFirstKey,   // a key or }
     kKey,
     kColon,
-    kAfterItem,  // , or the end of the container
+    kAfterItem,  // a comma or the end of the container
     kString,
     kEscape,
     kUnicode,
@@ -50,15 +50,15 @@ class JsonScanner {
   State Escape(char c);
   State Word(char c);
   State NumberPart(char c);
-  // The next part of the number that begins with `c`; false when none does.
+  // Goes to the part of the number that begins with `c`. Returns false if there is none.
   bool Advance(char c);
   State Open(bool is_object);
   State Close(bool is_object);
-  State Ended();  // an item, or the whole value
+  State Ended();  // an item, or the whole value, has ended
 
   At at_ = At::kValue;
   std::vector<bool> is_object_;  // the open containers
-  bool is_key_ = false;          // the string that is being read
+  bool is_key_ = false;          // whether the current string is a key
   int num_hex_digits_ = 0;
   const char* rest_of_word_ = "";
   Number number_ = Number::kMinus;

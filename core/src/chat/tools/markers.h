@@ -1,4 +1,4 @@
-// Finding the markers of a format in text that is not complete yet.
+// Finds the markers of a format in text that is not complete yet.
 #ifndef MLC_CHAT_TOOLS_MARKERS_H_
 #define MLC_CHAT_TOOLS_MARKERS_H_
 
@@ -19,20 +19,20 @@ struct Marker {
 class Markers {
  public:
   struct Found {
-    size_t at;             // where it begins; the text's end when there is none
-    const Marker* marker;  // null: none, or one that may still become one
+    size_t at;             // where it begins; the end of the text if there is none
+    const Marker* marker;  // null: none yet
   };
-  // Whether a marker counts at a position.
+  // Whether a marker has a meaning at a position.
   using Filter = std::function<bool(const Marker& marker, size_t at)>;
 
-  // Of equal texts the one added first counts. Empty texts are left out.
+  // If two texts are equal, the first one counts. Empty texts are ignored.
   void Add(Marker::Kind kind, const std::string& text);
   void Add(Marker::Kind kind, const std::vector<std::string>& texts);
 
-  // The first marker in text[from ..]; of those that begin at one place the longest. Where a longer
-  // one could still come it is none yet, unless the text `is_whole`.
+  // The first marker in text[from ..]. If several begin at the same position, the longest one. If a
+  // longer one may still come, the result is none, unless the text `is_whole`.
   Found Find(std::string_view text, size_t from, bool is_whole, const Filter& filter) const;
-  // The same at text[at] alone; `at` of the result is past `at` when none can begin there.
+  // The same, only at text[at]. `at` of the result is behind `at` if no marker can begin there.
   Found FindAt(std::string_view text, size_t at, bool is_whole, const Filter& filter) const;
 
  private:

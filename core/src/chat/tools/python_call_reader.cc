@@ -1,5 +1,5 @@
-// A call's text is taken as a whole, up to its closing parenthesis, and written again as JSON: what
-// is no JSON then was no call.
+// Reads the text of a call up to its closing parenthesis, and writes it again as JSON. If the
+// result is not JSON, the text was not a call.
 #include <cctype>
 
 #include "base/utf8.h"
@@ -11,12 +11,12 @@ namespace {
 
 bool IsWordPart(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Arguments of a call, KEY=VALUE and so on, as the members of a JSON object.
+// Turns the arguments of a call, KEY=VALUE and so on, into the members of a JSON object.
 class PythonToJson {
  public:
   explicit PythonToJson(std::string_view text) : text_(text) {}
 
-  // "" when a string or word is none of Python's. Other faults show when the result is parsed.
+  // Returns "" if a string or word is not Python. Other errors show when the result is parsed.
   std::string Convert() {
     out_ = "{";
     while (at_ < text_.size()) {
@@ -28,7 +28,7 @@ class PythonToJson {
   }
 
  private:
-  // Brackets, commas, colons, signs of numbers, points. A tuple becomes an array.
+  // Brackets, commas, colons, signs of numbers and points. A tuple becomes an array.
   bool Sign(char c) {
     ++at_;
     if (c == '(' || c == '[' || c == '{') ++depth_;
@@ -46,12 +46,12 @@ class PythonToJson {
     } else if (word == "True" || word == "False" || word == "None") {
       out_ += word == "True" ? "true" : word == "False" ? "false" : "null";
     } else {
-      out_ += word;  // a number's digits; anything else is no JSON
+      out_ += word;  // the digits of a number; anything else is not JSON
     }
     return true;
   }
 
-  // Whether "=" follows; it is taken.
+  // Whether "=" follows. Consumes it.
   bool IsKey() {
     size_t at = at_;
     while (at < text_.size() && IsJsonSpace(text_[at])) ++at;
@@ -73,14 +73,14 @@ class PythonToJson {
     return at_++ < text_.size();
   }
 
-  // At a backslash; leaves at the escape's last character.
+  // Reads an escape from its backslash. Stops at its last character.
   bool Escape(std::string* value) {
     if (++at_ == text_.size()) return false;
     char c = text_[at_];
     if (c == 'u') return Unicode(value);
     constexpr std::string_view kNames = "ntr\\'\"", kValues = "\n\t\r\\'\"";
     size_t index = kNames.find(c);
-    if (index == std::string_view::npos) value->push_back('\\');  // as Python keeps it
+    if (index == std::string_view::npos) value->push_back('\\');  // Python keeps this backslash too
     value->push_back(index == std::string_view::npos ? c : kValues[index]);
     return true;
   }

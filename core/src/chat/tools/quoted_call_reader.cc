@@ -1,5 +1,6 @@
-// The arguments' text is taken as a whole, up to its closing brace, and written again as JSON: what
-// is no JSON then was no call. Where JSON itself is written, as under a grammar, it streams.
+// Reads the text of the arguments up to the closing brace, and writes it again as JSON. If the
+// result is not JSON, the text was not a call. If the text is JSON already, as under a grammar, it
+// is streamed.
 #include "chat/tools/call_readers.h"
 #include "chat/tools/json_scanner.h"
 
@@ -12,7 +13,7 @@ bool StartsWith(std::string_view text, size_t at, std::string_view part) {
   return text.compare(at, part.size(), part) == 0;
 }
 
-// {KEY:VALUE,...} with texts between `quote`s as JSON; "" when a text has no end.
+// Turns {KEY:VALUE,...} with texts between `quote`s into JSON. Returns "" if a text has no end.
 std::string QuotedToJson(std::string_view text, const std::string& quote) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -31,7 +32,8 @@ std::string QuotedToJson(std::string_view text, const std::string& quote) {
       }
       std::string word(text.substr(at, end - at));
       bool is_key = end < text.size() && text[end] == ':';
-      out += is_key ? Json(word).Dump() : word;  // a number, true, null; else it is no JSON
+      // a number, true or null; anything else is not JSON
+      out += is_key ? Json(word).Dump() : word;
       at = end;
     }
   }
@@ -60,7 +62,7 @@ class QuotedCallReader : public CallReader {
   }
 
  private:
-  // "call:NAME" up to the brace; small models write a space for the colon.
+  // Reads "call:NAME" up to the brace. Small models write a space instead of the colon.
   State Head(char c) {
     constexpr size_t kLongestHead = 80;
     if (c != '{') {
@@ -70,7 +72,7 @@ class QuotedCallReader : public CallReader {
     std::string head = std::exchange(text_, "{");
     constexpr std::string_view kCall = "call", kBetween = ": \n\t\r";
     size_t begin = StartsWith(head, 0, kCall) ? head.find_first_not_of(kBetween, kCall.size()) : 0;
-    if (begin == kCall.size() || begin == std::string::npos) begin = 0;  // a name like callback
+    if (begin == kCall.size() || begin == std::string::npos) begin = 0;  // a name such as callback
     size_t end = head.find_last_not_of(" \n\t\r") + 1;
     return SetName(head.substr(begin, end - begin)) ? State::kMore : State::kFailed;
   }
@@ -99,7 +101,7 @@ class QuotedCallReader : public CallReader {
 
   const std::string& quote_;
   std::string text_;
-  size_t quoted_from_ = 0;  // behind the last quote: quotes do not overlap
+  size_t quoted_from_ = 0;  // behind the last quote, since quotes do not overlap
   bool in_text_ = false, streams_ = false;
   int64_t depth_ = 1;
   JsonScanner scanner_;

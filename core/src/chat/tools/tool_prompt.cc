@@ -12,7 +12,7 @@ using protocol::ChatCompletionMessage;
 using protocol::ChatCompletionRequest;
 using protocol::ChatCompletionRole;
 
-// Content as one text.
+// The content as one text.
 std::string TextOf(const Json* content) {
   if (content == nullptr || content->is_null()) return "";
   if (content->is_string()) return content->as_string();
@@ -24,7 +24,7 @@ std::string TextOf(const Json* content) {
   return text;
 }
 
-// Nine letters and digits, which Mistral's templates insist on.
+// Nine letters and digits, which Mistral's templates require.
 std::string ShortId(const std::string& id) {
   constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
   uint64_t bits = Fnv1a(id);
@@ -49,7 +49,8 @@ std::string CallsAsText(const ToolFormat& format, const ChatCompletionMessage& m
   return WriteCalls(format, calls);
 }
 
-// For a template that shows neither calls nor results: the assistant's words, and the user's.
+// For a template that shows neither calls nor results: they become the assistant's and the user's
+// text.
 Json AsPlainMessage(const ToolFormat& format, const ChatCompletionMessage& message, Json json) {
   std::string text = TextOf(json.Find("content"));
   if (message.role == ChatCompletionRole::kTool) {
@@ -63,7 +64,8 @@ Json AsPlainMessage(const ToolFormat& format, const ChatCompletionMessage& messa
   return Json().Set("role", "assistant").Set("content", std::move(text));
 }
 
-// Results of one message's calls are one turn, for templates in which turns alternate.
+// Appends a message. For templates in which turns alternate, the results of one message's calls are
+// joined into one turn.
 void AppendTurn(Json message, bool joins, Json* messages) {
   Json::Array& all = messages->as_array();
   if (!joins || all.empty() || *all.back().Find("role") != *message.Find("role")) {
@@ -80,8 +82,8 @@ bool HasSeveralCalls(const Json& message) {
   return calls != nullptr && calls->as_array().size() > 1;
 }
 
-// An assistant's message as one for each of its calls, each with its results behind it; those of
-// no call come last.
+// Divides an assistant's message into one message for each call, each followed by its results.
+// Results without a call come last.
 void AppendApart(Json message, const Json::Array& results, Json* out) {
   std::map<std::string, Json::Array> by_call;
   for (const Json& result : results) {
@@ -94,7 +96,7 @@ void AppendApart(Json message, const Json::Array& results, Json* out) {
   };
   for (const Json& call : calls.as_array()) {
     out->Append(message.Set("tool_calls", Json(Json::Array{call})));
-    message.Set("content", Json());  // what was said, was said before the first
+    message.Set("content", Json());  // the content stays only in the first message
     append_results(&by_call[call.Find("id")->as_string()]);
   }
   for (auto& [id, found] : by_call) append_results(&found);
@@ -116,7 +118,7 @@ Json SplitCalls(const Json& messages) {
   return out;
 }
 
-// The functions that were called, by the calls' ids.
+// The names of the called functions, by the ids of the calls.
 using CalledNames = std::map<std::string, std::string>;
 
 Status ResolveCall(const ChatCompletionMessage& message, size_t index, const CalledNames& called,
@@ -135,7 +137,8 @@ Status ResolveCall(const ChatCompletionMessage& message, size_t index, const Cal
   return {};
 }
 
-// As models have seen functions: without OpenAI's `strict`, always with parameters.
+// The functions in the form that models know: without OpenAI's `strict`, and always with
+// parameters.
 Json Functions(const ChatCompletionRequest& request) {
   Json functions = Json::MakeArray();
   for (const protocol::ChatCompletionTool& tool : *request.tools) {
@@ -188,7 +191,8 @@ Json WithInstructions(const Json& messages, const std::string& text, const char*
     if (!is_added && is_meant(message)) {
       std::string content = TextOf(message.Find("content"));
       const char* between = content.empty() || text.empty() ? "" : "\n\n";
-      bool is_user = std::string_view(role) == "user";  // who speaks after the instructions
+      // in a user message the added text comes first, in a system message last
+      bool is_user = std::string_view(role) == "user";
       message.Set("content", is_user ? text + between + content : content + between + text);
       is_added = true;
     }
@@ -211,7 +215,8 @@ Result<TemplateInput> PrepareMessages(const ModelBundle& model,
   for (size_t i = 0; i < request.messages.size(); ++i) {
     const ChatCompletionMessage& message = request.messages[i];
     Json json = message.ToJson();
-    if (!message.content) json.Set("content", Json());  // what OpenAI's clients send, templates ask
+    // OpenAI's clients send it, and templates ask for it
+    if (!message.content) json.Set("content", Json());
     MLC_RETURN_IF_ERROR(ResolveCall(message, i, called, &json));
     if (message.tool_calls) {
       for (const auto& call : *message.tool_calls) called[call.id] = call.function.name;

@@ -1,5 +1,5 @@
-// Tools and their calls in the prompt: through the model's own chat template where it knows them,
-// in words of ours where it does not.
+// Puts tools and their calls into the prompt: through the model's own chat template if it knows
+// tools, otherwise as text of ours.
 #ifndef MLC_CHAT_TOOLS_TOOL_PROMPT_H_
 #define MLC_CHAT_TOOLS_TOOL_PROMPT_H_
 
@@ -11,19 +11,19 @@
 
 namespace mlc {
 
-// What a chat template is given.
+// The input of a chat template.
 struct TemplateInput {
   Json messages = Json::MakeArray();
-  Json tools;                // null: none, or the template takes none
-  std::string instructions;  // of ours, on tools, for the system message; "" when there are none
+  Json tools;                // null: there are none, or the template does not accept any
+  std::string instructions;  // our own text about tools for the system message; "" if there is none
 };
 
-// Checks that each tool message answers a call before it (the error names the message), and fills
-// in its `name`. Calls and results that the template would not show become text.
+// Checks that each tool message answers an earlier call (an error names the message), and sets its
+// `name`. Calls and results that the template would not show become text.
 Result<TemplateInput> PrepareMessages(const ModelBundle& model,
                                       const protocol::ChatCompletionRequest& request);
 
-// The messages with `text` added to the first one of the role, which is made if there is none.
+// The messages with `text` added to the first message of the role. If there is none, it is added.
 Json WithInstructions(const Json& messages, const std::string& text, const char* role);
 
 }  // namespace mlc

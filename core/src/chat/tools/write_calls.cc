@@ -4,7 +4,7 @@
 namespace mlc {
 namespace {
 
-// JSON as a literal of Python. The depth of a Json is bounded.
+// Writes JSON as a Python literal. The depth of a Json is limited.
 std::string PythonLiteral(const Json& value) {
   if (value.is_null()) return "None";
   if (value.is_bool()) return value.as_bool() ? "True" : "False";
@@ -40,7 +40,7 @@ std::string XmlArguments(const Json& arguments) {
   return out;
 }
 
-// {KEY:VALUE,...}: only texts are marked. The depth of a Json is bounded.
+// {KEY:VALUE,...}: only texts have marks. The depth of a Json is limited.
 std::string Quoted(const Json& value, const std::string& quote) {
   if (value.is_string()) return quote + value.as_string() + quote;
   std::string out;

@@ -9,14 +9,14 @@ bool EndsWith(const std::string& text, std::string_view end) {
          text.compare(text.size() - end.size(), end.size(), end.data(), end.size()) == 0;
 }
 
-// `text` without `prefix` before it and ">" behind it; "" when it has not both.
+// `text` without `prefix` before it and ">" behind it; "" if it does not have both.
 std::string Between(const std::string& text, std::string_view prefix) {
   if (text.compare(0, prefix.size(), prefix.data(), prefix.size()) != 0) return "";
   if (text.size() <= prefix.size() || text.back() != '>') return "";
   return text.substr(prefix.size(), text.size() - prefix.size() - 1);
 }
 
-// One line break at either end belongs to the layout.
+// One line break at each end belongs to the layout.
 std::string WithoutFrame(std::string value) {
   if (!value.empty() && value.front() == '\n') value.erase(0, 1);
   if (!value.empty() && value.back() == '\n') value.pop_back();

@@ -6,7 +6,7 @@
 namespace mlc {
 namespace {
 
-// Sequences whose state is kept, beside those at work: it bounds the search for a common beginning.
+// How many unused sequences keep their state. It limits the search for a common beginning.
 constexpr size_t kMaxBranches = 256;
 
 size_t CommonLength(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
@@ -49,7 +49,7 @@ void DraftModel::Forget(size_t branch) {
   branches_.erase(branches_.begin() + static_cast<std::ptrdiff_t>(branch));
 }
 
-// Makes the pages free that `num_tokens` more need, at the cost of branches not in use now.
+// Frees pages for `num_tokens` more tokens, by removing branches that are not in use.
 bool DraftModel::MakeRoom(SequenceId id, int num_tokens) {
   auto older = [](const auto& a, const auto& b) { return a->last_used < b->last_used; };
   while (cache_.PagesNeeded(id, num_tokens) > cache_.num_free_pages()) {
@@ -81,8 +81,8 @@ DraftModel::Branch* DraftModel::NewBranch(const Sequence& sequence) {
   return branches_.back().get();
 }
 
-// The branch of a sequence, cut to what the sequence has: drafts that were refused go. Its last
-// token is always computed anew, for its logits.
+// The branch of a sequence, without drafts that were refused. Its last token is always computed
+// again, to get logits.
 DraftModel::Branch* DraftModel::BranchOf(const Sequence& sequence) {
   auto found = std::find_if(branches_.begin(), branches_.end(),
                             [&](const auto& branch) { return branch->id == sequence.id; });
@@ -95,8 +95,9 @@ DraftModel::Branch* DraftModel::BranchOf(const Sequence& sequence) {
   return branch;
 }
 
-// Tokens beyond the model's vocabulary may stand in a prompt: the target's may be padded further.
-// Embedding rows are the target's own: nothing is drafted behind them.
+// A prompt may contain tokens that the draft model does not know, because the target's vocabulary
+// may have more padding. It may also contain embedding rows, which only the target knows. Then
+// nothing is drafted.
 bool DraftModel::CanDraft(const DraftTask& task) const {
   const std::vector<int32_t>& tokens = task.sequence->tokens();
   int longest = model_->info().context_window_size;
@@ -150,7 +151,8 @@ Status DraftModel::CatchUp(std::vector<Run>* runs) {
   for (Run& run : *runs) {
     if (run.branch != nullptr) order.push_back(&run);
   }
-  // Who lacks little first, so that a long prompt does not hold up the drafts beside it.
+  // Sequences with few missing tokens come first, so that a long prompt does not delay the drafts
+  // of others.
   std::stable_sort(order.begin(), order.end(),
                    [&](const Run* a, const Run* b) { return Missing(*a) < Missing(*b); });
   Batch batch;
@@ -173,7 +175,7 @@ Status DraftModel::CatchUp(std::vector<Run>* runs) {
 
 void DraftModel::Sample(Run* run) {
   Sequence* sequence = run->task.sequence;
-  std::vector<Leaf> grown;  // whose `draft` is the parent's, still
+  std::vector<Leaf> grown;  // `draft` is still the parent's
   std::vector<int32_t> tokens;
   std::vector<size_t> order;
   for (const Leaf& leaf : run->leaves) {
@@ -181,14 +183,15 @@ void DraftModel::Sample(Run* run) {
     sequence->SetDrafts(run->drafts.PathTokens(leaf.draft));
     Result<std::vector<LikelyToken>> chosen =
         ChooseTokens(logit_rows_, sequence, leaf.logits, run->task.width, &scratch_);
-    if (!chosen.ok()) continue;  // not a number, or nothing the grammar allows: no draft
+    if (!chosen.ok()) continue;  // the logits have NaN, or the grammar allows nothing: no draft
     for (const LikelyToken& token : *chosen) {
       order.push_back(grown.size());
       grown.push_back({leaf.draft, leaf.id, leaf.score + token.logprob});
       tokens.push_back(token.token);
     }
   }
-  // The first is what the target chooses if it always agrees; the others are the likeliest.
+  // The first leaf is the token that the target chooses if both models agree. The others are the
+  // likeliest ones.
   auto likelier = [&](size_t a, size_t b) { return grown[a].score > grown[b].score; };
   if (!order.empty()) std::stable_sort(order.begin() + 1, order.end(), likelier);
   order.resize(std::min(order.size(), static_cast<size_t>(run->task.width)));
@@ -199,7 +202,7 @@ void DraftModel::Sample(Run* run) {
   }
 }
 
-// Whether another may follow it.
+// Whether the leaf may get further drafts.
 bool DraftModel::WantsMore(const Run& run, const Leaf& leaf) {
   if (run.drafts.depth(leaf.draft) >= run.task.max_drafts) return false;
   run.task.sequence->SetDrafts(run.drafts.PathTokens(leaf.draft));
@@ -228,7 +231,8 @@ Status DraftModel::Continue(std::vector<Run>* runs) {
   Batch batch;
   std::vector<Leaf*> leaves;
   for (Run& run : *runs) {
-    // From the last on: the first of those that share a sequence of the cache goes on with it.
+    // Goes from the last leaf to the first. Of the leaves that share a sequence of the cache, the
+    // first one keeps it.
     for (size_t i = run.leaves.size(); i-- > 0;) {
       if (!WantsMore(run, run.leaves[i])) continue;
       MLC_ASSIGN_OR_RETURN(bool is_added, AddLeaf(&run, i, &batch));
@@ -246,7 +250,8 @@ void DraftModel::RemoveForks() {
 Result<std::vector<Drafts>> DraftModel::Draft(const std::vector<DraftTask>& tasks) {
   Clock::time_point begin = Clock::now();
   std::vector<Run> runs = Begin(tasks);
-  // What lacks more than the last two tokens is being taken in: no measure of what a draft costs.
+  // A run that lacks more than the last two tokens is still reading its prompt. Its time says
+  // nothing about the cost of a draft.
   bool is_usual = std::none_of(runs.begin(), runs.end(), [](const Run& run) {
     return run.branch != nullptr && Missing(run) > 2;
   });

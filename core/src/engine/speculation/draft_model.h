@@ -1,12 +1,13 @@
-// Drafting by a smaller model of the same vocabulary, with keys and values of its own.
+// Drafting by a smaller model with the same vocabulary. It has its own KV cache.
 //
-// A draft is sampled as the target will sample: with the same penalties, grammar and, above all,
-// the same random number. So the two agree wherever their distributions do. A tree holds that chain
-// of drafts and, at each depth, the likeliest other paths.
+// A draft is sampled as the target will sample: with the same penalties, the same grammar and, most
+// important, the same random number. So the two models choose the same token wherever their
+// distributions agree. A tree contains this chain of drafts and, at each depth, the likeliest other
+// paths.
 //
-// What was computed for a sequence is kept until its room is wanted, longest unused first. A
-// sequence that begins like another, as choices of a request and turns of a chat do, begins with
-// what was computed for that.
+// The computed state of a sequence is kept until its pages are needed; the state that was unused
+// for the longest time is removed first. Some sequences begin alike, for example choices of one
+// request or turns of a chat. Then the later one reuses the state of the earlier one.
 #ifndef MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
 #define MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
 
@@ -24,8 +25,8 @@ namespace mlc {
 
 class DraftModel : public Drafter {
  public:
-  // Allocates pages for `max_total_tokens`. `vocab_size`: of the tokenizer; the model must know all
-  // of it.
+  // Allocates pages for `max_total_tokens`. `vocab_size` is the tokenizer's; the draft model must
+  // know all of these tokens.
   static Result<std::unique_ptr<DraftModel>> Create(std::unique_ptr<Model> model, int vocab_size,
                                                     int max_total_tokens);
 
@@ -40,24 +41,24 @@ class DraftModel : public Drafter {
   int num_pages() const { return cache_.num_pages(); }
 
  private:
-  // The computed tokens of a sequence; as many are in the cache.
+  // The computed tokens of a sequence. The cache holds the same number of tokens.
   struct Branch {
-    SequenceId id;  // in the cache, and of the target's sequence
+    SequenceId id;  // the same in the cache and for the target's sequence
     std::vector<int32_t> tokens;
     int64_t last_used;
   };
-  // An end at which a tree grows.
+  // A leaf of the tree, where it can grow.
   struct Leaf {
-    int draft;                      // of the run's, or Drafts::kKnown
-    SequenceId id;                  // in the cache: what leads to it, once it has logits itself too
-    double score = 0;               // logarithm of the chance that the model gives the path
-    const float* logits = nullptr;  // behind it; null: not computed
+    int draft;         // a draft of the run, or Drafts::kKnown
+    SequenceId id;     // in the cache: the path to the leaf, and the leaf itself when it has logits
+    double score = 0;  // log probability of the path in the draft model
+    const float* logits = nullptr;  // the logits that follow the leaf; null: not computed
   };
-  // A task on its way.
+  // A task that is being drafted.
   struct Run {
     DraftTask task;
     Branch* branch;
-    Drafts drafts = {};  // one depth after the other
+    Drafts drafts = {};  // added one depth after the other
     std::vector<Leaf> leaves = {};
   };
 
@@ -68,20 +69,20 @@ class DraftModel : public Drafter {
   Branch* NewBranch(const Sequence& sequence);
   bool MakeRoom(SequenceId id, int num_tokens);
   void Forget(size_t branch);
-  // Tokens that the target has and the branch has not.
+  // How many tokens of the target the branch does not have yet.
   static int Missing(const Run& run);
   static bool HasLogits(const Run& run);
   static bool WantsMore(const Run& run, const Leaf& leaf);
-  // Computes tokens that the target has and the branches have not, as many as one batch takes.
+  // Computes the tokens that the branches do not have yet, as many as one batch takes.
   Status CatchUp(std::vector<Run>* runs);
-  // Samples the drafts that follow the leaves with logits; these become the leaves.
+  // Samples the drafts that follow the leaves with logits. These drafts become the new leaves.
   void Sample(Run* run);
-  // Computes the leaves that others may follow.
+  // Computes the leaves that may get further drafts.
   Status Continue(std::vector<Run>* runs);
-  // Adds the row of a leaf, which gets a sequence of the cache of its own where it shares one with
-  // an earlier leaf. False when there is no room.
+  // Adds the row of a leaf. If an earlier leaf uses the same sequence of the cache, this leaf gets
+  // a sequence of its own. Returns false when there is no room.
   Result<bool> AddLeaf(Run* run, size_t leaf, Batch* batch);
-  // `leaves` get the rows of logits, in order.
+  // Computes the batch. `leaves` get its rows of logits, in order.
   Status Compute(const Batch& batch, const std::vector<Leaf*>& leaves);
   void RemoveForks();
 
@@ -89,9 +90,10 @@ class DraftModel : public Drafter {
   LogitRows logit_rows_;
   KVCache cache_;
   std::vector<std::unique_ptr<Branch>> branches_;
-  std::vector<SequenceId> forks_;  // of branches, in the cache while a tree grows; below zero
-  int64_t now_ = 0;                // calls of Draft
-  StepTimes seconds_per_token_;    // by tasks
+  // ids (below zero) of the sequences that exist in the cache while a tree grows
+  std::vector<SequenceId> forks_;
+  int64_t now_ = 0;              // number of calls of Draft
+  StepTimes seconds_per_token_;  // by number of tasks
   SamplerScratch scratch_;
 };
 

@@ -6,15 +6,15 @@
 namespace mlc {
 namespace {
 
-constexpr int64_t kOldAfter = 1000;  // measurements
-constexpr double kNewest = 0.2;      // the least weight of a measurement in the mean
-constexpr double kForget = 0.999;    // of the ledger, a step
+constexpr int64_t kOldAfter = 1000;  // in measurements
+constexpr double kNewest = 0.2;      // the least weight of a new measurement in the mean
+constexpr double kForget = 0.999;    // factor of the ledger for each step
 constexpr double kMayLoseShare = 0.05, kMayLose = 0.1;
-constexpr double kFirstGuess = 0.6;   // of a chance when nothing is known
-constexpr double kGuessWeight = 2;    // in drafts
-constexpr double kRecentDrafts = 20;  // that a record weighs
-constexpr double kIdle = 0.99;        // of a record that a step without drafts keeps
-constexpr double kLeastGain = 0.02;   // tokens that a draft must promise
+constexpr double kFirstGuess = 0.6;   // the probability when nothing is known
+constexpr double kGuessWeight = 2;    // weight of kFirstGuess, in drafts
+constexpr double kRecentDrafts = 20;  // how many drafts a record remembers
+constexpr double kIdle = 0.99;        // factor of a record for each step without drafts
+constexpr double kLeastGain = 0.02;   // a draft must promise at least so many tokens
 
 using Count = DraftRecord::Count;
 
@@ -34,11 +34,11 @@ double Mean(const Count& count, double guess) {
   return (kGuessWeight * guess + count.accepted) / (kGuessWeight + count.tried);
 }
 
-// One more draft for a candidate.
+// One more draft for one candidate.
 struct Extra {
-  double gain;  // tokens that it is expected to yield
+  double gain;  // expected number of tokens
   size_t candidate;
-  int depth;  // which draft of the candidate's it is, from 1
+  int depth;  // the depth of this draft, from 1
   bool operator<(const Extra& other) const { return gain < other.gain; }
 };
 
@@ -110,7 +110,7 @@ DraftChances DraftPolicy::Chances(const DraftRecord& record) const {
 }
 
 void DraftPolicy::Record(int num_drafts, int num_accepted, DraftRecord* record) {
-  // Drafts behind the first that was refused say nothing.
+  // The drafts behind the first refused one were not tried.
   int num_tried = std::min(num_drafts, num_accepted + 1);
   int first = std::min(1, num_tried), first_accepted = std::min(1, num_accepted);
   for (DraftRecord* r : {record, &all_}) {
@@ -131,7 +131,7 @@ void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, do
   double lost = plain && !is_plain ? seconds - *plain * num_tokens / num_sequences : 0;
   lost_s_ = lost_s_ * kForget + lost;
   total_s_ = total_s_ * kForget + seconds;
-  // What drafting has won may be lost again, but no more of it than what may be lost anyway.
+  // Time that drafting gained may be lost again, but at most as much as may be lost anyway.
   lost_s_ = std::max(lost_s_, -(kMayLose + kMayLoseShare * total_s_));
 }
 

@@ -1,9 +1,9 @@
-// How many tokens to draft, decided by measurement: how often drafts are accepted, and what a step
-// of so many rows takes. Pure: times are told, not taken.
+// Decides how many tokens to draft, from two measurements: how often drafts are accepted, and how
+// long a step takes by its number of rows. It is pure: callers pass the times to it.
 //
-// Drafts pay when their rows are cheap beside the tokens that they are expected to yield. What is
-// not known yet is estimated in favour of drafting, tried and measured. A ledger of the time lost
-// by trying bounds what that may cost: a twentieth of the recent time, and a tenth of a second.
+// Drafts pay when their rows cost little compared with the tokens that they probably yield. An
+// unknown value is estimated in favour of drafting; then it is tried and measured. A ledger of the
+// lost time limits the cost of trying to a twentieth of the recent time plus a tenth of a second.
 #ifndef MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 #define MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 
@@ -15,51 +15,51 @@
 
 namespace mlc {
 
-// Seconds of a step by its rows: running means of what was measured, which grow old.
+// The seconds of a step by its number of rows: running means of measurements, which expire.
 class StepTimes {
  public:
   void Add(int rows, double seconds);
-  // Measured, and not long ago.
+  // The mean, if it was measured not long ago.
   std::optional<double> Measured(int rows) const;
-  // The same, else what the nearest measurements around it suggest; at least that of `base` rows,
-  // which must be measured.
+  // The same; if there is none, an estimate from the nearest measurements. It is at least the time
+  // of `base` rows, which must be measured.
   double Estimate(int rows, int base) const;
 
  private:
   struct Entry {
     double seconds;
     int count;
-    int64_t time;  // of the last measurement, in measurements
+    int64_t time;  // when the last measurement was made, counted in measurements
   };
   std::map<int, Entry> entries_;
   int64_t now_ = 0;
 };
 
-// The chances that a draft is accepted when those before it are. The first one's is often lower:
-// a text that is being followed tends to be followed on.
+// The probability that a draft is accepted when all drafts before it were accepted. It is often
+// lower for the first draft: once the text follows the drafts, it tends to go on doing so.
 struct DraftChances {
   double first, next;
 };
 
 struct DraftCandidate {
   DraftChances chances;
-  int max_drafts;          // one behind the other
-  int rows_per_draft = 1;  // side by side
+  int max_drafts;          // depth
+  int rows_per_draft = 1;  // width
 };
 
 class DraftPolicy {
  public:
-  // How many drafts, one behind the other, each of the sequences of a step should have; one row
-  // each otherwise.
-  // `draft_seconds`: for one more draft of all of them; 0 when they are drafted already.
+  // For each sequence of a step, how many drafts it should have, one after the other. Without
+  // drafts each sequence has one row. `draft_seconds`: the time to draft one more token for all of
+  // them; 0 when they are drafted already.
   std::vector<int> Choose(const std::vector<DraftCandidate>& candidates,
                           double draft_seconds) const;
 
   DraftChances Chances(const DraftRecord& record) const;
-  // What became of a sequence's drafts in a step: how many there were, one behind the other.
+  // Records how many of a sequence's drafts in a step, one after the other, were accepted.
   void Record(int num_drafts, int num_accepted, DraftRecord* record);
-  // A step that decoded `num_sequences` and yielded `num_tokens` took `seconds`, drafting included.
-  // `model_seconds`: without.
+  // Records a step that decoded `num_sequences` and yielded `num_tokens`. `seconds` is the time
+  // with drafting, `model_seconds` the time without it.
   void RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
                   double seconds);
 
@@ -68,7 +68,7 @@ class DraftPolicy {
 
   StepTimes times_;
   DraftRecord all_;     // of all sequences
-  double lost_s_ = 0;   // by drafting, recently; negative when it won
+  double lost_s_ = 0;   // lost by drafting in recent steps; negative: gained
   double total_s_ = 0;  // of recent steps
 };
 

@@ -1,5 +1,5 @@
-// Who guesses the next tokens of sequences. A guess is never wrong, only useless: the target model
-// verifies it (engine/commit).
+// The interface of everything that guesses the next tokens of sequences. A guess can never make the
+// text wrong, because the target model verifies it (engine/commit).
 #ifndef MLC_ENGINE_SPECULATION_DRAFTER_H_
 #define MLC_ENGINE_SPECULATION_DRAFTER_H_
 
@@ -12,21 +12,21 @@ namespace mlc {
 
 struct DraftTask {
   Sequence* sequence;
-  int max_drafts;  // one behind the other, at least 1
-  int width = 1;   // side by side: at most so many of each depth
+  int max_drafts;  // depth, at least 1
+  int width = 1;   // width: the most drafts at one depth
 };
 
 class Drafter {
  public:
   virtual ~Drafter() = default;
-  // Whether drafts take no time beside a step of the target.
+  // Whether drafting takes no time compared with a step of the target.
   virtual bool is_free() const = 0;
-  // The drafts of each task, 0 to max_drafts deep, depth first. The sequences are as before. An
-  // error is the end of this drafter.
+  // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
+  // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
-  // Forgets what it keeps of sequences, where that takes memory.
+  // Frees the memory that it keeps for sequences.
   virtual void Clear() {}
-  // What one more draft of each of `num_tasks` takes, as measured; 0 when it was not.
+  // The measured time of one more draft for each of `num_tasks`; 0: not measured.
   virtual double seconds_per_draft(int num_tasks) const = 0;
 };
 

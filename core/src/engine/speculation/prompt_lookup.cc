@@ -7,10 +7,10 @@ namespace mlc {
 namespace {
 
 constexpr int kShortestRun = 2;
-constexpr int kLongestRun = 8;      // a longer one is not looked for: it bounds the time
-constexpr size_t kMostPlaces = 64;  // whose continuations are compared
+constexpr int kLongestRun = 8;      // the search stops at this length, which limits its time
+constexpr size_t kMostPlaces = 64;  // at most so many places are compared
 
-// How many tokens before `end` equal those before the end of `tokens`.
+// How many tokens before `end` equal the last tokens of `tokens`.
 int RunBefore(const std::vector<int32_t>& tokens, size_t end) {
   int longest = static_cast<int>(std::min<size_t>(kLongestRun, end));
   int run = 0;
@@ -18,10 +18,10 @@ int RunBefore(const std::vector<int32_t>& tokens, size_t end) {
   return run;
 }
 
-// Adds what followed `end`, at most `most` tokens, as far as it is not in the tree. It ends before
-// what is no token (below zero).
+// Adds at most `most` tokens that followed `end`, unless the tree has them already. Stops at an id
+// below zero, which is not a token.
 void AddContinuation(const std::vector<int32_t>& tokens, size_t end, int most, Drafts* tree) {
-  // Where the two runs overlap, what follows repeats itself.
+  // When the two runs overlap, the continuation repeats itself.
   size_t period = tokens.size() - end;
   int at = Drafts::kKnown;
   for (int i = 0; i < most; ++i) {
@@ -48,7 +48,7 @@ Drafts LookUpChain(const std::vector<int32_t>& tokens, int max_drafts) {
 }
 
 Drafts LookUpTree(const std::vector<int32_t>& tokens, int max_drafts, int width) {
-  std::vector<std::pair<int, size_t>> places;  // the run there, and its end
+  std::vector<std::pair<int, size_t>> places;  // the length of the run, and its end
   for (size_t end = tokens.size(); end-- > 1;) {
     int run = RunBefore(tokens, end);
     if (run >= kShortestRun) places.emplace_back(run, end);

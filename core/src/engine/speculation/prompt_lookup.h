@@ -1,5 +1,6 @@
-// Drafting without a model: what followed the last few tokens when the sequence said them before,
-// as answers do that quote, summarize, rewrite or repeat.
+// Drafting without a model. It finds an earlier place in the sequence with the same last tokens,
+// and drafts the tokens that followed there. This helps answers that quote, summarize, rewrite or
+// repeat.
 #ifndef MLC_ENGINE_SPECULATION_PROMPT_LOOKUP_H_
 #define MLC_ENGINE_SPECULATION_PROMPT_LOOKUP_H_
 
@@ -9,10 +10,10 @@
 
 namespace mlc {
 
-// The tokens, at most `max_drafts`, that follow the earlier place where the longest run of last
-// tokens stands (of equal ones the latest); none when fewer than two tokens are found again. With a
-// `width` over 1, so many different continuations: those of the best places. Time is linear in
-// `tokens`, but for sorting the places.
+// Finds the earlier place where the longest run of last tokens occurs (the latest, if several are
+// equally long). Returns at most `max_drafts` tokens that followed it; none if fewer than two
+// tokens match. With `width` over 1 it returns up to `width` different continuations, from the best
+// places. The time is linear in `tokens`, except for sorting the places.
 Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int width = 1);
 
 class PromptLookup : public Drafter {

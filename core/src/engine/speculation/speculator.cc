@@ -8,13 +8,13 @@
 namespace mlc {
 namespace {
 
-// A step of nothing but the next tokens of sequences.
+// Whether the step computes only the next tokens of sequences.
 bool IsDecode(const std::vector<StepItem>& items) {
   return std::all_of(items.begin(), items.end(),
                      [](const StepItem& item) { return item.wants_logits && item.num_rows == 1; });
 }
 
-// The last of the tokens that the sequence may still take needs no draft.
+// The last token that a sequence may still take needs no draft.
 int MostUsefulDrafts(const Sequence& sequence, int max_length) {
   int left = max_length - sequence.num_tokens();
   int max_tokens = sequence.request->request.max_tokens;
@@ -32,7 +32,7 @@ void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times)
   time.seconds += seconds;
 }
 
-// Those that the grammar admits behind one another.
+// The drafts that the grammar allows, one after the other.
 Drafts FittingDrafts(Drafts drafts, Sequence* sequence) {
   if (!drafts.has_branches()) {
     drafts.Truncate(sequence->CountFitting(drafts.tokens()));
@@ -120,7 +120,7 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
     int item_rows = item.num_rows + item.drafts.FirstChain();
     rows -= item_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item_rows);
-    if (item.sequence->is_pooled()) sequences = 0;  // no step has hidden states and branches
+    if (item.sequence->is_pooled()) sequences = 0;  // no step has both hidden states and branches
   }
   for (StepItem& item : *items) {
     int kept = item.drafts.FirstChain();
@@ -134,12 +134,12 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
     }
     bool is_cut = kept < item.drafts.size();
     item.drafts.Truncate(kept);
-    if (is_cut) sequences = 0;  // nor of those behind it
+    if (is_cut) sequences = 0;  // and none for the items behind it
   }
 }
 
 void Speculator::Jump(bool is_decode, std::vector<Request>* requests) {
-  constexpr int kMaxRows = 64;  // of forced drafts in a step: each has a row of logits
+  constexpr int kMaxRows = 64;  // the most forced drafts in one step: each has a row of logits
   int rows = kMaxRows;
   std::vector<Request> forced, others;
   for (Request& request : *requests) {
@@ -166,7 +166,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   draft_seconds_ = 0;
   jumping_.clear();
   bool is_adaptive = shape_.length == 0, is_decode = IsDecode(*items);
-  // Beside chunks of prompts there is no telling what a row costs.
+  // Beside chunks of prompts, the cost of a row is not known.
   bool may_draft = drafter_ != nullptr && (!is_adaptive || is_decode);
   if (!may_draft && tokenizer_ == nullptr) return;
   std::vector<Request> requests = FindRequests(limits, cache, items);

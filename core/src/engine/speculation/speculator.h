@@ -1,8 +1,8 @@
-// Speculative decoding beside a running engine: gives the work items of a step their drafts and
-// learns from what the commit made of them.
+// Speculative decoding for a running engine. It adds drafts to the work items of a step and learns
+// from the result of the commit.
 //
-// Drafts take rows and pages that the step leaves over, so that they neither delay nor preempt
-// anybody; what they yield never depends on them (engine/commit), only how soon.
+// Drafts use only rows and pages that the step does not need. So they delay and preempt nobody.
+// They never change the generated text (engine/commit), only how fast it comes.
 #ifndef MLC_ENGINE_SPECULATION_SPECULATOR_H_
 #define MLC_ENGINE_SPECULATION_SPECULATOR_H_
 
@@ -18,36 +18,36 @@
 
 namespace mlc {
 
-// Of one sequence in one step: one behind the other, and in all where they branch.
+// The limits for one sequence in one step: the depth, and the size of a whole tree.
 constexpr int kMaxDrafts = 15, kMaxTreeDrafts = 63;
 
 struct DraftShape {
-  int length = 0;  // one behind the other; 0: as many as pay
+  int length = 0;  // depth; 0: as deep as it pays
   int width = 1;   // side by side
 };
 
 struct DraftLimits {
-  int max_rows;       // of a step
-  int max_sequences;  // of a step, branches included
-  int max_length;     // of a sequence
+  int max_rows;       // of one step
+  int max_sequences;  // of one step, with branches
+  int max_length;     // of one sequence
 };
 
 class Speculator {
  public:
-  // `drafter`: null when there is none. With `tokenizer` (else null) text that a grammar forces is
-  // drafted first of all: it is what the model chooses, where it cuts it into tokens as the
+  // `drafter` may be null. With a `tokenizer` (it may be null) the text that a grammar forces is
+  // drafted first. The model chooses these tokens too, if it divides the text into tokens as the
   // tokenizer does.
   Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
              const Tokenizer* tokenizer = nullptr);
 
-  // Adds drafts to the items that want logits, as far as rows and pages reach. A drafter that fails
-  // drafts no more.
+  // Adds drafts to the items that want logits, as far as rows and pages allow. After an error the
+  // drafter is not used again.
   void AddDrafts(const DraftLimits& limits, const KVCache& cache, std::vector<StepItem>* items);
-  // What came of the step for which AddDrafts was called last; `seconds` without drafting.
+  // Learns from the step of the last AddDrafts call. `seconds` does not include drafting.
   void Observe(const std::vector<StepItem>& items, const std::vector<SequenceCommit>& commits,
                double seconds);
 
-  // Forgets what the drafter keeps of sequences.
+  // Frees the memory that the drafter keeps for sequences.
   void Clear() {
     if (drafter_ != nullptr) drafter_->Clear();
   }
@@ -57,7 +57,7 @@ class Speculator {
  private:
   struct Request {
     StepItem* item;
-    int max_drafts;  // one behind the other
+    int max_drafts;  // depth
     int width = 1;
   };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
@@ -65,18 +65,18 @@ class Speculator {
   using RecordOf = DraftRecord Sequence::*;
   void ChooseLengths(RecordOf record, double draft_seconds, std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
-  // Leaves of the items' branches what rows, sequences and pages reach for.
+  // Removes the branches for which there are no rows, sequences or pages.
   static void LimitBranches(const DraftLimits& limits, const KVCache& cache,
                             std::vector<StepItem>* items);
-  // Drafts forced text and takes those that have some out of `requests`.
+  // Drafts forced text. Removes the requests that got some from `requests`.
   void Jump(bool is_decode, std::vector<Request>* requests);
 
-  std::unique_ptr<Drafter> drafter_;  // null once it has failed
+  std::unique_ptr<Drafter> drafter_;  // null after it has failed
   DraftShape shape_;
   const Tokenizer* tokenizer_;
-  std::unordered_set<SequenceId> jumping_;  // have forced drafts in the step at hand
+  std::unordered_set<SequenceId> jumping_;  // sequences with forced drafts in the current step
   DraftPolicy policy_;
-  double draft_seconds_ = 0;  // of the step at hand
+  double draft_seconds_ = 0;  // of the current step
   SpecMetrics metrics_;
 };
 

@@ -10,15 +10,15 @@ namespace {
 
 thread_local sigjmp_buf* back = nullptr;
 
-// The handler is in place while any thread is inside of SurvivesAbort.
+// The handler is installed while any thread is inside SurvivesAbort.
 std::mutex mutex;
 int inside = 0;
 struct sigaction before;
 
 void OnAbort(int signal, siginfo_t* info, void* context) {
   if (back != nullptr) siglongjmp(*back, 1);
-  // Another thread's: as if this handler were not there. With the default abort() ends the process
-  // once this returns.
+  // The abort of another thread: do what the previous handler did. With the default handler,
+  // abort() ends the process when this function returns.
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     before.sa_sigaction(signal, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
@@ -29,7 +29,7 @@ void OnAbort(int signal, siginfo_t* info, void* context) {
 void Enter() {
   std::lock_guard<std::mutex> lock(mutex);
   if (inside++ > 0) return;
-  sigaction(SIGABRT, nullptr, &before);  // known before another thread's abort may ask for it
+  sigaction(SIGABRT, nullptr, &before);  // read first, because another thread's abort may need it
   struct sigaction action = {};
   action.sa_sigaction = OnAbort;
   action.sa_flags = SA_SIGINFO;
@@ -43,7 +43,8 @@ void Leave() {
   struct sigaction now;
   sigaction(SIGABRT, &before, &now);
   bool ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == OnAbort;
-  if (!ours) sigaction(SIGABRT, &now, nullptr);  // somebody put theirs in place meanwhile
+  // other code has installed its own handler meanwhile
+  if (!ours) sigaction(SIGABRT, &now, nullptr);
 }
 
 }  // namespace

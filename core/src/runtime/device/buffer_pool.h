@@ -1,4 +1,4 @@
-// Freed device memory, kept for the next allocation of about its size.
+// Keeps freed device memory for the next allocation of about the same size.
 #ifndef MLC_RUNTIME_DEVICE_BUFFER_POOL_H_
 #define MLC_RUNTIME_DEVICE_BUFFER_POOL_H_
 
@@ -7,7 +7,7 @@
 
 namespace mlc {
 
-// `Buffer` has `size_t capacity`, its bytes; the pool does not own it.
+// `Buffer` has `size_t capacity`, in bytes. The pool does not own it.
 template <typename Buffer>
 class BufferPool {
  public:
@@ -16,7 +16,7 @@ class BufferPool {
     bytes_ += buffer->capacity;
   }
 
-  // The smallest that holds `bytes` and wastes little, or null.
+  // Takes the smallest buffer that holds `bytes` and does not waste much. Null if there is none.
   Buffer* Take(size_t bytes) {
     auto best = buffers_.end();
     size_t most = bytes + bytes / 4 + 4096;
@@ -41,7 +41,7 @@ class BufferPool {
     return buffer;
   }
 
-  std::vector<Buffer*> buffers_;  // the oldest first
+  std::vector<Buffer*> buffers_;  // the oldest one first
   size_t bytes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The devices of a backend, and what is told of each.
+// The devices of a backend, and their properties.
 #ifndef MLC_RUNTIME_DEVICE_DEVICE_LIST_H_
 #define MLC_RUNTIME_DEVICE_DEVICE_LIST_H_
 
@@ -10,22 +10,23 @@
 
 namespace mlc {
 
-// Facts that do not change.
+// Properties that do not change.
 struct DeviceTraits {
   std::string name, driver, description;
-  std::string interface;      // "Vulkan": what a backend of several goes through
-  bool is_processor = false;  // the CPU, driven as a GPU
+  std::string interface;      // "Vulkan": the interface, for a backend with several
+  bool is_processor = false;  // it is the CPU behind a GPU driver
   bool has_f16 = false;
-  // Bytes: what this process may take, of one tensor, of a work-group; and a group's work-items.
+  // In bytes: memory for this process, for one tensor, and for a work-group. group_size is in
+  // work-items.
   size_t memory = 0, largest_buffer = 0, local_memory = 0, group_size = 0;
 };
 
 template <typename Device>
 struct DeviceListOf {
   std::vector<std::unique_ptr<Device>> devices;
-  std::string problem;  // why there are none
+  std::string problem;  // the reason if there are no devices
 
-  // Throws when there is no device of that index.
+  // Throws if there is no device with that index.
   Device& At(const char* kind, int index) const {
     if (index >= 0 && index < static_cast<int>(devices.size())) return *devices[index];
     TVM_FFI_THROW(RuntimeError) << "there is no device " << kind << ":" << index << "; "

@@ -1,4 +1,4 @@
-// A thread for calls into a driver that may abort. An abort ends the thread and nothing else.
+// A thread for driver calls that may abort. An abort ends only this thread.
 #ifndef MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
 #define MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
 
@@ -14,8 +14,9 @@ class DriverThread {
   DriverThread() : thread_([this] { Loop(); }) {}
   ~DriverThread();
 
-  // Runs call() on the thread and waits for it; false when it aborted, now or in a call before.
-  // One caller at a time. `call` must not have variables with destructors (see SurvivesAbort).
+  // Runs call() on the thread and waits for it. Returns false if this call or an earlier one
+  // aborted. Only one caller at a time. `call` must not have variables with destructors (see
+  // SurvivesAbort).
   template <typename Call>
   bool Run(Call&& call) {
     return RunTask([](void* data) { (*static_cast<std::remove_reference_t<Call>*>(data))(); },
@@ -28,10 +29,10 @@ class DriverThread {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  void (*task_)(void*) = nullptr;  // what is to be done; null: nothing
+  void (*task_)(void*) = nullptr;  // the current task; null: none
   void* data_ = nullptr;
   bool stop_ = false, dead_ = false;
-  std::thread thread_;  // the last, for it uses the others
+  std::thread thread_;  // the last member, because the thread uses the others
 };
 
 }  // namespace mlc

@@ -26,7 +26,7 @@ class Reader {
     return text;
   }
 
-  // The number of items that follow, each of at least `item_bytes`.
+  // Reads the number of items that follow. Each item has at least `item_bytes`.
   Result<uint64_t> Count(size_t item_bytes) {
     MLC_ASSIGN_OR_RETURN(uint64_t count, Number<uint64_t>());
     if (count > rest_.size() / item_bytes) return CutOff();
@@ -55,7 +55,7 @@ Result<int> ParseExtent(const std::string& tag) {
   return Unsupported("a kernel of the model library wants '" + tag + "'");
 }
 
-// "paramWriteAccess:[0,1]" says something about the code and asks for no argument.
+// "paramWriteAccess:[0,1]" describes the code. It is not an argument.
 constexpr std::string_view kWrites = "paramWriteAccess:";
 
 std::vector<bool> ParseWrites(std::string_view tag) {

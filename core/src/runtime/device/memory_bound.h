@@ -1,4 +1,4 @@
-// How much of a device's memory this process may take.
+// How much memory of a device this process may use.
 #ifndef MLC_RUNTIME_DEVICE_MEMORY_BOUND_H_
 #define MLC_RUNTIME_DEVICE_MEMORY_BOUND_H_
 
@@ -7,7 +7,7 @@
 
 namespace mlc {
 
-// What the user leaves us of a device, in bytes (MLC_GPU_MEMORY_MB); others may need the rest.
+// The limit that the user sets, in bytes (MLC_GPU_MEMORY_MB). Other programs may need the rest.
 inline size_t MemoryBound() {
   const char* text = std::getenv("MLC_GPU_MEMORY_MB");
   size_t megabytes = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);

@@ -1,5 +1,5 @@
-// What TVM's runtime and runtime/device.cc want of a device backend, over the backend's own
-// devices.
+// The interface that TVM's runtime and runtime/device.cc need from a device backend, written once
+// over the backend's own devices.
 #ifndef MLC_RUNTIME_DEVICE_PLUGIN_H_
 #define MLC_RUNTIME_DEVICE_PLUGIN_H_
 
@@ -32,11 +32,12 @@ inline Json Describe(const DeviceTraits& traits) {
 
 // A backend is a struct of static members:
 //   kName, kType             "opencl", kDLOpenCL
-//   Devices()                `devices`, pointers that have Allocate, Free and Available, or
-//   `problem` DeviceAt(index)          one of them; throws Traits(device)           DeviceTraits
-//   Addresses()              whose buffer an address is: an AddressMap
-//   Wait(device)             for all that was asked of it
-//   Read, Write, Copy        (from, to, bytes) of addresses
+//   Devices()                `devices` (pointers with Allocate, Free and Available) or `problem`
+//   DeviceAt(index)          one device; throws if there is none
+//   Traits(device)           DeviceTraits
+//   Addresses()              an AddressMap: finds the buffer of an address
+//   Wait(device)             waits for all commands
+//   Read, Write, Copy        (from, to, bytes) between addresses
 //   Load(bytes)              a ffi::Module: the kernels of a model library
 template <typename Backend>
 class PluginApi final : public tvm::runtime::DeviceAPI {
@@ -58,7 +59,7 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
     auto& found = Backend::DeviceAt(device.device_id);
     const DeviceTraits& traits = Backend::Traits(found);
     auto number = [](size_t value) { return static_cast<int64_t>(value); };
-    // What is not known here stays nothing.
+    // Attributes that are not known here keep no value.
     if (kind == kWarpSize) *out = 1;
     if (kind == kMaxThreadsPerBlock) *out = number(traits.group_size);
     if (kind == kMaxSharedMemoryPerBlock) *out = number(traits.local_memory);
@@ -72,7 +73,7 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
   void* AllocDataSpace(DLDevice device, size_t bytes, size_t, DLDataType) final {
     return Backend::DeviceAt(device.device_id).Allocate(bytes)->address;
   }
-  void FreeDataSpace(DLDevice, void* pointer) final {  // called by destructors: must not throw
+  void FreeDataSpace(DLDevice, void* pointer) final {  // destructors call it: it must not throw
     auto* buffer = Backend::Addresses().Find(pointer).buffer;
     if (buffer != nullptr) buffer->device->Free(buffer);
   }
@@ -94,7 +95,7 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
   }
 };
 
-// {"problem": why there are none, or "", "devices": [...]}
+// {"problem": the reason if there are no devices, or "", "devices": [...]}
 template <typename Backend>
 tvm::ffi::String DescribeDevices() {
   const auto& list = Backend::Devices();
@@ -108,7 +109,7 @@ tvm::ffi::String DescribeDevices() {
 // Registers with TVM's runtime
 //   device_api.NAME                  memory and copies
 //   ffi.Module.load_from_bytes.NAME  the kernels of a model library
-//   mlc.devices.NAME                 what runtime/device.cc asks
+//   mlc.devices.NAME                 for runtime/device.cc
 template <typename Backend>
 void RegisterBackend() {
   std::string name = Backend::kName;

@@ -1,5 +1,5 @@
-// A process's signal handlers are its own: Python's Ctrl-C, a Java machine's null checks. Drivers
-// that bring a compiler (LLVM) put theirs in place.
+// Keeps a process's signal handlers, for example Python's Ctrl-C or a Java machine's null checks.
+// Drivers that contain a compiler (LLVM) install their own handlers.
 #ifndef MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
 #define MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
 
@@ -7,7 +7,7 @@
 
 namespace mlc {
 
-// What was there when this was made is there again when it goes.
+// The destructor restores the handlers that were installed at construction.
 class KeptSignalHandlers {
  public:
   KeptSignalHandlers() {

@@ -1,5 +1,5 @@
-// A device backend that TVM's own runtime drives: CUDA, Metal. Its plugin opens that runtime and
-// tells what devices there are.
+// A device backend that TVM's own runtime drives: CUDA, Metal. The plugin opens that runtime and
+// lists the devices.
 #ifndef MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
 #define MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
 
@@ -14,10 +14,11 @@ namespace mlc {
 
 struct NeededLibrary {
   const char* file;
-  const char* otherwise;  // what is the matter when it cannot be opened
+  const char* otherwise;  // the problem if it cannot be opened
 };
 
-// Opens all of them, in order, for the rest of the process. Empty, or why that cannot be done.
+// Opens all of them, in order, for the rest of the process. Returns "", or the reason why one
+// cannot be opened.
 [[maybe_unused]] static std::string OpenLibraries(const std::vector<NeededLibrary>& needed) {
   for (const NeededLibrary& library : needed) {
     if (OpenLibrary(library.file, LibraryScope::kGlobal) != nullptr) continue;
@@ -27,7 +28,8 @@ struct NeededLibrary {
   return "";
 }
 
-// What TVM's runtime says of a device; a number that it does not tell is 0, a text "".
+// The properties that TVM's runtime tells about a device. An unknown number is 0, an unknown text
+// "".
 class TvmDevice {
  public:
   TvmDevice(tvm::runtime::DeviceAPI* api, DLDevice device) : api_(api), device_(device) {}
@@ -53,10 +55,10 @@ class TvmDevice {
 
 // A backend is a struct of static members:
 //   kName, kType         "metal", kDLMetal
-//   Problem()            opens TVM's runtime, once: "", or why it cannot be used
+//   Problem()            opens TVM's runtime once: "", or the reason why it cannot be used
 //   Traits(device)       DeviceTraits of a TvmDevice that exists
 //
-// {"problem": why there are none, or "", "devices": [...]}
+// {"problem": the reason if there are no devices, or "", "devices": [...]}
 template <typename Backend>
 tvm::ffi::String DescribeTvmDevices() {
   constexpr int kMostDevices = 16;
@@ -79,7 +81,7 @@ tvm::ffi::String DescribeTvmDevices() {
   return json.Dump();
 }
 
-// Registers mlc.devices.NAME, what runtime/device.cc asks.
+// Registers mlc.devices.NAME, which runtime/device.cc calls.
 template <typename Backend>
 void RegisterTvmBackend() {
   tvm::ffi::reflection::GlobalDef().def((std::string("mlc.devices.") + Backend::kName).c_str(),

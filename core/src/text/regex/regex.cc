@@ -18,10 +18,10 @@ constexpr size_t kBaseSteps = 10'000'000;
 constexpr size_t kStepsPerByte = 200;
 constexpr size_t kMaxFrames = 4'000'000;
 
-// One choice to come back to.
+// A choice to which the matcher can come back.
 struct Frame {
   enum class Kind : uint8_t {
-    kBranch,    // try target `extra` and later ones of the branch at pc, at `position`
+    kBranch,    // try target `extra` and the following ones of the branch at pc, at `position`
     kGiveBack,  // the repeat at pc has reached `position` and may go back down to `limit`
     kTakeMore,  // the lazy repeat at pc may take one more at `position`; `limit` taken so far
     kRegister,  // put `position` back into register `extra`
@@ -39,7 +39,7 @@ class Matcher {
         registers_(program.num_registers),
         steps_left_(kBaseSteps + kStepsPerByte * text.size()) {}
 
-  // Where the leftmost match from `from` on stands; kNoMatch in `begin` when there is none.
+  // The leftmost match from `from` on. Its `begin` is kNoMatch if there is none.
   Regex::Match Search(size_t from);
   bool out_of_steps() const { return out_of_steps_; }
 
@@ -61,7 +61,7 @@ class Matcher {
     steps_left_ -= out_of_steps_ ? 0 : steps;
   }
 
-  // The code point at pos, which is moved past it. Requires pos < size.
+  // Returns the code point at pos and moves pos behind it. Requires pos < size.
   char32_t Next(size_t* pos) const {
     unsigned char byte = static_cast<unsigned char>(text_[*pos]);
     if (byte < 0x80) {
@@ -101,8 +101,9 @@ Regex::Match Matcher::Search(size_t from) {
   return {kNoMatch, kNoMatch};
 }
 
-// Runs from pc to kMatch and returns where it ends. Frames below the current height are the
-// caller's; recursion is as deep as look-arounds and atomic groups nest in the pattern.
+// Runs from pc to kMatch and returns the position there. The frames below the current height belong
+// to the caller. The recursion is as deep as look-arounds and atomic groups are nested in the
+// pattern.
 size_t Matcher::Run(uint32_t pc, size_t pos) {
   size_t base = frames_.size();
   while (!out_of_steps_) {
@@ -117,7 +118,7 @@ size_t Matcher::Run(uint32_t pc, size_t pos) {
   return kNoMatch;
 }
 
-// One instruction; false when it fails.
+// Runs one instruction. Returns false if it fails.
 bool Matcher::Step(uint32_t* pc, size_t* pos) {
   const Instruction& at = program_.code[*pc];
   switch (at.op) {
@@ -166,7 +167,7 @@ bool Matcher::Step(uint32_t* pc, size_t* pos) {
   return false;
 }
 
-// Takes the last choice again; false when none is left above `base`.
+// Goes back to the last choice. Returns false if there is none above `base`.
 bool Matcher::Backtrack(size_t base, uint32_t* pc, size_t* pos) {
   while (frames_.size() > base) {
     Frame frame = frames_.back();
@@ -204,7 +205,7 @@ bool Matcher::Backtrack(size_t base, uint32_t* pc, size_t* pos) {
   return false;
 }
 
-// Enters the first target from `first_target` on that can start here, and remembers the next one.
+// Enters the first target from `first_target` on that can begin here, and remembers the next one.
 bool Matcher::TakeBranch(uint32_t pc, size_t first_target, size_t pos, uint32_t* next_pc) {
   const auto& targets = program_.branches[program_.code[pc].a];
   bool at_end = pos >= text_.size();
@@ -230,7 +231,7 @@ bool Matcher::TakeBranch(uint32_t pc, size_t first_target, size_t pos, uint32_t*
 bool Matcher::Repeat(const Instruction& at, uint32_t pc, size_t* pos) {
   const CharClass& set = program_.classes[at.a];
   int wanted = at.mode == Mode::kLazy ? at.min : at.max;
-  size_t enough = *pos;  // where `min` have been taken
+  size_t enough = *pos;  // the position after `min` repeats
   int taken = 0;
   while (taken != wanted && *pos < text_.size()) {
     size_t next = *pos;

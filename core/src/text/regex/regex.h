@@ -1,14 +1,13 @@
 // The regular expressions of tokenizer files, over Unicode code points.
 //
-// A backtracking matcher with the semantics of Oniguruma, which the reference uses, for what split
-// patterns need: literals, classes (nested, &&, [:posix:]), \p{..}, \s \d \w \h \R, greedy, lazy
-// and possessive quantifiers, alternatives, groups, (?i:..), atomic groups, look-ahead, look-behind
-// of fixed length, anchors and \b. Back-references and recursion are refused. Case is ignored by
-// simple folding.
+// A backtracking matcher with the semantics of Oniguruma, which the reference uses. It supports
+// what split patterns need: literals, classes (nested, &&, [:posix:]), \p{..}, \s \d \w \h \R,
+// greedy, lazy and possessive quantifiers, alternatives, groups, (?i:..), atomic groups,
+// look-ahead, look-behind of fixed length, anchors and \b. Back-references and recursion are
+// refused. Ignoring case uses simple folding.
 //
-// Neither the machine's stack nor time can be exhausted by a pattern or a text: loops over one
-// class take no stack, and a search stops with an error after a number of steps that grows
-// linearly with the text.
+// No pattern and no text can exhaust the stack or the time. Loops over one class use no stack. A
+// search stops with an error after a number of steps that is linear in the text.
 //
 //   MLC_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(R"(\p{L}+|\s+)"));
 //   std::vector<Regex::Match> matches;
@@ -33,14 +32,14 @@ class Regex {
     size_t begin, end;  // bytes
   };
 
-  // Errors: kInvalidArgument for a malformed pattern, kUnsupported for syntax we do not have.
+  // Errors: kInvalidArgument for a malformed pattern, kUnsupported for syntax that we do not have.
   static Result<Regex> Compile(std::string_view pattern);
-  // A pattern that matches `text` itself.
+  // A pattern that matches exactly `text`.
   static Regex Literal(std::string_view text);
 
-  // All matches from left to right without overlaps, as Oniguruma's iterator gives them: an empty
-  // match right behind another match is left out. Requires valid UTF-8.
-  // Errors: kResourceExhausted when the steps run out.
+  // All matches from left to right, without overlaps, as Oniguruma's iterator gives them: an empty
+  // match directly behind another match is left out. Requires valid UTF-8. Errors:
+  // kResourceExhausted when the steps run out.
   Status FindAll(std::string_view text, std::vector<Match>* matches) const;
 
  private:

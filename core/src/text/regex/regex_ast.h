@@ -1,4 +1,4 @@
-// The syntax tree of a regular expression; between the parser and the compiler.
+// The syntax tree of a regular expression: the parser writes it, the compiler reads it.
 #ifndef MLC_TEXT_REGEX_AST_H_
 #define MLC_TEXT_REGEX_AST_H_
 
@@ -36,9 +36,8 @@ struct RegexNode {
 };
 using RegexNodePtr = std::unique_ptr<RegexNode>;
 
-// kEcmaScript is what JSON Schema's patterns are written in. What ECMAScript and Python read
-// differently (\d, \w, \s and '.' beyond ASCII) is read so that a text which matches here does in
-// both.
+// kEcmaScript is the syntax of JSON Schema's patterns. ECMAScript and Python differ for \d, \w, \s
+// and '.' beyond ASCII. These are read so that a text which matches here matches in both.
 enum class RegexSyntax { kOniguruma, kEcmaScript };
 
 // At most kMaxRegexDepth levels of nesting.

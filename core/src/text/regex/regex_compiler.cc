@@ -60,7 +60,7 @@ FirstSet FirstOf(const RegexNode& node) {
 
 constexpr int kMaxLookBehind = 255;
 
-// The number of code points that the node always matches, if there is one.
+// The number of code points that the node always matches, if it is fixed.
 std::optional<int> FixedLength(const RegexNode& node) {
   switch (node.kind) {
     case Kind::kSet:
@@ -213,7 +213,8 @@ Status Compiler::EmitRepeat(const RegexNode& node) {
   return Status();
 }
 
-// L: branch(body, exit); body: mark, .., loop to L; exit. A turn that consumes nothing ends it.
+// L: branch(body, exit); body: mark, .., loop to L; exit. A repeat that consumes nothing ends the
+// loop.
 Status Compiler::EmitStar(const RegexNode& body, bool lazy) {
   uint32_t mark = program_->num_registers++, branch = AddBranch();
   uint32_t start = Add(Op::kBranch, branch);
@@ -241,7 +242,7 @@ Status Compiler::EmitOptionals(const RegexNode& body, int count, bool lazy) {
   return Status();
 }
 
-// Alternatives of different lengths in a look-behind become look-behinds of their own.
+// Alternatives of different lengths in a look-behind become separate look-behinds.
 Status Compiler::EmitLook(const RegexNode& node) {
   const RegexNode& body = *node.children[0];
   bool split = node.behind && body.kind == Kind::kAlternatives && !FixedLength(body);

@@ -16,7 +16,7 @@ constexpr int kMaxRepeat = 2048;
 
 Result<RegexNodePtr> RegexParser::ParseAlternatives(int depth) {
   if (depth > kMaxRegexDepth) return Bad("nested too deeply");
-  RegexOptions outer = options_;  // an inline (?i) ends with its group
+  RegexOptions outer = options_;  // an inline (?i) is valid until the end of its group
   RegexNodePtr node = MakeRegexNode(Kind::kAlternatives);
   do {
     MLC_ASSIGN_OR_RETURN(RegexNodePtr sequence, ParseSequence(depth));
@@ -54,7 +54,7 @@ Result<RegexNodePtr> RegexParser::ParseAtom(int depth) {
       return ParseGroup(depth);
     case '[': {
       MLC_ASSIGN_OR_RETURN(CodePointRanges set, ParseClass(depth));
-      return MakeRegexSet(std::move(set));  // case is closed inside, before any negation
+      return MakeRegexSet(std::move(set));  // case is closed inside, before a negation
     }
     case '.':
       if (is_ecma_) return MakeRegexSet(ComplementRanges({{10, 10}, {13, 13}, {0x2028, 0x2029}}));
@@ -75,7 +75,7 @@ Result<RegexNodePtr> RegexParser::ParseAtom(int depth) {
   }
 }
 
-// Reads "{2}", "{2,}", "{,3}" or "{2,3}"; anything else leaves '{' a literal.
+// Reads "{2}", "{2,}", "{,3}" or "{2,3}". Anything else makes '{' a literal.
 bool RegexParser::ParseInterval(int* min, int* max) {
   size_t start = pos_;
   auto number = [this](int* value) {
@@ -135,7 +135,7 @@ Result<RegexNodePtr> RegexParser::ParseQuantifiers(RegexNodePtr atom) {
   }
 }
 
-// Parses the rest of a group into `outer`, whose opening has been read.
+// Parses the rest of a group into `outer`. The opening has been read already.
 Result<RegexNodePtr> RegexParser::FinishGroup(RegexNodePtr outer, int depth) {
   MLC_ASSIGN_OR_RETURN(RegexNodePtr inner, ParseAlternatives(depth + 1));
   if (!Eat(')')) return Bad("missing ')'");
@@ -183,7 +183,7 @@ Result<RegexNodePtr> RegexParser::ParseOptionGroup(int depth) {
       break;
     }
   }
-  if (Eat(')')) {  // holds to the end of the enclosing group, further alternatives included
+  if (Eat(')')) {  // valid until the end of the enclosing group, in further alternatives too
     MLC_ASSIGN_OR_RETURN(RegexNodePtr rest, ParseAlternatives(depth + 1));
     options_ = outer;
     return rest;

@@ -1,5 +1,5 @@
-// Recursive descent over the pattern's code points; internal to the parser's two files. The depth
-// of recursion is bounded.
+// A recursive-descent parser over the pattern's code points, used only by the parser's two files.
+// The depth of recursion is limited.
 #ifndef MLC_TEXT_REGEX_PARSER_H_
 #define MLC_TEXT_REGEX_PARSER_H_
 
@@ -76,7 +76,7 @@ class RegexParser {
 
   std::u32string pattern_;
   bool is_ecma_;
-  bool in_negated_class_ = false;  // ECMAScript's, which do not nest
+  bool in_negated_class_ = false;  // in ECMAScript, where classes are not nested
   size_t pos_ = 0;
   RegexOptions options_;
 };

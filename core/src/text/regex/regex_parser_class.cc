@@ -62,8 +62,8 @@ bool RegexParser::ParseSetEscape(char32_t c, CodePointRanges* out) {
   return true;
 }
 
-// In ECMAScript \d is ASCII, in Python it is Unicode, and so on. What is to be matched gets the
-// narrower reading, what must not be matched the wider one.
+// \d is ASCII in ECMAScript and Unicode in Python, and so on. A set that must match gets the
+// narrower meaning; a set that must not match gets the wider one.
 bool RegexParser::ParseEcmaSetEscape(char32_t c, CodePointRanges* out) const {
   bool is_complement = c < 'a', is_wide = is_complement != in_negated_class_;
   switch (c | 0x20) {
@@ -81,7 +81,7 @@ bool RegexParser::ParseEcmaSetEscape(char32_t c, CodePointRanges* out) const {
       break;
     case 'w':
       *out = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-      if (is_wide) {  // Python's has numbers of every kind
+      if (is_wide) {  // Python's includes all kinds of numbers
         *out = OnigWordRanges();
         CodePointRanges numbers;
         LookUpProperty("N", &numbers);
@@ -185,7 +185,7 @@ Result<CodePointRanges> RegexParser::ParsePosixClass() {
   return negated ? ComplementRanges(set) : set;
 }
 
-// After '['. Closes the class under case before negating it.
+// Called after '['. Closes the class under case before negating it.
 Result<CodePointRanges> RegexParser::ParseClass(int depth) {
   if (depth > kMaxRegexDepth) return Bad("nested too deeply");
   bool negated = Eat('^');

@@ -1,4 +1,4 @@
-// The compiled form of a regular expression; between the compiler and the matcher.
+// The compiled form of a regular expression: the compiler writes it, the matcher reads it.
 #ifndef MLC_TEXT_REGEX_PROGRAM_H_
 #define MLC_TEXT_REGEX_PROGRAM_H_
 
@@ -10,25 +10,25 @@
 
 namespace mlc {
 
-// A set of code points with a fast path for the smallest ones.
+// A set of code points, with a fast path for small code points.
 class CharClass {
  public:
   explicit CharClass(CodePointRanges ranges);
   bool Contains(char32_t c) const { return c < kFast ? fast_[c] : ContainsSlowly(c); }
 
  private:
-  static constexpr char32_t kFast = 0x800;  // all of one or two bytes in UTF-8
+  static constexpr char32_t kFast = 0x800;  // all code points with one or two bytes in UTF-8
   bool ContainsSlowly(char32_t c) const;
   std::bitset<kFast> fast_;
   CodePointRanges ranges_;
 };
 
-// What the first code point of a match can be; an over-approximation.
+// The possible first code points of a match. It may contain too many.
 struct FirstSet {
   static constexpr char32_t kSize = 128;
   std::bitset<kSize> ascii;
-  bool others = false;    // code points from kSize on
-  bool nullable = false;  // may match without a code point
+  bool others = false;    // all code points from kSize on
+  bool nullable = false;  // may match the empty text
   bool Accepts(char32_t c) const { return nullable || (c < kSize ? ascii[c] : others); }
 };
 
@@ -40,9 +40,9 @@ struct RegexInstruction {
     kBranch,  // a = index in branches: try its targets in order
     kJump,    // a = target
     kMark,    // a = register: remember the position
-    kLoop,    // a = register, b = target: go on looping unless nothing was consumed
-    kLook,    // b = where to go on, negated; a = code points to step back first; body follows
-    kAtomic,  // b = where to go on; the body follows and is never re-entered
+    kLoop,    // a = register, b = target: loop again unless nothing was consumed
+    kLook,  // b = where to continue; negated; a = code points to step back first; the body follows
+    kAtomic,  // b = where to continue; the body follows and is never entered again
     kAssert,  // assertion
     kMatch,   // the end of the program, of a look-around or of an atomic group
   };
@@ -66,7 +66,7 @@ struct RegexProgram {
   FirstSet first;
 };
 
-// Errors: kUnsupported for look-behind of variable length, kInvalidArgument when repeat counts make
+// Errors: kUnsupported for a look-behind of variable length; kInvalidArgument if repeat counts make
 // the program too long.
 Status CompileRegex(const RegexNode& root, RegexProgram* program);
 

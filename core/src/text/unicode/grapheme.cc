@@ -47,7 +47,7 @@ struct CharInfo {
   Conjunct conjunct;
 };
 
-// What the rules need to know of the cluster so far.
+// The state of the cluster so far, as far as the rules need it.
 class ClusterState {
  public:
   explicit ClusterState(const CharInfo& first) : last_(first.kind) { Add(first); }
@@ -84,10 +84,10 @@ class ClusterState {
 
  private:
   Break last_;
-  bool odd_regional_ = false;        // an odd number of regional indicators just now
-  bool after_pictographic_ = false;  // a pictograph, then only extending characters
-  bool consonant_ = false;           // an Indic consonant, then only extending characters
-  bool linked_ = false;              // with a linker among them
+  bool odd_regional_ = false;        // an odd number of regional indicators directly before
+  bool after_pictographic_ = false;  // after a pictograph and extending characters
+  bool consonant_ = false;           // after an Indic consonant and extending characters
+  bool linked_ = false;              // a linker is among them
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Extended grapheme clusters (Unicode 16, Annex 29): what a reader takes for one character.
+// Extended grapheme clusters (Unicode 16, Annex 29): the characters that a reader sees.
 #ifndef MLC_TEXT_GRAPHEME_H_
 #define MLC_TEXT_GRAPHEME_H_
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace tables = unicode_tables;
 
-// `pairs` is a flat list of first, last.
+// `pairs` is a flat list of first and last.
 bool InPairs(const uint32_t* pairs, size_t size, char32_t c) {
   size_t low = 0, high = size / 2;
   while (low < high) {
@@ -129,7 +129,7 @@ std::string_view LongCategoryName(std::string_view name) {
   return name;
 }
 
-// `rows` holds first, last, step, delta; sorted.
+// `rows` is a sorted list of first, last, step, delta.
 char32_t MapByRuns(const int32_t* rows, size_t size, char32_t c) {
   size_t low = 0, high = size / 4;
   int32_t value = static_cast<int32_t>(c);

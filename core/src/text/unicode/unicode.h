@@ -1,4 +1,4 @@
-// Character properties, from the generated tables (codegen/unicode.py says which version is whose).
+// Character properties from the generated tables (codegen/unicode.py lists the Unicode versions).
 #ifndef MLC_TEXT_UNICODE_H_
 #define MLC_TEXT_UNICODE_H_
 
@@ -55,18 +55,19 @@ bool IsOther(char32_t c);           // Unicode 8, categories Cc, Cf, Co
 bool IsNonspacingMark(char32_t c);  // Unicode 8, category Mn
 bool IsCombiningMark(char32_t c);   // Unicode 9, category M*
 
-// Unicode 16, for split patterns. `name` is "L", "Lu", "Han", "Alphabetic", ..., compared without
-// case, spaces, '-' and '_'. False when the name is not known.
+// Unicode 16, for split patterns. `name` is "L", "Lu", "Han", "Alphabetic", ... Case, spaces, '-'
+// and '_' are ignored. Returns false if the name is not known.
 bool LookUpProperty(std::string_view name, CodePointRanges* out);
 CodePointRanges OnigWordRanges();
 CodePointRanges WhiteSpaceRanges();
 
-// The lowercase mapping. U+0130, which alone has two characters, maps to 'i' here.
+// The lowercase mapping. Only U+0130 maps to two characters; here it maps to 'i'.
 char32_t ToLower(char32_t c);
-// Adds to `ranges` everything that is equal to a member when case is ignored.
+// Adds to `ranges` every code point that equals a member when case is ignored.
 void CloseUnderCase(CodePointRanges* ranges);
 
-// Sorts and joins ranges; the complement within U+0000..U+10FFFF; the common part.
+// Normalize sorts and joins ranges; the other functions give the complement within U+0000..U+10FFFF
+// and the intersection.
 void NormalizeRanges(CodePointRanges* ranges);
 CodePointRanges ComplementRanges(const CodePointRanges& ranges);
 CodePointRanges IntersectRanges(const CodePointRanges& a, const CodePointRanges& b);

@@ -19,7 +19,9 @@ constexpr char32_t kSCount = kLCount * kVCount * kTCount;
 struct Char {
   char32_t code_point;
   uint8_t combining_class;
-  // How many of the old characters it stands for. The reference hands this along with a character
+  // How many old characters it replaces; 0 for a character that a decomposition adds. When marks
+  // change places, the reference keeps this number at its place, so the alignment follows the
+  // order.
   // when marks change places, and so aligns by order; 0 for what a decomposition adds.
   uint32_t num_old;
 };
@@ -69,7 +71,7 @@ void Decompose(char32_t c, bool compatibility, std::vector<Char>* out) {
   for (uint32_t i = 0; i < (row[1] >> 1 & 0x7F); ++i) Put(pool[i], i == 0, out);
 }
 
-// Canonical ordering: marks between two starters are sorted by their class.
+// Canonical ordering: the marks between two starters are sorted by class.
 void Reorder(std::vector<Char>* chars) {
   for (size_t begin = 0; begin < chars->size();) {
     size_t end = begin;
@@ -81,7 +83,7 @@ void Reorder(std::vector<Char>* chars) {
   }
 }
 
-// 0 when the pair does not compose.
+// 0 if the pair does not compose.
 char32_t Composed(char32_t a, char32_t b) {
   if (a >= kLBase && a < kLBase + kLCount && b >= kVBase && b < kVBase + kVCount) {
     return kSBase + ((a - kLBase) * kVCount + (b - kVBase)) * kTCount;
@@ -103,11 +105,11 @@ char32_t Composed(char32_t a, char32_t b) {
   return found ? row[2] : 0;
 }
 
-// Joins each character to the last starter unless a character between them blocks it.
+// Joins each character to the last starter, unless a character between them blocks it.
 void Compose(std::vector<Char>* chars) {
   size_t out = 0, starter = 0;
   bool has_starter = false;
-  int last_class = 0;  // of what stands between the starter and here; 0 when nothing does
+  int last_class = 0;  // class of the character between the starter and here; 0 if there is none
   for (size_t i = 0; i < chars->size(); ++i) {
     Char c = (*chars)[i];
     bool adjacent = has_starter && out == starter + 1;
@@ -130,7 +132,7 @@ void Compose(std::vector<Char>* chars) {
   chars->resize(out);
 }
 
-// True when the form surely leaves the text as it is. U+0300, the first character that NFC can
+// True if the form certainly leaves the text unchanged. U+0300, the first character that NFC can
 // change or join, starts with the byte 0xCC.
 bool IsSurelyNormal(bool is_nfc, std::string_view text) {
   unsigned char limit = is_nfc ? 0xCC : 0x80;

@@ -8,7 +8,7 @@ namespace mlc {
 
 enum class NormalizationForm { kNfc, kNfd, kNfkc, kNfkd };
 
-// Requires valid UTF-8. Takes time O(n log n) at worst (a text of marks only).
+// Requires valid UTF-8. The worst case is O(n log n), for a text of marks only.
 void NormalizeUnicode(NormalizationForm form, Piece* piece);
 
 }  // namespace mlc

@@ -70,7 +70,7 @@ def _ignore(_: float) -> None: ...
 def open_source(
     path: Path, *, source_format: str = "auto", config: Path | None = None
 ) -> ModelSource:
-    """The reader for a folder of Hugging Face's or a `.gguf` file."""
+    """The reader for a Hugging Face folder or a `.gguf` file."""
     if source_format in _REFUSED_FORMATS:
         raise UnsupportedError(
             f"source format {source_format} {_REFUSED_FORMATS[source_format]}",
@@ -102,7 +102,7 @@ def convert_model(
     overrides: ConfigOverrides | None = None,
     report: Report = _ignore,
 ) -> None:
-    """Makes the whole `-MLC` folder, in one atomic step."""
+    """Writes the whole `-MLC` folder, in one atomic step."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         work.write_config(stage, overrides or ConfigOverrides())
@@ -117,7 +117,7 @@ def write_weights(
     model_type: str | None = None,
     report: Report = _ignore,
 ) -> WeightStats:
-    """Makes the weights alone, as `convert_weight` does."""
+    """Writes only the weights, for `convert_weight`."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         return work.write_weights(stage, report)
@@ -131,7 +131,7 @@ def write_config(
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
 ) -> None:
-    """Makes the config and the tokenizer files alone, as `gen_config` does."""
+    """Writes only the config and the tokenizer files, for `gen_config`."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=0) as stage:
         work.write_config(stage, overrides or ConfigOverrides())
@@ -139,7 +139,7 @@ def write_config(
 
 @dataclass(frozen=True)
 class WeightStats:
-    """What was written, and how many weights the model has."""
+    """What was written, and the number of weights of the model."""
 
     param_bytes: int
     elements: int
@@ -150,7 +150,7 @@ class WeightStats:
 
 
 class _Work:
-    """One model on its way into one scheme."""
+    """The conversion of one model to one scheme."""
 
     def __init__(self, source: ModelSource, quantization: str, model_type: str | None) -> None:
         self._source = source
@@ -192,7 +192,7 @@ class _Work:
         )
         config |= self._scheme.config_fields()
         generation = self._source.generation_config()
-        if generation:  # `mlc_llm show` says which of its fields count
+        if generation:  # `mlc_llm show` says which of its fields are used
             files[GENERATION_CONFIG] = json.dumps(generation, indent=2).encode()
         for name, data in files.items():
             write_durably(folder / name, data)
@@ -206,10 +206,11 @@ class _Work:
         return schemes.get(quantization)
 
     def _weights(self, scheme: schemes.Scheme | None = None) -> list[models.WeightSource]:
-        """The weight map, checked against the tensors that are there before it is made use of."""
+        """The weight map, checked against the existing tensors before it is used."""
         tensors = self._source.tensors()
         layers = self._config.num_hidden_layers
-        if layers > len(tensors):  # a map of a damaged number of layers could fill the memory
+        # a damaged number of layers could make a map that fills the memory
+        if layers > len(tensors):
             raise CorruptFileError(
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",

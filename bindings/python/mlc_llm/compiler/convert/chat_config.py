@@ -1,4 +1,4 @@
-"""`mlc-chat-config.json`: what an engine needs to know of a model besides its weights."""
+"""`mlc-chat-config.json`: everything that an engine needs of a model besides its weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 CHAT_CONFIG = "mlc-chat-config.json"
 VERSION = "0.1.0"
 DEFAULT_PREFILL_CHUNK = 2048
-# Where neither generation_config.json nor config.json says anything. MLC-LLM writes 1.0 for the
-# first and the last, with which a small quantized model soon says nonsense: of 40 answers of the
-# embedded model to "What is the capital of France?" 12 named Paris, with these 35.
+# Used if neither generation_config.json nor config.json has a value. MLC-LLM writes 1.0 for the
+# first and the last; with these a small quantized model soon writes nonsense. Of 40 answers of the
+# embedded model to "What is the capital of France?" 12 named Paris with 1.0, and 35 with these
+# values.
 _SAMPLING_DEFAULTS = {
     "temperature": 0.7,
     "presence_penalty": 0.0,
@@ -34,7 +35,7 @@ _TOKEN_DEFAULTS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigOverrides:
-    """The options of `gen_config`; None leaves what the model says."""
+    """The options of `gen_config`. None keeps the model's value."""
 
     conv_template: str | None = None
     context_window_size: int | None = None
@@ -47,7 +48,7 @@ class ConfigOverrides:
     extra: Mapping[str, float] = field(default_factory=dict)  # further fields: "temperature", ...
 
     def check(self) -> None:
-        """Refuses sizes that cannot be."""
+        """Refuses impossible sizes."""
         for name, value in asdict(self).items():
             if not isinstance(value, int):
                 continue
@@ -97,7 +98,7 @@ def chat_config(
 
 
 def tokenizer_info(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
-    """How tokens become text, read off tokenizer.json as MLC-LLM reads it."""
+    """How tokens become text: read from tokenizer.json in the same way as MLC-LLM reads it."""
     decoders = _steps(tokenizer.get("decoder"), "decoders")
     normalizers = _steps(tokenizer.get("normalizer"), "normalizers")
     byte_level = any(step.get("type") == "ByteLevel" for step in decoders)
@@ -131,7 +132,7 @@ def _sizes(config: ModelConfig, overrides: ConfigOverrides) -> dict[str, int]:
 
 
 def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
-    """Sampling defaults: the first config that has a number for a name wins."""
+    """Sampling defaults: for each name, the first config with a number for it is used."""
     found = {
         name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()
     }
@@ -149,7 +150,7 @@ def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], .
 
 
 def _token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """Token ids; every end-of-text id of any config is kept, since models end in several ways."""
+    """Token ids. The end-of-text ids of all configs are kept, since models end in several ways."""
     ids: dict[str, int | list[int]] = dict(_TOKEN_DEFAULTS)
     for name in ("pad_token_id", "bos_token_id"):
         found = [config[name] for config in configs if type(config.get(name)) is int]
@@ -165,7 +166,7 @@ def _token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
 
 
 def _active_vocab_size(tokenizer: Mapping[str, Any], vocab_size: int) -> int:
-    """One more than the tokenizer's highest id: rows behind it are padding and never sampled."""
+    """The tokenizer's highest id + 1. Rows behind it are padding and are never sampled."""
     model = tokenizer.get("model")
     vocab = model.get("vocab") if isinstance(model, dict) else None
     ids: list[Any] = []
@@ -188,6 +189,6 @@ def _steps(value: Any, plural: str) -> list[dict[str, Any]]:
 
 
 def _json_object(data: bytes | None) -> dict[str, Any]:
-    """A JSON object; {} for a file that is absent (damaged ones were refused when read)."""
+    """A JSON object; {} for a missing file (damaged files were refused when they were read)."""
     value = json.loads(data) if data else {}
     return value if isinstance(value, dict) else {}

@@ -1,8 +1,8 @@
 """Derives MLC-LLM's `conv_template` object from a model's Jinja chat template.
 
-Best effort, for tools that know only the object: our engine runs the Jinja template itself. The
-template is rendered over marker texts; what stands between the markers are the object's parts. The
-result is kept only if putting it together again gives the template's own text.
+It may fail. It is for tools that know only the object: our engine runs the Jinja template itself.
+The template is rendered with marker texts; the texts between the markers are the members of the
+object. The result is kept only if it gives the same text as the template.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES = {"<|im_start|>": "chatml", "<|start_header_id|>": "llama-3", "[INST]": 
 def conversation_template(
     tokenizer_config: dict[str, Any], eos: int | list[int], *, name: str | None = None
 ) -> dict[str, Any]:
-    """The object for the model's default chat template, or a plain one named `custom`."""
+    """The object for the model's default chat template; otherwise a plain one named `custom`."""
     parts = None
     template = default_template(tokenizer_config.get("chat_template"))
     if template is not None:
@@ -37,7 +37,7 @@ def conversation_template(
 
 
 def default_template(value: Any) -> str | None:
-    """The template text out of `chat_template`, which is a text or a list of named ones."""
+    """The template text in `chat_template`, which is a text or a list of named texts."""
     if isinstance(value, list):
         named = {e.get("name"): e.get("template") for e in value if isinstance(e, dict)}
         value = named.get("default", next(iter(named.values()), None))
@@ -45,7 +45,7 @@ def default_template(value: Any) -> str | None:
 
 
 def token_text(value: Any) -> str:
-    """A special token's text; tokenizer_config.json holds it plain or in an object."""
+    """The text of a special token; tokenizer_config.json has it as a text or in an object."""
     if isinstance(value, dict):
         value = value.get("content")
     return value if isinstance(value, str) else ""
@@ -53,7 +53,7 @@ def token_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class _Parts:
-    """The pieces of MLC-LLM's object that the template decides."""
+    """The texts of MLC-LLM's object that the template decides."""
 
     system_template: str
     system_message: str
@@ -85,7 +85,7 @@ class _Parts:
         }
 
     def render(self, system: str, user: str, answer: str, next_user: str) -> str:
-        """The conversation as an engine that knows only this object would write it."""
+        """The conversation as an engine with only this object would write it."""
         head = self.system_template.replace("{system_message}", system)
         first = self.user + self.role_content_sep if self.add_role_after_system else ""
         turns = first + user + self.seps[0] + self.assistant + self.role_content_sep + answer
@@ -103,7 +103,7 @@ def _name_of(template: str) -> str:
 def _derive(template: str, special: dict[str, str]) -> _Parts | None:
     try:
         return _derive_from(_Renderer(template, special))
-    except Exception:  # noqa: BLE001  a template may fail in any way; the object is a courtesy
+    except Exception:  # a template may fail in any way; the object is optional
         return None
 
 
@@ -138,7 +138,7 @@ def _derive_from(render: _Renderer) -> _Parts | None:
 
 
 def _between(text: str) -> list[str]:
-    """The texts before, between and after the four markers."""
+    """The texts before, between and behind the four markers."""
     pieces = []
     for marker in (_SYSTEM, _USER, _ANSWER, _NEXT):
         before, found, text = text.partition(marker)
@@ -149,7 +149,7 @@ def _between(text: str) -> list[str]:
 
 
 def _default_system(text: str, parts: _Parts, user_header: str) -> str:
-    """The system message that the template puts in by itself, or ""."""
+    """The system message that the template adds by itself, or ""."""
     head = text.partition(_USER)[0].removesuffix(user_header)
     before, _, after = parts.system_template.partition("{system_message}")
     if after and head.startswith(before) and head.endswith(after):
@@ -165,7 +165,7 @@ def _common_suffix(left: str, right: str) -> str:
 
 
 class _Renderer:
-    """A chat template in jinja2, set up as transformers does it; output and time are bounded."""
+    """A chat template in jinja2, with the settings of transformers. Output and time are limited."""
 
     def __init__(self, template: str, special: dict[str, str]) -> None:
         from jinja2.sandbox import ImmutableSandboxedEnvironment

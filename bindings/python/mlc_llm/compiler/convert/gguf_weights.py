@@ -1,4 +1,4 @@
-"""Which scheme keeps the weights of a GGUF file in the types that they have.
+"""Finds the scheme that keeps the weights of a GGUF file in their own types.
 
 scheme = scheme_of_file(source, weights, wanted="auto")
 """
@@ -18,17 +18,17 @@ from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 AUTO = "auto"
-DEFAULT = "q4f32_1"  # what `auto` means for a model that is not quantized
+DEFAULT = "q4f32_1"  # the scheme of `auto` for a model that is not quantized
 _UNQUANTIZED = {"F32": "q0f32", "F16": "q0f16", "BF16": "q0bf16"}
 
 
 def keeps_types(quantization: str) -> bool:
-    """Whether that names, or may name, the types of the file itself."""
+    """Whether the name means, or may mean, the types of the file itself."""
     return quantization == AUTO or quantization in NAMES
 
 
 def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, wanted: str) -> Scheme:
-    """The scheme that keeps every tensor as it is; `wanted` is its name or "auto"."""
+    """The scheme that keeps every tensor unchanged. `wanted` is its name or "auto"."""
     if source.blocks() is None:
         if wanted == AUTO:
             return get(DEFAULT)
@@ -84,7 +84,7 @@ def _kept(kind: str) -> str:
 
 
 def _warn_of_types_anew(weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]) -> None:
-    """Of what is not kept as it is."""
+    """Warns of tensors that are not kept unchanged."""
     names = [p.tensor for w in weights if w.quantizable is not None for p in w.parts]
     found = sorted({tensors[n].dtype for n in names} & set(TYPES_ANEW))
     if found:
@@ -97,7 +97,7 @@ def _warn_of_types_anew(weights: Sequence[WeightSource], tensors: Mapping[str, T
 
 
 def _name(weights: Sequence[WeightSource], runs: Mapping[str, Runs]) -> str:
-    """Of the scheme: the quantized type of most weights."""
+    """The name of the scheme: the quantized type of most weights."""
     count: Counter[str] = Counter()
     for weight in weights:
         for kind, rows in runs.get(weight.name, ()):

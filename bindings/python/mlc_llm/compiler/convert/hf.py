@@ -33,9 +33,9 @@ _SINGLE = "model.safetensors"
 
 
 class HuggingFaceFolder:
-    """A `ModelSource` over a folder with `config.json` and safetensors.
+    """A `ModelSource` for a folder with `config.json` and safetensors.
 
-    `config` names another config file than the folder's: `convert_weight CONFIG --source DIR`.
+    `config` names another config file: `convert_weight CONFIG --source DIR`.
     """
 
     format: FileFormat = "huggingface"
@@ -105,7 +105,7 @@ class HuggingFaceFolder:
         return {name: file.tensors[name] for name, file in self._files().items()}
 
     def _files(self) -> dict[str, SafetensorsFile]:
-        """The file that holds each tensor; headers are read once, at the first question."""
+        """The file of each tensor. The headers are read once, when they are first needed."""
         if self._owners is None:
             if (self.folder / _INDEX).is_file():
                 self._owners = self._open_shards()
@@ -136,7 +136,7 @@ class HuggingFaceFolder:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file."""
+    """Reads a JSON object from a file."""
     try:
         if path.stat().st_size > MAX_JSON_BYTES:
             raise CorruptFileError(f"{path}: far too large for a JSON file", param=path.name)
@@ -148,7 +148,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def parse_json(data: bytes, path: Path) -> dict[str, Any]:
-    """A JSON object from bytes; `path` is for the error alone."""
+    """Parses a JSON object from bytes. `path` is only for the error."""
     try:
         value = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -159,7 +159,8 @@ def parse_json(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
-    """`chat_template.jinja` and `additional_chat_templates/*.jinja`, which outrank the config."""
+    """`chat_template.jinja` and `additional_chat_templates/*.jinja`, which have priority over the
+    config."""
     main = folder / "chat_template.jinja"
     if not main.is_file():
         return None
@@ -181,7 +182,7 @@ def _utf8(path: Path) -> str:
 
 
 def _inside(folder: Path, name: Any, index: Path) -> Path:
-    """`folder / name`, if that stays in the folder and exists."""
+    """`folder / name`, if it is inside the folder and exists."""
     parts = PurePosixPath(name).parts if isinstance(name, str) else ()
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name:
         raise CorruptFileError(

@@ -1,8 +1,8 @@
 """Writes the weights of an `-MLC` folder: `params_shard_N.bin` and `tensor-cache.json`.
 
-Shards hold about 32 MB; a tensor of half that or more lies alone. Tensors begin at multiples of 64
-bytes, so that a reader may map them. float32 is written as it is ("raw"): the older form that
-keeps its upper 16 bits would make `q0f32` and the scales of `q4f32_1` inexact.
+A shard has about 32 MB; a tensor of half that size or more has a shard of its own. Tensors begin at
+multiples of 64 bytes, so that a reader may map them. float32 is written unchanged ("raw"). The
+older form keeps its upper 16 bits, which would make `q0f32` and the scales of `q4f32_1` inexact.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ TENSOR_CACHE = "tensor-cache.json"
 
 
 class WeightWriter:
-    """Streams tensors into a folder; `finish` writes the index, without which nothing loads."""
+    """Writes tensors into a folder as they come. `finish` writes the index; without it nothing
+    loads."""
 
     def __init__(self, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> None:
         self._folder = folder
@@ -38,7 +39,7 @@ class WeightWriter:
         self.param_count = 0
 
     def add(self, param: StoredParam, chunks: Iterable[Array]) -> None:
-        """Writes one tensor, which arrives in pieces that follow each other in memory order."""
+        """Writes one tensor. Its pieces come in memory order."""
         dtype = numpy_dtype(param.dtype)
         nbytes = math.prod(param.shape) * dtype.itemsize
         if nbytes * 2 >= self._shard_bytes:
@@ -52,7 +53,8 @@ class WeightWriter:
         self.param_count += 1
 
     def finish(self, *, original_elements: int) -> None:
-        """Writes `tensor-cache.json`; `original_elements` counts weights before quantization."""
+        """Writes `tensor-cache.json`. `original_elements` is the number of weights before
+        quantization."""
         if self._open is not None:
             self._open.close()
         metadata = {
@@ -65,7 +67,7 @@ class WeightWriter:
         write_durably(self._folder / TENSOR_CACHE, text.encode())
 
     def abandon(self) -> None:
-        """Closes what is open, after an error."""
+        """Closes the open files after an error."""
         for shard in self._shards:
             shard.file.close()
 
@@ -84,7 +86,7 @@ class WeightWriter:
 
 
 class _Shard:
-    """One open shard file: its bytes so far, their MD5 and the records of its tensors."""
+    """One open shard file: its size so far, its MD5 and the records of its tensors."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -94,7 +96,7 @@ class _Shard:
         self._records: list[dict[str, Any]] = []
 
     def end_with(self, nbytes: int) -> int:
-        """Where the shard would end with one more tensor."""
+        """The size of the shard with one more tensor."""
         return _aligned(self._size) + nbytes
 
     def write(self, param: StoredParam, chunks: Iterable[Array], nbytes: int) -> None:
@@ -129,7 +131,7 @@ class _Shard:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Writes a small file so that it is whole or absent, even after a power cut."""
+    """Writes a small file so that it is complete or absent, even after a power failure."""
     partial = path.with_name(path.name + ".partial")
     with partial.open("wb") as file:
         file.write(data)

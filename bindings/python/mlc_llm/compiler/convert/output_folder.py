@@ -1,7 +1,7 @@
-"""An output folder that appears whole or not at all.
+"""An output folder that is written as a whole or not at all.
 
-Everything is written into a scratch folder beside it (`scratch.py`) and moved into place at the
-end; what an earlier, killed run left is removed.
+Everything is written into a scratch folder beside it (`scratch.py`) and moved at the end. The files
+of an earlier run that was killed are removed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from mlc_llm.errors import ResourceError
 from mlc_llm.scratch import LOCK, check_space, disk_full, remove_leftovers, scratch_folder
 
 _INDEXES = (TENSOR_CACHE, "tensor-cache-b16.json", "ndarray-cache.json", "ndarray-cache-b16.json")
-_SPARE_BYTES = 16 << 20  # config, tokenizer and the file system's own needs
+_SPARE_BYTES = 16 << 20  # for the config, the tokenizer and the file system
 
 
 @contextlib.contextmanager
 def staged_folder(output: Path, *, needed_bytes: int) -> Iterator[Path]:
-    """Yields a folder to write into; on success its files become those of `output`.
+    """Yields a folder to write into. On success its files become the files of `output`.
 
-    Files of `output` that the new ones do not replace stay, except for weights: when new weights
-    come in, the old index and its shards go first, so that a kill in between leaves no folder that
-    loads with a mixture of both.
+    Files of `output` stay if the new files do not replace them, except weights: before new weights
+    are moved, the old index and its shards are removed. So after a kill there is no folder that
+    loads a mixture of both.
     """
     output = output.absolute()
     remove_leftovers(output.parent, output.name)
@@ -76,7 +76,7 @@ def _os_errors_named(output: Path, needed_bytes: int) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    """Makes renames in a folder durable, where folders can be opened."""
+    """Makes the renames in a folder durable, if the system can open folders."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
 """Reads one `.safetensors` file: a length, a JSON header, then raw little-endian tensors.
 
-Every number of the header is checked against the file before it is believed, and tensors are read
-with plain reads and not mapped: mapped pages would count as our memory.
+Every number in the header is checked against the file before it is used. Tensors are read with
+plain reads and not mapped, because mapped pages would count as our memory.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _CODES = {
 
 
 class SafetensorsFile:
-    """One file's tensors; `read` gives rows in the stored dtype."""
+    """The tensors of one file. `read` gives rows in the stored dtype."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._size = path.stat().st_size
         header, self._data_start = self._read_header()
-        self._end = self._data_start  # of the last tensor
+        self._end = self._data_start  # the end of the last tensor
         self._offsets: dict[str, tuple[int, int]] = {}
         self.tensors: dict[str, TensorInfo] = {}
         for name, entry in header.items():
@@ -127,7 +127,7 @@ class SafetensorsFile:
 
 
 def read_exactly(file: Any, buffer: memoryview, path: Path) -> None:
-    """Fills `buffer` from an unbuffered file, which may give less than asked for at a time."""
+    """Fills `buffer` from an unbuffered file, which may return fewer bytes than requested."""
     done = 0
     while done < len(buffer):
         count = file.readinto(buffer[done:])

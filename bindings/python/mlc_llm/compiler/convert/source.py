@@ -1,4 +1,4 @@
-"""What a converter needs of a model, whatever file format it comes in."""
+"""The interface of a model for the converter, for any file format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """A tensor as its file announces it; `dtype` is the file's own name for its element type."""
+    """A tensor as its file describes it. `dtype` is the file's own name of its element type."""
 
     name: str
     shape: tuple[int, ...]
@@ -24,17 +24,17 @@ class TensorInfo:
 
 
 class BlockReader(Protocol):
-    """A file whose quantized tensors can be read as they are."""
+    """A file whose quantized tensors can be read unchanged."""
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) as they lie in the file, uint8 (rows, bytes of a row)."""
+        """Rows [start, stop) as they are stored in the file: uint8 (rows, bytes of a row)."""
 
 
 class ModelSource(Protocol):
-    """A model in somebody's format. Tensors have the names of `format`; the config is always
-    that of Hugging Face.
+    """A model in some format. Tensors have the names of `format`; the config always has Hugging
+    Face's form.
 
-    Nothing is read before it is asked for, and reading never keeps what it read.
+    Data is read only when it is requested, and is not kept.
     """
 
     @property
@@ -44,10 +44,10 @@ class ModelSource(Protocol):
         """All tensors by name."""
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) of a tensor's first axis, as a float array of the caller's own."""
+        """Rows [start, stop) of a tensor's first axis, as a new float array."""
 
     def blocks(self) -> BlockReader | None:
-        """Of a `.gguf` file; None where tensors are plain floats."""
+        """For a `.gguf` file; None if tensors are plain floats."""
 
     def quantized_by(self) -> str | None:
         """The method that quantized weights which `read` gives as floats: "gptq", ..."""
@@ -59,11 +59,11 @@ class ModelSource(Protocol):
         """The content of `generation_config.json`, or {}."""
 
     def tokenizer_files(self) -> dict[str, bytes]:
-        """The tokenizer's files by name; `tokenizer.json` among them."""
+        """The tokenizer's files by name. `tokenizer.json` is one of them."""
 
 
 def checked_rows(info: TensorInfo, start: int, stop: int | None) -> tuple[int, int]:
-    """The row range [start, stop) of a tensor; only our own code can get it wrong."""
+    """The row range [start, stop) of a tensor. Only our own code can make it wrong."""
     rows = info.shape[0] if info.shape else 1
     stop = rows if stop is None else stop
     assert 0 <= start <= stop <= rows, (info, start, stop)
@@ -71,7 +71,7 @@ def checked_rows(info: TensorInfo, start: int, stop: int | None) -> tuple[int, i
 
 
 def cut_off(path: object, end: int, needed: int) -> CorruptFileError:
-    """The error for a file that is shorter than its own header says."""
+    """The error for a file that is shorter than its header says."""
     return CorruptFileError(
         f"{path}: file ends at byte {end} of {needed}: it was cut off; download it again",
         param=str(path),

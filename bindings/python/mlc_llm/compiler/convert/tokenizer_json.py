@@ -1,7 +1,7 @@
 """Writes `tokenizer.json`, the format of Hugging Face's `tokenizers`, from a vocabulary.
 
-The SentencePiece form follows what transformers' converter writes for Llama-style models: merges
-are derived from piece scores, unknown characters fall back to bytes. (Facts:
+The SentencePiece form is the one that transformers' converter writes for Llama-style models: the
+merges follow from piece scores, and unknown characters become bytes. (Facts:
 huggingface/transformers, convert_slow_tokenizer.py.)
 """
 
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# Token types, numbered alike in SentencePiece models and in GGUF.
+# Token types. SentencePiece models and GGUF have the same numbers.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
@@ -25,14 +25,14 @@ class Vocabulary:
     kinds: list[int]
 
     def ids(self) -> dict[str, int]:
-        """Text to id; of equal texts the first counts."""
+        """Ids by text. If two texts are equal, the first one counts."""
         ids: dict[str, int] = {}
         for index, token in enumerate(self.tokens):
             ids.setdefault(token, index)
         return ids
 
     def added_tokens(self) -> list[dict[str, Any]]:
-        """Tokens that are matched in the text before it is split. Control tokens are special."""
+        """Tokens that are found in the text before it is split. Control tokens are special."""
         ids = self.ids()
         return [
             {
@@ -59,7 +59,7 @@ def byte_level_tokenizer(
     bos: str | None = None,
     eos: str | None = None,
 ) -> dict[str, Any]:
-    """A byte-level BPE tokenizer in the manner of GPT-2; `bos` and `eos` are put around texts."""
+    """A byte-level BPE tokenizer like GPT-2's. `bos` and `eos` are put around texts."""
     ids = vocabulary.ids()
     known = [(left, right) for left, right in merges if {left, right, left + right} <= ids.keys()]
     model = _bpe(ids, known, ignore_merges=ignore_merges)
@@ -89,7 +89,7 @@ def sentencepiece_tokenizer(
     bos: str | None = None,
     eos: str | None = None,
 ) -> dict[str, Any]:
-    """A SentencePiece BPE tokenizer with byte fallback in the manner of Llama 2 and Gemma."""
+    """A SentencePiece BPE tokenizer with byte fallback, like those of Llama 2 and Gemma."""
     ids = vocabulary.ids()
     merges = _merges_from_scores(vocabulary, scores, ids)
     byte_fallback = any(_BYTE_PIECE.fullmatch(token) for token in ids)
@@ -118,9 +118,9 @@ def sentencepiece_tokenizer(
 def _merges_from_scores(
     vocabulary: Vocabulary, scores: list[float], ids: dict[str, int]
 ) -> list[tuple[str, str]]:
-    """Every way to join two pieces into a third, best piece first.
+    """All pairs of pieces that join to a third piece, the best piece first.
 
-    Only ordinary pieces are joined to: the others are matched whole or stand for a byte.
+    A pair joins only to an ordinary piece: other pieces are matched as a whole or stand for a byte.
     """
     found: list[tuple[float, int, int, str, str]] = []
     for index, (piece, kind) in enumerate(zip(vocabulary.tokens, vocabulary.kinds, strict=True)):
@@ -160,7 +160,8 @@ def _bpe(
 
 
 def _frame(ids: dict[str, int], bos: str | None, eos: str | None) -> dict[str, Any] | None:
-    """The post-processor that puts `bos` before and `eos` behind a text; None if it would not."""
+    """The post-processor that puts `bos` before and `eos` behind a text; None if there is
+    neither."""
     if bos is None and eos is None:
         return None
 

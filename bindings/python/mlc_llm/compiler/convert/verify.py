@@ -1,4 +1,4 @@
-"""Checks an `-MLC` folder against its index: files, sizes, MD5 sums, places of tensors."""
+"""Checks an `-MLC` folder against its index: files, sizes, MD5 sums, offsets of tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OLD_INDEX = "ndarray-cache.json"
 
 
 def verify(folder: Path) -> list[str]:
-    """Everything that is wrong with the folder's weights, one sentence each; [] if nothing is."""
+    """All errors in the folder's weights, one sentence each; [] if there are none."""
     index = folder / TENSOR_CACHE
     if not index.is_file():
         index = folder / _OLD_INDEX

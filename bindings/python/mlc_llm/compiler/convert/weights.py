@@ -1,7 +1,7 @@
-"""Reads a model's weights, stacks them, and hands what the scheme makes of them to the writer.
+"""Reads a model's weights, stacks them, and gives the scheme's results to the writer.
 
-One tensor is worked on at a time, in chunks of rows: the most that is in memory is one finished
-tensor's codes and one chunk.
+It converts one tensor at a time, in chunks of rows. The memory holds at most the codes of one
+tensor and one chunk.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedErr
 _CHUNK_ELEMENTS = 4 << 20  # 16 MB of float32
 
 
-Advance = Callable[[int], None]  # takes the bytes that were written
+Advance = Callable[[int], None]  # gets the number of written bytes
 
 
 def check_tensors(
     weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo], scheme: Scheme
 ) -> None:
-    """Refuses a model whose tensors are not those its config and the scheme ask for."""
+    """Refuses a model whose tensors are not those that its config and the scheme need."""
     for weight in weights:
         suffixes = scheme.source_suffixes(weight.quantizable)
         for part in weight.parts:
@@ -68,17 +68,17 @@ def _check_quantized(
 
 
 def sibling(name: str, suffix: str) -> str:
-    """Another tensor of the module that the weight `name` belongs to."""
+    """Another tensor of the module to which the weight `name` belongs."""
     return f"{name.removesuffix('.weight')}.{suffix}"
 
 
 def stored_bytes(weights: Sequence[WeightSource], scheme: Scheme) -> int:
-    """The size of the model in that scheme."""
+    """The size of the model in that scheme, in bytes."""
     return sum(_param_bytes(param) for weight in weights for param in weight.stored_params(scheme))
 
 
 def count_elements(weights: Sequence[WeightSource]) -> int:
-    """How many weights the model has, before quantization."""
+    """The number of weights of the model, before quantization."""
     return sum(math.prod(weight.shape) for weight in weights)
 
 
@@ -102,7 +102,7 @@ def _param_bytes(param: StoredParam) -> int:
 
 
 class SourceRows:
-    """The `WeightRows` of a weight: the rows of all its parts, one after the other."""
+    """The `WeightRows` of a weight: the rows of all its parts, one part after another."""
 
     def __init__(self, source: ModelSource, weight: WeightSource) -> None:
         self._source, self._weight = source, weight
@@ -110,7 +110,8 @@ class SourceRows:
         self.num_rows = sum(part.shape[0] for part in weight.parts)
 
     def floats(self, rows: range) -> Iterator[Array]:
-        """Refuses weights that are no numbers: they would spoil every answer without a word."""
+        """Refuses weights that are not numbers: they would make every answer wrong without an
+        error."""
         for chunk in self._chunks(self._source.read, rows, 1):
             if not np.isfinite(chunk).all():
                 raise CorruptFileError(
@@ -145,7 +146,7 @@ class SourceRows:
 def _part_chunks(
     read: Callable[..., Array], part: Part, rows: range, fewest: int
 ) -> Iterator[Array]:
-    """Some rows of what a part's transforms make of its tensor, as many at a time as they need."""
+    """Rows of the tensor that a part's transforms make, in chunks."""
     shape, together = part.source_shape, part.rows_together
     step = max(fewest, _CHUNK_ELEMENTS // math.prod(shape[1:]))
     step = max(step // together, 1) * together if together else shape[0]

@@ -1,4 +1,4 @@
-"""Kernels, one folder for each kind of processor; `kernels.common` is what they share.
+"""Kernels: one folder for CPUs, one for GPUs; both share `kernels.common`.
 
 `kernels.cpu` is hand-vectorized TIR.
 """

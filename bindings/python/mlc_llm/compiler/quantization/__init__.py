@@ -1,4 +1,4 @@
-"""Quantization schemes: `get(name)`, the table `SCHEMES`, and what a scheme supplies."""
+"""Quantization schemes: `get(name)`, the table `SCHEMES`, and the interface of a scheme."""
 
 from mlc_llm.compiler.quantization.scheme import Matrix, Scheme, WeightRows
 from mlc_llm.compiler.quantization.schemes import SCHEMES, get

@@ -4,7 +4,7 @@
     qzeros   uint32  [in / 128, out / 8]
     scales   float16 [in / 128, out]
 
-A weight is `(q - z) * s`. Outputs 0 ... 7 lie in nibbles 0, 4, 1, 5, 2, 6, 3, 7 of a word.
+A weight is `(q - z) * s`. Outputs 0 ... 7 are in nibbles 0, 4, 1, 5, 2, 6, 3, 7 of a word.
 (Facts: casper-hansen/AutoAWQ, awq/modules/linear/gemm.py; mlc-ai/mlc-llm,
 quantization/awq_quantization.py.)
 """
@@ -79,7 +79,7 @@ class AWQMatrix:
     def on_gpu(self) -> Packs:
         from mlc_llm.compiler.kernels.gpu import packs
 
-        codes, zeros, scales = self.stored  # scales as words: not every device has float16
+        codes, zeros, scales = self.stored  # scales as words, since some devices have no float16
         return packs.AWQPacks((codes, zeros, scales.seen_as("uint32")), self.shape[1])
 
 
@@ -119,7 +119,7 @@ def _not_of(param: StoredParam, parts: Sequence[Array]) -> CorruptFileError:
 
 @dataclass(frozen=True, kw_only=True)
 class AWQScheme(ByMatrices):
-    """Linear layers of a repository that AWQ has quantized; all else is plain."""
+    """For the linear layers of a repository that AWQ has quantized; other weights are plain."""
 
     name: str
     model_dtype: str

@@ -1,13 +1,13 @@
-"""Weights as floats of 8 bits, with one scale for a tensor or none: MLC-LLM's `e4m3_e4m3_f16` and
+"""Weights as 8-bit floats, with one scale for each tensor or none: MLC-LLM's `e4m3_e4m3_f16` and
 `e5m2_e5m2_f16`.
 
     q_weight             float8  [out, in]
     q_scale              float32 [1]: max(max|w| / 448, 1 / (448 * 512)), of e4m3
     q_calibration_scale  float32 [1]: of activations, of e4m3; without `_max_calibrate` in the name
 
-A weight is `q * scale`. Linear layers are stored so; tables and the head stay plain. Activations
-are computed in floats here, so `q_calibration_scale` is written as 1 and never read. (Facts:
-mlc-ai/mlc-llm, quantization/per_tensor_quantization.py.)
+A weight is `q * scale`. Linear layers are stored in this form; embedding tables and the output head
+stay plain. Here activations are floats, so `q_calibration_scale` is written as 1 and never read.
+(Facts: mlc-ai/mlc-llm, quantization/per_tensor_quantization.py.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Float8:
     dtype: str
     largest: float
     scaled: bool
-    # As the bits of a float16: shifted left by so many, and then so much too small.
+    # The bits, shifted left by `shift`, are those of a float16. Its value times `factor` is the float.
     shift: int
     factor: float
 

@@ -1,8 +1,8 @@
-"""Weights quantized in groups along the inputs, as MLC-LLM's schemes of 3 and 4 bits are.
+"""Weights quantized in groups along the inputs, like MLC-LLM's schemes of 3 and 4 bits.
 
-For each `size` weights a group keeps `scale = max|w| / qmax` and
-`q = clip(round(w / scale + qmax), 0, 2 * qmax)`, all in the model dtype; codes are packed low bits
-first, `32 // bits` in a uint32 (`pack.py`). A weight is `(q - qmax) * scale`.
+Each group of `size` weights has `scale = max|w| / qmax` and `q = clip(round(w / scale + qmax), 0, 2
+* qmax)`, all in the model dtype. Codes are packed with the low bits first, `32 // bits` in a uint32
+(`pack.py`). A weight is `(q - qmax) * scale`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Layout = Literal["NK", "KN"]
 
 @dataclass(frozen=True)
 class Groups:
-    """How the codes of a group lie."""
+    """The layout of the codes of a group."""
 
     bits: int
     size: int
-    qmax: int  # the code that means 0, and the largest magnitude
+    qmax: int  # the code of the value 0, and the largest magnitude
 
     @property
     def codes_per_word(self) -> int:
@@ -40,17 +40,17 @@ class Groups:
 
     @property
     def words(self) -> int:
-        """Of a group."""
+        """The number of words of a group."""
         return self.size // self.codes_per_word
 
     def count(self, ins: int) -> int:
-        """Groups in a row; the last one is padded to its full size."""
+        """The number of groups in a row. The last one is padded to its full size."""
         return -(-ins // self.size)
 
 
 @dataclass(frozen=True)
 class GroupMatrix:
-    """`q_weight` and `q_scale`. The layout "NK" keeps (out, in), "KN" keeps (in, out)."""
+    """`q_weight` and `q_scale`. The layout "NK" is (out, in), "KN" is (in, out)."""
 
     groups: Groups
     shape: tuple[int, int]
@@ -121,13 +121,13 @@ class GroupMatrix:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScheme(ByMatrices):
-    """`layout` is that of linear weights; embedding tables are always (vocabulary, hidden)."""
+    """`layout` is for linear weights; embedding tables are always (vocabulary, hidden)."""
 
     name: str
-    model_dtype: str  # of unquantized tensors and of scales
+    model_dtype: str  # dtype of unquantized tensors and of scales
     groups: Groups
     layout: Layout = "NK"
-    plain: frozenset[WeightUse] = field(default_factory=frozenset)  # kept as floats
+    plain: frozenset[WeightUse] = field(default_factory=frozenset)  # weights that stay floats
 
     def quantizes(self, use: WeightUse | None) -> bool:
         return use is not None and use not in self.plain

@@ -1,15 +1,16 @@
-"""Group quantization in NumPy, bit for bit as MLC-LLM defines it.
+"""Group quantization in NumPy, bit for bit as in MLC-LLM.
 
-A row is cut into groups of `group_size` along the input dimension. All arithmetic happens in the
-model dtype, rounded after each operation as the compiled original does:
+A row is divided into groups of `group_size` along the input dimension. All arithmetic is in the
+model dtype, rounded after each operation, like the compiled original:
 
     scale = max|w| / qmax
     q     = clip(round_half_even(w / scale + qmax), 0, 2 * qmax)
 
-Values are packed low bits first into uint32, `32 // bits` to a word; a short last group is padded
-with zero words. Division by a zero scale gives what the original's select instructions give: q = 0
-for 0/0, and a clipped value for w/0 where the scale underflowed. (Facts: mlc-ai/mlc-llm,
-quantization/group_quantization.py; tests compare with a kernel built by TVM from that formula.)
+Codes are packed into uint32 with the low bits first, `32 // bits` in a word. A short last group is
+padded with zero words. A division by a zero scale gives the result of the original's select
+instructions: q = 0 for 0/0, and a clipped value for w/0 when the scale underflowed. (Facts:
+mlc-ai/mlc-llm, quantization/group_quantization.py; tests compare with a kernel that TVM builds from
+that formula.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _BLOCK_ELEMENTS = 1 << 17  # 512 KB of float32
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a tensor dtype name; `bfloat16` and its like come from ml_dtypes."""
+    """The NumPy dtype for a name; `bfloat16` and similar types come from ml_dtypes."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -37,7 +38,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def cast_rows(name: str, chunks: Iterable[Array], dtype: str) -> Iterator[Array]:
-    """Chunks of the tensor `name` in that dtype; values beyond its range are refused."""
+    """The chunks of the tensor `name` in that dtype. A value outside its range is an error."""
     kind = numpy_dtype(dtype)
     for chunk in chunks:
         with np.errstate(over="ignore"):
@@ -62,7 +63,7 @@ def packed_shapes(
 def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> tuple[Array, Array]:
     """Quantizes `weight` [rows, columns] into (q_weight uint32, q_scale dtype), (out, in) layout.
 
-    Rows are independent: quantizing a matrix in row chunks gives the same words.
+    Rows are independent: a matrix that is quantized in row chunks gives the same words.
     """
     model_dtype = numpy_dtype(dtype)
     exact = weight.astype(model_dtype, copy=False).astype(np.float32, copy=False)
@@ -81,10 +82,10 @@ def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> t
 
 
 def _rounded(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Rounds float32 to the precision of `dtype`.
+    """Rounds float32 values to the precision of `dtype`.
 
-    One operation in float32 and then this rounding give what the operation in `dtype` gives:
-    float32 has more than twice the digits of the 16-bit types, so that rounding twice is harmless.
+    An operation in float32 with this rounding gives the same result as the operation in `dtype`:
+    float32 has more than twice the digits of the 16-bit types, so rounding twice does no harm.
     NumPy's own 16-bit arithmetic is several times slower.
     """
     return values if dtype == np.float32 else values.astype(dtype).astype(np.float32)
@@ -111,7 +112,7 @@ def quantize_chunks(
     dtype: str,
     transpose: bool,
 ) -> tuple[Array, Array]:
-    """Quantizes a matrix that arrives as row chunks; `transpose` gives the (in, out) layout."""
+    """Quantizes a matrix that comes in row chunks. `transpose` gives the (in, out) layout."""
     word_shape, scale_shape = packed_shapes(*shape, bits=bits, group_size=group_size)
     words = np.empty(word_shape, np.uint32)
     scales = np.empty(scale_shape, numpy_dtype(dtype))
@@ -129,7 +130,7 @@ def quantize_chunks(
 
 
 def _blocks(chunks: Iterable[Array]) -> Iterator[Array]:
-    """Cuts chunks into blocks of rows whose intermediate results stay in a cache."""
+    """Divides chunks into blocks of rows whose intermediate results stay in a cache."""
     for chunk in chunks:
         step = max(1, _BLOCK_ELEMENTS // chunk.shape[1])
         for start in range(0, chunk.shape[0], step):
@@ -146,7 +147,8 @@ def _group(weight: Array, group_size: int) -> Array:
 
 
 def _clear_padding(values: Array, columns: int) -> None:
-    """Zeroes what stands behind the last real column (a zero weight would be stored as qmax)."""
+    """Sets the codes behind the last real column to zero (a zero weight would be stored as
+    qmax)."""
     rows, groups, group_size = values.shape
     values.reshape(rows, groups * group_size)[:, columns:] = 0
 

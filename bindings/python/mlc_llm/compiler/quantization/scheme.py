@@ -1,7 +1,7 @@
-"""What a quantization scheme supplies: the seam between schemes and everything else.
+"""The interface of a quantization scheme.
 
-A scheme says how a weight is converted, what is stored and under which names, and which readers
-the kernels of CPUs and GPUs have for it. Nothing outside of this folder asks which scheme it has.
+A scheme says how a weight is converted, which tensors are stored with which names, and which
+readers the kernels of CPUs and GPUs use. Nothing outside of this folder asks which scheme it has.
 
     for matrix in scheme.matrices("lm_head.weight", (49152, 576), "lm_head"):
         matrix.stored                  # the tensors in the weight files
@@ -9,8 +9,8 @@ the kernels of CPUs and GPUs have for it. Nothing outside of this folder asks wh
         matrix.cut(range(32)).on_gpu() # a reader of kernels/gpu/packs.py, of the first 32 outputs
 
 A new scheme is a file here with a `Matrix` for each new form of storage, and a line in the table of
-`schemes.py`. Nothing here imports TVM, except inside of `on_cpu` and `on_gpu`: a converter does not
-need a compiler.
+`schemes.py`. Nothing here imports TVM, except inside `on_cpu` and `on_gpu`, because a converter
+does not need a compiler.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Converted = tuple[StoredParam, Iterable[Array]]  # a tensor and its rows, in chu
 
 
 class WeightRows(Protocol):
-    """The weight that is converted, by rows (outputs). Nothing is read before it is asked for."""
+    """The weight to convert, by rows (outputs). Data is read only when it is requested."""
 
     @property
     def name(self) -> str: ...
@@ -42,21 +42,22 @@ class WeightRows(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """Of all experts together, where the shape has an axis of experts."""
+        """The rows of all experts together, if the shape has an axis for experts."""
 
     def floats(self, rows: range) -> Iterator[Array]:
-        """Chunks of those rows as floats, all of them finite numbers."""
+        """Chunks of those rows as floats. All are finite numbers."""
 
     def blocks(self, rows: range) -> Iterator[Array]:
         """Chunks of those rows as a GGUF file stores them, uint8 (rows, bytes of a row)."""
 
     def tensors(self, suffix: str) -> list[Array]:
-        """Of a repository that is quantized already: that tensor ("qweight", ...) of each module
-        that the weight is stacked out of, as it is."""
+        """For a repository that is quantized already: that tensor ("qweight", ...), unchanged, of
+        each module from which the weight is stacked."""
 
 
 class Matrix(Protocol):
-    """Neighbouring rows of a weight (out, in) that are stored alike; mostly all of them."""
+    """Neighbouring rows of a weight (out, in) that are stored in the same form; usually all
+    rows."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -66,16 +67,17 @@ class Matrix(Protocol):
 
     @property
     def granule(self) -> int:
-        """Outputs that cannot be parted."""
+        """The number of outputs that cannot be divided."""
 
     def cut(self, outputs: range) -> Matrix:
-        """Those outputs; they begin at a multiple of the granule, and end at one or at the end."""
+        """The matrix of those outputs. They begin at a multiple of the granule, and end at one or
+        at the end."""
 
     def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
         """The arrays of `stored`, each in chunks along its first axis."""
 
     def floats(self, arrays: Sequence[Array]) -> Array:
-        """What stored arrays mean, (out, in), float32."""
+        """The values of stored arrays: (out, in), float32."""
 
     def on_cpu(self) -> CPUMatrix: ...
 
@@ -90,32 +92,33 @@ class Scheme(Protocol):
 
     @property
     def model_dtype(self) -> str:
-        """Of what no scheme quantizes; float16 also lets some devices compute in it."""
+        """The dtype of tensors that no scheme quantizes. With float16 some devices also compute in
+        it."""
 
     @property
     def exact(self) -> bool:
-        """Whether weights are plain floats, so that nothing around them should be coarser."""
+        """Whether weights are plain floats. Then nothing else should be less exact."""
 
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
-        """What the weight `name` ("....weight"), whose plain shape is `shape`, is made of."""
+        """The matrices of the weight `name` ("....weight"), whose plain shape is `shape`."""
 
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
     ) -> tuple[StoredParam, ...]:
-        """All that is stored for the tensor `name`."""
+        """All stored tensors for the tensor `name`."""
 
     def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
-        """The same with its content, one tensor after the other."""
+        """The same with the content, one tensor after another."""
 
     def source_suffixes(self, use: WeightUse | None) -> tuple[str, ...]:
-        """The tensors of a module that a model in safetensors must have: mostly its weight."""
+        """The tensors of a module that a model in safetensors must have: usually its weight."""
 
     def config_fields(self) -> dict[str, Any]:
-        """What mlc-chat-config.json says of the scheme, beside its name."""
+        """The fields of the scheme in mlc-chat-config.json, besides its name."""
 
 
 class ByMatrices:
-    """The part of a scheme that follows from `matrices` and `model_dtype`."""
+    """The members of a scheme that follow from `matrices` and `model_dtype`."""
 
     name: str
     model_dtype: str

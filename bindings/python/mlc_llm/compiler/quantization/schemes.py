@@ -1,7 +1,7 @@
 """The quantization schemes, as a table.
 
-A scheme is a value: the converter asks it how to write weights, the compiler how to read them
-(`scheme.py`). Names and layouts are MLC-LLM's, so that its repositories load.
+A scheme is a value. The converter asks it how to write weights, and the compiler how to read them
+(`scheme.py`). Names and layouts are MLC-LLM's, so its repositories can be loaded.
 
     scheme = get("q4f32_1")
     scheme.stored_params("lm_head.weight", (49152, 576), use="lm_head")
@@ -47,7 +47,7 @@ FLOAT8 = (
     Float8Scheme(name="e4m3_e4m3_f16_max_calibrate", kind=E4M3),
     Float8Scheme(name="e5m2_e5m2_f16", kind=E5M2),
 )
-OF_FLOATS = (*PLAIN, *GROUPS, *FLOAT8)  # what any model can be converted to
+OF_FLOATS = (*PLAIN, *GROUPS, *FLOAT8)  # schemes to which every model can be converted
 OTHERS = (AWQScheme(name="q4f16_autoawq", model_dtype="float16"),)
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (*OF_FLOATS, *OTHERS)}
 
@@ -55,14 +55,14 @@ _SHUFFLED = (
     "stores weights in the order in which FasterTransformer's kernels for one generation of NVIDIA "
     "GPUs read them"
 )
-# Schemes of MLC-LLM that are not to come: why, and what to take instead.
+# Schemes of MLC-LLM that will not be supported: the reason, and what to use instead.
 REFUSED = {"q4f16_ft": (_SHUFFLED, "q4f16_1"), "q8f16_ft": (_SHUFFLED, "q8f32_1")}
 
 
 def get(name: str, *, weight_types: object = None) -> Scheme:
-    """The scheme of that name; an unknown one is refused with the list of those that exist.
+    """The scheme with that name. An unknown name is an error that lists the existing names.
 
-    `weight_types` is what a folder of a `gguf_` scheme says in its mlc-chat-config.json.
+    `weight_types` is the field of a `gguf_` scheme in the folder's mlc-chat-config.json.
     """
     if name in SCHEMES:
         return SCHEMES[name]

@@ -1,11 +1,11 @@
-"""What is stored of a weight, whatever the scheme."""
+"""The stored tensors of a weight, in any scheme."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
-# How the model uses a weight; None means that no scheme ever quantizes it (norms, biases).
+# How the model uses a weight. None: no scheme quantizes it (norms, biases).
 WeightUse = Literal["linear", "embedding", "lm_head"]
 
 _WORD_BYTES = 4
@@ -14,29 +14,29 @@ _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
 
 @dataclass(frozen=True)
 class StoredParam:
-    """One tensor as it lies in the weight files; or, with `span`, some of its rows or columns."""
+    """One tensor in the weight files; with `span`, some of its rows or columns."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
-    span: range | None = None  # along `axis`, where the tensor has `extent`
+    span: range | None = None  # along `axis`, in which the tensor has `extent` elements
     axis: int = 0
     extent: int = 0
-    file_dtype: str = ""  # where a library takes the same bytes as another type than the files'
+    file_dtype: str = ""  # the type in the files, if a library reads the same bytes as another type
 
     def part(self, span: range, axis: int = 0) -> StoredParam:
-        """Those rows (axis 0) or columns (1)."""
+        """Some rows (axis 0) or columns (axis 1) of it."""
         if span == range(self.shape[axis]):
             return self
         shape = (*self.shape[:axis], len(span), *self.shape[axis + 1 :])
         return replace(self, shape=shape, span=span, axis=axis, extent=self.shape[axis])
 
     def seen_as(self, dtype: str) -> StoredParam:
-        """The same bytes as a library takes them, where it has no elements of their own type:
-        float8 as bytes, or anything small as words of 32 bits."""
+        """The same bytes as a library reads them if it does not have their own type: float8 as
+        bytes, or small types as words of 32 bits."""
         if dtype == self.dtype:
             return self
-        if self.dtype.startswith("float8"):  # which the core takes for bytes
+        if self.dtype.startswith("float8"):  # the core reads these as bytes
             return replace(self, dtype="uint8").seen_as(dtype)
         of_new = _SIZES.get(dtype, _WORD_BYTES) // _SIZES.get(self.dtype, _WORD_BYTES)
         assert of_new > 0 and self.shape[-1] % of_new == 0, (self, dtype)

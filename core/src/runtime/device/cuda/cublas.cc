@@ -17,7 +17,8 @@
 namespace mlc::cuda {
 namespace {
 
-// Of cuBLAS 13's interface, what is used here, as numbers: its headers are not needed to build.
+// The part of cuBLAS 13's interface that is used here, as numbers. So its headers are not needed to
+// build.
 using Handle = void*;
 constexpr int kSuccess = 0, kPlain = 0, kTransposed = 1, kDefaultAlgorithm = -1;
 constexpr int kFloat32 = 0, kFloat16 = 2;  // cudaDataType
@@ -65,8 +66,8 @@ void Check(int status, const char* what) {
   TVM_FFI_THROW(RuntimeError) << "cuBLAS: " << what << " failed with status " << status;
 }
 
-// One for each device, made when it is first used there, on the device that is current; under the
-// mutex, since a handle has one workspace.
+// One handle for each device. It is created when it is first used, while that device is current.
+// The mutex protects it, since a handle has one workspace.
 struct Handles {
   std::mutex mutex;
   std::map<int, Handle> by_device;
@@ -97,7 +98,7 @@ int Checked(int64_t size) {
   return static_cast<int>(size);
 }
 
-// cuBLAS counts columns first: what it sees is y^T = w x^T.
+// cuBLAS stores matrices by columns, so it computes y^T = w x^T.
 void Gemm(Matrix x, Matrix w, Matrix y, int64_t first, int64_t count, int adds) {
   int bits = x.dtype().bits;
   bool fits = (bits == 16 || bits == 32) && Is(x, bits) && Is(w, bits) && Is(y, 32) &&

@@ -1,8 +1,9 @@
-// CUDA is TVM's own runtime, libtvm_runtime_cuda of the apache-tvm package, which this shared
-// library opens with what it needs when it is loaded itself. It registers beside it
-//   mlc.devices.cuda                 what runtime/device.cc asks
-//   ffi.Module.load_from_bytes.cuda  in the place of TVM's: kernels that are PTX
-//   mlc.cuda.has_gemm, mlc.cuda.gemm cuBLAS, where it is (cublas.h)
+// CUDA uses TVM's own runtime, libtvm_runtime_cuda of the apache-tvm package. When this shared
+// library is loaded, it opens that runtime and the libraries that the runtime needs. It also
+// registers
+//   mlc.devices.cuda                 for runtime/device.cc
+//   ffi.Module.load_from_bytes.cuda  replaces TVM's: accepts kernels that are PTX
+//   mlc.cuda.has_gemm, mlc.cuda.gemm cuBLAS, if it is there (cublas.h)
 //   mlc.cuda.record                  CUDA graphs (launch_graph.h)
 #include "runtime/device/cuda/cublas.h"
 #include "runtime/device/cuda/launch_graph.h"
@@ -14,9 +15,9 @@ namespace ffi = tvm::ffi;
 
 namespace {
 
-// A module's bytes begin with the length of the format's name in 8 bytes, and the name. TVM names
-// what its compiler writes "cuda"; where that is PTX by now (compiler/nvrtc.py) the driver takes
-// it.
+// A module's bytes begin with the length of the format's name (8 bytes) and the name. TVM's
+// compiler writes the name "cuda". If the code is PTX (compiler/nvrtc.py replaced it), the driver
+// accepts it.
 ffi::Bytes NamedByContent(const ffi::Bytes& bytes) {
   constexpr std::string_view kSource("\4\0\0\0\0\0\0\0cuda", 12);
   constexpr std::string_view kPtx("\3\0\0\0\0\0\0\0ptx", 11);
@@ -42,7 +43,7 @@ struct Backend {
 
   static const std::string& Problem() {
     static const std::string* problem = [] {
-      // The driver first, whose absence says most.
+      // The driver comes first: if it is missing, that is the most useful reason.
       auto* text = new std::string(OpenLibraries(
           {{"libcuda.so.1", "this machine has no NVIDIA driver"},
            {"libcudart.so.13", "install CUDA's runtime: pip install \"mlc-llm[cuda]\""},

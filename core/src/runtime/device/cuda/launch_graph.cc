@@ -15,7 +15,7 @@ namespace {
 
 namespace ffi = tvm::ffi;
 
-// Of CUDA 13's runtime, what is used here; its headers are not needed to build.
+// The part of CUDA 13's runtime that is used here. So its headers are not needed to build.
 constexpr int kNonBlocking = 1, kThreadLocal = 1;
 
 struct Runtime {
@@ -59,11 +59,11 @@ const Runtime& Cuda() {
 
 void CheckRuntime(int status, const char* what) {
   if (status == 0) return;
-  Cuda().last_error();  // which another call would report as its own
+  Cuda().last_error();  // clears the error; otherwise a later call would report it
   TVM_FFI_THROW(RuntimeError) << what << ": " << Cuda().error_text(status);
 }
 
-// A stream of its own, where this thread's launches go while it lives.
+// A stream that receives this thread's launches while the object lives.
 class RecordingStream {
  public:
   explicit RecordingStream(int device) : device_(device) {

@@ -1,5 +1,5 @@
-// Metal is TVM's own runtime, libtvm_runtime_metal of the apache-tvm package for macOS, which this
-// shared library opens when it is loaded itself. It registers mlc.devices.metal beside it.
+// Metal uses TVM's own runtime, libtvm_runtime_metal of the apache-tvm package for macOS. When this
+// shared library is loaded, it opens that runtime. It also registers mlc.devices.metal.
 #include <unistd.h>
 
 #include "runtime/device/tvm_backend.h"
@@ -14,8 +14,8 @@ constexpr NeededLibrary kRuntime = {"libtvm_runtime_metal.dylib",
 constexpr NeededLibrary kRuntime = {"libtvm_runtime_metal.so", "Metal needs macOS or iOS"};
 #endif
 
-// TVM tells an Apple device's name and little more. What follows holds for all GPUs that Metal 3
-// drives: their memory is the machine's, a group has 32 KB of its own.
+// TVM tells little more than the name of an Apple device. The following values hold for all GPUs
+// that Metal 3 supports: they share the machine's memory, and a work-group has 32 KB of its own.
 constexpr size_t kGroupMemory = 32 << 10, kGroupSize = 1024;
 
 size_t MachineMemory() {
@@ -29,7 +29,7 @@ struct Backend {
   static constexpr DLDeviceType kType = kDLMetal;
 
   static const std::string& Problem() {
-    // A runtime that is linked in (phones) needs no library.
+    // A runtime that is linked into the app (phones) needs no library.
     static const std::string* problem = new std::string(
         tvm::ffi::Function::GetGlobal("device_api.metal") ? "" : OpenLibraries({kRuntime}));
     return *problem;

@@ -76,7 +76,7 @@ constexpr CodeName kNames[] = {MLC_NAMED(CL_DEVICE_NOT_FOUND),
 }  // namespace
 
 const Api& api() {
-  static const Api* loaded = new Api(Load());  // never unloaded: drivers keep threads
+  static const Api* loaded = new Api(Load());  // never unloaded: drivers have running threads
   return *loaded;
 }
 

@@ -1,4 +1,4 @@
-// The functions of OpenCL, found at run time: a machine without a driver has no libOpenCL.
+// The functions of OpenCL, found at run time, because a machine without a driver has no libOpenCL.
 #ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
 #define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
 
@@ -41,20 +41,20 @@ struct Api {
 #define MLC_OPENCL_DECLARE(name) decltype(&::name) name = nullptr;
   MLC_OPENCL_FUNCTIONS(MLC_OPENCL_DECLARE)
 #undef MLC_OPENCL_DECLARE
-  std::string problem;  // why there is no OpenCL here; empty: there is
+  std::string problem;  // the reason why there is no OpenCL; empty: there is
 };
 
-// Loads libOpenCL (or what MLC_OPENCL_LIBRARY names) at the first call.
+// Loads libOpenCL, or the library that MLC_OPENCL_LIBRARY names, at the first call.
 const Api& api();
 
-// "CL_OUT_OF_RESOURCES", or the number of a code without a name here.
+// "CL_OUT_OF_RESOURCES", or the number if the name is not known.
 std::string ErrorName(cl_int code);
 
-// Whether the code says that memory ran out.
+// Whether the code means that memory ran out.
 bool IsOutOfMemory(cl_int code);
 
-// Throws a TVM error, which runtime/tvm_convert.h makes a Status, unless `code` is CL_SUCCESS.
-// TVM's interface to devices has no other way to tell of one.
+// Throws a TVM error unless `code` is CL_SUCCESS. runtime/tvm_convert.h turns it into a Status.
+// TVM's interface for devices has no other way to report an error.
 void Check(cl_int code, const char* what);
 
 }  // namespace mlc::opencl

@@ -117,7 +117,7 @@ const std::shared_ptr<Session>& ClDevice::LiveSession() {
   if (session_ != nullptr && !session_->lost()) return session_;
   while (Buffer* old = pool_.TakeOldest()) Destroy(old);
   session_.reset();
-  taken_ = 0;  // what is left of a lost session counts no more
+  taken_ = 0;  // the buffers of a lost session no longer count
   session_ = Session::Open(id_, "opencl:" + std::to_string(index_) + " (" + limits_.name + ")");
   return session_;
 }
@@ -128,7 +128,7 @@ void ClDevice::Finish() {
     std::lock_guard<std::mutex> lock(mutex_);
     session = session_;
   }
-  // Whoever reads what a lost session computed learns of it then.
+  // A caller that reads results of a lost session gets the error then.
   if (session == nullptr || session->lost()) return;
   session->Check(api().clFinish(session->queue()), "clFinish");
 }
@@ -142,7 +142,7 @@ Buffer* ClDevice::Allocate(size_t bytes) {
   cl_mem memory = TryCreate(bytes, &code);
   if (memory == nullptr) {
     while (Buffer* old = pool_.TakeOldest()) Destroy(old);
-    (void)api().clFinish(session->queue());  // what was released may wait for kernels
+    (void)api().clFinish(session->queue());  // running kernels may still use the released buffer
     memory = TryCreate(bytes, &code);
   }
   if (memory == nullptr) session->CheckLost(code, "clCreateBuffer");
@@ -163,7 +163,8 @@ Buffer* ClDevice::Allocate(size_t bytes) {
   return buffer.release();
 }
 
-// Drivers that give out more than there is fail in the middle of a step; so the sum is kept here.
+// Some drivers allocate more than there is, and fail in the middle of a step. So the sum is limited
+// here.
 cl_mem ClDevice::TryCreate(size_t bytes, cl_int* code) {
   *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   if (bytes > limits_.memory || taken_ > limits_.memory - bytes) return nullptr;

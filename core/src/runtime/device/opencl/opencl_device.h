@@ -1,4 +1,4 @@
-// The OpenCL devices of this machine, and the memory of each.
+// The OpenCL devices of this machine, and the memory of each device.
 #ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
 #define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
 
@@ -18,26 +18,26 @@ namespace mlc::opencl {
 
 class ClDevice;
 
-// A piece of device memory. Its first address is its name on the host (AddressMap).
+// A buffer in device memory. Its first address on the host stands for it (AddressMap).
 struct Buffer {
   ClDevice* device = nullptr;
   std::shared_ptr<Session> session;
   void* address = nullptr;
   cl_mem memory = nullptr;
   size_t capacity = 0;
-  std::map<size_t, cl_mem> tails;  // sub-buffers from an offset on, for pointers into the buffer
+  std::map<size_t, cl_mem> tails;  // sub-buffers by their offset, for pointers into the buffer
 
-  // What a kernel gets for a pointer `offset` bytes into the buffer.
+  // The kernel argument for a pointer `offset` bytes into the buffer.
   cl_mem At(size_t offset);
 };
 
-// `memory` is what the driver says, or MLC_GPU_MEMORY_MB where that is less.
+// `memory` is the driver's number, or MLC_GPU_MEMORY_MB if that is smaller.
 struct Limits : DeviceTraits {
   std::string vendor, version;
-  size_t alignment = 1;  // of a sub-buffer
+  size_t alignment = 1;  // alignment of a sub-buffer
 };
 
-// One device, its session at hand and the memory in that. Thread-safe.
+// One device, its current session, and the memory in that session. Thread-safe.
 class ClDevice {
  public:
   ClDevice(cl_device_id id, int index, Limits limits)
@@ -46,18 +46,18 @@ class ClDevice {
   int index() const { return index_; }
   cl_device_id id() const { return id_; }
   const Limits& limits() const { return limits_; }
-  // One that works as far as is known: opened at the first use, and again after a loss. Throws when
-  // the driver refuses.
+  // A session that works, as far as is known. It is opened at the first use, and again after a
+  // loss. Throws when the driver refuses.
   std::shared_ptr<Session> session();
-  // Waits for what was enqueued.
+  // Waits for everything that was enqueued.
   void Finish();
 
-  // At least `bytes`. Freed buffers of about that size are taken first. Throws MemoryError when the
-  // device has no room.
+  // Allocates at least `bytes`. A freed buffer of about that size is used first. Throws MemoryError
+  // when the device has no room.
   Buffer* Allocate(size_t bytes);
-  // Keeps the buffer for the next of its size, within bounds. Never throws.
+  // Keeps the buffer in the pool for the next allocation of its size, within limits. Never throws.
   void Free(Buffer* buffer);
-  // What can be allocated still; OpenCL does not tell what other programs took.
+  // How much can still be allocated. OpenCL does not tell how much other programs use.
   size_t Available();
 
  private:
@@ -70,20 +70,20 @@ class ClDevice {
   Limits limits_;
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
-  // Of session_; bytes of all buffers, the pool's included.
+  // Belongs to session_. taken_ is the bytes of all buffers, with the pool's.
   BufferPool<Buffer> pool_;
   size_t taken_ = 0;
 };
 
-// Which buffer an address belongs to, on any device.
+// Finds the buffer of an address, on any device.
 AddressMap<Buffer>& Addresses();
-// Throws when the pointer is no OpenCL memory, or memory of a session that was lost.
+// Throws if the pointer is not OpenCL memory, or if its session was lost.
 AddressMap<Buffer>::Place LivePlaceOf(const void* pointer);
 
-using DeviceList = DeviceListOf<ClDevice>;  // GPUs, then accelerators, then processors
-// Found once a process.
+using DeviceList = DeviceListOf<ClDevice>;  // first GPUs, then accelerators, then CPUs
+// The devices are found once for each process.
 const DeviceList& Devices();
-// Throws when there is no device of that index.
+// Throws if there is no device with that index.
 ClDevice& DeviceAt(int index);
 
 }  // namespace mlc::opencl

@@ -73,7 +73,7 @@ OpenClModule::Built& OpenClModule::BuiltFor(const ClDevice& device,
   return built = std::move(fresh);
 }
 
-// Before anything is built or set: an argument may lie in a session that was lost.
+// Called before anything is built or set: an argument may belong to a lost session.
 void OpenClModule::FindPlaces(const KernelInfo& kernel, const TVMFFIAny* values) {
   places_.assign(kernel.args.size(), {});
   for (size_t i = 0; i < kernel.args.size(); ++i) {

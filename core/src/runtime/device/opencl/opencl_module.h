@@ -14,8 +14,8 @@
 
 namespace mlc::opencl {
 
-// Its functions launch kernels on the device that their first pointer lies on. The function
-// `mlc_prepare(index)` builds all of them for a device before the first launch would.
+// Its functions launch kernels on the device of their first pointer. The function
+// `mlc_prepare(index)` builds all kernels for a device, so that the first launch need not.
 class OpenClModule final : public tvm::ffi::ModuleObj {
  public:
   OpenClModule(tvm::ffi::Bytes bytes, KernelTable table)
@@ -29,7 +29,7 @@ class OpenClModule final : public tvm::ffi::ModuleObj {
   tvm::ffi::Optional<tvm::ffi::Function> GetFunction(const tvm::ffi::String& name) final;
 
  private:
-  // The program and its kernels in one device's session.
+  // The program and its kernels in a session of one device.
   struct Built {
     std::shared_ptr<Session> session;
     cl_program program = nullptr;
@@ -43,9 +43,9 @@ class OpenClModule final : public tvm::ffi::ModuleObj {
 
   tvm::ffi::Bytes bytes_;
   KernelTable table_;
-  std::mutex mutex_;            // a cl_kernel holds its arguments: one launch at a time
-  std::map<int, Built> built_;  // by the device's index
-  std::vector<AddressMap<Buffer>::Place> places_;  // of a launch's arguments
+  std::mutex mutex_;            // a cl_kernel holds its arguments, so one launch at a time
+  std::map<int, Built> built_;  // by device index
+  std::vector<AddressMap<Buffer>::Place> places_;  // the places of a launch's arguments
 };
 
 }  // namespace mlc::opencl

@@ -12,7 +12,7 @@
 namespace mlc::opencl {
 namespace {
 
-// A cache file: this, the hash of the rest in 16 digits, a line end, the binary.
+// A cache file is: this magic, the hash of the rest in 16 digits, a newline, the binary.
 constexpr std::string_view kMagic = "MLCCLB01";
 constexpr size_t kHeader = 8 + 16 + 1;
 constexpr const char* kOptions = "-cl-mad-enable";
@@ -40,7 +40,7 @@ std::string CachePath(const ClDevice& device, const std::string& source) {
   return folder + "/" + HexText(Fnv1a(key)) + HexText(HashWords(key)) + ".bin";
 }
 
-// Null, and no exception, when there is none that the driver takes.
+// Returns null, without an exception, if there is no binary that the driver accepts.
 cl_program FromCache(Session& session, const std::string& path) {
   Result<std::string> file = ReadFile(path);
   if (!file.ok()) return nullptr;
@@ -62,7 +62,7 @@ cl_program FromCache(Session& session, const std::string& path) {
   return nullptr;
 }
 
-// Best effort: a cache that cannot be written costs time at the next start, nothing else.
+// A cache that cannot be written only costs time at the next start.
 void ToCache(cl_program program, const std::string& path) {
   size_t size = 0;
   if (api().clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=

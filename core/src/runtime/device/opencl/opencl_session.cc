@@ -11,7 +11,7 @@ constexpr size_t kProbeBytes = 16;
 
 [[noreturn]] void ThrowLost(const std::string& message) {
   TVM_FFI_THROW(DeviceLostError) << message;
-  throw;  // not reached: the macro's destructor has thrown, which the compiler does not know
+  throw;  // not reached: the macro's destructor throws, but the compiler does not know that
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A connection to an OpenCL device, which a driver may lose.
+// A connection to an OpenCL device. A driver may lose it.
 #ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_SESSION_H_
 #define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_SESSION_H_
 
@@ -10,13 +10,13 @@
 
 namespace mlc::opencl {
 
-// A context with one queue, in order: what is enqueued later sees what was enqueued before, so that
-// a buffer can be handed on while kernels that use it still wait.
+// A context with one queue that runs in order: a later command sees the results of earlier
+// commands. So a buffer can be given to the next owner while kernels that use it still wait.
 //
-// A session that is lost (a reset driver, a device that was pulled) stays lost, with its buffers
-// and programs; whoever touches them gets a DeviceLostError, which runtime/tvm_convert.h makes
-// kUnavailable with the reason "device_lost". The device opens another session for what is loaded
-// next. Buffers and programs hold their session. Thread-safe, as OpenCL's queues are.
+// A lost session (after a driver reset, or when the device was removed) stays lost, with its
+// buffers and programs. Each use of them throws a DeviceLostError, which runtime/tvm_convert.h
+// turns into kUnavailable with the reason "device_lost". The device opens another session for the
+// next load. Buffers and programs keep their session alive. Thread-safe, as OpenCL's queues are.
 class Session {
  public:
   // Throws DeviceLostError when the driver refuses. `name` is for errors: "opencl:0 (a GPU)".
@@ -30,12 +30,14 @@ class Session {
   cl_command_queue queue() const { return queue_; }
 
   bool lost() const { return lost_; }
-  // Throws DeviceLostError when it is lost.
+  // Throws DeviceLostError if the session is lost.
   void MustLive() const;
-  // Throws unless `code` is CL_SUCCESS: DeviceLostError when the session no longer works, else as
-  // opencl::Check. The code alone does not tell: CL_OUT_OF_RESOURCES is both to many drivers.
+  // Throws unless `code` is CL_SUCCESS: DeviceLostError if the session no longer works, otherwise
+  // like opencl::Check. The code alone is not enough: many drivers use CL_OUT_OF_RESOURCES for
+  // both.
   void Check(cl_int code, const char* what);
-  // The same for a code that has a better error than Check's: throws only when the session is lost.
+  // The same for a code for which the caller has a better error: throws only if the session is
+  // lost.
   void CheckLost(cl_int code, const char* what);
 
  private:
@@ -47,7 +49,7 @@ class Session {
   std::string name_;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;
-  cl_mem probe_ = nullptr;  // made in good times, so that Works needs no memory
+  cl_mem probe_ = nullptr;  // allocated at the start, so that Works needs no memory
   std::atomic<bool> lost_{false};
 };
 

@@ -27,7 +27,7 @@ size_t HostMemory() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Sorts GPUs with memory of their own first, processors last.
+// The sort order: GPUs with their own memory first, CPUs last.
 int Rank(WGPUAdapterType type) {
   switch (type) {
     case WGPUAdapterType_DiscreteGPU:
@@ -62,7 +62,7 @@ WGPUInstance MakeInstance(WGPUInstanceBackend backends) {
 
 Adapters::Adapters() : problem(api().problem) {
   if (!problem.empty()) return;
-  // Not OpenGL, whose compute shaders lack what kernels need.
+  // OpenGL is left out, because its compute shaders lack features that kernels need.
   constexpr WGPUInstanceBackend kBackends =
       WGPUInstanceBackend_Vulkan | WGPUInstanceBackend_Metal | WGPUInstanceBackend_DX12;
   instance = MakeInstance(kBackends);

@@ -1,4 +1,4 @@
-// The WebGPU adapters of this machine: its GPUs, and processors that a driver passes off as one.
+// The WebGPU adapters of this machine: GPUs, and CPUs that a driver presents as a GPU.
 #ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_ADAPTER_H_
 #define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_ADAPTER_H_
 
@@ -10,12 +10,12 @@
 
 namespace mlc::webgpu {
 
-// `name` is "llvmpipe (...)", `driver` "Mesa ..."; a tensor is as large as one binding.
+// `name` is "llvmpipe (...)", `driver` "Mesa ...". The largest tensor is the largest binding.
 struct Facts : DeviceTraits {
   WGPULimits limits = WGPU_LIMITS_INIT;
 };
 
-// An instance and its adapters, which this owns.
+// An instance and its adapters. This struct owns them.
 struct Adapters {
   Adapters();
   ~Adapters();
@@ -23,8 +23,9 @@ struct Adapters {
   Adapters& operator=(const Adapters&) = delete;
 
   WGPUInstance instance = nullptr;
-  std::vector<WGPUAdapter> found;  // those over Vulkan, then the others; GPUs of one's own first
-  std::string problem;             // why there are none
+  // Vulkan's first, then the others; in each, GPUs with own memory first
+  std::vector<WGPUAdapter> found;
+  std::string problem;  // the reason if there are none
 };
 
 Facts FactsOf(WGPUAdapter adapter);

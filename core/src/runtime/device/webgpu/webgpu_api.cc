@@ -7,7 +7,7 @@
 namespace mlc::webgpu {
 namespace {
 
-// The first is the Python package's name for it, found by this library's run path.
+// The first name is the one in the Python package; this library's run path finds it.
 #if defined(__APPLE__)
 constexpr const char* kUsual[] = {"@rpath/libwgpu_native-release.dylib", "libwgpu_native.dylib"};
 #else
@@ -28,7 +28,7 @@ void* OpenDriver(std::string* problem) {
   return nullptr;
 }
 
-// 0x1d000101 is 29.0.1.1; the first two numbers rule the interface.
+// 0x1d000101 is 29.0.1.1; the first two numbers identify the interface.
 std::string VersionText(uint32_t version) {
   return std::to_string(version >> 24) + "." + std::to_string((version >> 16) & 255);
 }
@@ -54,7 +54,7 @@ Api Load() {
 }  // namespace
 
 const Api& api() {
-  static const Api* loaded = new Api(Load());  // never unloaded: it keeps threads
+  static const Api* loaded = new Api(Load());  // never unloaded: it has running threads
   return *loaded;
 }
 

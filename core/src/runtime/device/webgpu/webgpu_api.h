@@ -1,4 +1,4 @@
-// The functions of WebGPU, found at run time in wgpu-native: nothing but this device needs it.
+// The functions of WebGPU, found at run time in wgpu-native. Only this device needs the library.
 #ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_API_H_
 #define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_API_H_
 
@@ -58,12 +58,12 @@ struct Api {
 #define MLC_WEBGPU_DECLARE(name) decltype(&::name) name = nullptr;
   MLC_WEBGPU_FUNCTIONS(MLC_WEBGPU_DECLARE)
 #undef MLC_WEBGPU_DECLARE
-  std::string problem;  // why there is no WebGPU here; empty: there is
+  std::string problem;  // the reason why there is no WebGPU; empty: there is
 };
 
-// Loads wgpu-native at the first call: what MLC_WGPU_LIBRARY names, or the library of the Python
-// package `wgpu` beside this one, or the system's. Its interface changes from one version to the
-// next, so that another version than the one this was built for is refused.
+// Loads wgpu-native at the first call: the library that MLC_WGPU_LIBRARY names, or the library of
+// the Python package `wgpu` next to this one, or the system's. Its interface changes between
+// versions, so only the version for which this was built is accepted.
 const Api& api();
 
 inline std::string_view View(WGPUStringView text) {

@@ -11,7 +11,7 @@
 namespace mlc::webgpu {
 namespace {
 
-constexpr size_t kWord = 4;  // what copies and buffers are multiples of
+constexpr size_t kWord = 4;  // copies and buffers have multiples of this size
 constexpr size_t kSmallestBuffer = 16;
 constexpr size_t kLargestPool = size_t{256} << 20;
 
@@ -49,7 +49,7 @@ std::shared_ptr<Session> GpuDevice::session() {
 std::shared_ptr<Session> GpuDevice::SessionLocked() {
   if (session_ != nullptr && !session_->lost()) return session_;
   while (Buffer* old = pool_.TakeOldest()) Destroy(old);
-  taken_ = 0;  // what is left of a lost session counts no more
+  taken_ = 0;  // the buffers of a lost session no longer count
   session_ = std::make_shared<Session>(index_, facts_);
   return session_;
 }
@@ -60,7 +60,7 @@ void GpuDevice::Sync() {
     std::lock_guard<std::mutex> lock(mutex_);
     session = session_;
   }
-  // Whoever reads what a lost session computed learns of it then.
+  // A caller that reads results of a lost session gets the error then.
   if (session != nullptr && !session->lost()) session->Sync();
 }
 
@@ -77,7 +77,7 @@ Buffer* GpuDevice::Allocate(size_t bytes) {
   WGPUBuffer memory = TryCreate(*session, bytes);
   if (memory == nullptr) {
     while (Buffer* old = pool_.TakeOldest()) Destroy(old);
-    session->Sync();  // what was released may wait for kernels
+    session->Sync();  // running kernels may still use the released buffer
     memory = TryCreate(*session, bytes);
   }
   auto buffer = std::make_unique<Buffer>();
@@ -96,7 +96,8 @@ Buffer* GpuDevice::Allocate(size_t bytes) {
   return buffer.release();
 }
 
-// Drivers that give out more than there is fail in the middle of a step; so the sum is kept here.
+// Some drivers allocate more than there is, and fail in the middle of a step. So the sum is limited
+// here.
 WGPUBuffer GpuDevice::TryCreate(Session& session, size_t bytes) {
   if (bytes > facts_.memory || taken_ > facts_.memory - bytes) return nullptr;
   return session.TryCreate(bytes);
@@ -123,7 +124,7 @@ size_t GpuDevice::Available() {
   return used > facts_.memory ? 0 : facts_.memory - used;
 }
 
-// Words that are written in part are read before.
+// A word that is written only in part is read first.
 void Write(const Buffer& to, size_t offset, const char* data, size_t bytes) {
   Session& session = *to.session;
   auto patch = [&](size_t begin, const char* from, size_t count) {
@@ -153,7 +154,7 @@ void Read(const Buffer& from, size_t offset, char* out, size_t bytes) {
 void Copy(const Buffer& from, size_t from_offset, const Buffer& to, size_t to_offset,
           size_t bytes) {
   bool words = from_offset % kWord == 0 && to_offset % kWord == 0 && bytes % kWord == 0;
-  // WebGPU copies between two buffers, not within one.
+  // WebGPU copies between two buffers, but not within one.
   if (words && from.session == to.session && from.memory != to.memory) {
     return from.session->Copy(from.memory, from_offset, to.memory, to_offset, bytes);
   }

@@ -1,4 +1,4 @@
-// The devices over WebGPU, and the memory of each.
+// The devices behind WebGPU, and the memory of each device.
 #ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_DEVICE_H_
 #define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_DEVICE_H_
 
@@ -16,20 +16,20 @@ namespace mlc::webgpu {
 
 class GpuDevice;
 
-// A piece of device memory. Its first address is its name on the host (AddressMap).
+// A buffer in device memory. Its first address on the host stands for it (AddressMap).
 struct Buffer {
   GpuDevice* device = nullptr;
-  std::shared_ptr<Session> session;  // a device that was lost and opened again has another
+  std::shared_ptr<Session> session;  // a device that was lost and opened again has another session
   void* address = nullptr;
   WGPUBuffer memory = nullptr;
   size_t capacity = 0;  // a multiple of 4
 
-  // What a kernel gets for a pointer `offset` bytes into the buffer.
+  // The kernel argument for a pointer `offset` bytes into the buffer.
   Binding At(size_t offset) const;
 };
 
-// One adapter, opened when it is first used, and again after it was lost: what was in its memory is
-// gone then, and buffers of before answer with DeviceLostError. Thread-safe.
+// One adapter. It is opened at the first use, and again after it was lost. The content of its
+// memory is lost then, and each use of an old buffer throws DeviceLostError. Thread-safe.
 class GpuDevice {
  public:
   GpuDevice(int index, Facts facts) : index_(index), facts_(std::move(facts)) {}
@@ -37,15 +37,15 @@ class GpuDevice {
   int index() const { return index_; }
   const Facts& facts() const { return facts_; }
   std::shared_ptr<Session> session();
-  // Waits for what was asked for.
+  // Waits for all commands.
   void Sync();
 
-  // At least `bytes`. Freed buffers of about that size are taken first. Throws MemoryError when the
-  // device has no room.
+  // Allocates at least `bytes`. A freed buffer of about that size is used first. Throws MemoryError
+  // when the device has no room.
   Buffer* Allocate(size_t bytes);
-  // Keeps the buffer for the next of its size, within bounds. Never throws.
+  // Keeps the buffer in the pool for the next allocation of its size, within limits. Never throws.
   void Free(Buffer* buffer);
-  // What can be allocated still; WebGPU does not tell what other programs took.
+  // How much can still be allocated. WebGPU does not tell how much other programs use.
   size_t Available();
 
  private:
@@ -58,23 +58,23 @@ class GpuDevice {
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
   BufferPool<Buffer> pool_;
-  size_t taken_ = 0;  // bytes of session_'s buffers, those in the pool included
+  size_t taken_ = 0;  // bytes of session_'s buffers, with those in the pool
 };
 
-// Copies of any size between any bytes; WebGPU's own are of words.
+// These copy any number of bytes at any offset. WebGPU's own copies are of words.
 void Write(const Buffer& to, size_t offset, const char* data, size_t bytes);
 void Read(const Buffer& from, size_t offset, char* out, size_t bytes);
 void Copy(const Buffer& from, size_t from_offset, const Buffer& to, size_t to_offset, size_t bytes);
 
-// Which buffer an address belongs to, on any device.
+// Finds the buffer of an address, on any device.
 AddressMap<Buffer>& Addresses();
-// Throws when the pointer is no memory of WebGPU's.
+// Throws if the pointer is not WebGPU memory.
 AddressMap<Buffer>::Place PlaceOf(const void* pointer);
 
 using DeviceList = DeviceListOf<GpuDevice>;  // in the order of Adapters
-// Found once a process.
+// The devices are found once for each process.
 const DeviceList& Devices();
-// Throws when there is no device of that index.
+// Throws if there is no device with that index.
 GpuDevice& DeviceAt(int index);
 
 }  // namespace mlc::webgpu

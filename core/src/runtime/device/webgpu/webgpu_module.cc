@@ -12,7 +12,7 @@ namespace ffi = tvm::ffi;
 
 namespace {
 
-// WGSL's numbers are of 32 bits.
+// WGSL's numbers have 32 bits.
 uint32_t Word(DLDataType type, const TVMFFIAny& value) {
   uint32_t word = 0;
   if (type.code == kDLFloat && type.bits == 32) {
@@ -27,7 +27,7 @@ uint32_t Word(DLDataType type, const TVMFFIAny& value) {
   return static_cast<uint32_t>(value.v_int64);
 }
 
-// Kernels find their x in blockIdx.z * gridDim.x + blockIdx.x, for a dimension has a bound.
+// A dimension has a limit. So kernels compute their x as blockIdx.z * gridDim.x + blockIdx.x.
 Groups Fold(const LaunchSize& size, uint32_t most, const std::string& name) {
   size_t x = size.groups[0], y = size.groups[1], z = size.groups[2];
   if (x > most && z == 1) {

@@ -12,8 +12,8 @@
 
 namespace mlc::webgpu {
 
-// Its functions launch kernels on the device that their first pointer lies on. The function
-// `mlc_prepare(index)` compiles all of them for a device before the first launch would.
+// Its functions launch kernels on the device of their first pointer. The function
+// `mlc_prepare(index)` compiles all kernels for a device, so that the first launch need not.
 class WebGpuModule final : public tvm::ffi::ModuleObj {
  public:
   WebGpuModule(tvm::ffi::Bytes bytes, KernelTable table)
@@ -27,12 +27,12 @@ class WebGpuModule final : public tvm::ffi::ModuleObj {
 
  private:
   void Prepare(int index);
-  // A kernel, and what it was compiled to for the session that used it last.
+  // A kernel, and its pipeline in the session that used it last.
   struct Kernel {
     const KernelInfo* info;
     const std::string* source;
     std::mutex mutex;
-    uint64_t session = 0;  // its serial; 0: none
+    uint64_t session = 0;  // serial number of that session; 0: none
     const Pipeline* pipeline = nullptr;
 
     const Pipeline& For(Session* session);

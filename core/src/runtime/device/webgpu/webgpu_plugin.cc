@@ -1,5 +1,6 @@
-// Registers WebGPU with TVM's runtime when this shared library is loaded; and for tests
-//   mlc.lose.webgpu  (index): as if the driver had failed
+// Registers WebGPU with TVM's runtime when this shared library is loaded. For tests it also
+// registers
+//   mlc.lose.webgpu  (index): the device acts as if its driver had failed
 #include "runtime/device/plugin.h"
 #include "runtime/device/webgpu/webgpu_module.h"
 

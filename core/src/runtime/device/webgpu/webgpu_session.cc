@@ -12,11 +12,12 @@
 namespace mlc::webgpu {
 namespace {
 
-constexpr size_t kSlot = 256;         // a kernel's numbers: WebGPU's largest alignment for them
-constexpr size_t kMostRecorded = 64;  // kernels handed over together
-constexpr size_t kPiece = size_t{4} << 20;        // bytes read, or written, in one go
-constexpr size_t kMostGroups = 4096;              // bind groups kept
-constexpr size_t kMostStaged = size_t{64} << 20;  // bytes that wgpu keeps for the device to fetch
+constexpr size_t kSlot = 256;         // size of a kernel's numbers: WebGPU's largest alignment
+constexpr size_t kMostRecorded = 64;  // most kernels in one submit
+constexpr size_t kPiece = size_t{4} << 20;  // bytes of one read or write
+constexpr size_t kMostGroups = 4096;        // most bind groups that are kept
+// most written bytes that wgpu holds before a submit
+constexpr size_t kMostStaged = size_t{64} << 20;
 
 void OnError(WGPUDevice const*, WGPUErrorType type, WGPUStringView message, void* errors, void*) {
   static_cast<Errors*>(errors)->Report(type, View(message));
@@ -44,7 +45,7 @@ WGPUDevice OpenDevice(const Adapters& adapters, WGPUAdapter adapter, const Facts
   WGPUDeviceDescriptor descriptor = WGPU_DEVICE_DESCRIPTOR_INIT;
   descriptor.requiredFeatureCount = facts.has_f16 ? 1 : 0;
   descriptor.requiredFeatures = &f16;
-  descriptor.requiredLimits = &facts.limits;  // all that there is
+  descriptor.requiredLimits = &facts.limits;  // request all limits that the adapter has
   descriptor.deviceLostCallbackInfo = {nullptr, WGPUCallbackMode_AllowSpontaneous, OnLost, errors,
                                        nullptr};
   descriptor.uncapturedErrorCallbackInfo = {nullptr, OnError, errors, nullptr};
@@ -70,10 +71,10 @@ WGPUDevice OpenDevice(const Adapters& adapters, WGPUAdapter adapter, const Facts
 
 void Errors::Report(WGPUErrorType type, std::string_view message) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (lost_ || type_ != WGPUErrorType_NoError) return;  // what follows from the first
+  if (lost_ || type_ != WGPUErrorType_NoError) return;  // a consequence of the first error
   type_ = type;
   message_ = message.substr(0, 2000);
-  // Whichever call notices first tells of it as a mistake of the caller's.
+  // Any call may notice the loss first. WebGPU then reports it as an error of that call.
   lost_ = message.find("device is lost") != std::string_view::npos;
 }
 
@@ -124,7 +125,7 @@ Session::Session(int index, const Facts& facts) : facts_(facts), serial_(NextSer
   number_bytes_.resize(kMostRecorded * kSlot);
 }
 
-// A lost device is left as it is: wgpu may have stopped in the middle of something. Others live as
+// A lost device is not freed: wgpu may have stopped in the middle of a call. Other devices live as
 // long as the process.
 Session::~Session() = default;
 
@@ -158,11 +159,11 @@ WGPUBuffer Session::TryCreate(size_t bytes) {
 void Session::Release(WGPUBuffer buffer) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (lost()) return;
-  DropGroups();  // they would keep its memory
+  DropGroups();  // they would keep the buffer's memory
   api().wgpuBufferRelease(buffer);
 }
 
-// Recording and handing over
+// Recording and submitting
 
 WGPUCommandEncoder Session::Encoder() {
   if (encoder_ == nullptr) encoder_ = api().wgpuDeviceCreateCommandEncoder(device_, nullptr);
@@ -187,7 +188,7 @@ void Session::Flush() {
       api().wgpuCommandEncoderFinish(encoder_, nullptr), api().wgpuCommandBufferRelease);
   api().wgpuCommandEncoderRelease(encoder_);
   encoder_ = nullptr;
-  errors_->Check("recording kernels");  // to hand over what is invalid would be fatal
+  errors_->Check("recording kernels");  // submitting an invalid command would abort
   WGPUCommandBuffer handed_over = commands.get();
   Submit(1, &handed_over);
 }
@@ -224,7 +225,7 @@ void Session::Sync() {
 void Session::Write(WGPUBuffer buffer, size_t offset, const char* data, size_t bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
   errors_->Check("before a copy");
-  Flush();  // what was recorded comes first
+  Flush();  // the recorded kernels come first
   for (size_t done = 0; done < bytes; done += kPiece) {
     size_t piece = std::min(kPiece, bytes - done);
     api().wgpuQueueWriteBuffer(queue_, buffer, offset + done, data + done, piece);
@@ -258,7 +259,8 @@ void Session::ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t byte
   api().wgpuBufferMapAsync(landing_, WGPUMapMode_Read, 0, bytes, callback);
   working_ = true;
   bool was_read = false;
-  // What is mapped may go with the device before it is looked at, which ends wgpu-native too.
+  // The device may be lost between mapping and reading, which makes wgpu-native abort. So the read
+  // runs on the driver thread too.
   Wait([&] {
     if (status != WGPUMapAsyncStatus_Success) return;
     const void* mapped = api().wgpuBufferGetConstMappedRange(landing_, 0, bytes);
@@ -320,7 +322,8 @@ Pipeline Session::Build(const KernelInfo& kernel, const std::string& source) {
   wgsl.code = View(source);
   WGPUShaderModuleDescriptor shader = WGPU_SHADER_MODULE_DESCRIPTOR_INIT;
   shader.nextInChain = &wgsl.chain;
-  // As everywhere kernels see to their bounds themselves; model libraries hold native code anyway.
+  // Kernels check their own bounds on all devices, so WebGPU need not. Model libraries contain
+  // native code anyway.
   WGPUShaderModule module =
       api().wgpuDeviceCreateShaderModuleTrusted(device_, &shader, WGPUShaderRuntimeChecks_None);
   errors_->Check(kernel.name.c_str());

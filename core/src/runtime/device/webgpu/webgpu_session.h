@@ -1,9 +1,8 @@
-// One opened WebGPU device and its queue: buffers, copies, kernels. It ends when the device is
-// lost.
+// One open WebGPU device and its queue: buffers, copies, kernels. It ends when the device is lost.
 //
-// What is asked for happens in order. Kernels are recorded and handed over in groups; reading hands
-// over the rest and waits. Every function may throw a TVM error, which runtime/tvm_convert.h makes
-// a Status: MemoryError, DeviceLostError, RuntimeError.
+// Commands run in order. Kernels are recorded and submitted in groups. Reading submits the rest and
+// waits. Every function may throw a TVM error, which runtime/tvm_convert.h turns into a Status:
+// MemoryError, DeviceLostError, RuntimeError.
 #ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_
 #define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_
 
@@ -22,16 +21,16 @@
 
 namespace mlc::webgpu {
 
-// What wgpu-native's callbacks tell, from whatever thread.
+// The errors that wgpu-native's callbacks report, from any thread.
 class Errors {
  public:
   explicit Errors(std::string device) : device_(std::move(device)) {}
   void Report(WGPUErrorType type, std::string_view message);
   void ReportLost(std::string_view message);
   bool lost();
-  // Whether memory ran out; takes that error, and leaves others.
+  // Whether memory ran out. Removes that error, and keeps other errors.
   bool TakeOutOfMemory();
-  // Throws what was reported; a loss is thrown again each time.
+  // Throws the reported error. A loss is thrown again at each call.
   void Check(const char* what);
 
  private:
@@ -42,7 +41,7 @@ class Errors {
   std::string message_;
 };
 
-// A kernel, compiled. A binding for each pointer, then one for numbers.
+// A compiled kernel. It has one binding for each pointer, then one for numbers.
 struct Pipeline {
   WGPUComputePipeline pipeline = nullptr;
   WGPUBindGroupLayout layout = nullptr;
@@ -59,18 +58,18 @@ struct Groups {
 
 class Session {
  public:
-  // Opens the adapter of that index. Throws when the driver refuses.
+  // Opens the adapter with that index. Throws when the driver refuses.
   Session(int index, const Facts& facts);
   ~Session();
 
   bool lost() { return errors_->lost(); }
-  // No two sessions of a process have the same.
+  // A number that is different for each session of the process.
   uint64_t serial() const { return serial_; }
   void CheckNotLost() { errors_->Check("its memory is gone"); }
-  // What a driver does when it fails, for tests.
+  // Acts as if the driver had failed, for tests.
   void Lose();
 
-  // Storage for kernels and copies, `bytes` being a multiple of 4; null when there is no room.
+  // Storage for kernels and copies. `bytes` is a multiple of 4. Null when there is no room.
   WGPUBuffer TryCreate(size_t bytes);
   void Release(WGPUBuffer buffer);  // never throws
 
@@ -78,10 +77,10 @@ class Session {
   void Write(WGPUBuffer buffer, size_t offset, const char* data, size_t bytes);
   void Read(WGPUBuffer buffer, size_t offset, char* out, size_t bytes);
   void Copy(WGPUBuffer from, size_t from_offset, WGPUBuffer to, size_t to_offset, size_t bytes);
-  // Waits for everything that was asked for.
+  // Waits for all commands.
   void Sync();
 
-  // Compiled once for each source. Valid as long as the session.
+  // A source is compiled only once. The pipeline is valid as long as the session.
   const Pipeline& Compile(const KernelInfo& kernel, const std::string& source);
   // `numbers` are the words of the kernel's last binding.
   void Launch(const Pipeline& pipeline, const std::vector<Binding>& bindings,
@@ -90,7 +89,7 @@ class Session {
  private:
   WGPUBuffer CreateBuffer(size_t bytes, WGPUBufferUsage usage);
   Pipeline Build(const KernelInfo& kernel, const std::string& source);
-  // Made once for the same buffers: a step's temporaries come out of a pool.
+  // The same buffers give the same group: a step's temporaries come from a pool.
   WGPUBindGroup GroupFor(const Pipeline& pipeline, const std::vector<Binding>& bindings,
                          size_t number_bytes);
   WGPUBindGroup Bind(const Pipeline& pipeline, const std::vector<Binding>& bindings,
@@ -100,11 +99,11 @@ class Session {
   void EndPass();
   void Flush();
   void Submit(size_t count, const WGPUCommandBuffer* commands);
-  // Then calls `then`, where the driver may fail.
+  // Waits, then calls `then`, which may make driver calls that abort.
   void Wait(const std::function<void()>& then = nullptr);
   void ReadPiece(WGPUBuffer buffer, size_t offset, char* out, size_t bytes);
 
-  // What a bind group is of: a layout, sizes, buffers.
+  // The key of a bind group: its layout, sizes and buffers.
   using GroupKey = std::vector<uint64_t>;
   struct GroupKeyHash {
     size_t operator()(const GroupKey& key) const;
@@ -112,20 +111,22 @@ class Session {
 
   const Facts& facts_;
   const uint64_t serial_;
-  DriverThread driver_;  // for the calls that abort when the device is lost
-  Errors* errors_;       // never freed: callbacks come when they like
+  DriverThread driver_;  // for calls that abort when the device is lost
+  Errors* errors_;       // never freed: a callback may come at any time
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
   std::mutex mutex_;
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
-  WGPUBuffer numbers_ = nullptr, landing_ = nullptr;  // of kernels; what is read is copied there
-  std::vector<char> number_bytes_;                    // of the recorded kernels, a slot each
-  size_t recorded_ = 0, staged_ = 0;  // kernels; bytes written since the queue was last emptied
-  bool working_ = false;              // something was handed over and not waited for
+  // the numbers of kernels; the buffer into which reads copy
+  WGPUBuffer numbers_ = nullptr, landing_ = nullptr;
+  std::vector<char> number_bytes_;  // of the recorded kernels, one slot each
+  // number of kernels; bytes written since the queue was last empty
+  size_t recorded_ = 0, staged_ = 0;
+  bool working_ = false;  // commands were submitted, and nobody has waited for them
   std::unordered_map<std::string, Pipeline> pipelines_;
   std::unordered_map<GroupKey, WGPUBindGroup, GroupKeyHash> groups_;
-  GroupKey group_key_;  // memory, to be used again
+  GroupKey group_key_;  // memory that is used again
 };
 
 }  // namespace mlc::webgpu

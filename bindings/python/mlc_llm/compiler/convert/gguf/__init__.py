@@ -1,4 +1,5 @@
-"""A `.gguf` file as a ModelSource: its own tensor names, config and tokenizer of Hugging Face."""
+"""A `.gguf` file as a ModelSource: its own tensor names; a config and a tokenizer in Hugging Face's
+form."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from mlc_llm.errors import NotFoundError
 
 
 class GGUFModel:
-    """A `ModelSource` over one `.gguf` file, or over those that it is one of."""
+    """A `ModelSource` for one `.gguf` file, or for all shards if the file is a shard."""
 
     format: FileFormat = "gguf"
 
@@ -44,7 +45,7 @@ class GGUFModel:
         return None
 
     def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows as they are stored, uint8 (rows, bytes of a row)."""
+        """Rows as they are stored: uint8 (rows, bytes of a row)."""
         return self._file.read_blocks(name, start, stop)
 
     def hf_config(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class _Blocks:
         self._model = model
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Types without kernels come as blocks of the type that stands for them."""
+        """A type without kernels is read as blocks of the type that replaces it."""
         if self._model.tensors()[name].dtype not in TYPES_ANEW:
             return self._model.read_blocks(name, start, stop)
         values = self._model.read(name, start, stop)

@@ -1,7 +1,7 @@
-"""GGUF metadata to a Hugging Face `config.json`.
+"""Turns GGUF metadata into a Hugging Face `config.json`.
 
-Here is what all architectures share; what is one family's own stands in its file in `models`.
-(Facts: ggml-org/llama.cpp, convert_hf_to_gguf.py and docs/gguf.md.)
+This file has the fields that all architectures share. The fields of one family are in its file in
+`models`. (Facts: ggml-org/llama.cpp, convert_hf_to_gguf.py and docs/gguf.md.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
-# Metadata that says what another key, or a tensor's shape, says too; or nothing of the result.
+# Metadata that repeats another key or a tensor's shape, or does not change the result.
 _SAID_ELSEWHERE = frozenset(
     "attention.value_length attention.layer_norm_epsilon rope.scaling.finetuned tensor_data_layout "
     "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor".split()
@@ -26,7 +26,7 @@ _SAID_ELSEWHERE = frozenset(
 
 
 def hf_config(file: GGUFFile) -> dict[str, Any]:
-    """The config of the model; raises on a missing or senseless field, and on one that no family
+    """The config of the model. Raises for a missing or wrong field, and for a field that no family
     reads."""
     model_type, format = _family(file)
     fields = _Fields(file)
@@ -49,7 +49,7 @@ def hf_config(file: GGUFFile) -> dict[str, Any]:
 
 
 def _common(file: GGUFFile, fields: _Fields) -> dict[str, Any]:
-    """What every architecture has keys for."""
+    """The fields that have keys in every architecture."""
     hidden, heads = fields.size("embedding_length"), fields.size("attention.head_count")
     dim = fields.size("attention.key_length", max(1, hidden // heads))
     rotated = fields.size("rope.dimension_count", dim)
@@ -94,10 +94,10 @@ _SAMPLING = {
 
 
 def sampling_defaults(file: GGUFFile) -> dict[str, float]:
-    """What the file recommends, by the names of generation_config.json."""
+    """The values that the file recommends, with the names of generation_config.json."""
     found = {name: file.metadata.get(f"general.sampling.{key}") for key, name in _SAMPLING.items()}
     return {
-        # Kept as float32: 0.2 would be 0.20000000298.
+        # GGUF stores float32: 0.2 would be 0.20000000298.
         name: round(value, 6) if isinstance(value, float) else value
         for name, value in found.items()
         if isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -131,7 +131,7 @@ class _Fields:
         value = self._get(key, default)
         if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
             raise self._bad(key, "must be a positive number", value)
-        return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06: as config.json has it
+        return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06, as in config.json
 
     def flag(self, key: str, default: bool) -> bool:
         value = self._get(key, default)
@@ -155,7 +155,7 @@ class _Fields:
         return [float(value) for value in self._file.read(tensor)]
 
     def unread(self) -> dict[str, Any]:
-        """What was not asked for and may change the result."""
+        """The fields that were not read and may change the result."""
         metadata = self._file.metadata
         own = {k.removeprefix(self._prefix): v for k, v in metadata.items()
                if k.startswith(self._prefix)}  # fmt: skip
@@ -188,7 +188,7 @@ class _Fields:
 
 
 def _family(file: GGUFFile) -> tuple[str, GGUFFormat]:
-    """The name of the family, and what its file says of GGUF."""
+    """The name of the family, and its GGUF description."""
     name = file.metadata.get("general.architecture")
     if not isinstance(name, str):
         raise CorruptFileError(
@@ -207,7 +207,7 @@ def _family(file: GGUFFile) -> tuple[str, GGUFFormat]:
 
 
 def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields) -> None:
-    """Variants of the architectures that would convert into something wrong."""
+    """Refuses variants of the architectures that would convert to something wrong."""
     for key, value in fields.unread().items():
         raise UnsupportedError(
             f"{file.path}: {key!r} is not supported for this architecture (its value here is "
@@ -249,9 +249,8 @@ def _rope_scaling(file: GGUFFile, fields: _Fields, rotated: int) -> dict[str, An
 def _llama3_scaling(
     file: GGUFFile, factors: np.ndarray[Any, Any], theta: float, head_dim: int
 ) -> dict[str, Any]:
-    """Llama 3's scaling, which GGUF holds only as the factor of each frequency.
-
-    The model's own constants are tried and must give these factors back.
+    """Llama 3's scaling. GGUF has only the factor of each frequency. So the model's own constants
+    are tried, and they must give these factors.
     """
     scaling = {
         "rope_type": "llama3",
@@ -270,7 +269,7 @@ def _llama3_scaling(
 
 
 def llama3_factors(scaling: dict[str, Any], theta: float, head_dim: int) -> np.ndarray[Any, Any]:
-    """What each rotary frequency is divided by under Llama 3's scaling, [head_dim / 2]."""
+    """The divisors of the rotary frequencies in Llama 3's scaling, [head_dim / 2]."""
     wavelength = 2 * math.pi * theta ** (np.arange(0, head_dim, 2) / head_dim)
     turns = scaling["original_max_position_embeddings"] / wavelength
     low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]

@@ -1,9 +1,9 @@
-"""A bounded reader of GGUF headers, and of tensor rows.
+"""A reader of GGUF headers and tensor rows with checked bounds.
 
-GGUF v2/v3: magic, version, tensor count, key count, then keys (name, type, value), then tensors
-(name, dimensions, type, offset), then aligned data. Every count and length is checked against the
-bytes that are left before anything is allocated, so that a damaged file ends in CorruptFileError.
-The `gguf` package supplies dequantizers and block sizes; its own reader trusts the file.
+GGUF v2/v3: magic, version, tensor count, key count; then keys (name, type, value); then tensors
+(name, dimensions, type, offset); then aligned data. Every count and length is checked against the
+remaining bytes before memory is allocated, so a damaged file gives CorruptFileError. The `gguf`
+package has the dequantizers and block sizes; its own reader trusts the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_KEYS = 65_536
 MAX_TENSORS = 1_000_000
 MAX_DIMENSIONS = 4
 MAX_ARRAY_DEPTH = 2
-MAX_ELEMENTS = 1 << 23  # of all arrays together; the largest vocabularies need a tenth of it
+MAX_ELEMENTS = 1 << 23  # of all arrays together; the largest vocabularies have a tenth of that
 MAX_STRING_BYTES = 1 << 26
 
 _SCALARS = {
@@ -46,13 +46,13 @@ class _Stored:
 
 
 class GGUFFile:
-    """Metadata and tensors of one `.gguf` file. Shapes are row-major, as everywhere here."""
+    """The metadata and tensors of one `.gguf` file. Shapes are row-major, as in all our code."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.metadata: dict[str, Any] = {}
         self._stored: dict[str, _Stored] = {}
-        self._end = 0  # of the last tensor
+        self._end = 0  # the end of the last tensor
         with path.open("rb", buffering=1 << 20) as file:
             self._size = path.stat().st_size
             if self._size < 24:
@@ -63,7 +63,7 @@ class GGUFFile:
         return {name: stored.info for name, stored in self._stored.items()}
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop), dequantized to float32 (float16 and float64 stay what they are)."""
+        """Rows [start, stop), dequantized to float32 (float16 and float64 stay unchanged)."""
         stored = self._stored[name]
         start, stop = checked_rows(stored.info, start, stop)
         shape = stored.info.shape
@@ -74,7 +74,7 @@ class GGUFFile:
         return rows.reshape((stop - start, *shape[1:]))
 
     def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) of a matrix as they are stored, uint8 (rows, bytes of a row)."""
+        """Rows [start, stop) of a matrix as they are stored: uint8 (rows, bytes of a row)."""
         stored = self._stored[name]
         start, stop = checked_rows(stored.info, start, stop)
         return self._read_raw(stored, start, stop - start)
@@ -157,7 +157,7 @@ class GGUFFile:
 
 
 class _Cursor:
-    """A position in the header that cannot pass the file's end."""
+    """A position in the header that cannot go behind the file's end."""
 
     def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
         self.offset = 0
@@ -169,7 +169,7 @@ class _Cursor:
         if end > self._size:
             raise self._too_short(field, end)
         data = self._file.read(length)
-        if len(data) < length:  # it shrank while we read
+        if len(data) < length:  # the file became shorter meanwhile
             raise self._too_short(field, end)
         self.offset = end
         return data
@@ -178,7 +178,8 @@ class _Cursor:
         return struct.unpack("<" + code, self.take(struct.calcsize("<" + code), field))[0]
 
     def count(self, limit: int, least_bytes: int, field: str) -> int:
-        """A number of things of at least `least_bytes` each, which must fit into what is left."""
+        """Reads a number of items. Each has at least `least_bytes`, and all must fit into the
+        rest."""
         count = self.scalar("Q", field)
         if count > limit or count * least_bytes > self._size - self.offset:
             raise self._too_many(field, count)

@@ -1,8 +1,8 @@
-"""`tokenizer.ggml.pre` to a Hugging Face pre-tokenizer.
+"""Turns `tokenizer.ggml.pre` into a Hugging Face pre-tokenizer.
 
-A GGUF file names its text splitter and does not hold it. (Facts: ggml-org/llama.cpp,
-src/llama-vocab.cpp, for names and expressions; the tokenizer.json files of the models named, for
-how Hugging Face writes the same split.)
+A GGUF file has only the name of its text splitter. (Facts: ggml-org/llama.cpp, src/llama-vocab.cpp,
+for names and expressions; the tokenizer.json files of these models, for Hugging Face's form of the
+same split.)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-# Code points in hexadecimal, since many of these letters have twins of the same look.
+# Code points in hexadecimal, since many of these letters look like other letters.
 _CASED_LETTERS = """
 00B5 00C0-00D6 00D8-00F6 00F8-01BA 01BC-01BF 01C4-0293 0295-02AF 0370-0373 0376 0377 037B-037D
 037F 0386 0388-038A 038C 038E-03A1 03A3-03F5 03F7-0481 048A-052F 0531-0556 10A0-10C5 13A0-13F5
@@ -44,12 +44,12 @@ _DEEPSEEK3 = (
 
 @dataclass(frozen=True)
 class PreTokenizer:
-    """How text is split before merging, and what goes with it."""
+    """How text is split before merging, and the related settings."""
 
     steps: tuple[dict[str, Any], ...]
     normalizer: dict[str, Any] | None = None
     ignore_merges: bool = False
-    add_bos: bool = False  # where the file does not say
+    add_bos: bool = False  # used if the file does not say
     aliases: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""GGUF files that are cut into several: `model-00001-of-00003.gguf` and its neighbours.
+"""GGUF models in several files: `model-00001-of-00003.gguf` and the others.
 
-The first one has the metadata; each says with `split.no` and `split.count` which one it is. Any of
-them may be named. (Facts: ggml-org/llama.cpp, tools/gguf-split.)
+The first file has the metadata. In each file, `split.no` and `split.count` give its number. The
+user may name any of them. (Facts: ggml-org/llama.cpp, tools/gguf-split.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_SHARDS = 10_000
 
 
 def open_gguf(path: Path) -> GGUFFile:
-    """The file, or all of those that it is one of."""
+    """Opens the file, or all shards if the file is a shard."""
     file = GGUFFile(path)
     count = file.metadata.get("split.count", 0)
     if type(count) is not int or not 0 <= count < _MAX_SHARDS:
@@ -51,7 +51,7 @@ def _open_shard(path: Path, number: int, count: int) -> GGUFFile:
 
 
 class GGUFShards(GGUFFile):
-    """One model out of several files: the metadata of the first, the tensors of all."""
+    """One model in several files: the metadata of the first file, the tensors of all files."""
 
     def __init__(self, files: list[GGUFFile]) -> None:
         self.path = files[0].path

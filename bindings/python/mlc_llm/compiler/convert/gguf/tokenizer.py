@@ -1,7 +1,7 @@
 """Rebuilds a Hugging Face tokenizer from GGUF metadata.
 
-Two vocabularies are known: `gpt2` (byte-level BPE with its list of merges) and `llama`
-(SentencePiece BPE: pieces with scores, from which the merges follow). Everything else is refused.
+Two vocabularies are supported: `gpt2` (byte-level BPE with its list of merges) and `llama`
+(SentencePiece BPE: pieces with scores, from which the merges follow). Others are refused.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class _Fields:
         return list(scores)
 
     def token(self, key: str) -> str | None:
-        """The text of the token whose id stands under `key`."""
+        """The text of the token whose id is the value of `key`."""
         index = self.metadata.get(_PREFIX + key)
         if type(index) is int and index < len(self._tokens):
             return self._tokens[index]

@@ -1,1 +1,1 @@
-"""What the kernels of CPUs and of GPUs share."""
+"""The parts that kernels of CPUs and GPUs share."""

@@ -1,8 +1,8 @@
-"""The shape of one attention layer, of its pages and of its rotary table.
+"""The sizes of one attention layer, and the layout of its pages and of its rotary table.
 
 A page holds PAGE_SIZE positions of one sequence, for one layer: `[2, kv_heads, PAGE_SIZE * dim]`.
-Keys lie with their positions side by side (dim, position), so that one vector multiply serves 16
-positions; values lie position by position (position, dim).
+Keys are stored as (dim, position), so that one vector multiply serves 16 positions. Values are
+stored as (position, dim).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mlc_llm.errors import UnsupportedError
 
 PAGE_SIZE = LANES
 ROPE_FINE = 256  # positions in each of the three parts of the rope table
-ROPE_POSITIONS = ROPE_FINE**3  # beyond them positions are taken for the last 65536
+ROPE_POSITIONS = ROPE_FINE**3  # a larger position is replaced by one of the last 65536
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionShape:
-    """Sizes of one attention layer. A sliding window of -1 is none."""
+    """The sizes of one attention layer. A sliding window of -1 means none."""
 
     heads: int
     kv_heads: int
@@ -30,8 +30,8 @@ class AttentionShape:
     sliding_window: int = -1
     sinks: int = 0
     page_dtype: str = "float32"  # of keys and values in the cache
-    row_dtype: str = "float32"  # of what comes in and goes out; the CPU's are float32
-    rotated: int = 0  # first elements of a head that are turned; 0: all
+    row_dtype: str = "float32"  # of the inputs and outputs; float32 on the CPU
+    rotated: int = 0  # how many first elements of a head are rotated; 0: all
     qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
     norm_dtype: str = "float32"  # of that norm's weights
     softcap: float = 0.0  # of scores; 0: none
@@ -46,7 +46,7 @@ class AttentionShape:
 
     @property
     def group(self) -> int:
-        """Query heads that share a key head."""
+        """The number of query heads that share a key head."""
         return self.heads // self.kv_heads
 
     @property
@@ -55,9 +55,10 @@ class AttentionShape:
 
     @property
     def slot_runs(self) -> list[tuple[int, int]]:
-        """Of a page: how many blocks, and how many elements of each slot are in one.
+        """The layout of a page: the number of blocks, and how many elements of each slot a block
+        contains.
 
-        Keys lie one dimension after another, values one slot after another.
+        The order of keys is by dimension, the order of values is by slot.
         """
         return [(self.kv_heads * self.dim, 1), (self.kv_heads, self.dim)]
 
@@ -67,12 +68,12 @@ class AttentionShape:
 
     @property
     def turned(self) -> int:
-        """Elements of a head that are turned."""
+        """The number of elements of a head that are rotated."""
         return self.rotated or self.dim
 
     @property
     def append_args(self) -> list[Arg]:
-        """Of `rope_and_append`."""
+        """The arguments of `rope_and_append`."""
         made = 2 * self.kv_heads if self.appends else 0
         norm = Arg("q_norm", (self.dim,), self.norm_dtype)
         norms = [norm, replace(norm, name="k_norm")] if self.appends else [norm]
@@ -93,13 +94,13 @@ class AttentionShape:
 
     @property
     def of_pages(self) -> AttentionShape:
-        """Without what the copies of pages do not depend on."""
+        """A copy without the fields that copying pages does not use."""
         pages = {"kv_heads": self.kv_heads, "dim": self.dim, "page_dtype": self.page_dtype}
         return AttentionShape(heads=self.kv_heads, row_dtype=self.row_dtype, **pages)
 
     @property
     def attend_args(self) -> list[Arg]:
-        """Of `paged_attention`."""
+        """The arguments of `paged_attention`."""
         return [
             Arg("q", ("n", self.heads, self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
@@ -113,11 +114,11 @@ class AttentionShape:
 
 
 def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:
-    """cos and sin `[768, 2, dim / 2]`, from which an angle is the sum of three: as with digits, row
-    i < 256 is position i, row 256 + j position 256 * j, row 512 + k position 65536 * k.
+    """cos and sin as `[768, 2, dim / 2]`. An angle is the sum of three angles, as with digits: row
+    i < 256 is position i, row 256 + j is position 256 * j, row 512 + k is position 65536 * k.
 
-    Computed in float64, so that far positions are as exact as near ones; kernels need no sine. The
-    table ends at no context window: where attention slides, positions go on.
+    It is computed in float64, so far positions are as exact as near ones, and kernels need no sine.
+    It does not end at a context window, because positions go on when the window slides.
     """
     digits = np.arange(ROPE_FINE, dtype=np.float64)
     positions = np.concatenate([digits, digits * ROPE_FINE, digits * ROPE_FINE**2])

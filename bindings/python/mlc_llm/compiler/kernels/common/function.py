@@ -1,12 +1,12 @@
-"""Builds a kernel: named tensor arguments in, a TIR function out.
+"""Builds a kernel: from named tensor arguments to a TIR function.
 
     def body(x, y):
         emit_rows(x.shape[0], lambda row: ...)
 
     kernel([Arg("x", ("rows", 576)), Arg("y", ("rows", 576))], body)
 
-A string in a shape is a size known when the kernel runs; the same string is the same size. The last
-argument, or the arguments that the caller says, are written.
+A string in a shape is a size that is known when the kernel runs. The same string means the same
+size. The kernel writes the last argument, or the arguments that the caller names.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Arg:
 def kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
     """`body` gets one buffer for each argument and emits the kernel's statements.
 
-    The attributes say that pointers do not alias, that no schedule is to be applied any more, and
-    what the arguments are called.
+    The attributes say that pointers do not alias, that no schedule should be applied, and the names
+    of the arguments.
     """
     with IRBuilder() as builder, T.prim_func(s_tir=True):
         names = [arg.name for arg in args]

@@ -1,11 +1,11 @@
-"""Constants and conversions of single values and of vectors, which compile for CPUs and GPUs."""
+"""Constants and conversions of scalars and vectors, for CPUs and GPUs."""
 
 from __future__ import annotations
 
 from tvm.tirx.script import builder as T
 
-LANES = 16  # of a vector on CPUs, and the positions of a page
-NEVER = -3.0e38  # a score that loses to every real one, and is finite
+LANES = 16  # of a vector on CPUs, and of the positions of a page
+NEVER = -3.0e38  # a score that is less than every real one, but finite
 
 
 def vector_type(dtype: str, lanes: int = LANES) -> str:
@@ -13,14 +13,14 @@ def vector_type(dtype: str, lanes: int = LANES) -> str:
 
 
 def splat(value, lanes: int = LANES):
-    """One scalar in every lane; a Python float is a float32."""
+    """One scalar in every lane. A Python float becomes a float32."""
     value = T.float32(value) if isinstance(value, float) else value
     return T.Broadcast(value, lanes) if lanes > 1 else value
 
 
 def to_float(value, lanes: int = LANES):
-    """As float32. A bfloat16 is its upper half; TVM's own cast of it is wrong in vectors. uint16
-    stands for the bits of a bfloat16."""
+    """Converts to float32. A bfloat16 is the upper half of a float32; TVM's own cast of it is wrong
+    for vectors. uint16 means the bits of a bfloat16."""
     dtype = str(value.ty.dtype)
     if not dtype.startswith(("bfloat16", "uint16")):
         return T.Cast(vector_type("float32", lanes), value)

@@ -1,12 +1,13 @@
-"""Activations as whole numbers, for products with quantized weights.
+"""Activations as integers, for products with quantized weights.
 
-A row is cut into groups of 32. A group has one scale, the largest magnitude over the largest code;
-a code has 8 bits, or 16, written as a high and a low byte, so that instructions for bytes can
-multiply it. The error of 16 bits is far below that of float16.
+A row is divided into groups of 32. A group has one scale: the largest magnitude divided by the
+largest code. A code has 8 or 16 bits. 16 bits are stored as a high and a low byte, so that byte
+instructions can multiply them. The error of 16 bits is far below that of float16.
 
-A row of codes is one row of int32, group by group: the scale's bits; the offset, which is the sum
-of the group's codes, or the two of its halves, times minus the scheme's zero point; then for each
-part (high, low) eight quads of four bytes, in the order in which the scheme's words hold weights.
+A row of codes is one row of int32, group by group. Each group has the bits of the scale; then the
+offset: the sum of the group's codes (or two sums, of its halves), times minus the scheme's zero
+point; then, for each part (high, low), eight quads of four bytes, in the order of the weights in
+the scheme's words.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ QUADS = GROUP // 4
 
 @dataclass(frozen=True)
 class Codes:
-    """How rows of `size` activations are stored for weights of `weight_bits`."""
+    """The form in which rows of `size` activations are stored, for weights of `weight_bits`."""
 
     size: int
-    bits: int  # of a code: 8 or 16
+    bits: int  # bits of a code: 8 or 16
     weight_bits: int
-    zero: int  # the weight code that means 0; -1 makes offsets plain sums
-    halves: bool = False  # offsets are of 16 codes, not of 32
-    scaled: bool = False  # offsets are the bits of floats: times the group's scale
+    zero: int  # the weight code of the value 0; -1 makes offsets plain sums
+    halves: bool = False  # an offset is for 16 codes, not for 32
+    scaled: bool = False  # offsets are the bits of floats, multiplied by the group's scale
 
     @property
     def groups(self) -> int:
@@ -55,12 +56,12 @@ class Codes:
 
     @property
     def sums(self) -> int:
-        """Offsets of a group."""
+        """The number of offsets of a group."""
         return 2 if self.halves else 1
 
     @property
     def largest(self) -> int:
-        """Of a code's magnitude: its high byte must not pass 127 after rounding."""
+        """The largest magnitude of a code. Its high byte must not be over 127 after rounding."""
         return 127 << (self.bits - 8)
 
     @property
@@ -69,7 +70,7 @@ class Codes:
 
     @property
     def _words(self) -> int:
-        """Of a group."""
+        """The number of words of a group."""
         return 1 + self.sums + self.parts * QUADS
 
     def place_of_scale(self, group):
@@ -82,13 +83,13 @@ class Codes:
         return group * self._words + 1 + self.sums + part * QUADS + index
 
     def scale(self, codes, row, group):
-        """As a kernel reads it."""
+        """The scale, in the form that a kernel reads."""
         return T.reinterpret("float32", codes[row, self.place_of_scale(group)])
 
     @property
     def places(self) -> list[tuple[int, list[int]]]:
-        """Where each four quads of a group lie, and the inputs of their bytes."""
-        if self.weight_bits == 8:  # a word holds four neighbours
+        """The positions of four quads of a group at a time, and the inputs of their bytes."""
+        if self.weight_bits == 8:  # a word has four neighbours
             return [(i, list(range(4 * i, 4 * i + 16))) for i in (0, 4)]
         inputs = [[8 * word + parity + 2 * i for word in range(4) for i in range(4)]
                   for parity in (0, 1)]  # fmt: skip
@@ -105,9 +106,9 @@ def quantize(codes: Codes) -> tirx.PrimFunc:
 
 
 def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> tirx.PrimFunc:
-    """f(x [n, size], weight [size], codes): of x / rms(x) * weight.
+    """f(x [n, size], weight [size], codes): quantizes x / rms(x) * weight.
 
-    With `gather`: f(x [n, size], rows i32 [m], weight, codes), of those rows of x.
+    With `gather`: f(x [n, size], rows i32 [m], weight, codes); it reads only those rows of x.
     """
 
     def body(x, *rest) -> None:
@@ -130,7 +131,7 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
 
 
 def gate_and_quantize(codes: Codes, activation: str = "silu") -> tirx.PrimFunc:
-    """f(x [n, 2 size], codes): of activation(gate) * up, x holding gate then up."""
+    """f(x [n, 2 size], codes): quantizes activation(gate) * up. x has gate, then up."""
     activate = ACTIVATIONS[activation]
 
     def body(x, out) -> None:
@@ -147,7 +148,7 @@ def gate_and_quantize(codes: Codes, activation: str = "silu") -> tirx.PrimFunc:
 
 
 def _emit_rows(codes: Codes, out, reader: Callable) -> None:
-    """Stores every row; `reader(row)` gives what reads 16 of its values."""
+    """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
 
     def row(r) -> None:
         read = reader(r)
@@ -159,7 +160,7 @@ def _emit_rows(codes: Codes, out, reader: Callable) -> None:
 
 
 def emit_group(codes: Codes, out, row, group, values: list) -> None:
-    """Stores one group of a row of codes, given as two vectors."""
+    """Stores one group of a row of codes, from two vectors."""
     largest = emit_max(T.max(*(T.max(v, splat(0.0) - v) for v in values)))
     largest = emit_value(T.max(largest, T.float32(1e-30)))
     scale = emit_value(largest * T.float32(1 / codes.largest))
@@ -183,7 +184,7 @@ def _emit_rounded(value):
 
 
 def _emit_bytes(codes: Codes, whole: list) -> list[list]:
-    """The bytes of each part of 32 codes, high part first."""
+    """The bytes of each part of 32 codes, the high part first."""
     if codes.parts == 1:
         return [[T.Cast(f"int8x{LANES}", v) for v in whole]]
     high = [emit_value(T.shift_right(v + splat(T.int32(128)), splat(T.int32(8)))) for v in whole]

@@ -1,9 +1,10 @@
-"""Rotary positions and the paged key/value cache; `paged_attention.py` attends over it.
+"""Rotary positions and the paged KV cache. `paged_attention.py` computes the attention.
 
-`common/attention_shape.py` says how keys and values lie in a page.
+`common/attention_shape.py` describes the layout of keys and values in a page.
 
-Every row walks its pages in order, whatever else is in the batch, and reads no slot that it may not
-attend to: pages may be shared, reused without clearing, or (outside a sliding window) gone.
+Every row walks its pages in order, whatever else is in the batch. It reads only slots to which it
+may attend: other pages may be shared, used again without clearing, or (outside a sliding window)
+missing.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
     q [n, heads, dim].
 
-    Norms queries and keys where `norms` are given: a weight [dim] for each. Rotates queries into q;
-    writes rotated keys, and values, into their slots of the pages. Without `appends` there are no
-    slots, no keys and no pages.
+    With `norms`, queries and keys are normed; each has a weight [dim]. Rotates queries into q.
+    Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
+    no slots, no keys and no pages.
     """
     return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
 
@@ -88,7 +89,8 @@ def _emit_values(shape: AttentionShape, values: _Heads, pages, page, offset) -> 
 
 @dataclass
 class _Heads:
-    """`count` heads of a row of x, from head number `first` on, and their norm's weight, if any."""
+    """`count` heads of a row of x, from head number `first` on, and the weight of their norm, if
+    any."""
 
     shape: AttentionShape
     x: Any
@@ -99,7 +101,7 @@ class _Heads:
     factors: Any = None
 
     def emit_factors(self) -> None:
-        """1 / rms of every head."""
+        """Computes 1 / rms of every head."""
         if not self.norm:
             return
         dim, eps = self.shape.dim, self.shape.qk_norm
@@ -109,7 +111,7 @@ class _Heads:
             T.buffer_store(self.factors, factor, [h])
 
     def emit_read(self, h, d, lanes: int):
-        """Elements [d, d + lanes) of head h, normed."""
+        """Elements [d, d + lanes) of head h, after the norm."""
         value = self.x[self.row, at((self.first + h) * self.shape.dim + d, lanes)]
         if self.norm:
             weight = to_float(self.norm[0][at(d, lanes)], lanes)
@@ -118,7 +120,7 @@ class _Heads:
 
 
 def _emit_rotation(table, position, base: int, lanes: int):
-    """cos and sin of position * frequency for pairs [base, base + lanes), by angle addition."""
+    """cos and sin of position * frequency for pairs [base, base + lanes), by adding angles."""
     rows = (
         position % ROPE_FINE,
         position // ROPE_FINE % ROPE_FINE + ROPE_FINE,
@@ -138,7 +140,7 @@ def _emit_sum_of_angles(a, b, lanes: int):
 
 
 def _emit_rotated(low, high, rotation, lanes: int):
-    """A pair of vectors, turned."""
+    """A pair of vectors after the rotation."""
     cos, sin = rotation
     turned_low = emit_value(fma(low, cos, splat(0.0, lanes) - high * sin, lanes))
     return turned_low, emit_value(fma(high, cos, low * sin, lanes))
@@ -165,12 +167,12 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
 
 
 def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(source i32 [c], destination i32 [c], pages): the key and value at slot destination[i]
-    become those at slot source[i]. No slot may be both.
+    """f(source i32 [c], destination i32 [c], pages): copies the key and value at slot source[i] to
+    slot destination[i]. No slot may be both.
 
-    So a step verifies a tree of tokens: each branch has pages of its own from where it leaves the
-    others, in which tokens before it of the same step are wanted too. Every row then reads a
-    plain history, by the same steps as in any other batch.
+    A step verifies a tree of tokens with it. Each branch has its own pages from the point where it
+    leaves the others, and it needs there the earlier tokens of the same step. So every row reads a
+    plain history, with the same steps as in any other batch.
     """
     dim = shape.dim
 

@@ -1,7 +1,7 @@
-"""How `linear_columns.py` reads weights that are stored (in, out), whatever the scheme.
+"""Readers for `linear_columns.py`: weights that are stored (in, out), in any scheme.
 
-A reader gives, group after group of inputs, the weights of 16 neighbouring outputs for one input at
-a time, as floats.
+A reader returns floats: for one group of inputs after another, and for one input at a time, the
+weights of 16 neighbouring outputs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlc_llm.compiler.quantization.awq import GROUP, NIBBLES, PER_WORD
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
 
-Use = Callable[[Any, Any], None]  # of an input, and its weights for the 16 outputs
+Use = Callable[[Any, Any], None]  # gets an input, and its weights for the 16 outputs
 
 
 class Columns(Protocol):
@@ -28,15 +28,16 @@ class Columns(Protocol):
 
     @property
     def size(self) -> int:
-        """Inputs of a group."""
+        """The number of inputs of a group."""
 
     def emit_group(self, buffers, group, inputs: int, column, use: Use) -> None:
-        """The first `inputs` inputs of a group, ascending, for outputs [column, column + 16)."""
+        """Reads the first `inputs` inputs of a group in ascending order, for outputs [column,
+        column + 16)."""
 
 
 @dataclass(frozen=True)
 class GroupColumns:
-    """Of a group scheme, of MLC-LLM's `_0` layouts: a word holds neighbouring inputs."""
+    """For group schemes in MLC-LLM's `_0` layouts: a word has neighbouring inputs."""
 
     stored: tuple[StoredParam, ...]
     groups: Groups
@@ -66,7 +67,7 @@ class GroupColumns:
 
 @dataclass(frozen=True)
 class AWQColumns:
-    """Of AWQ: a word holds neighbouring outputs."""
+    """For AWQ: a word has neighbouring outputs."""
 
     stored: tuple[StoredParam, ...]
     size: int = GROUP
@@ -81,7 +82,7 @@ class AWQColumns:
             use(row, emit_value(to_float(code - zero) * scale))
 
     def _codes(self, buffer, row, column):
-        """Those of 16 outputs, int32."""
+        """The codes of 16 outputs, as int32."""
         lanes = range(LANES)
         packed = spread(
             lambda i: buffer[row, column // PER_WORD + i], [lane // PER_WORD for lane in lanes]

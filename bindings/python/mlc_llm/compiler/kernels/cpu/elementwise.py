@@ -1,4 +1,5 @@
-"""Embedding rows, RMS norm, the gated activation, caps: one row in, one row out."""
+"""Embedding rows, RMS norm, the gated activation and caps: each reads one row and writes one
+row."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from mlc_llm.compiler.kernels.cpu.weights import Rows
 
 
 def embedding(weights: Rows, shape: tuple[int, int], scale: float = 1.0) -> tirx.PrimFunc:
-    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`; an id outside the table
-    reads its edge."""
+    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`. An id outside the table
+    reads the first or last row."""
     entries, hidden = shape
 
     def scaled(value, lanes: int):
@@ -57,7 +58,8 @@ def rms_norm(
 ) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], y [n, size]): y = x / rms(x) * weight.
 
-    With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]), of those rows of x.
+    With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]); it reads only those
+    rows of x.
     With `residual`: f(x, weight, residual [n, size], y), y = residual + x / rms(x) * weight.
     """
 
@@ -107,7 +109,7 @@ def _mean_square(x, row, size: int, first):
 
 
 def gate_and_multiply(size: int, activation: str = "silu") -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up, x holding gate then up."""
+    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up. x has gate, then up."""
     activate = ACTIVATIONS[activation]
 
     def body(x, y) -> None:
@@ -125,7 +127,7 @@ def gate_and_multiply(size: int, activation: str = "silu") -> tirx.PrimFunc:
 
 
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
-    """f(x [m, size], y [m, size]): y = x * scale, then cap * tanh(y / cap) where cap is not 0."""
+    """f(x [m, size], y [m, size]): y = x * scale; then cap * tanh(y / cap) if cap is not 0."""
 
     def body(x, y) -> None:
         def row(r) -> None:

@@ -1,8 +1,8 @@
-"""Products of whole numbers: 16 sums of byte products, on every instruction set.
+"""Integer products: 16 sums of byte products, on every instruction set.
 
-A *quad* is four bytes in a 32-bit lane, four neighbouring inputs. `emit_dots` adds to each of 16
-int32 lanes the products of unsigned weight bytes and signed activation bytes, over a few quads. The
-sum is exact, so it is the same on every machine; only instructions differ.
+A *quad* is four bytes in a 32-bit lane: four neighbouring inputs. `emit_dots` adds, in each of 16
+int32 lanes, the products of unsigned weight bytes and signed activation bytes of a few quads. The
+sum is exact, so it is the same on every machine; only the instructions differ.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ DotUnit = Literal[
     "avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neoni8mm", "neondot", "neon", "portable"
 ]
 
-MAX_QUADS = 8  # so that sums of pairs of products with 4-bit weights stay below 2 ** 15
+MAX_QUADS = 8  # sums of pairs of products with 4-bit weights then stay below 2 ** 15
 
 
 def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weight_bits: int):
-    """total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of them,
-    at most MAX_QUADS. `weights` of 4 bits are bytes below 16."""
+    """Returns total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of
+    them. There are at most MAX_QUADS. `weights` of 4 bits are bytes below 16."""
     assert len(weights) == len(codes) <= MAX_QUADS
     instruction = _INSTRUCTIONS[unit]
     codes = [emit_value(code) for code in codes]
@@ -38,7 +38,7 @@ def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weigh
 
 
 def emit_low(words):
-    """Of each byte of the words the lower 4 bits."""
+    """The lower 4 bits of each byte of the words."""
     return emit_value(T.bitwise_and(words, splat(T.uint32(0x0F0F0F0F))))
 
 
@@ -47,8 +47,8 @@ def emit_high(words):
 
 
 def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:
-    """How to keep sums in registers that do not hold a group's weights, and add one quad after the
-    other to them. None for the other units, and for weights too wide for it."""
+    """Steps that keep the sums in registers, without a group's weights, and add one quad after
+    another. None for other units, and for weights that are too wide for it."""
     instruction = _INSTRUCTIONS[unit]
     if not instruction.crowded or (instruction.narrow and weight_bits > 4):
         return None
@@ -57,8 +57,8 @@ def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:
 
 @dataclass(frozen=True)
 class Steps:
-    """`add(sums, weights, codes)` takes one quad, `total(sums)` makes int32 of sums of at most
-    MAX_QUADS; all of `width` lanes of 32 bits, which sums of `dtype` take."""
+    """`add(sums, weights, codes)` adds one quad. `total(sums)` turns sums of at most MAX_QUADS into
+    int32. All have `width` lanes of 32 bits; the sums have `dtype`."""
 
     width: int
     dtype: str
@@ -67,14 +67,14 @@ class Steps:
 
     @property
     def lanes(self) -> int:
-        """Numbers of `dtype` in a vector."""
+        """The number of `dtype` values in a vector."""
         return 32 * self.width // int(self.dtype.removeprefix("int"))
 
 
 @dataclass(frozen=True)
 class _Instruction:
-    """`emit(total, weights, codes)` of `width` lanes. A narrow one takes no weights above 4 bits:
-    products are summed in 16 bits by the `pmaddubsw` family and plain NEON, and `sdot` takes signed
+    """`emit(total, weights, codes)` for `width` lanes. A narrow instruction takes no weights above
+    4 bits: the `pmaddubsw` family and plain NEON add products in 16 bits, and `sdot` takes signed
     bytes. A crowded one has 16 registers of half a strip's width.
     """
 
@@ -123,7 +123,8 @@ def _vnni(width: int) -> _Instruction:
 
 
 def _pairs(width: int, bytes_name: str, words_name: str, *, crowded: bool = False) -> _Instruction:
-    """Bytes to sums of two in 16 bits; of all quads; those to sums of four in 32."""
+    """Adds bytes to sums of two products in 16 bits, for all quads; then these to sums of four in
+    32 bits."""
 
     def products(weights, codes):
         return _intrinsic(bytes_name, f"int16x{2 * width}", *_as_bytes(weights, codes, width))
@@ -144,7 +145,7 @@ def _pairs(width: int, bytes_name: str, words_name: str, *, crowded: bool = Fals
 
 
 def _neon_dots(name: str, *, narrow: bool) -> _Instruction:
-    """`sdot` takes signed weights, `usdot` unsigned ones."""
+    """`sdot` takes signed weights, `usdot` unsigned weights."""
 
     def emit(total, weights: list, codes: list):
         for pair in zip(weights, codes, strict=True):
@@ -155,8 +156,9 @@ def _neon_dots(name: str, *, narrow: bool) -> _Instruction:
 
 
 def _neon_products() -> _Instruction:
-    """Bytes to products in 16 bits (LLVM makes `smull` and `smlal` of that), of all quads; those to
-    sums of two, and of four, in 32. Whole vectors, since four lanes at a time compile for long."""
+    """Multiplies bytes to products in 16 bits (LLVM makes `smull` and `smlal`), for all quads; then
+    adds them to sums of two and of four in 32 bits. It uses whole vectors, because four lanes at a
+    time take long to compile."""
     halves = [range(i, i + 8) for i in range(0, 4 * LANES, 8)]
 
     def emit(total, weights: list, codes: list):
@@ -177,7 +179,7 @@ def _neon_products() -> _Instruction:
 
 
 def _portable() -> _Instruction:
-    """Every step gets a name: TVM's simplifier is slow on long sums of whole numbers."""
+    """Every step gets a name, because TVM's simplifier is slow for long sums of integers."""
 
     def emit(total, weights: list, codes: list):
         for weight, code in zip(weights, codes, strict=True):

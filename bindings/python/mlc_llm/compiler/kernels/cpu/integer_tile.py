@@ -1,9 +1,9 @@
-"""Several rows of x against a strip, on processors whose registers hold sums but no weights.
+"""Several rows of x against a strip, on CPUs whose registers can hold sums but not the weights.
 
-A group's weights are 16 vectors of AVX2, and all its registers are 16. Row after row, each would
-read them again; so the sums of all rows stay in registers, and one quad of weights after the other
-is added to them. The quads are the turns of one long loop: short enough to be unrolled, LLVM would
-put it back into the order of rows, which is its scheduler's liking.
+A group's weights are 16 vectors of AVX2, and AVX2 has only 16 registers. One row after another,
+each row would read the weights again. So the sums of all rows stay in registers, and one quad of
+weights after another is added to them. The quads are the iterations of one long loop. LLVM unrolls
+a short loop, and its scheduler then restores the order of rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
 from mlc_llm.compiler.kernels.cpu.integer import Steps
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, shuffle
 
-TURNS = QUADS // 2  # of the loop in a group: each takes two quads
+TURNS = QUADS // 2  # iterations of the loop in a group: each takes two quads
 
 
 def emit_tile(
@@ -30,9 +30,9 @@ def emit_tile(
     quads: Callable[[Any, Any], list[tuple[Any, Any]]],
     finish: Callable[[Any, Callable[[int, Any], Any]], None],
 ) -> None:
-    """Rows [row, row + rows) of x, in codes of 8 bits. `quads(group, turn)`: two quads of weights
-    with their places in the group. `finish(group, whole)` ends each group; `whole(m, start)` is
-    start + the group's products with row + m."""
+    """Computes rows [row, row + rows) of x, in codes of 8 bits. `quads(group, turn)` returns two
+    quads of weights with their positions in the group. `finish(group, whole)` ends each group;
+    `whole(m, start)` is start + the group's products with row + m."""
     parts = [range(first, first + steps.width) for first in range(0, LANES, steps.width)]
     lanes = steps.lanes
     sums = T.sblock_alloc_buffer((rows * len(parts) * lanes,), steps.dtype)

@@ -1,4 +1,4 @@
-"""The outputs of a layer whose weight is stored in several matrices."""
+"""Joins the outputs of a layer whose weight is stored in several matrices."""
 
 from __future__ import annotations
 

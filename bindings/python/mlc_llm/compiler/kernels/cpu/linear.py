@@ -1,8 +1,9 @@
 """y = x W^T (+ bias) (+ residual), for weights stored by rows, (out, in).
 
-Many rows of x: a strip of weight rows is made float32 once and serves all of them, in register
-tiles. Few rows: weights are made float32 in registers. Either way y[m, n] is the same chain of
-fused multiply-adds in 16 partial sums over ascending inputs, so both give the same bits.
+Many rows of x: a strip of weight rows is converted to float32 once and used for all rows, in
+register tiles. Few rows: weights are converted to float32 in registers. In both cases y[m, n] is
+the same chain of fused multiply-adds, in 16 partial sums over ascending inputs. So both give the
+same bits.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from mlc_llm.compiler.quantization.stored import StoredParam
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows of x and rows of W whose products are summed in registers at a time."""
+    """The number of rows of x and of W whose products are added in registers together."""
 
     x_rows: int
     w_rows: int
@@ -68,7 +69,7 @@ def linear(
 def linear_args(
     stored: Sequence[StoredParam], shape: tuple[int, int], bias: str | None, residual: bool
 ) -> list[Arg]:
-    """The arguments that `linear` documents."""
+    """The arguments that `linear` describes."""
     outs, ins = shape
     args = [Arg("x", ("rows", ins))]
     args += [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(stored)]
@@ -79,7 +80,7 @@ def linear_args(
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What is added to the product before it is stored."""
+    """The values that are added to the product before it is stored."""
 
     bias: Any
     residual: Any
@@ -115,7 +116,7 @@ class _Strip:
                 self._emit_rest(x, 0, rows, first, read, store)
 
     def _emit_rest(self, x, row, count, first, read: _Reader, store: Callable) -> None:
-        """`count` rows, fewer than a tile: in one tile of just that many."""
+        """Computes `count` rows, fewer than a tile, in one smaller tile."""
         for rows in range(1, self.tile.x_rows):
             with T.If(count == rows), T.Then():
                 self._emit_tile(x, row, rows, first, read, store)
@@ -125,13 +126,13 @@ class _Strip:
         return -(-self.ins // LANES) * LANES
 
     def _weight_row(self, first, i: int):
-        """Past the last row it is the last one again; its result is not stored."""
+        """Behind the last row it is the last row again. That result is not stored."""
         if self.outs % self.tile.w_rows == 0:
             return first + i
         return T.min(first + i, self.outs - 1)
 
     def _emit_floats(self, first, buffers):
-        """The strip's weights as float32, each row padded with zeros to whole vectors."""
+        """The strip's weights as float32. Each row is padded with zeros to whole vectors."""
         shape = (self.tile.w_rows * self._padded_ins,)
         floats = T.sblock_alloc_buffer(shape, "float32")
         for i in range(self.tile.w_rows):
@@ -206,14 +207,14 @@ class _Strip:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Where a tile takes weights from: whole vectors of its row i, and the padded last one."""
+    """Reads the weights of a tile: the whole vectors of its row i, and the padded last vector."""
 
     vector: Callable
     tail: Callable
 
 
 def emit_blocks(size: int, block_vectors: int, body: Callable) -> None:
-    """`body(block, vector)` over the whole vectors in [0, size), ascending."""
+    """Calls `body(block, vector)` for the whole vectors in [0, size), in ascending order."""
     vectors = size // LANES
     blocks, rest = divmod(vectors, block_vectors)
     if blocks:
@@ -225,7 +226,7 @@ def emit_blocks(size: int, block_vectors: int, body: Callable) -> None:
 
 
 def emit_tail(size: int, load: Callable):
-    """The last `size % 16` elements of [0, size) and zeros, as a vector."""
+    """The last `size % 16` elements of [0, size), and zeros, as a vector."""
     tail = T.sblock_alloc_buffer((LANES,), "float32")
     T.buffer_store(tail, splat(0.0), [at(0)])
     for lane in range(size % LANES):

@@ -1,7 +1,7 @@
 """y = x W^T (+ bias) (+ residual), for weights stored (in, out): `_0` schemes, AWQ.
 
-Lanes run over outputs, so no sum across lanes is needed: y[m, n] is one chain of fused
-multiply-adds over ascending inputs.
+The lanes are outputs, so no sum across lanes is needed. y[m, n] is one chain of fused multiply-adds
+over ascending inputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def linear_columns(
     bias: str | None = None,
     residual: bool = False,
 ) -> tirx.PrimFunc:
-    """The function of `linear.linear`, over (in, out) tensors; `tile.w_rows` counts vectors."""
+    """The function of `linear.linear` for (in, out) tensors. `tile.w_rows` is a number of
+    vectors."""
     outs, ins = shape
     if outs < LANES:
         raise UnsupportedError(
@@ -76,7 +77,7 @@ class _Panel:
         return self.vectors * LANES
 
     def column(self, first, j: int):
-        """The first output of vector j. Vectors past the end repeat the last 16 outputs."""
+        """The first output of vector j. Vectors behind the end repeat the last 16 outputs."""
         if self.outs % self.width == 0:
             return first + j * LANES
         return T.min(first + j * LANES, self.outs - LANES)

@@ -1,12 +1,13 @@
-"""y = x W^T (+ bias) (+ residual), for x as whole numbers and weights quantized in groups of 32.
+"""y = x W^T (+ bias) (+ residual), for integer x and weights quantized in groups of 32.
 
-Weights stay as MLC-LLM stores them, (out, in). A strip is 16 outputs, a block 16 neighbouring words
-of each of its rows, which are turned in registers so that a lane belongs to an output; a lane then
-takes four bytes of weights and four of activations at a time. Few rows of x use the turned words at
-once; for many rows they are kept for the strip, as bytes, and serve all rows in register tiles.
+Weights stay as MLC-LLM stores them, (out, in). A strip is 16 outputs. A block is 16 neighbouring
+words of each of its rows. They are transposed in registers, so that a lane belongs to an output. A
+lane then takes four bytes of weights and four bytes of activations at a time. For few rows of x the
+transposed words are used at once. For many rows they are stored as bytes for the whole strip, and
+all rows use them in register tiles.
 
-Either way y[m, n] is the same number: products within a group are summed exactly, as whole numbers,
-and group after group adds `sum * (weight scale * activation scale)` to it.
+In both cases y[m, n] is the same number: the products in a group are added exactly, as integers,
+and `sum * (weight scale * activation scale)` is added to it, group after group.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
 
-WORDS_IN_LINE = 16  # of a cache
+WORDS_IN_LINE = 16  # of the cache
 AHEAD_LINES = 128
-FEW = 8  # rows of x up to which words are turned for them alone
+FEW = 8  # the most rows of x for which words are transposed each time
 
 
 def linear_integer(
@@ -60,8 +61,8 @@ def linear_integer(
 ) -> tirx.PrimFunc:
     """f(codes, words, weight scales, bias or none, residual or none, y [m, out]).
 
-    For any number of outputs that is a multiple of 16: `stored` says how one such matrix lies.
-    `tile` is the rows of x that are in registers at a time when there are many.
+    It works for any number of outputs that is a multiple of 16. `stored` describes one such matrix.
+    `tile` is the number of rows of x in registers when there are many.
     """
 
     def body(x, words, scales, *rest) -> None:
@@ -101,7 +102,8 @@ def linear_integer(
 
 
 def fits(groups: Groups, shape: tuple[int, int]) -> bool:
-    """Whether a quantized matrix (out, in) can be multiplied so: it has whole strips and blocks."""
+    """Whether this kernel can multiply a quantized matrix (out, in): it must have whole strips and
+    blocks."""
     outs, ins = shape
     return (
         groups.size == GROUP
@@ -113,7 +115,7 @@ def fits(groups: Groups, shape: tuple[int, int]) -> bool:
 
 
 def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
-    """`body(row, n)` for tiles of n rows that cover [0, rows): the largest first."""
+    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
     larger = None
     for size in sizes:
         done = 0 if larger is None else rows // larger * larger
@@ -124,22 +126,22 @@ def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> 
 
 @dataclass(frozen=True)
 class _Strip:
-    """16 rows of W from `first` on, and what it is multiplied with."""
+    """16 rows of W from `first` on, and the activations that multiply them."""
 
     codes: Codes
     unit: DotUnit
     x: Any
     words: Any
-    scales: Any  # of weights
+    scales: Any  # scales of the weights
     first: Any
 
     @property
     def block_groups(self) -> int:
-        """Groups in a block of 16 words."""
+        """The number of groups in a block of 16 words."""
         return 16 // self.codes.weight_bits
 
     def emit_one(self, store: Callable) -> None:
-        """A single row of x, straight from the stored words."""
+        """Computes a single row of x, directly from the stored words."""
         sums = emit_floats(1)
         emit_zero(sums, 1)
 
@@ -150,8 +152,8 @@ class _Strip:
         store(0, emit_value(sums[at(0)]))
 
     def emit_few(self, rows, y, store: Callable) -> None:
-        """A few rows of x, each group's words for all of them. Sums are kept where the result
-        belongs: a place on the stack would lie across lines of the cache."""
+        """Computes a few rows of x; each group's words are used for all of them. The sums are kept
+        in the result's own memory: memory on the stack would be across cache lines."""
         with T.serial(rows) as m:
             T.buffer_store(y, splat(0.0), [m, at(self.first)])
 
@@ -165,7 +167,7 @@ class _Strip:
             store(m, emit_value(y[m, at(self.first)]))
 
     def emit_many(self, rows, tile: int, store: Callable) -> None:
-        """Any number of rows: the strip is turned once."""
+        """Computes any number of rows. The strip is transposed once."""
         quads, scales = self._emit_kept()
         steps = steps_of(self.unit, self.codes.weight_bits) if self.codes.parts == 1 else None
 
@@ -182,7 +184,7 @@ class _Strip:
         emit_tiles(rows, (tile, 1), tiles)
 
     def _emit_kept(self) -> tuple[Any, Any]:
-        """The whole strip's quads and scales, in the order in which tiles read them."""
+        """The quads and scales of the whole strip, in the order in which tiles read them."""
         quads = T.sblock_alloc_buffer((self.codes.groups * QUADS * LANES,), "uint32")
         scales = T.sblock_alloc_buffer((self.codes.groups * LANES,), "float32")
 
@@ -238,8 +240,8 @@ class _Strip:
         return emit_value(fma(to_float(whole), factor, total))
 
     def _emit_blocks(self, body: Callable[[Any, list, Any], None]) -> None:
-        """`body(group, quads, scale)` for each group, ascending. When a row is no whole number of
-        blocks, the last block begins earlier and its first groups have been there already."""
+        """Calls `body(group, quads, scale)` for each group in ascending order. If a row is not a
+        whole number of blocks, the last block begins earlier, and its first groups are skipped."""
         each, groups = self.block_groups, self.codes.groups
         with T.serial(-(-groups // each)) as block:
             begin = block * each
@@ -256,30 +258,31 @@ class _Strip:
                     body(first + i, self._emit_quads(words, i), scales[i])
 
     def _emit_prefetch(self, group) -> None:
-        """Asks for what will be read a while later, as many lines as a group of the strip has: a
-        strip lies in one piece of memory, but is read across, which processors do not foresee."""
+        """Prefetches the data of a later group, as many cache lines as a group of the strip has. A
+        strip is one piece of memory but is read across its rows, and CPUs do not predict that."""
         words = GROUP * self.codes.weight_bits // 32 * LANES
         for line in range(0, words, WORDS_IN_LINE):
             place = group * words + line + AHEAD_LINES * WORDS_IN_LINE
             emit_prefetch(self.words, self.first, place)
 
     def _emit_turned(self, group) -> list:
-        """A block's words, from a group on: one vector a word, one lane a row."""
+        """The words of a block from a group on: one vector for each word, one lane for each row."""
         base = group * (LANES // self.block_groups)
         return turned([emit_value(self.words[self.first + r, at(base)]) for r in range(LANES)])
 
     def _emit_quads(self, words: list, group: int) -> list:
-        """The 8 quads of a group of a block, lane by output, in the order of `Codes.places`."""
+        """The 8 quads of a group of a block, one lane for each output, in the order of
+        `Codes.places`."""
         if self.codes.weight_bits == 8:
             return words[QUADS * group : QUADS * (group + 1)]
         words = words[4 * group : 4 * group + 4]
         return [*(emit_low(word) for word in words), *(emit_high(word) for word in words)]
 
     def _emit_scales(self, group) -> list:
-        """For each group of a block the 16 outputs' scales."""
+        """The scales of the 16 outputs, for each group of a block."""
         each = self.block_groups
-        rows = LANES // each  # whose scales make a vector
-        vectors = []  # lanes (row, group)
+        rows = LANES // each  # the rows whose scales fill a vector
+        vectors = []  # the lanes are (row, group)
         for r in range(0, LANES, rows):
             parts = [self._stored_scales(self.first + r + i, group) for i in range(rows)]
             vectors.append(emit_value(to_float(emit_value(shuffle(parts, range(LANES))))))
@@ -292,7 +295,8 @@ class _Strip:
         return found
 
     def _stored_scales(self, row, group):
-        """Of a block's groups; bfloat16 as plain bits, since TVM rewrites that type's values."""
+        """The scales of a block's groups. bfloat16 is read as plain bits, because TVM rewrites
+        values of that type."""
         value = self.scales[row, at(group, self.block_groups)]
         if self.scales.dtype == "bfloat16":
             value = T.reinterpret(vector_type("uint16", self.block_groups), value)

@@ -1,10 +1,10 @@
-"""y = x W^T (+ bias) (+ residual), for x as whole numbers and weights of GGUF's types.
+"""y = x W^T (+ bias) (+ residual), for integer x and weights of GGUF's types.
 
-A strip is 16 outputs. Its codes lie so that a vector is one quad of inputs for each output, and a
-thread reads its strips from end to end. y[m, n] is a chain over groups of 32 inputs, in ascending
-order: the products within a group are summed exactly, as whole numbers; `sum * (weight scale *
-activation scale)` is added to the chain, and then `minimum * sum of activations` where there is a
-minimum. So it does not depend on how many rows there are.
+A strip is 16 outputs. In its layout a vector is one quad of inputs for each output, and a thread
+reads its strips from end to end. y[m, n] is a chain over groups of 32 inputs in ascending order.
+The products in a group are added exactly, as integers. Then `sum * (weight scale * activation
+scale)` is added to the chain, and then `minimum * sum of activations` if there is a minimum. So the
+result does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AHEAD_LINES = 128
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
-    """The form of activations that multiplies weights of that type."""
+    """The form of activations for products with weights of that type."""
     zero = -1 if kind.minimum else kind.zero
     halves = kind.group < GROUP
     return Codes(
@@ -50,8 +50,8 @@ def linear_strips(
 ) -> tirx.PrimFunc:
     """f(codes, *stored, bias or none, residual or none, y [m, out]).
 
-    For any number of outputs: `weights` says how one such matrix lies. `tile` is the rows of x that
-    are in registers at a time when there are many.
+    It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
+    the number of rows of x in registers when there are many.
     """
     sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
 
@@ -82,7 +82,7 @@ def linear_strips(
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
-    """16 outputs, or what there is of the last strip's."""
+    """Stores 16 outputs, or fewer in the last strip."""
     outs = T.Cast("int32", y.shape[1])
     with T.If(first + LANES <= outs):
         with T.Then():
@@ -97,7 +97,7 @@ def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
 
 @dataclass(frozen=True)
 class _Strip:
-    """16 rows of W, and what they are multiplied with."""
+    """16 rows of W, and the activations that multiply them."""
 
     codes: Codes
     weights: Strips
@@ -107,7 +107,7 @@ class _Strip:
     index: Any
 
     def emit(self, row, rows: int, store: Callable) -> None:
-        """Rows [row, row + rows) of x, whose sums are in registers."""
+        """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
         steps = self._steps() if rows > 1 else None
@@ -160,8 +160,8 @@ class _Strip:
     def _emit_added(
         self, sums, m: int, row, group, scales: list, minimums: list, products: Callable
     ) -> None:
-        """Adds a group's products with a row of x to its sums. `products(i, start)`: start + those
-        under the i-th scale."""
+        """Adds a group's products with a row of x to the row's sums. `products(i, start)` is start
+        + the products under the i-th scale."""
         total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
         for i, scale in enumerate(scales):
             offset = self.x[row, self.codes.place_of_offset(group, i)]
@@ -173,7 +173,7 @@ class _Strip:
         T.buffer_store(sums, total, [at(m * LANES)])
 
     def _emit_products(self, quads: list, picked: list[int], row, group, start):
-        """start + the exact sum of the picked quads' products."""
+        """start + the exact sum of the products of the picked quads."""
         parts = []
         for part in range(self.codes.parts):
             codes = [self.x[row, self.codes.place_of_quad(group, part, i)] for i in picked]

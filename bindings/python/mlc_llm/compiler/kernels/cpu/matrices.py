@@ -1,8 +1,8 @@
-"""Weight matrices (out, in) as layers see them: which kernels multiply them and read their rows.
+"""Weight matrices (out, in) for layers: which kernels multiply them and read their rows.
 
-A scheme's `Matrix.on_cpu()` gives one of these. `codes` is the form of activations that multiplies
-it in whole numbers, or None; layers then call `linear_of_codes` with activations of that form, and
-`linear` with floats otherwise.
+A scheme's `Matrix.on_cpu()` returns one of these. `codes` is the form of activations for integer
+products, or None. With codes, layers call `linear_of_codes` with activations of that form;
+otherwise they call `linear` with floats.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class CPUMatrix(Protocol):
 
     @property
     def kind(self) -> str:
-        """What, beside the shape, tells its kernels from others of the same model."""
+        """Distinguishes its kernels from those of other matrices of the model with the same
+        shape."""
 
     def codes(self, bits: int) -> Codes | None:
-        """For activations of that many bits."""
+        """The form of activations with that many bits."""
 
     def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc: ...
 
@@ -52,7 +53,7 @@ class CPUMatrix(Protocol):
 
 @dataclass(frozen=True)
 class FloatMatrix:
-    """One that is multiplied as floats; `rows` reads it."""
+    """A matrix for float products. `rows` reads it."""
 
     rows: Rows
     shape: tuple[int, int]
@@ -80,7 +81,7 @@ class FloatMatrix:
 
 @dataclass(frozen=True)
 class GroupMatrix(FloatMatrix):
-    """Of a group scheme, stored (out, in)."""
+    """A matrix of a group scheme, stored (out, in)."""
 
     rows: QuantizedRows
     shape: tuple[int, int]
@@ -98,7 +99,7 @@ class GroupMatrix(FloatMatrix):
 
 @dataclass(frozen=True)
 class StripMatrix(FloatMatrix):
-    """Of a GGUF type."""
+    """A matrix of a GGUF type."""
 
     rows: Strips
     shape: tuple[int, int]
@@ -119,7 +120,7 @@ class StripMatrix(FloatMatrix):
 
 @dataclass(frozen=True)
 class ColumnMatrix:
-    """One that is stored (in, out): it has no rows to read."""
+    """A matrix that is stored (in, out), so it has no rows to read."""
 
     columns: Columns
     shape: tuple[int, int]

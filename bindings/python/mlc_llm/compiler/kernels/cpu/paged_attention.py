@@ -1,14 +1,14 @@
 """Causal softmax attention over the paged cache, for prompts and single steps.
 
-A row walks its history in blocks of 64 positions, four pages, with an online softmax: the largest
-score so far, the sum of weights, the weighted values. Rows of one sequence that stand together walk
-the blocks that all of them see whole side by side, so that a page is read once for them; what is
-left, where a row's own position or a window cuts a block, each row walks alone.
+A row walks its history in blocks of 64 positions (four pages) with an online softmax: the largest
+score so far, the sum of weights, and the weighted values. Neighbouring rows of one sequence walk
+side by side the blocks that all of them see completely, so that a page is read once for all of
+them. Each row walks the other blocks alone: those that its own position or a window cuts.
 
-Every 1,024 positions a row puts what it has found aside and begins anew; these parts are merged in
-ascending order. So the parts of a long history can be walked by different threads, which few rows
-of few key heads need (`_Split`). A row's steps are the same in every way, so its result depends on
-its history alone.
+After every 1,024 positions a row stores its state and begins again. These parts are merged in
+ascending order. So different threads can walk the parts of a long history. That is needed when
+there are few rows and few key heads (`_Split`). The steps of a row are the same in all cases, so
+its result depends only on its history.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from mlc_llm.compiler.kernels.cpu.vector import emit_value
 PART_BLOCKS = 16
 PART = PART_BLOCKS * BLOCK
 TOGETHER = 4  # rows that walk side by side
-MANY = 16  # rows from which on a task is TOGETHER of them
-SPLIT_TASKS = 64  # parts that are walked at a time when a history is split over threads
-SPLIT_PAIRS = 24  # of rows and key heads, up to which it is
+MANY = 16  # from this number of rows on, a task is TOGETHER rows
+SPLIT_TASKS = 64  # how many parts are walked at a time when threads share a history
+SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
 
 
 def paged_attention(
@@ -36,8 +36,8 @@ def paged_attention(
 ) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks), y).
 
-    `registers` is how many vectors of 16 floats the sums of inner loops may take; `heads` is the
-    query heads, of all rows, that have sums at a time.
+    `registers` is the number of vectors of 16 floats for the sums of inner loops. `heads` is the
+    number of query heads, of all rows, that have sums at a time.
     """
 
     def body(*arguments) -> None:
@@ -53,16 +53,16 @@ def paged_attention(
 
 
 def _emit_is_split(call: Call, rows):
-    """Whether there are few rows, and the last has a history of several parts."""
+    """Whether there are few rows and the last row has a history of several parts."""
     few = T.And(rows > 0, rows * call.shape.kv_heads <= SPLIT_PAIRS)
     return T.And(few, call.positions[T.max(rows - 1, 0)] >= PART)
 
 
 def _emit_unsplit(call: Call, rows) -> None:
-    """A task walks the whole history of a row, or of rows that stand together."""
+    """A task walks the whole history of a row, or of several neighbouring rows."""
     shape = call.shape
     each = emit_value(T.Select(rows >= MANY, T.int32(TOGETHER), T.int32(1)))
-    tasks = emit_value((rows + each - 1) // each)  # of a head
+    tasks = emit_value((rows + each - 1) // each)  # for one head
     with T.parallel(tasks * shape.kv_heads) as task, T.sblock("attend"):
         T.reads()
         T.writes()
@@ -72,7 +72,7 @@ def _emit_unsplit(call: Call, rows) -> None:
         state = State(call, head, TOGETHER)
         totals = Totals(call, TOGETHER)
         state.emit_begin(0, count)
-        # Rows of several sequences may share a task: the last need not be the longest.
+        # Rows of several sequences may share a task, so the last row need not be the longest.
         ends = [call.positions[begin + T.min(m, count - 1)] for m in range(TOGETHER)]
         with T.If(reduce(T.max, ends) >= PART), T.Then():
             totals.emit_begin(count)
@@ -105,13 +105,14 @@ def _emit_unsplit(call: Call, rows) -> None:
 
 
 class _Split:
-    """Few rows: a task walks one part of a row's history, for one key head. Of long ones
-    SPLIT_TASKS parts at a time, after which they are merged."""
+    """For few rows: a task walks one part of a row's history, for one key head. For long histories,
+    SPLIT_TASKS parts are walked at a time and then merged."""
 
     def __init__(self, call: Call, rows) -> None:
         self.call, self.rows = call, rows
         self.pairs = emit_value(rows * call.shape.kv_heads)
-        self.each = emit_value(T.int32(SPLIT_TASKS) // self.pairs)  # parts of a pair at a time
+        # parts of a pair that are walked at a time
+        self.each = emit_value(T.int32(SPLIT_TASKS) // self.pairs)
         self.state = State(call, None, SPLIT_TASKS)
         self.totals = Totals(call, SPLIT_PAIRS)
 
@@ -129,7 +130,7 @@ class _Split:
             self.totals.emit_result(self.call.y, row, head, pair)
 
     def _emit_extremes(self):
-        """The least and the largest position of a row."""
+        """The smallest and the largest position of a row."""
         found = T.sblock_alloc_buffer((2,), "int32")
         for i in (0, 1):
             T.buffer_store(found, self.call.positions[0], [i])
@@ -139,7 +140,7 @@ class _Split:
         return emit_value(found[0]), emit_value(found[1])
 
     def _is_seen(self, first, count, shortest):
-        """Whether any row may attend to anything in those parts."""
+        """Whether any row may attend to any position in those parts."""
         shape = self.call.shape
         if shape.sliding_window < 0:
             return T.bool(True)
@@ -176,5 +177,5 @@ class _Split:
 
 
 def _whole_blocks(shape: AttentionShape, position):
-    """Blocks from the first on that a row at `position`, and all behind it, see whole."""
+    """The number of first blocks that a row at `position`, and all later rows, see completely."""
     return (position + 1) // BLOCK if shape.sliding_window < 0 else T.int32(0)

@@ -1,7 +1,7 @@
-"""The online softmax of attention over pages: what rows have found so far, block by block.
+"""The online softmax of attention over pages: the state of rows, block by block.
 
-`Whole` and `Cut` say which rows walk a block and what they see of it; `State` walks the blocks of
-one part of a history; `Totals` merges parts. `paged_attention.py` puts them together.
+`Whole` and `Cut` say which rows walk a block and which positions they see. `State` walks the blocks
+of one part of a history. `Totals` merges parts. `paged_attention.py` uses all of them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ BLOCK = BLOCK_PAGES * PAGE_SIZE
 
 @dataclass(frozen=True)
 class Call:
-    """The kernel's arguments, in its order, and what it was made for."""
+    """The kernel's arguments, in order, and the settings for which it was made."""
 
     shape: AttentionShape
     scale: float
     registers: int
-    heads: int  # query heads, of all rows, whose sums are kept at a time
+    heads: int  # query heads, of all rows, that have sums at a time
     q: Any
     positions: Any
     row_sequence: Any
@@ -57,32 +57,32 @@ class Call:
         return cls(shape, scale, *sizes, *most, last, sinks)
 
     def emit_first_page(self, row):
-        """Where the pages of a row's sequence begin in the table."""
+        """The index in the block table at which the pages of a row's sequence begin."""
         return emit_value(self.page_indptr[self.row_sequence[row]])
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Rows of a task, by number, to each of which a block's every position counts."""
+    """Rows of a task, by number, that see every position of a block."""
 
     rows: Sequence[Any]
-    begin: Any  # the task's first row
-    first: Any  # where the sequence's pages begin in the table
+    begin: Any  # the first row of the task
+    first: Any  # the index of the sequence's first page in the block table
 
     def seen(self, block):
-        """Whether anything of a block counts; None: it does."""
+        """Whether any position of a block is seen; None: all are."""
         return None
 
     def reached(self, index):
-        """Whether a page counts; None: it does."""
+        """Whether a page is seen; None: it is."""
         return None
 
     def page(self, index):
-        """Where it stands in the table."""
+        """Its index in the block table."""
         return self.first + index
 
     def filled(self, index):
-        """How many of its slots count."""
+        """The number of its slots that are seen."""
         return PAGE_SIZE
 
     def masked(self, score, index):
@@ -91,7 +91,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Cut(Whole):
-    """One row, and blocks whose positions it may not all attend to."""
+    """One row, and blocks of which it may not see every position."""
 
     shape: AttentionShape
     position: Any
@@ -110,7 +110,8 @@ class Cut(Whole):
         return T.And(page_is_there, T.Or(recent, index * PAGE_SIZE < self.shape.sinks))
 
     def page(self, index):
-        """For a page that is not reached the row's own: it is there, and masked."""
+        """A page that is not seen is replaced by the row's own page: it exists, and it is
+        masked."""
         own = self.position // PAGE_SIZE
         return self.first + T.Select(self.reached(index), index, own)
 
@@ -129,8 +130,8 @@ class Cut(Whole):
 
 
 class State:
-    """Of up to `slots` rows and one key head: for each row, and query head in it, the running
-    softmax of a part. A query head of the row in slot m is numbered `m * group + g`."""
+    """The running softmax of a part for up to `slots` rows and one key head: one for each row and
+    query head. A query head of the row in slot m has the number `m * group + g`."""
 
     def __init__(self, call: Call, head, slots: int) -> None:
         self.shape, self.q, self.pages, self.indices = (
@@ -146,7 +147,7 @@ class State:
         self.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
 
     def of_head(self, head) -> State:
-        """The same memory, for another key head."""
+        """The same memory for another key head."""
         other = copy(self)
         other.head = head
         return other
@@ -155,11 +156,12 @@ class State:
         _emit_nothing_found(self, m * self.shape.group, count * self.shape.group)
 
     def emit_result(self, y, row, head, m) -> None:
-        """Of a history of one part."""
+        """Stores the result of a history of one part."""
         _emit_result(self, y, row, head, m)
 
     def emit_block(self, rows: Whole, block) -> None:
-        """A block of which nothing counts would change nothing: it is passed by."""
+        """Walks a block. A block without any visible position is skipped, since it changes
+        nothing."""
         seen = rows.seen(block)
         if seen is None:
             self._emit_seen(rows, block)
@@ -178,17 +180,17 @@ class State:
         return [(m, g) for m in rows.rows for g in range(self.shape.group)]
 
     def _parts(self, heads: list[Any]) -> list[list[Any]]:
-        """`heads_each` of them at a time, or somewhat fewer so that parts are of about a size."""
+        """Divides the heads into parts of about the same size, at most `heads_each` in each."""
         count = -(-len(heads) // self.heads_each)
         each = -(-len(heads) // count)
         return [heads[i : i + each] for i in range(0, len(heads), each)]
 
     def _emit_scores(self, rows: Whole, block) -> None:
-        """q . k, in base-2 logarithms, as many pages at a time as registers allow."""
+        """Computes q . k, in base-2 logarithms, for as many pages at a time as registers allow."""
         heads = self._heads(rows)
         pages = next(n for n in (4, 2, 1) if n == 1 or n * len(heads) <= self.registers)
         with T.serial(BLOCK_PAGES // pages) as part:
-            base = emit_value(part * pages)  # in the block
+            base = emit_value(part * pages)  # index in the block
             indices = [emit_value(block * BLOCK_PAGES + base + i) for i in range(pages)]
             some = rows.reached(indices[0])
             if some is None or self.shape.sliding_window >= 0:
@@ -237,7 +239,7 @@ class State:
                 T.buffer_store(self.weights, score, [self._weight(m, g, base + j)])
 
     def _emit_weights(self, h) -> None:
-        """A head's scores of the block become weights; the rest of its state follows later."""
+        """Turns a head's scores of the block into weights. The rest of its state follows later."""
         places = [at(h * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
         scores = [emit_value(self.weights[place]) for place in places]
         old = emit_value(self.maximum[h])
@@ -293,7 +295,7 @@ class State:
 
 
 class Totals:
-    """What the parts of up to `slots` rows, or rows and key heads, have come to."""
+    """The merged state of the parts of up to `slots` rows, or rows and key heads."""
 
     def __init__(self, call: Call, slots: int) -> None:
         shape, self.learned_sinks = call.shape, call.learned_sinks
@@ -306,8 +308,8 @@ class Totals:
         _emit_nothing_found(self, 0, count * self.shape.group)
 
     def emit_add(self, state: State, source, target, count) -> None:
-        """The parts in `count` slots from `source` on, to those from `target` on. The first part
-        is taken over bit for bit: what is nothing yet decays to nothing, and 2 ** 0 is 1."""
+        """Merges the parts in `count` slots from `source` on into those from `target` on. The first
+        part is copied bit for bit: an empty state decays to 0, and 2 ** 0 is 1."""
         group, dim = self.shape.group, self.shape.dim
         with T.serial(count * group) as g:
             part, h = emit_value(source * group + g), emit_value(target * group + g)
@@ -328,7 +330,7 @@ class Totals:
 
 
 def _emit_result(softmax: State | Totals, y, row, head, m) -> None:
-    """Values by their weights, for the query heads of a slot."""
+    """Stores the values divided by their weights, for the query heads of a slot."""
     group, dim = softmax.shape.group, softmax.shape.dim
     with T.serial(group) as g:
         h = emit_value(m * group + g)
@@ -343,7 +345,7 @@ def _emit_result(softmax: State | Totals, y, row, head, m) -> None:
 
 
 def _emit_nothing_found(softmax: State | Totals, first, count) -> None:
-    """Before its first position, for `count` query heads."""
+    """Sets the state before the first position, for `count` query heads."""
     dim = softmax.shape.dim
     with T.serial(count) as i:
         h = emit_value(first + i)

@@ -1,7 +1,7 @@
-"""How kernels read matrices of GGUF's types: strips of 16 rows (`quantization/gguf/types.py`).
+"""Reads matrices of GGUF's types: strips of 16 rows (`quantization/gguf/types.py`).
 
 `Strips` is one of the readers of `weights.py` (a row's weights as floats, for embeddings and float
-products), and gives `linear_strips.py` the codes and scales of 16 rows at a time.
+products). It also gives `linear_strips.py` the codes and scales of 16 rows at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ assert STRIP == LANES
 
 @dataclass(frozen=True)
 class Strips:
-    """The reader of one matrix; `buffers` are those of `stored`, in order."""
+    """The reader of one matrix. `buffers` are those of `stored`, in order."""
 
     stored: tuple[StoredParam, ...]
     kind: BlockType
@@ -32,7 +32,7 @@ class Strips:
     # A row's weights as floats
 
     def emit_vector(self, buffers, row, block, vector: int):
-        """Inputs [block * 32 + vector * 16, + 16) of a row; `block` is a group."""
+        """Inputs [block * 32 + vector * 16, + 16) of a row. A `block` is a group."""
         per_word = 32 // self.kind.bits
         base = block * self.kind.words_per_group + vector * (LANES // per_word)
         strip, lane = row // STRIP, row % STRIP
@@ -56,7 +56,7 @@ class Strips:
         return self._dequantized(word, shift, scale, minimum, 1)
 
     def _dequantized(self, words, shifts, scale, minimum, lanes: int):
-        """Products of scale and code are exact, so that the one rounding is GGUF's own."""
+        """Products of scale and code are exact, so the only rounding is GGUF's own."""
         mask = splat(T.uint32((1 << self.kind.bits) - 1), lanes)
         codes = T.bitwise_and(T.shift_right(words, shifts), mask)
         signed = T.Cast("int32" if lanes == 1 else f"int32x{lanes}", codes)
@@ -66,7 +66,7 @@ class Strips:
         zero = splat(T.int32(self.kind.zero), lanes)
         return emit_value(to_float(signed - zero, lanes) * scale)
 
-    # Sixteen rows, lane by lane
+    # Sixteen rows, one in each lane
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`."""
@@ -77,17 +77,17 @@ class Strips:
         return [*(emit_low(word) for word in words), *(emit_high(word) for word in words)]
 
     def emit_quads_of_word(self, buffers, strip, group, word) -> list[tuple[Any, Any]]:
-        """Of codes of 4 bits: the two quads in one of a group's words, with their places."""
+        """For codes of 4 bits: the two quads in one of a group's words, with their positions."""
         each = self.kind.words_per_group
         vector = emit_value(buffers[0][strip, group * each + word, at(0)])
         return [(word, emit_low(vector)), (word + each, emit_high(vector))]
 
     def emit_prefetch_word(self, buffers, strip, group, word, lines: int) -> None:
-        """Asks for the codes that lie that many cache lines behind those of one of its words."""
+        """Prefetches the codes that are that many cache lines behind one of its words."""
         emit_prefetch(buffers[0], strip, group * self.kind.words_per_group + word + lines, 0)
 
     def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
-        """Asks for the codes that lie that many cache lines behind those of a group."""
+        """Prefetches the codes that are that many cache lines behind those of a group."""
         for word in range(self.kind.words_per_group):
             self.emit_prefetch_word(buffers, strip, group, word, lines)
 
@@ -96,7 +96,7 @@ class Strips:
         return self._emit_scales(buffers, strip, group, at(0), LANES)
 
     def emit_minimums(self, buffers, strip, group) -> list[Any]:
-        """Of each scale the vector that is added to its weights; none where there is no minimum."""
+        """For each scale, the vector that is added to its weights. Empty if there is no minimum."""
         if not self.kind.minimum:
             return []
         each = self._halves
@@ -104,16 +104,17 @@ class Strips:
         return [self._emit_minimum(buffers, strip, place, at(0), LANES) for place in places]
 
     def quads_of_scale(self, i: int) -> list[int]:
-        """The places of the quads under a group's i-th scale."""
+        """The positions of the quads under a group's i-th scale."""
         quads = range(GROUP // 4)
         if self._halves == 1:
             return list(quads)
-        words = self.kind.words_per_group  # quads of 4 bits: low ones of each word, then high ones
+        # quads of 4 bits: first the low ones of each word, then the high ones
+        words = self.kind.words_per_group
         return [q for q in quads if q % words * self._halves // words == i]
 
     @property
     def _halves(self) -> int:
-        """Scales of a group."""
+        """The number of scales of a group."""
         return GROUP // self.kind.group
 
     def _emit_scales(self, buffers, strip, group, lane, lanes: int) -> list[Any]:

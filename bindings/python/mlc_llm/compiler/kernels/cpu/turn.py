@@ -1,4 +1,4 @@
-"""Transposing 16 vectors of 16 lanes in registers."""
+"""Transposes 16 vectors of 16 lanes in registers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mlc_llm.compiler.kernels.cpu.vector import emit_value, shuffle
 
 
 def turned(rows: list) -> list:
-    """16 vectors of 16 lanes, transposed: every step is one instruction where vectors are whole."""
+    """Transposes 16 vectors of 16 lanes. Every step is one instruction if vectors are whole."""
     fours = []  # [four rows][word % 4]: 128-bit part p holds word 4 p + w of four rows
     for r in range(0, LANES, 4):
         low = [_interleaved(rows[r + i], rows[r + i + 1], half) for i in (0, 2) for half in (0, 1)]
@@ -43,6 +43,6 @@ def _paired(a, b, part: int):
 
 
 def _every_other(a, b, odd: int):
-    """The even 128-bit parts of a and b, or the odd ones."""
+    """The even 128-bit parts of a and b, or the odd parts."""
     picks = [LANES * s + 4 * (2 * p + odd) + i for s in (0, 1) for p in (0, 1) for i in range(4)]
     return emit_value(shuffle([a, b], picks))

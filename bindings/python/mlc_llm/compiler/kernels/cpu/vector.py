@@ -1,12 +1,12 @@
-"""Words for vector code in TIR: lanes, fused multiply-add, reductions, exp2.
+"""Helpers for vector code in TIR: lanes, fused multiply-add, reductions, exp2.
 
-Everything is written for vectors of 16 floats; LLVM splits them for narrower machines (AVX2, NEON,
-SSE). A sum is always kept in the same 16 partial sums and folded by the same tree, so that a
-result does not depend on how rows are tiled, batched or spread over threads.
+Everything is written for vectors of 16 floats. LLVM splits them for narrower machines (AVX2, NEON,
+SSE). A sum always has the same 16 partial sums, and the same tree adds them up. So a result does
+not depend on tiles, batches or threads.
 
-Helpers that take `lanes` also work for one lane, for the tails of odd sizes. Functions named
-`emit_*` add statements to the kernel being built; the others return expressions. Loops over a
-Python `range` inside them are unrolled.
+Helpers with `lanes` also work for one lane, for the rest of odd sizes. Functions named `emit_*` add
+statements to the kernel; the others return expressions. Python `range` loops inside them are
+unrolled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat, vector_type
 
-_EXP2_DEGREE = 7  # of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
+_EXP2_DEGREE = 7  # degree of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
 
 
 def at(base, lanes: int = LANES):
@@ -29,7 +29,7 @@ def at(base, lanes: int = LANES):
 
 
 def shuffle(vectors: Sequence, picks: Sequence[int]):
-    """The picked lanes of the vectors laid end to end."""
+    """The picked lanes of the concatenated vectors."""
     return tirx.Shuffle(list(vectors), [tirx.const(int(i), "int32") for i in picks])
 
 
@@ -38,17 +38,18 @@ def constant(values: Sequence[int], dtype: str):
 
 
 def fma(a, b, c, lanes: int = LANES):
-    """a * b + c. Always spelled out: LLVM may fuse separate ones here and not there."""
+    """a * b + c. It is always explicit, because LLVM may fuse separate operations in one place and
+    not in another."""
     return T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.fmuladd", a, b, c)
 
 
 def emit_value(expression):
-    """Computes it once and gives it a name.
+    """Computes the expression once and gives it a name.
 
-    TVM puts what a name stands for into the expressions that use the name, again and again, which
-    made the code to simplify grow exponentially: it took half of a compilation. It leaves memory
-    alone, and LLVM turns that into a register. Whole numbers stay names, since TVM computes
-    addresses with them, but for a quotient of two unknown numbers.
+    TVM replaces a name by its expression in all expressions that use the name. So the code to
+    simplify grew exponentially and took half of a compilation. TVM does not do that with memory,
+    and LLVM turns the memory into a register. Integers stay names, because TVM computes addresses
+    with them, except a quotient of two unknown numbers.
     """
     dtype = tvm.DataType(str(expression.ty.dtype))
     if dtype.lanes == 1 and not _is_float(dtype) and not _divides_unknown(expression):
@@ -63,7 +64,7 @@ def _is_float(dtype: tvm.DataType) -> bool:
 
 
 def _divides_unknown(expression) -> bool:
-    """Whether a part of it divides by what is no constant."""
+    """Whether a part of it divides by a value that is not constant."""
     if isinstance(expression, tirx.FloorDiv | tirx.FloorMod):
         if not isinstance(expression.b, tirx.IntImm):
             return True
@@ -72,7 +73,7 @@ def _divides_unknown(expression) -> bool:
 
 
 def emit_prefetch(buffer, *indices) -> None:
-    """Asks for the cache line at that place; one outside of the buffer does no harm."""
+    """Prefetches the cache line at that index. An index outside of the buffer does no harm."""
     read, keep, data = 0, 3, 1
     address = T.address_of(buffer[indices])
     T.evaluate(tirx.call_intrin("void", "tirx.prefetch", address, read, keep, data))
@@ -88,7 +89,7 @@ def emit_max(vector):
 
 
 def emit_fold(vector, combine: Callable):
-    """The 16 lanes combined to one, by halves."""
+    """Combines the 16 lanes to one value, by halves."""
     width = LANES
     while width > 1:
         width //= 2
@@ -98,7 +99,7 @@ def emit_fold(vector, combine: Callable):
 
 
 def exp2(x, lanes: int = LANES):
-    """2 ** x, between 2 ** -126 and 2 ** 126 whatever x is."""
+    """2 ** x, limited to 2 ** -126 .. 2 ** 126."""
     x = T.max(T.min(x, splat(126.0, lanes)), splat(-126.0, lanes))
     x = emit_value(x)
     whole = emit_value(T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.rint", x))
@@ -156,7 +157,8 @@ def softcap(x, cap: float, lanes: int = LANES):
 
 
 def emit_over(size: int, body: Callable[[object, int], None]) -> None:
-    """`body(base, lanes)` over [0, size): whole vectors in a loop, then the tail lane by lane."""
+    """Calls `body(base, lanes)` over [0, size): whole vectors in a loop, then the rest lane by
+    lane."""
     whole = size // LANES
     if whole:
         with T.serial(whole) as block:
@@ -166,7 +168,7 @@ def emit_over(size: int, body: Callable[[object, int], None]) -> None:
 
 
 def emit_rows(rows, body: Callable[[object], None], *, parallel_from: int = 16) -> None:
-    """`body(row)` for each row; few rows are not worth waking the other threads for."""
+    """Calls `body(row)` for each row. With few rows it does not wake the other threads."""
 
     def loop(kind) -> None:
         with kind(rows) as row, T.sblock("row"):
@@ -182,10 +184,10 @@ def emit_rows(rows, body: Callable[[object], None], *, parallel_from: int = 16) 
 
 
 def emit_floats(vectors: int):
-    """Room for that many vectors, in registers when its indices are constants.
+    """Memory for that many vectors; in registers if its indices are constants.
 
-    TVM puts a buffer below 1 KB on the stack if its scope is "global"; any other, and any larger
-    one, it takes from a pool by a call, which is slow in a loop.
+    TVM puts a buffer below 1 KB on the stack if its scope is "global". It takes all other buffers
+    from a pool by a call, which is slow in a loop.
     """
     return T.sblock_alloc_buffer((vectors * LANES,), "float32")
 

@@ -1,8 +1,8 @@
-"""How a kernel reads rows of a weight matrix as float32, whatever they are stored as.
+"""Readers: a kernel reads rows of a weight matrix as float32, in any storage form.
 
-A reader belongs to a matrix (out, in) in one storage form. It says which tensors hold the matrix
-(`stored`) and gives, inside a kernel, the vector of 16 neighbouring inputs of a row. Vectors come
-in blocks of `block_vectors`, after which the pattern of bits in words repeats.
+A reader belongs to a matrix (out, in) in one storage form. `stored` names the tensors of the
+matrix. Inside a kernel the reader returns the vector of 16 neighbouring inputs of a row. Vectors
+come in blocks of `block_vectors`; then the pattern of bits in words repeats.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class QuantizedRows:
 
 @dataclass(frozen=True)
 class Float8Rows:
-    """Floats of 8 bits, as bytes; and their scale, if they have one."""
+    """8-bit floats as bytes, and their scale if they have one."""
 
     stored: tuple[StoredParam, ...]
     kind: Float8
@@ -91,7 +91,8 @@ class Float8Rows:
         return self._floats(buffers, buffers[0][row, column], 1)
 
     def _floats(self, buffers, octets, lanes: int):
-        """A float16 with the same bits of sign, exponent and fraction differs by a factor."""
+        """The float16 with the same sign, exponent and fraction bits differs by a constant
+        factor."""
         wide = T.Cast(vector_type("uint16", lanes), octets)
         sign = T.shift_left(T.bitwise_and(wide, splat(T.uint16(0x80), lanes)), _by(8, lanes))
         rest = T.bitwise_and(wide, splat(T.uint16(0x7F), lanes))
@@ -108,7 +109,7 @@ def _by(bits: int, lanes: int):
 
 
 class Rows(Protocol):
-    """A reader. `strips.Strips` is another one."""
+    """The interface of a reader. `strips.Strips` implements it too."""
 
     @property
     def stored(self) -> tuple[StoredParam, ...]: ...
@@ -132,7 +133,7 @@ def dequantized(groups: Groups, packed, shifts, scale, *, lanes: int = LANES):
 
 
 def spread(load: Callable, indices: list[int]):
-    """A vector whose lane i is `load(indices[i])`; a few broadcasts, blended by lane."""
+    """A vector whose lane i is `load(indices[i])`: a few broadcasts, combined by lane."""
     kinds = sorted(set(indices))
     vector = splat(load(kinds[0]))
     for kind in kinds[1:]:

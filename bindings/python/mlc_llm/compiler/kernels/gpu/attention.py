@@ -1,11 +1,10 @@
-"""Rotary positions, append and paged attention on GPUs, over the pages of
+"""Rotary positions, append and paged attention on GPUs, with the pages of
 `kernels/common/attention_shape.py`.
 
-Two ways to attend. `emit_rows`: a work-group walks the history of one row, 64 positions at a time,
-an item a key: decoding. `emit_tiles`: a work-group takes several neighbouring rows and reads each
-page once for all of them: prompts. Both read a row's pages in order, and no slot that the row may
-not attend to counts, whatever it holds. There is no second pass that merges parts: nothing is
-written that another item still reads.
+There are two ways. `emit_rows` is for decoding: a work-group walks the history of one row, 64
+positions at a time, one work-item for each key. `emit_tiles` is for prompts: a work-group takes
+several neighbouring rows and reads each page once for all of them. Both read a row's pages in
+order, and ignore slots to which the row may not attend. No second pass merges parts.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 )
 
 ITEMS = 64  # of a work-group; in `emit_rows` also the keys of a step
-_MOST_HEADS = 8  # query heads of one key head that a work-group takes
+_MOST_HEADS = 8  # query heads of one key head in a work-group
 _LOG2E = math.log2(math.e)
-_SHARED_FLOATS = 4096  # 16 KB, what every device has
+_SHARED_FLOATS = 4096  # 16 KB: every device has as much
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
     q [n, heads, dim].
 
-    Norms queries and keys where `norms` are given: a weight [dim] for each. Rotates queries into q;
-    writes rotated keys, and values, into their slots of the pages. Without `appends` there are no
-    slots, no keys and no pages.
+    With `norms`, queries and keys are normed; each has a weight [dim]. Rotates queries into q.
+    Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
+    no slots, no keys and no pages.
     """
     return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
 
@@ -108,7 +107,8 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
 
 
 def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> Callable:
-    """What reads an element of a query or key, normed where there are weights for it."""
+    """Returns a function that reads an element of a query or key, after the norm if there are
+    weights."""
     dim = shape.dim
     if not norms:
         return lambda d: to_float(qkv[row, head * dim + d], 1)
@@ -124,7 +124,7 @@ def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> Ca
 
 
 def _emit_rotation(table, position, pair):
-    """cos and sin of position * frequency, by angle addition."""
+    """cos and sin of position * frequency, by adding angles."""
     rows = (
         position % ROPE_FINE,
         position // ROPE_FINE % ROPE_FINE + ROPE_FINE,
@@ -159,7 +159,7 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
 
 @dataclass
 class _Attend:
-    """`scale` is in base-2 logarithms, but where scores have a softcap."""
+    """`scale` is in base-2 logarithms, unless scores have a softcap."""
 
     shape: AttentionShape
     scale: float
@@ -181,22 +181,22 @@ class _Attend:
 
     @property
     def heads(self) -> int:
-        """Query heads of a work-group, all of one key head."""
+        """The query heads of a work-group. All have the same key head."""
         group = self.shape.group
         return max(h for h in range(1, min(group, _MOST_HEADS) + 1) if group % h == 0)
 
     @property
     def parts(self) -> int:
-        """Work-groups of a row."""
+        """The number of work-groups of a row."""
         return self.shape.heads // self.heads
 
     def score(self, dot):
-        """Of a query and a key, in base-2 logarithms."""
+        """The score of a query and a key, in base-2 logarithms."""
         score, cap = dot * scalar(self.scale), self.shape.softcap
         return softcap(score, cap) * scalar(_LOG2E) if cap else score
 
     def allowed(self, place, position):
-        """Whether a row at `position` attends to the position `place`."""
+        """Whether a row at `position` may attend to the position `place`."""
         causal = place <= position
         if self.shape.sliding_window < 0:
             return causal
@@ -207,7 +207,7 @@ class _Attend:
 
     def emit_rows(self) -> None:
         heads, dim = self.heads, self.shape.dim
-        own = -(-dim // ITEMS)  # dimensions of an item
+        own = -(-dim // ITEMS)  # dimensions of one work-item
         with grid((self.parts, self.q.shape[0]), ITEMS) as ((part, row), item):
             head0 = emit_value(part * heads)
             kv_head = emit_value(head0 // self.shape.group)
@@ -261,7 +261,7 @@ class _Attend:
             T.buffer_store(scores, score, [h * ITEMS + item])
 
     def _emit_weights(self, weights, scores, allowed, item, maxima, values, sums, own) -> None:
-        """Every item finds the same maximum by itself; what came before shrinks by the change."""
+        """Every work-item finds the same maximum. The earlier sums are scaled by its change."""
         for h in range(self.heads):
             most = registers(1)
             T.buffer_store(most, maxima[h], [0])
@@ -297,7 +297,7 @@ class _Attend:
 
     @property
     def tile_rows(self) -> int:
-        """So many that queries, a page and the scores fit the shared memory."""
+        """As many rows as fit into the shared memory, with queries, a page and the scores."""
         room = _SHARED_FLOATS - PAGE_SIZE * self.shape.dim
         queries = min(room // (self.shape.dim + PAGE_SIZE + 3), 32)
         return max(1, queries // self.heads)
@@ -314,7 +314,7 @@ class _Attend:
 
 
 class _Tile:
-    """The state of a work-group in `emit_tiles`. Lists of queries lie in shared memory."""
+    """The state of a work-group in `emit_tiles`. Lists of queries are in shared memory."""
 
     def __init__(self, attend: _Attend, part, tile, item, num_rows, count: int, own: int) -> None:
         self.a, self.item, self.num_rows, self.count, self.own = attend, item, num_rows, count, own
@@ -368,9 +368,9 @@ class _Tile:
         begin = emit_value(self.a.page_indptr[sequence])
         with T.serial(furthest // PAGE_SIZE + 1) as index:
             page = emit_value(self.a.page_indices[begin + index])
-            with T.If(page >= 0), T.Then():  # others no row of the batch reads
+            with T.If(page >= 0), T.Then():  # no row of the batch reads other pages
                 start = emit_value(index * PAGE_SIZE)
-                barrier()  # nobody reads the last page any more
+                barrier()  # the previous page is not read any more
                 self._emit_load(page, 0, None)
                 barrier()
                 self._emit_scores()
@@ -383,7 +383,7 @@ class _Tile:
                 self._emit_values()
 
     def _emit_load(self, page, part: int, filled) -> None:
-        """Keys, or values; slots behind the last row may hold anything and count as zero."""
+        """Loads keys or values. Slots behind the last row may contain anything and become zero."""
 
         def load(i) -> None:
             value = to_float(self.a.pages[page, part, self.kv_head, i], 1)
@@ -406,7 +406,7 @@ class _Tile:
         emit_spread(self.count * PAGE_SIZE, ITEMS, self.item, score)
 
     def _emit_softmax(self, query, sequence, start) -> None:
-        """Turns a query's scores into weights; one item does it."""
+        """Turns a query's scores into weights. One work-item does it."""
         row = emit_value(self._row(query))
         inside = T.min(row, self.num_rows - 1)
         position = emit_value(self.a.positions[inside])
@@ -475,8 +475,8 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
 
 
 def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(source i32 [c], destination i32 [c], pages): the key and value at slot destination[i]
-    become those at slot source[i]. No slot may be both."""
+    """f(source i32 [c], destination i32 [c], pages): copies the key and value at slot source[i] to
+    slot destination[i]. No slot may be both."""
     dim = shape.dim
 
     def body(source, destination, pages) -> None:

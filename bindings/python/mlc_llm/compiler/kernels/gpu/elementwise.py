@@ -1,4 +1,4 @@
-"""Embedding rows, RMS norm, the gated activation and caps on GPUs: a work-group a row."""
+"""Embedding rows, RMS norm, the gated activation and caps on GPUs: one work-group for each row."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ITEMS = 64
 def embedding(
     packs: Packs, shape: tuple[int, int], part: range | None = None, scale: float = 1.0
 ) -> tirx.PrimFunc:
-    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`; an id outside the table
-    reads its edge.
+    """f(ids i32 [n], *stored weights, y [n, hidden]): rows times `scale`. An id outside the table
+    reads the first or last row.
 
-    With `part` the weights are those entries of the table alone, and only their rows are written.
+    With `part` the weights are only those entries of the table, and only their rows are written.
     """
     entries, hidden = shape
     part = part or range(entries)
@@ -73,7 +73,8 @@ def rms_norm(
 ) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], y [n, size]): y = x / rms(x) * weight; `dtype` is the weight's.
 
-    With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]), of those rows of x.
+    With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]); it reads only those
+    rows of x.
     With `residual`: f(x, weight, residual [n, size], y), y = residual + x / rms(x) * weight.
     """
 
@@ -99,7 +100,8 @@ def rms_norm(
 
 
 def emit_norm_factor(x, row, first, size: int, eps: float, item):
-    """1 / rms of `size` elements of a row of x, from `first` on, for every item of the group."""
+    """1 / rms of `size` elements of a row of x, from `first` on, for every work-item of the
+    group."""
     sums, partial = registers(1), shared(ITEMS)
     emit_fill(sums, 1, 0.0)
 
@@ -146,7 +148,7 @@ def softcap(x, cap: float):
 
 
 def gate_and_multiply(size: int, activation: str = "silu", dtype: str = "float32") -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up, x holding gate then up."""
+    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up. x has gate, then up."""
 
     def body(x, y) -> None:
         with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
@@ -160,7 +162,7 @@ def gate_and_multiply(size: int, activation: str = "silu", dtype: str = "float32
 
 
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
-    """f(x [m, size], y [m, size]): y = x * scale, then cap * tanh(y / cap) where cap is not 0."""
+    """f(x [m, size], y [m, size]): y = x * scale; then cap * tanh(y / cap) if cap is not 0."""
 
     def body(x, y) -> None:
         with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):

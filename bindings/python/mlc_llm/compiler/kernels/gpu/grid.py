@@ -1,12 +1,12 @@
-"""Words for kernels that run as work-groups of work-items, on any GPU.
+"""Helpers for kernels that run as work-groups of work-items, on any GPU.
 
     with grid((rows, 4), 64) as ((row, part), item):
         sums = shared(64)
         ...
         barrier()
 
-Everything between two barriers may run in any order; a barrier must be reached by all items of a
-group. Helpers named `emit_*` add statements; the others return expressions.
+Between two barriers the order of execution is free. All work-items of a group must reach a barrier.
+Helpers named `emit_*` add statements; the others return expressions.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _AXES = "xyz"
 
 
 def emit_value(expression: Any) -> Any:
-    """Computes it once and gives it a name. Not as on CPUs, whose named values lie in memory until
-    LLVM: OpenCL would put that memory into another address space."""
+    """Computes the expression once and gives it a name. On CPUs such values are in memory until
+    LLVM; here OpenCL would put that memory into another address space."""
     return T.Bind(expression)
 
 
 @contextmanager
 def grid(groups: Sequence[Any], items: int) -> Iterator[tuple[list[Any], Any]]:
-    """One launch; yields the group's indices and the item's. The host does not launch no group:
-    TVM's CUDA runtime would take 0 for 1."""
+    """One launch. Yields the indices of the group and of the work-item. With zero groups the host
+    does not launch, because TVM's CUDA runtime would launch one."""
     with ExitStack() as stack:
         for extent in groups:
             if not isinstance(extent, int):
@@ -68,7 +68,7 @@ def shared(size: int, dtype: str = "float32") -> Any:
 
 
 def registers(size: int, dtype: str = "float32") -> Any:
-    """Memory of the work-item; in registers where indices are constants."""
+    """Memory of the work-item; in registers if indices are constants."""
     return T.sblock_alloc_buffer((size,), dtype, scope="local")
 
 
@@ -81,8 +81,8 @@ def scalar(value: float) -> Any:
 
 
 def emit_store(buffer: Any, value: Any, indices: Sequence[Any]) -> None:
-    """Rounds a float32 to what the buffer holds; a 16-bit float that it is too large for is
-    infinite, and an error where tokens are chosen."""
+    """Rounds a float32 to the buffer's type. A value that is too large for a 16-bit float becomes
+    infinite; that becomes an error when tokens are chosen."""
     dtype = str(buffer.dtype)
     T.buffer_store(buffer, value if dtype == "float32" else T.Cast(dtype, value), list(indices))
 
@@ -93,7 +93,7 @@ def emit_fill(buffer: Any, size: int, value: float) -> None:
 
 
 def emit_spread(count: int, items: int, item: Any, body: Callable[[Any], None]) -> None:
-    """`body(i)` for i in [0, count), shared out among the items."""
+    """Calls `body(i)` for i in [0, count), divided among the work-items."""
     if count % items == 0 and count // items == 1:
         body(item)
         return
@@ -107,10 +107,11 @@ def emit_spread(count: int, items: int, item: Any, body: Callable[[Any], None]) 
 
 
 def emit_group_sums(partial: Any, item: Any, items: int, count: int, until: int = 1) -> None:
-    """`partial` is shared(count * items), item by item; the sums end up in its first `count`. With
-    `until` items are added whose numbers differ by multiples of it, to those of the first ones.
+    """`partial` is shared(count * items), work-item by work-item. The sums are then in its first
+    `count` values. With `until`, each work-item is added to one of the first `until`: to the one
+    whose number differs by a multiple of `until`.
 
-    The tree is the same whatever the group does besides, so that a row's bits are its own.
+    The tree is always the same, so the bits of a row do not depend on other rows.
     """
     barrier()
     width = items // 2

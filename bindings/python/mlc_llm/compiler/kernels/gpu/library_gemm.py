@@ -1,8 +1,9 @@
-"""A product of many rows by a vendor's library, where the machine that runs the model has it.
+"""A product of many rows by a vendor's library, if the machine that runs the model has it.
 
-The host asks at each launch: a model library is one file for machines with and without. The
-library multiplies matrices of one type, float16 where the scheme's weights or scales are and
-float32 else, so that the rows of x are rounded, and quantized weights written out, beforehand.
+The host asks at each launch, because one model library is for machines with and without it. The
+vendor's library multiplies matrices of one type: float16 if the scheme's weights or scales are
+float16, otherwise float32. So first the rows of x are rounded, and quantized weights are
+dequantized.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.targets import LibraryGemm
 
 _ITEMS = 128
-_SLICE_BYTES = 32 << 20  # of weights written out at a time: what a large GPU's cache holds
+# bytes of weights that are dequantized at a time: the cache size of a large GPU
+_SLICE_BYTES = 32 << 20
 _MAX_HALF = 65504.0
 
 
 class GemmCall:
-    """How a matrix is multiplied by the library; None from `of` where it cannot be."""
+    """How the library multiplies a matrix. `of` returns None if it cannot."""
 
     def __init__(self, library: LibraryGemm, packs: Packs, shape: tuple[int, int]) -> None:
         self.library, self.packs = library, packs
@@ -43,14 +45,14 @@ class GemmCall:
 
     @property
     def scratch(self) -> list[Arg]:
-        """What a call needs besides, and nobody reads afterwards: x, and a slice of the weights."""
+        """The temporary tensors of a call: x, and a slice of the weights."""
         args = [Arg("rounded", ("n", self.ins), self.dtype)] if self.dtype == "float16" else []
         if not self.packs.is_plain:
             args.append(Arg("written_out", (self.slice, self.ins), self.dtype))
         return args
 
     def emit(self, product: Any, scratch: list[Any], otherwise: Callable[[], None]) -> None:
-        """`product` is linear.py's; `otherwise` emits the kernel that needs no library."""
+        """`product` is from linear.py. `otherwise` emits the kernel without the library."""
         with T.If(T.call_packed(self.library.is_there) != 0):
             with T.Then():
                 self._emit_call(product, list(scratch))
@@ -78,7 +80,7 @@ class GemmCall:
         T.evaluate(T.call_packed(self.library.function, x, w, y, first, count, int(adds)))
 
     def _emit_rounded(self, product: Any, rounded: Any) -> None:
-        """float16 ends at 65,504; what is beyond becomes that."""
+        """float16 ends at 65,504. Larger values become 65,504."""
         with grid((product.rows,), _ITEMS) as ((row,), item):
 
             def store(k: Any) -> None:
@@ -88,7 +90,7 @@ class GemmCall:
             emit_spread(self.ins, _ITEMS, item, store)
 
     def _emit_summands(self, product: Any) -> None:
-        """What the library adds to."""
+        """Writes the values to which the library adds the product."""
         with grid((product.rows,), _ITEMS) as ((row,), item):
 
             def store(out: Any) -> None:

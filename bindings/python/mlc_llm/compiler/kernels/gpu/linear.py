@@ -1,8 +1,8 @@
-"""y = x W^T (+ bias) (+ residual) on GPUs, W dequantized on the way.
+"""y = x W^T (+ bias) (+ residual) on GPUs. The kernel dequantizes W.
 
-Three ways, chosen by the number of rows when the kernel is launched: one row or few read W once for
-all of them (what decoding needs, bound by memory); many go through tiles in shared memory, or
-through a library (`library_gemm.py`).
+There are three ways. The number of rows chooses one when the kernel is launched. One row or a few
+rows read W once for all of them: decoding needs that, and memory limits it. Many rows use tiles in
+shared memory, or a library (`library_gemm.py`).
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def linear(
 ) -> tirx.PrimFunc:
     """f(x [n, ins], *stored weights, bias?, residual f32 [n, outs]?, y [n, outs], *scratch).
 
-    Sums are of float32. With `part` the weights are those of these outputs alone, and only their
-    columns of y are written. A library's product is of float32 and of a whole W.
+    Sums are float32. With `part` the weights are only those of these outputs, and only their
+    columns of y are written. A library's product needs float32 results and the whole W.
     """
     outs, ins = shape
     part = part or range(outs)
@@ -90,7 +90,7 @@ def linear(
 
 
 def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
-    """On the host: which launch."""
+    """Chooses a launch on the host."""
     with T.If(condition):
         with T.Then():
             yes()
@@ -101,7 +101,7 @@ def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]
 class _Product:
     bias: Any = None
     residual: Any = None
-    first = 0  # the column of y that the first row of the weights makes
+    first = 0  # the column of y for the first row of the weights
 
     def __init__(self, packs: Packs, shape, sizes: LinearSizes, x, weights, y) -> None:
         self.packs, self.sizes = packs, sizes
@@ -112,7 +112,8 @@ class _Product:
     # Few rows
 
     def emit_few(self, rows: int) -> None:
-        """Items lie along a row of W, so that neighbours read neighbours; then they add up."""
+        """Work-items are along a row of W, so neighbours read neighbouring data. Then they add up
+        their sums."""
         s, outs = self.sizes, min(self.sizes.outs, self.outs)
         count = rows * outs
         with grid((-(-self.outs // outs), self._row_groups(rows)), s.items) as ((og, rg), item):
@@ -133,7 +134,7 @@ class _Product:
                 self._emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
 
     def emit_few_by_columns(self, rows: int) -> None:
-        """Items lie along a column of packs: each has an output of its own."""
+        """Work-items are along a column of packs. Each has its own output."""
         items = self.sizes.items
         with grid((-(-self.outs // items), self._row_groups(rows)), items) as ((og, rg), item):
             sums = registers(rows)
@@ -146,13 +147,14 @@ class _Product:
                 self._emit_store(rg * rows + r, og * items + item, sums[r])
 
     def emit_few_by_strips(self, rows: int) -> None:
-        """A work-group has a strip of outputs. Items lie along its outputs, and behind those along
-        its packs, so that neighbours read neighbours; items of one output then add up."""
+        """A work-group computes a strip of outputs. Its work-items are first along the outputs,
+        then along the packs, so neighbours read neighbouring data. Then the work-items of one
+        output add up their sums."""
         items = self.sizes.items
         with grid((-(-self.outs // STRIP), self._row_groups(rows)), items) as ((og, rg), item):
             sums, partial = registers(rows), shared(rows * items)
             emit_fill(sums, rows, 0.0)
-            out = emit_value(og * STRIP + item % STRIP)  # what is behind the last one is zero
+            out = emit_value(og * STRIP + item % STRIP)  # outputs behind the last one are zero
 
             def add(pack) -> None:
                 inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
@@ -203,7 +205,7 @@ class _Product:
     # Many rows
 
     def emit_many(self) -> None:
-        """Tiles of x and W in shared memory; an item computes a small tile of y."""
+        """Tiles of x and W are in shared memory. A work-item computes a small tile of y."""
         side, tile, packs = self.sizes.tile_side, self.sizes.tile, self.packs
         edge, depth = side * tile, packs.step * packs.size
         row_tiles = T.floordiv(self.rows + (edge - 1), edge)
@@ -243,7 +245,7 @@ class _Product:
                 else (index // packs.step, index % packs.step)
             )
             out = T.min(out0 + o, self.outs - 1)
-            pack = emit_value(T.min(pack0 + p, packs.count - 1))  # beyond it x is zero
+            pack = emit_value(T.min(pack0 + p, packs.count - 1))  # behind the end, x is zero
             for i, weight in enumerate(packs.emit(self.weights, out, pack)):
                 T.buffer_store(ws, weight, [(p * packs.size + i) * edge + o])
 

@@ -1,8 +1,8 @@
-"""How a GPU kernel reads a weight matrix (out, in): in packs of neighbours along the inputs.
+"""Readers: a GPU kernel reads a weight matrix (out, in) in packs of neighbouring inputs.
 
-A scheme's `Matrix.on_gpu()` gives one of these readers. A pack is one word of a quantized matrix,
-or four floats of a plain one. Devices need no numbers of 8 and 16 bits for `StripPacks` and
-`HalfPacks`: they take every tensor as words of 32 bits.
+A scheme's `Matrix.on_gpu()` returns one of these readers. A pack is one word of a quantized matrix,
+or four floats of a plain one. `StripPacks` and `HalfPacks` read every tensor as words of 32 bits,
+because some devices have no 8-bit and 16-bit types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mlc_llm.compiler.quantization.gguf.types import STRIP, SUPER, BlockType
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
 
-# What of a matrix lies side by side: packs of a row, outputs, or outputs of a strip.
+# What is adjacent in memory: the packs of a row, the outputs, or the outputs of a strip.
 Order = Literal["rows", "columns", "strips"]
 
 
@@ -30,30 +30,31 @@ class Packs(Protocol):
 
     @property
     def kind(self) -> str:
-        """What, beside the shape, tells its kernels from others of the same model."""
+        """Distinguishes its kernels from those of other matrices of the model with the same
+        shape."""
 
     @property
     def size(self) -> int:
-        """Weights in a pack."""
+        """The number of weights in a pack."""
 
     @property
     def count(self) -> int:
-        """Packs along a row; the last may be padded."""
+        """The number of packs in a row. The last one may be padded."""
 
     @property
     def step(self) -> int:
-        """Packs that belong together: of one scale, or about 32 weights."""
+        """The number of packs that belong together: those of one scale, or about 32 weights."""
 
     @property
     def order(self) -> Order: ...
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a matrix of floats, which a library can take as it is."""
+        """Whether it is a matrix of floats, which a library can use unchanged."""
 
     @property
     def library_dtype(self) -> str:
-        """In which a library multiplies it; "" if none does."""
+        """The type in which a library multiplies it; "" if no library does."""
 
     @property
     def args(self) -> list[Arg]: ...
@@ -104,7 +105,7 @@ class PlainPacks(_Packs):
         return dtype if dtype in ("float16", "float32") else ""
 
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
-        """The last pack may reach beyond the row."""
+        """The last pack may be longer than the row."""
         places = [pack * self.size + i for i in range(self.size)]
         if self.ins % self.size:
             places = [T.min(place, self.ins - 1) for place in places]
@@ -113,7 +114,7 @@ class PlainPacks(_Packs):
 
 @dataclass(frozen=True)
 class GroupPacks(_Packs):
-    """Of a group scheme, stored (out, in)."""
+    """For a group scheme, stored (out, in)."""
 
     groups: Groups
 
@@ -153,7 +154,7 @@ class GroupColumns(GroupPacks):
 
 @dataclass(frozen=True)
 class AWQPacks(_Packs):
-    """Of AWQ: a word holds eight outputs of one input. A pack is four inputs, as of floats."""
+    """For AWQ: a word has eight outputs of one input. A pack has four inputs, as with floats."""
 
     order = "columns"
 
@@ -171,7 +172,7 @@ class AWQPacks(_Packs):
         return [(self._code(codes, row, out) - zero) * scale for row in rows]
 
     def _code(self, words: Any, row: Any, out: Any) -> Any:
-        """Outputs 0, 2, 4, 6 are the lower nibbles, 1, 3, 5, 7 the upper ones."""
+        """Outputs 0, 2, 4, 6 are in the lower nibbles; 1, 3, 5, 7 in the upper ones."""
         place = out % awq.PER_WORD
         shift = T.Cast("uint32", (place % 2 * 4 + place // 2) * 4)
         word = words[row, out // awq.PER_WORD]
@@ -180,7 +181,7 @@ class AWQPacks(_Packs):
 
 @dataclass(frozen=True)
 class HalfPacks(_Packs):
-    """Floats of 16 bits, two in a word."""
+    """16-bit floats, two in a word."""
 
     dtype: str  # float16 or bfloat16
 
@@ -202,7 +203,7 @@ class HalfPacks(_Packs):
 
 @dataclass(frozen=True)
 class Float8Packs(_Packs):
-    """Floats of 8 bits, four in a word."""
+    """8-bit floats, four in a word."""
 
     float8: Float8
 
@@ -211,7 +212,8 @@ class Float8Packs(_Packs):
         return self.float8.dtype
 
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
-        """A float16 with the same bits of sign, exponent and fraction differs by a factor."""
+        """The float16 with the same sign, exponent and fraction bits differs by a constant
+        factor."""
         word = emit_value(buffers[0][out, pack])
         found = []
         for i in range(self.size):
@@ -228,7 +230,7 @@ class Float8Packs(_Packs):
 
 @dataclass(frozen=True)
 class StripPacks(_Packs):
-    """Of a GGUF type, in strips of 16 rows (`quantization/gguf/types.py`)."""
+    """For a GGUF type, in strips of 16 rows (`quantization/gguf/types.py`)."""
 
     block: BlockType
 
@@ -243,7 +245,7 @@ class StripPacks(_Packs):
         return 32 // self.block.bits
 
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
-        """Products of scale and code are exact, so that the one rounding is GGUF's own."""
+        """Products of scale and code are exact, so the only rounding is GGUF's own."""
         strip, lane = emit_value(out // STRIP), emit_value(out % STRIP)
         codes = _codes(emit_value(buffers[0][strip, pack, lane]), self.block.bits)
         place = emit_value(pack * self.size // self.block.group)
@@ -287,12 +289,13 @@ def _small_integer(words: Any, strip: Any, place: Any, lane: Any) -> Any:
     """The int8 of a row of a strip, as float32."""
     word = words[strip, place, lane // 4]
     octet = T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), T.uint32(255))
-    flipped = T.Cast("int32", T.bitwise_xor(octet, T.uint32(128)))  # 128 more
+    flipped = T.Cast("int32", T.bitwise_xor(octet, T.uint32(128)))  # the number + 128
     return T.Cast("float32", flipped - 128)
 
 
 def half_of_word(word: Any, shift: Any, dtype: str) -> Any:
-    """Sixteen bits of a word as float32, without any instruction for 16-bit floats; finite ones."""
+    """Sixteen bits of a word as float32, without instructions for 16-bit floats. Only for finite
+    values."""
     bits = emit_value(T.bitwise_and(T.shift_right(word, shift), T.uint32(0xFFFF)))
     if dtype == "bfloat16":
         return emit_value(T.reinterpret("float32", T.shift_left(bits, T.uint32(16))))

@@ -1,14 +1,14 @@
-"""Choosing tokens where the logits lie: on GPUs what `sampling/sampler_cpu.cc` of the core does.
+"""Chooses tokens on the GPU, as `sampling/sampler_cpu.cc` of the core does on the CPU.
 
-The kernels of a choice, in the order in which `nn/gpu_sampling.py` calls them:
+The kernels, in the order in which `nn/gpu_sampling.py` calls them:
 
-    adjust, maxima      bias and penalties, then the mask; `pick` ends here: the likeliest token
+    adjust, maxima      bias and penalties, then the mask; `pick` then takes the likeliest token
     weigh, whole        weights exp((x - max) / temperature), and their sum
     (sampling_cut.py)   top_k, then top_p: which weights are left
-    measure, draw       the token that the request's random number falls on, in the order of ids
+    measure, draw       the token at which the request's random number falls, in order of ids
 
-No sorting and no atomics. Logits are changed in place. Sums are 32-bit floats whose order depends
-on the vocabulary alone: the same logits give the same token, in any company.
+There is no sort, and there are no atomics. Logits are changed in place. Sums are 32-bit floats, and
+their order depends only on the vocabulary. So the same logits give the same token in every batch.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ CUT = Arg("cut", ("n", CUT_WORDS), "int32")
 
 
 def adjust(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, extra, logits): bias and penalties, in place; no token twice a row."""
+    """f(tasks, extra, logits): applies bias and penalties in place. A row has a token at most
+    once."""
 
     def body(tasks, extra, logits) -> None:
         with grid((tasks.shape[0],), ITEMS) as ((task,), item):
@@ -101,10 +102,10 @@ def adjust(rows: Rows) -> tirx.PrimFunc:
 
 
 def maxima(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, extra, logits, values, places): each part's largest logit and where it stands first.
+    """f(tasks, extra, logits, values, places): the largest logit of each part and its first index.
 
-    What the mask forbids, or is -infinity, is made IMPOSSIBLE in place. A part with another logit
-    that is no number: BROKEN, at -1.
+    A logit that the mask forbids, or that is -infinity, becomes IMPOSSIBLE in place. If a part has
+    another logit that is not a number, its result is BROKEN, at -1.
     """
 
     def body(tasks, extra, logits, values, places) -> None:
@@ -141,7 +142,7 @@ def maxima(rows: Rows) -> tirx.PrimFunc:
 
 
 def _emit_best(rows: Rows, values, places, task, item):
-    """(value, place) of the whole row, for every item."""
+    """(value, place) of the whole row, for every work-item."""
     best = Best(rows)
     emit_spread(rows.parts, ITEMS, item, lambda i: best.offer(values[task, i], places[task, i]))
     return best.emit_result(item)
@@ -165,7 +166,8 @@ def pick(rows: Rows) -> tirx.PrimFunc:
 
 
 def weigh(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, values, places, logits, sums): logits become weights, in place; each part's sum."""
+    """f(tasks, values, places, logits, sums): turns logits into weights in place; sums them for
+    each part."""
 
     def body(tasks, values, places, logits, sums) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
@@ -176,7 +178,7 @@ def weigh(rows: Rows) -> tirx.PrimFunc:
 
             def weight_of(column) -> None:
                 value = emit_value(logits[row, column])
-                # No overflow: beyond -1e30 everything is 0.
+                # Avoids an overflow: below -1e30 the result is always 0.
                 below = T.max(T.max(value, scalar(-1e30)) - largest, scalar(-1e30))
                 power = emit_value(below * scale)
                 weight = registers(1)
@@ -197,9 +199,9 @@ def weigh(rows: Rows) -> tirx.PrimFunc:
 
 
 def _exp(x):
-    """e^x for -87 <= x <= 0, as the core's `row_passes.inc` computes it: Cody and Waite's
-    reduction, the coefficients of expf in Moshier's Cephes library. Devices' own may be off by as
-    many roundings as |x|.
+    """e^x for -87 <= x <= 0, with the method of the core's `row_passes.inc`: Cody and Waite's
+    reduction, and the coefficients of expf in Moshier's Cephes library. The error of a device's own
+    exp may be as many roundings as |x|.
     """
     whole = emit_value(T.floor(x * scalar(math.log2(math.e)) + scalar(0.5)))
     rest = emit_value(x - whole * scalar(0.693359375) + whole * scalar(2.12194440e-4))
@@ -213,7 +215,7 @@ def _exp(x):
 
 
 def whole(rows: Rows) -> tirx.PrimFunc:
-    """f(sums, cut): the cut that leaves everything."""
+    """f(sums, cut): a cut that keeps everything."""
 
     def body(sums, cut) -> None:
         with grid((cut.shape[0],), ITEMS) as ((task,), item):
@@ -227,7 +229,8 @@ def whole(rows: Rows) -> tirx.PrimFunc:
 
 
 class _Left:
-    """Which weights are left: those above the edge, and some of those at it; of min_p at least."""
+    """The weights that are left: those above the edge, some of those equal to it, and at least
+    min_p."""
 
     def __init__(self, tasks, cut, task) -> None:
         self.edge = emit_value(cut[task, LEAST])
@@ -242,7 +245,7 @@ class _Left:
         return T.And(as_word(weight) > self.edge, weight >= self.min_p)
 
     def is_equal(self, weight):
-        """At the edge; weights of 0 are nowhere."""
+        """Whether it is equal to the edge. A weight of 0 never is."""
         return T.And(
             T.And(as_word(weight) == self.edge, weight >= self.min_p), weight > scalar(0.0)
         )
@@ -253,8 +256,8 @@ class _Left:
 
 
 def measure(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, cut, logits, above, equal): of each part, the sum of the weights above the edge and
-    the number of those at it."""
+    """f(tasks, cut, logits, above, equal): for each part, the sum of the weights above the edge,
+    and the number of weights equal to it."""
 
     def body(tasks, cut, logits, above, equal) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
@@ -284,8 +287,8 @@ def measure(rows: Rows) -> tirx.PrimFunc:
 
 
 def draw(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, values, places, cut, above, equal, logits, tokens): the token on which `uniform`, of
-    the sum of what is left, falls. With a top_k of 1 the likeliest one."""
+    """f(tasks, values, places, cut, above, equal, logits, tokens): the token at which `uniform`
+    times the sum of the remaining weights falls. With top_k = 1 it is the likeliest token."""
 
     def body(tasks, values, places, cut, above, equal, logits, tokens) -> None:
         with grid((tokens.shape[0],), ITEMS) as ((task,), item):
@@ -309,7 +312,7 @@ def draw(rows: Rows) -> tirx.PrimFunc:
 
 
 class _Draw:
-    """Walks to a part, in it to an item's slice of neighbours, in that to the token."""
+    """Walks to a part, then to a work-item's slice of neighbours in it, then to the token."""
 
     def __init__(self, rows: Rows, left: _Left, item) -> None:
         self.rows, self.left, self.item = rows, left, item
@@ -331,7 +334,7 @@ class _Draw:
         return walk
 
     def emit_part(self, uniform) -> Walk:
-        # A target that nothing reaches: the walk adds everything up.
+        # No sum reaches this target, so the walk adds up everything.
         whole_walk = self._walk(Walk(scalar(LARGEST), ties=self.left.num_equal), self.rows.parts)
         target = emit_value(uniform * whole_walk.walked)
         return self._walk(Walk(target, ties=self.left.num_equal), self.rows.parts)
@@ -356,7 +359,7 @@ class _Draw:
             T.buffer_store(count, count[0] + one, [0])
 
         self._columns(part, self.item, add)
-        barrier()  # nobody reads the parts any more
+        barrier()  # the parts are not read any more
         T.buffer_store(self.above, own[0], [self.item])
         T.buffer_store(self.equal, count[0], [self.item])
         barrier()

@@ -1,12 +1,12 @@
-"""top_k and top_p without sorting: the least weight that is left, found digit by digit.
+"""top_k and top_p without sorting: finds the smallest weight that is kept, digit by digit.
 
     aim, first_digit, next_digit * (ROUNDS - 1), settle
 
-Each pass adds weights up by the next DIGIT_BITS bits of theirs, among those whose higher bits are
-the ones found; the digit is the highest from which on enough is reached. It is the search for a
-pivot of FlashInfer's kernels (Ye et al. 2025, "Sorting-Free GPU Kernels for LLM Sampling"), by
-radix instead of by halves: it ends at one weight exactly, after passes whose number is known. Of
-equal weights at the edge those of lower ids are left, as on the CPU.
+Each pass adds up weights by their next DIGIT_BITS bits. It uses only weights whose higher bits are
+the digits found so far. The next digit is the highest one from which on the sum is large enough.
+This is the pivot search of FlashInfer's kernels (Ye et al. 2025, "Sorting-Free GPU Kernels for LLM
+Sampling"), by digits instead of halves. It ends at exactly one weight, after a known number of
+passes. Of equal weights at the edge, those with lower ids are kept, as on the CPU.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from mlc_llm.compiler.kernels.gpu.sampling_rows import (
 DIGIT_BITS = 4
 DIGITS = 1 << DIGIT_BITS
 ROUNDS = 8
-_QUARTERS = ITEMS // DIGITS  # items that add up one digit
-# Words of a search: the digits found, the shift of the next one (-1: nothing is searched), what is
-# measured; floats: how much is wanted, the sum and the number of weights above the digits found.
+_QUARTERS = ITEMS // DIGITS  # work-items that add up one digit
+# The words of a search: the digits found, the shift of the next digit (-1: no search), what is
+# measured; then floats: the wanted value, and the sum and number of weights above the digits found.
 PREFIX, SHIFT, KIND, WANTED, SUM_ABOVE, NUM_ABOVE = range(6)
 STATE_WORDS = 6
 TOP_K_KIND, TOP_P_KIND = 0, 1
@@ -62,13 +62,14 @@ def _cut(name: str) -> Arg:
 
 
 def _digits(rows: Rows, suffix: str) -> list[Arg]:
-    """Of each part, by digit: the sum and the number of weights."""
+    """For each part and digit: the sum and the number of weights."""
     shape = ("n", rows.parts, DIGITS)
     return [Arg(f"sums{suffix}", shape), Arg(f"counts{suffix}", shape)]
 
 
 def aim(kind: int) -> tirx.PrimFunc:
-    """f(tasks, cut, state): begins a search in what `cut` has left, where the task asks for one."""
+    """f(tasks, cut, state): begins a search in the weights that `cut` keeps, if the task wants
+    one."""
 
     def body(tasks, cut, state) -> None:
         with grid((tasks.shape[0],), ITEMS) as ((task,), item):
@@ -96,7 +97,7 @@ def aim(kind: int) -> tirx.PrimFunc:
 
 
 def first_digit(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, state, logits, sums, counts): of each part, by the highest digit."""
+    """f(tasks, state, logits, sums, counts): measures each part by the highest digit."""
 
     def body(tasks, state, logits, sums, counts) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
@@ -110,8 +111,8 @@ def first_digit(rows: Rows) -> tirx.PrimFunc:
 
 
 def next_digit(rows: Rows) -> tirx.PrimFunc:
-    """f(tasks, state, sums, counts, logits, new_state, new_sums, new_counts): chooses a digit by
-    those sums and counts, and measures by the next one."""
+    """f(tasks, state, sums, counts, logits, new_state, new_sums, new_counts): chooses a digit from
+    these sums and counts, and measures by the next digit."""
 
     def body(tasks, state, sums, counts, logits, new_state, new_sums, new_counts) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
@@ -138,7 +139,7 @@ def next_digit(rows: Rows) -> tirx.PrimFunc:
 
 
 def settle(rows: Rows) -> tirx.PrimFunc:
-    """f(state, sums, counts, cut, new_cut): what the search leaves, of what `cut` has left."""
+    """f(state, sums, counts, cut, new_cut): reduces `cut` to the result of the search."""
 
     def body(state, sums, counts, cut, new_cut) -> None:
         with grid((cut.shape[0],), ITEMS) as ((task,), item):
@@ -158,11 +159,12 @@ def settle(rows: Rows) -> tirx.PrimFunc:
 
 
 class _Histogram:
-    """Sums and counts of weights by digit. Each item has sums of its own: the order is fixed."""
+    """Sums and counts of weights by digit. Each work-item has its own sums, so the order is
+    fixed."""
 
     def __init__(self, rows: Rows, item) -> None:
         self.rows, self.item = rows, item
-        # [digit, item]; twice, for sums and counts
+        # [digit, item]; one for sums and one for counts
         self.cells = [shared(DIGITS * ITEMS), shared(DIGITS * ITEMS)]
         self.quarters = [shared(ITEMS), shared(ITEMS)]
 
@@ -188,7 +190,7 @@ class _Histogram:
         barrier()
 
     def emit_store(self, sums, counts, task, part) -> None:
-        """What `emit` found, added up over the items."""
+        """Adds up the results of `emit` over the work-items."""
         step = ITEMS // _QUARTERS
         self.emit_totals(
             step,
@@ -225,7 +227,8 @@ class _Histogram:
 
 
 class _Found:
-    """A search after its next digit: the highest from which on as much is reached as is wanted."""
+    """A search after its next digit: the highest digit from which on the wanted value is
+    reached."""
 
     def __init__(self, histogram: _Histogram, state, sums, counts, task) -> None:
         parts = histogram.rows.parts
@@ -243,14 +246,14 @@ class _Found:
         self._totals, self._counts = histogram.quarters
         self._digit, self._above = registers(2, "int32"), registers(4)
         T.buffer_store(self._digit, T.int32(0), [0])
-        T.buffer_store(self._digit, T.int32(0), [1])  # 1: it is found
+        T.buffer_store(self._digit, T.int32(0), [1])  # 1: found
         for i, word in enumerate((SUM_ABOVE, NUM_ABOVE) * 2):
             T.buffer_store(self._above, as_float(state[task, word]), [i])
         for digit in reversed(range(DIGITS)):
             self._emit_step(digit)
 
     def _emit_step(self, digit: int) -> None:
-        """`above`: of the digits above the one chosen so far (0, 1), and of all seen (2, 3)."""
+        """`above`: the values above the chosen digit (0, 1), and above all digits seen (2, 3)."""
         seen = self._above
         with T.If(T.And(self._digit[1] == 0, self._counts[digit] > scalar(0.0))), T.Then():
             T.buffer_store(self._digit, T.int32(digit), [0])
@@ -274,13 +277,14 @@ class _Found:
         return self._above[1]
 
     def emit_num_equal(self):
-        """How many of the weight found are needed: one at least, and no more than there are."""
+        """How many weights equal to the found one are needed: at least one, and at most all of
+        them."""
         weight = T.max(as_float(self.prefix), scalar(1e-38))
         missing = emit_value(self._wanted - self.sum_above)
         there = self._counts[self._digit[0]]
         needed = registers(1)
         T.buffer_store(needed, T.min(T.ceil(missing / weight), there), [0])
-        # Devices divide within some roundings.
+        # Division on a device may have an error of some roundings.
         with T.If((needed[0] - scalar(1.0)) * weight >= missing), T.Then():
             T.buffer_store(needed, needed[0] - scalar(1.0), [0])
         with T.If(needed[0] * weight < missing), T.Then():

@@ -1,7 +1,7 @@
-"""What the kernels that choose tokens share: how a row of logits is cut, and what is said of it.
+"""The common part of the sampling kernels: how a row of logits is divided, and the tasks' words.
 
-A row is cut into parts of neighbouring columns, a work-group each. Tensors of 32-bit words hold
-numbers of both kinds; a float's word is its bits.
+A row is divided into parts of neighbouring columns, one for each work-group. Tensors of 32-bit
+words contain integers and floats; the word of a float is its bits.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ CUT_WORDS = 3
 ALL = 2**31 - 1
 
 TASKS = Arg("tasks", ("n", TASK_WORDS), "int32")
-EXTRA = Arg("extra", ("w",), "int32")  # masks, a bit a token; changes
-TOKENS = Arg("tokens", ("n",), "int32")  # -1: none is possible, or a logit is not a number
+EXTRA = Arg("extra", ("w",), "int32")  # masks, with one bit for each token; then changes
+TOKENS = Arg("tokens", ("n",), "int32")  # -1: no token is possible, or a logit is not a number
 
-# Logits that mark a token that cannot be chosen, and a row with one that is not a number. No real
-# infinities: WGSL does not know them.
+# A logit that marks an impossible token, and one that marks a row with a logit that is not a
+# number. They are not infinities, because WGSL does not have infinities.
 IMPOSSIBLE, BROKEN = -3.402823e38, 3.402823e38
-LARGEST = 3.4e38  # that a penalty makes
+LARGEST = 3.4e38  # the largest logit after a penalty
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The logits' columns, and how many of them a work-group takes: a multiple of ITEMS."""
+    """The number of columns of the logits, and how many a work-group takes: a multiple of ITEMS."""
 
     columns: int
     part: int
@@ -67,7 +67,7 @@ class Rows:
         return Arg(name, ("n", self.parts), dtype)
 
     def emit_columns(self, part: Any, item: Any, body: Callable[[Any], None]) -> None:
-        """`body(column)` for the columns of a part, shared out among the items."""
+        """Calls `body(column)` for the columns of a part, divided among the work-items."""
 
         def inside(i: Any) -> None:
             column = emit_value(part * self.part + i)
@@ -91,13 +91,14 @@ def is_finite(value: Any) -> Any:
 
 
 def bit_of(words: Any, first: Any, index: Any) -> Any:
-    """Whether bit `index` of the words from `first` on is set; low bits first."""
+    """Whether bit `index` of the words from `first` on is set. Low bits come first."""
     word = words[first + T.shift_right(index, T.int32(5))]
     return T.bitwise_and(T.shift_right(word, T.bitwise_and(index, 31)), 1) != 0
 
 
 class Best:
-    """The largest value and its place, the lowest of equal ones, found by all items together."""
+    """The largest value and its index (the lowest of equal ones), found by all work-items
+    together."""
 
     def __init__(self, rows: Rows) -> None:
         self._none = rows.columns
@@ -107,14 +108,15 @@ class Best:
         T.buffer_store(self._place, T.int32(self._none), [0])
 
     def offer(self, value: Any, place: Any) -> None:
-        """Of an item's own; places may come in any order."""
+        """Offers a value of one work-item. Indices may come in any order."""
         best, at = self._value[0], self._place[0]
         with T.If(T.Or(value > best, T.And(value == best, place < at))), T.Then():
             T.buffer_store(self._value, value, [0])
             T.buffer_store(self._place, place, [0])
 
     def emit_result(self, item: Any) -> tuple[Any, Any]:
-        """(value, place) for every item; place is beyond the row when nothing is possible."""
+        """(value, index) for every work-item. The index is behind the row if no token is
+        possible."""
         T.buffer_store(self._values, self._value[0], [item])
         T.buffer_store(self._places, self._place[0], [item])
         barrier()
@@ -130,10 +132,10 @@ class Best:
 
 
 class Walk:
-    """Goes along masses in their order, by one item, to the one that a target falls in.
+    """One work-item walks along masses, in order, to the mass in which a target falls.
 
-    What holds nothing is passed over; where rounding leaves the target behind the end, the last one
-    that holds something is taken. `chosen` is -1 while nothing was.
+    Masses of 0 are skipped. If the target is behind the end because of rounding, the last mass over
+    0 is chosen. `chosen` is -1 until a mass is chosen.
     """
 
     def __init__(self, target: Any, *, ties: Any = 0) -> None:
@@ -150,26 +152,26 @@ class Walk:
 
     @property
     def walked(self) -> Any:
-        """The sum of the masses up to the chosen one."""
+        """The sum of the masses up to the chosen one, with it."""
         return self._floats[0]
 
     @property
     def target_inside(self) -> Any:
-        """What is left of the target when the chosen one begins."""
+        """The rest of the target at the beginning of the chosen mass."""
         return self.target - self._floats[1]
 
     @property
     def ties_left(self) -> Any:
-        """How many of the weights at the edge may still be taken, before the next one."""
+        """How many weights at the edge may still be taken, before the next mass."""
         return self._ints[2]
 
     @property
     def ties_inside(self) -> Any:
-        """The same, when the chosen one begins."""
+        """The same, at the beginning of the chosen mass."""
         return self._ints[3]
 
     def step(self, index: Any, mass: Any, ties: Any = None) -> None:
-        """The next one, of that mass; `ties`: weights at the edge that are in it."""
+        """Adds the next mass. `ties`: the number of weights at the edge in it."""
         ints, floats = self._ints, self._floats
         mass = emit_value(mass)
         with T.If(T.And(ints[1] == 0, mass > scalar(0.0))), T.Then():

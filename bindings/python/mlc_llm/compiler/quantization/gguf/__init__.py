@@ -1,1 +1,1 @@
-"""GGUF's own types, as schemes that keep them."""
+"""Schemes that keep GGUF's own types."""

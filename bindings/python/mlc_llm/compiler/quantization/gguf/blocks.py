@@ -1,4 +1,5 @@
-"""GGUF's blocks to the tensors of `types.py` and back to floats, in NumPy, without any rounding.
+"""Converts GGUF's blocks to the tensors of `types.py`, and back to floats, in NumPy and without
+rounding.
 
     parts = read_blocks(TYPES["Q4_1"], raw)      # raw: uint8 (rows, bytes of a row)
     tensors = strips_of(TYPES["Q4_1"], parts)    # in the order of `stored_params`
@@ -22,7 +23,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Parts:
-    """Rows of a matrix: codes (rows, inputs) uint8; the others by `types.py`, (rows, places)."""
+    """Rows of a matrix: codes (rows, inputs) as uint8; the other members as in `types.py`, (rows,
+    places)."""
 
     codes: Array
     scales: Array
@@ -31,13 +33,13 @@ class Parts:
     super_minimums: Array | None = None
 
     def arrays(self) -> list[Array]:
-        """Those that are there, in the order of `stored_params`."""
+        """The arrays that exist, in the order of `stored_params`."""
         every = (self.codes, self.scales, self.minimums, self.supers, self.super_minimums)
         return [array for array in every if array is not None]
 
 
 def read_blocks(kind: BlockType, raw: Array) -> Parts:
-    """What the blocks of some rows hold."""
+    """The content of the blocks of some rows."""
     blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.name])  # (rows, blocks, bytes)
     return _READERS[kind.name](blocks)
 
@@ -49,7 +51,7 @@ def strips_of(kind: BlockType, parts: Parts) -> list[Array]:
 
 
 def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
-    """Stored tensors as float32 (rows, inputs): what GGUF's own definition gives, bit for bit."""
+    """Stored tensors as float32 (rows, inputs), bit for bit as GGUF defines them."""
     words, scales, *rest = (_rows(tensor, rows) for tensor in tensors)
     codes = _unpacked(words, kind.bits).astype(np.float32)
     minimums = rest.pop(0) if kind.minimum else None
@@ -64,7 +66,7 @@ def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
 
 
 def _widened(values: Array, size: int) -> Array:
-    """Each value for as many neighbours as share it, float32."""
+    """Repeats each value for all neighbours that share it, as float32."""
     return np.repeat(values.astype(np.float32), size // values.shape[1], axis=1)
 
 
@@ -94,7 +96,7 @@ def _unpacked(words: Array, bits: int) -> Array:
 
 
 def _half(blocks: Array, start: int) -> Array:
-    """The float16 at that byte of every block, (rows, blocks)."""
+    """The float16 at that byte of every block: (rows, blocks)."""
     return np.ascontiguousarray(blocks[..., start : start + 2]).view("<f2")[..., 0]
 
 
@@ -103,7 +105,7 @@ def _flat(values: Array) -> Array:
 
 
 def _nibbles(octets: Array, each: int) -> Array:
-    """Codes of blocks: of each `each` bytes the low halves, then the high ones."""
+    """The codes of blocks: for each `each` bytes first the low halves, then the high halves."""
     grouped = octets.reshape(*octets.shape[:-1], -1, each)  # (rows, blocks, runs, each)
     return np.stack([grouped & 15, grouped >> 4], axis=-2).reshape(*octets.shape[:-1], -1)
 
@@ -132,7 +134,7 @@ def _q5_1(blocks: Array) -> Parts:
 
 
 def _q8_0(blocks: Array) -> Parts:
-    return Parts(_flat(blocks[..., 2:34] ^ np.uint8(128)), _half(blocks, 0))  # + 128, of a byte
+    return Parts(_flat(blocks[..., 2:34] ^ np.uint8(128)), _half(blocks, 0))  # + 128, in a byte
 
 
 def _q4_k(blocks: Array) -> Parts:
@@ -147,8 +149,9 @@ def _q5_k(blocks: Array) -> Parts:
 
 
 def _with_six_bit_scales(codes: Array, blocks: Array) -> Parts:
-    """d, dmin, then 12 bytes: scales and minimums 0 to 3 in the lower six bits of 8 bytes; the
-    others have four bits in the last 4 bytes and two in the upper ones of the first 8."""
+    """d, dmin, then 12 bytes. Scales and minimums 0 to 3 are in the lower six bits of 8 bytes.
+    The others have four bits in the last 4 bytes, and two bits in the upper bits of the first 8
+    bytes."""
     first, second, third = (blocks[..., i : i + 4] for i in (4, 8, 12))
     scales = [first & 63, third & 15 | first >> 6 << 4]
     minimums = [second & 63, third >> 4 | second >> 6 << 4]
@@ -161,7 +164,8 @@ def _with_six_bit_scales(codes: Array, blocks: Array) -> Parts:
 
 
 def _q6_k(blocks: Array) -> Parts:
-    """Per 128 weights 64 bytes of low halves and 32 bytes of two upper bits, in four runs of 32."""
+    """For each 128 weights: 64 bytes of low halves and 32 bytes of two upper bits, in four runs of
+    32."""
     low = _nibbles(blocks[..., :128], 64)
     upper = blocks[..., 128:192].reshape(*blocks.shape[:2], 2, 1, 32)
     shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
@@ -171,7 +175,8 @@ def _q6_k(blocks: Array) -> Parts:
 
 
 def _q2_k(blocks: Array) -> Parts:
-    """Of each 128 weights four runs of 32 share 32 bytes; a byte of `scales` has scale, minimum."""
+    """For each 128 weights: four runs of 32 share 32 bytes. A byte of `scales` has a scale and a
+    minimum."""
     scales = blocks[..., :16]
     return Parts(
         _flat(_pairs_of_bits(blocks[..., 16:80])),
@@ -189,8 +194,9 @@ def _pairs_of_bits(octets: Array) -> Array:
 
 
 def _q3_k(blocks: Array) -> Parts:
-    """Bit g of byte i of the first 32 is the third one of weight i of group g. Of 12 bytes of
-    scales the first 8 hold four bits of two scales each, the others two bits of four."""
+    """Bit g of byte i of the first 32 bytes is the third bit of weight i of group g. Of the 12
+    bytes of scales, each of the first 8 has four bits of two scales; each of the others has two
+    bits of four scales."""
     shifts = np.arange(SUPER // GROUP, dtype=np.uint8)[:, None]
     third = (blocks[..., None, :32] >> shifts & 1).reshape(*blocks.shape[:2], SUPER)
     codes = _pairs_of_bits(blocks[..., 32:96]) | third << 2
@@ -200,7 +206,7 @@ def _q3_k(blocks: Array) -> Parts:
     return Parts(_flat(codes), _flat(scales), supers=_half(blocks, 108))
 
 
-# The values of four bits, of IQ4_NL and IQ4_XS, and of MXFP4 (twice what they stand for).
+# The values of four bits: for IQ4_NL and IQ4_XS, and for MXFP4 (two times the real value).
 _IQ4 = np.array(
     [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int16
 )
@@ -208,7 +214,7 @@ _E2M1 = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.i
 
 
 def _looked_up(octets: Array, values: Array) -> Array:
-    """Codes of eight bits, 128 for zero."""
+    """Codes of eight bits; 128 is zero."""
     return (values + 128).astype(np.uint8)[_nibbles(octets, 16)]
 
 
@@ -217,7 +223,7 @@ def _iq4_nl(blocks: Array) -> Parts:
 
 
 def _iq4_xs(blocks: Array) -> Parts:
-    """Scales have four bits in the nibbles of 4 bytes and two in a word of 16 bits."""
+    """A scale has four bits in the nibbles of 4 bytes, and two bits in a 16-bit word."""
     octets = blocks[..., 4:8]
     low = np.stack([octets & 15, octets >> 4], axis=-1).reshape(*blocks.shape[:2], 8)
     upper = np.ascontiguousarray(blocks[..., 2:4]).view("<u2")

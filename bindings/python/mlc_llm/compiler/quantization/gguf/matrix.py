@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class StripMatrix:
-    """Blocks laid out anew, as `types.py` says."""
+    """GGUF's blocks in the layout of `types.py`."""
 
     kind: BlockType
     shape: tuple[int, int]
@@ -56,7 +56,7 @@ class StripMatrix:
         return matrices.StripMatrix(strips.Strips(self.stored, self.kind), self.shape)
 
     def on_gpu(self) -> Packs:
-        """Everything as words of 32 bits: not every device has smaller numbers."""
+        """All tensors as words of 32 bits, since some devices have no smaller types."""
         from mlc_llm.compiler.kernels.gpu import packs
 
         words = tuple(p if p.dtype == "float32" else p.seen_as("uint32") for p in self.stored)
@@ -64,7 +64,7 @@ class StripMatrix:
 
 
 class FloatMatrix(PlainMatrix):
-    """Floats of a GGUF file, for devices of any kind."""
+    """The floats of a GGUF file, for all devices."""
 
     def on_gpu(self) -> Packs:
         from mlc_llm.compiler.kernels.gpu import packs
@@ -76,7 +76,7 @@ class FloatMatrix(PlainMatrix):
 
 
 def _whole_strips(chunks: Iterator[Array]) -> Iterator[Array]:
-    """The same rows, cut where strips end."""
+    """The same rows, divided where strips end."""
     rest: Array | None = None
     for chunk in chunks:
         rows = chunk if rest is None else np.concatenate([rest, chunk])

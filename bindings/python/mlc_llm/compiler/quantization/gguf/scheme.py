@@ -1,13 +1,13 @@
 """The schemes `gguf_q4_0`, ...: every tensor keeps the type that it has in its GGUF file.
 
-A scheme is named after the type of most weights. The tensors of other types, and where a tensor is
-stacked out of several, are listed in the folder's mlc-chat-config.json:
+The name of a scheme is the type of most weights. Tensors of other types, and tensors that are
+stacked from several types, are listed in the folder's mlc-chat-config.json:
 
     "quantization": "gguf_q4_k",
     "weight_types": {"model.layers.0.self_attn.qkv_proj.weight": [["Q4_K", 768], ["Q6_K", 192]]}
 
-which says: 768 rows of Q4_K, then 192 of Q6_K. Such a tensor is stored as pieces, `qkv_proj.0` and
-`qkv_proj.1`; one of a single type under its own name.
+This means: 768 rows of Q4_K, then 192 rows of Q6_K. Such a tensor is stored as pieces, `qkv_proj.0`
+and `qkv_proj.1`. A tensor of one type has its own name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mlc_llm.errors import CorruptFileError
 PREFIX = "gguf_"
 NAMES = tuple(PREFIX + kind.name.lower() for kind in TYPES.values() if not kind.is_float)
 
-# Of a tensor: the type of its first rows and how many these are, then of the next.
+# For a tensor: the type of its first rows and their number, then the same for the next rows.
 Runs = tuple[tuple[str, int], ...]
 
 
@@ -34,7 +34,7 @@ class GGUFScheme(ByMatrices):
 
     name: str
     others: Mapping[str, Runs] = field(default_factory=dict)
-    model_dtype: str = "float32"  # of norms and biases
+    model_dtype: str = "float32"  # dtype of norms and biases
 
     @property
     def usual(self) -> StoredType:
@@ -52,7 +52,7 @@ class GGUFScheme(ByMatrices):
         return [_matrix(n, TYPES[kind], (rows, shape[1])) for n, (kind, rows) in made]
 
     def config_fields(self) -> dict[str, Any]:
-        """`others_of` reads it back."""
+        """`others_of` reads it."""
         if not self.others:
             return {}
         types = {name: [list(run) for run in runs] for name, runs in self.others.items()}
@@ -69,7 +69,7 @@ def others_of(weight_types: Any) -> dict[str, Runs]:
 
 
 def merged(runs: Sequence[tuple[str, int]]) -> Runs:
-    """Neighbours of one type as one run."""
+    """Joins neighbouring runs of the same type."""
     found: list[tuple[str, int]] = []
     for kind, rows in runs:
         if found and found[-1][0] == kind:

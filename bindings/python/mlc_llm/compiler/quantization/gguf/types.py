@@ -1,20 +1,21 @@
-"""GGUF's own quantization types as they lie in an `-MLC` folder: the same numbers, laid out anew.
+"""GGUF's own quantization types in an `-MLC` folder: the same numbers in another layout.
 
 A weight is `scale * (code - zero)`, or `scale * code + minimum`. Every group of 32 (or 16) weights
-has a scale; in the `K` types that is a small whole number times a float16 that 256 weights share.
+has a scale. In the `K` types the scale is a small integer times a float16 that 256 weights share.
 
-Strips of 16 rows lie together, so that a vector holds the same place of 16 outputs and is loaded
-as it is: `[strip, place, row of the strip]`. A last strip is padded with zeros. For a matrix
-(rows, inputs), with S = ceil(rows / 16):
+A strip is 16 rows. In its layout, `[strip, place, row of the strip]`, a vector holds the same place
+of 16 outputs and is loaded directly. The last strip is padded with zeros. For a matrix (rows,
+inputs), with S = ceil(rows / 16):
 
     q_weight     uint32  [S, inputs * bits / 32, 16]  codes, low bits first
     q_scale      float16 [S, inputs / group, 16]; int8 where there is q_super; float32 in MXFP4
     q_min        float16 [S, inputs / group, 16]; int8 where there is q_super; of types that have it
-    q_super      float16 [S, inputs / 256, 16]: what int8 scales are multiplied with
-    q_super_min  float16 [S, inputs / 256, 16]: what int8 minimums are, and subtracted
+    q_super      float16 [S, inputs / 256, 16]: factors of the int8 scales
+    q_super_min  float16 [S, inputs / 256, 16]: factors of the int8 minimums, which are subtracted
 
-Two and three bits are kept as four; five, six and the values out of a table (IQ4, MXFP4) as eight,
-with code 128 for zero: they cost memory and no accuracy.
+Codes of two and three bits are stored as four bits. Codes of five and six bits, and values from a
+table (IQ4, MXFP4), are stored as eight bits, with code 128 for zero. That costs memory, but no
+accuracy.
 """
 
 from __future__ import annotations
@@ -33,33 +34,33 @@ SUPER = 256
 
 
 class StoredType(Protocol):
-    """How rows of one type of GGUF are stored here."""
+    """How rows of one GGUF type are stored here."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def block(self) -> int:
-        """Weights that cannot be parted."""
+        """The number of weights that cannot be divided."""
 
     @property
     def is_float(self) -> bool: ...
 
     def matrix(self, module: str, shape: tuple[int, int]) -> Matrix:
-        """Of the module `module`, (out, in)."""
+        """The matrix (out, in) of the module `module`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockType:
     """One quantized type of GGUF."""
 
-    name: str  # GGUF's
-    bits: int  # of a stored code: 4 or 8
+    name: str  # GGUF's name
+    bits: int  # bits of a stored code: 4 or 8
     float_scale: bool = False  # scales are float32
-    zero: int = 0  # the code that means 0, where there is no minimum
+    zero: int = 0  # the code of the value 0, if there is no minimum
     minimum: bool = False
-    nested: bool = False  # scales are whole numbers, scaled in turn
-    group: int = GROUP  # weights of a scale
+    nested: bool = False  # scales are integers with a scale of their own
+    group: int = GROUP  # number of weights that share a scale
     is_float: bool = False
 
     @property
@@ -68,7 +69,7 @@ class BlockType:
 
     @property
     def words_per_group(self) -> int:
-        """uint32 words of 32 codes."""
+        """The number of uint32 words for 32 codes."""
         return GROUP * self.bits // 32
 
     def stored_params(self, module: str, shape: tuple[int, int]) -> tuple[StoredParam, ...]:
@@ -113,7 +114,8 @@ class PlainType:
         return FloatMatrix(shape, (StoredParam(f"{module}.weight", shape, self.dtype),))
 
 
-# Types with code books and of three values have no kernels: they are quantized anew, as this one.
+# Types with code books and types of three values have no kernels. They are quantized again, as this
+# type.
 ANEW = "Q8_0"
 TYPES_ANEW = (
     "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "TQ1_0", "TQ2_0",
