@@ -37,7 +37,7 @@ class Float8:
     dtype: str
     largest: float
     scaled: bool
-    # The bits, shifted left by `shift`, are those of a float16. Its value times `factor` is the float.
+    # The bits, shifted left by `shift`, are a float16; its value times `factor` is the float.
     shift: int
     factor: float
 
