@@ -221,6 +221,8 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
+    bool pins = request.request.pin_prompt && item.sequence->num_generated() == 0;
+    if (pins) cache_.Pin(item.sequence->id, item.sequence->num_computed);
     cache_.Slide(item.sequence->id, item.sequence->num_computed);
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;

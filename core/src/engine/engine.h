@@ -93,8 +93,10 @@ class Engine {
 
   Metrics metrics() const;
   void ResetMetrics();
-  // Frees what the prefix cache holds and no sequence uses, and what a draft model keeps.
+  // Frees what the prefix cache holds and no sequence uses, and what a draft model keeps. Pinned
+  // prompts stay.
   void ClearPrefixCache();
+  void UnpinPrompts() { cache_.UnpinAll(); }
   // Of a prompt: how many tokens the prefix cache holds, a copy of what it holds
   // (kResourceExhausted when that is nothing), and such a copy back into it: how many tokens then
   // can be found. In kv_state.cc.
@@ -111,6 +113,9 @@ class Engine {
          const EngineOptions& options, int num_pages, int max_length);
 
   Status CheckSpan(const Prompt::Span& span) const;
+  Status CheckCanPin(const Request& request) const;
+  // Whether the pages of a prompt that is to be pinned are to be had.
+  Status CheckRoomToPin(const Request& request, const std::vector<int32_t>& ids) const;
   std::vector<StepItem> ApplyPlan(const Plan& plan);
   void AdmitFirst();
   void PreemptLast();

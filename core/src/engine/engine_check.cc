@@ -33,7 +33,42 @@ Status Engine::Check(const Request& request) const {
         .WithParam("logprobs");
   }
   for (const Prompt::Span& span : request.prompt.spans()) MLC_RETURN_IF_ERROR(CheckSpan(span));
+  return CheckCanPin(request);
+}
+
+Status Engine::CheckCanPin(const Request& request) const {
+  constexpr char kParam[] = "debug_config.pinned_system_prompt";
+  if (!request.pin_prompt) return Status();
+  const KVCacheOptions& options = cache_.options();
+  if (!options.keep_prefixes) {
+    return InvalidArgument(
+               "a prompt can only be pinned in a prefix cache; load the engine with "
+               "prefix_cache_mode 'radix'")
+        .WithParam(kParam);
+  }
+  if (options.num_states > 0) {
+    return Unsupported("prompts of a model with recurrent layers cannot be pinned")
+        .WithParam(kParam);
+  }
+  if (options.window > 0 && request.prompt.size() > options.window) {
+    return Unsupported(
+               "a prompt cannot be pinned that is longer than the model's sliding window of " +
+               std::to_string(options.window) + " tokens")
+        .WithParam(kParam);
+  }
   return Status();
+}
+
+Status Engine::CheckRoomToPin(const Request& request, const std::vector<int32_t>& ids) const {
+  if (!request.pin_prompt) return Status();
+  int pages = request.prompt.size() / cache_.page_size() - cache_.NumPinned(request.adapter, ids);
+  if (cache_.num_pinned_pages() + pages <= cache_.max_pinned_pages()) return Status();
+  return ResourceExhausted("pinned prompts may take half of the KV cache, " +
+                           std::to_string(cache_.max_pinned_pages() * cache_.page_size()) +
+                           " tokens, and this one does not fit in what is left; raise "
+                           "max_total_seq_length, or reset the engine")
+      .WithParam("debug_config.pinned_system_prompt")
+      .WithReason("pinned_prompts_full");
 }
 
 Status Engine::CheckSpan(const Prompt::Span& span) const {

@@ -29,6 +29,7 @@ Status Engine::Add(Request request, bool may_wait) {
         .WithReason("queue_full");
   }
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, PromptIds(request.prompt, &names_));
+  MLC_RETURN_IF_ERROR(CheckRoomToPin(request, ids));
   RequestId id = request.id;
   auto state = std::make_shared<RequestState>(std::move(request), std::move(ids));
   state->num_unfinished = state->request.n;

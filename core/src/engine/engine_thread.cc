@@ -137,6 +137,7 @@ void EngineThread::Reset(Status status) {
   auto done = std::make_shared<std::promise<void>>();  // set_value may go on when the wait is over
   Do([this, done, status = std::move(status)](Engine* engine) {
     engine->AbortAll(status);
+    engine->UnpinPrompts();
     engine->ClearPrefixCache();
     engine->ResetMetrics();
     PublishMetrics();

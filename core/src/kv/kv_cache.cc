@@ -9,6 +9,7 @@ KVCache::KVCache(int num_pages, int page_size, const KVCacheOptions& options)
     : page_size_(page_size),
       options_(options),
       owners_(static_cast<size_t>(num_pages), 0),
+      pinned_(static_cast<size_t>(num_pages), false),
       states_(options.num_states),
       tree_(num_pages, page_size, &states_) {
   for (int32_t page = num_pages - 1; page >= 0; --page) free_pages_.push_back(page);

@@ -121,6 +121,15 @@ class KVCache {
   // Frees the pages that only the prefix cache holds.
   void ClearPrefixes();
 
+  // Keeps the full pages of the sequence's first `num_tokens` that others can find from being
+  // evicted, until UnpinAll: half of all pages at most, those in front first.
+  void Pin(SequenceId id, int num_tokens);
+  void UnpinAll();
+  int num_pinned_pages() const { return num_pinned_; }
+  int max_pinned_pages() const { return num_pages() / 2; }
+  // How many pages of the longest cached beginning of `tokens` are pinned.
+  int NumPinned(uint64_t key, const std::vector<int32_t>& tokens) const;
+
   int Length(SequenceId id) const { return Get(id).length; }
   // The slot with the state behind its last token; kNoState: there are none.
   int32_t StateOf(SequenceId id) const {
@@ -193,7 +202,9 @@ class KVCache {
 
   int page_size_;
   KVCacheOptions options_;
-  std::vector<int> owners_;  // sequences that hold each page
+  std::vector<int> owners_;  // sequences that hold each page; a pin counts as one
+  std::vector<bool> pinned_;
+  int num_pinned_ = 0;
   std::vector<int32_t> free_pages_;
   StateSlots states_;
   PrefixTree tree_;

@@ -233,4 +233,34 @@ void KVCache::ClearPrefixes() {
   while (tree_.num_idle_pages() > 0) free_pages_.push_back(tree_.Evict());
 }
 
+void KVCache::Pin(SequenceId id, int num_tokens) {
+  const Sequence& sequence = Get(id);
+  for (int i = 0; i < std::min(num_tokens, sequence.length) / page_size_; ++i) {
+    int32_t page = sequence.pages[i];
+    if (page == kNoPage || !tree_.Holds(page) || pinned_[page]) continue;
+    if (num_pinned_ >= max_pinned_pages()) return;
+    pinned_[page] = true;
+    ++num_pinned_;
+    Hold(page);
+  }
+}
+
+void KVCache::UnpinAll() {
+  for (int32_t page = num_pages() - 1; page >= 0; --page) {
+    if (!pinned_[page]) continue;
+    pinned_[page] = false;
+    Release(page);
+  }
+  num_pinned_ = 0;
+}
+
+int KVCache::NumPinned(uint64_t key, const std::vector<int32_t>& tokens) const {
+  PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(tokens.size()));
+  return static_cast<int>(
+      std::count_if(match.nodes.begin(), match.nodes.end(), [this](PrefixTree::NodeId node) {
+        int32_t page = tree_.page(node);
+        return page != kNoPage && pinned_[page];
+      }));
+}
+
 }  // namespace mlc

@@ -114,8 +114,9 @@ class Driver {
 inline std::unique_ptr<Engine> MakeEngine(FakeModel::Script script,
                                           const EngineOptions& options = Driver::Options(),
                                           FakeModel** model = nullptr,
-                                          std::unique_ptr<Drafter> drafter = nullptr) {
-  auto fake = std::make_unique<FakeModel>(TestInfo(), std::move(script));
+                                          std::unique_ptr<Drafter> drafter = nullptr,
+                                          const ModelInfo& info = TestInfo()) {
+  auto fake = std::make_unique<FakeModel>(info, std::move(script));
   if (model != nullptr) *model = fake.get();
   Result<std::unique_ptr<Engine>> engine =
       Engine::Create(std::move(fake), ByteTokenizer(), options, std::move(drafter));

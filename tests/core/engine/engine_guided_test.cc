@@ -39,12 +39,14 @@ struct Answers {
 };
 
 // Guided and free requests with all that sampling offers, under few or many pages.
-Answers AnswerAll(bool jump_forward, int max_total_tokens, double masks_ahead_from_s = 0) {
+enum class Jumps { kYes, kNotInTheEngine, kNotInTheRequests };
+
+Answers AnswerAll(Jumps jumps, int max_total_tokens, double masks_ahead_from_s = 0) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   EngineOptions options = Driver::Options();
   options.max_sequences = 6;
   options.max_total_tokens = max_total_tokens;
-  options.jump_forward = jump_forward;
+  options.jump_forward = jumps != Jumps::kNotInTheEngine;
   options.masks_ahead_from_s = masks_ahead_from_s;
   options.draft_shape.length = 8;  // a fake model's steps take no time that could be measured
   Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
@@ -53,6 +55,7 @@ Answers AnswerAll(bool jump_forward, int max_total_tokens, double masks_ahead_fr
     if (id % 3 != 0) request.grammar = *compiler.CompileJsonSchema(kSchema);
     if (id % 4 == 0) request.n = 2;
     if (id % 5 == 0) request.stop_strings = {"things"};
+    request.jump_forward = jumps != Jumps::kNotInTheRequests;
     request.sampling.logprobs = id % 2 == 0;
     request.sampling.top_logprobs = id % 2 == 0 ? 2 : 0;
     request.sampling.frequency_penalty = id % 6 == 1 ? 0.5 : 0;
@@ -67,7 +70,10 @@ Answers AnswerAll(bool jump_forward, int max_total_tokens, double masks_ahead_fr
 
 TEST(GuidedEngine, ForcedTextComputedAheadChangesNothing) {
   for (int max_total_tokens : {4096, 256}) {
-    Answers with = AnswerAll(true, max_total_tokens), without = AnswerAll(false, max_total_tokens);
+    bool by_request = max_total_tokens == 256;
+    Answers with = AnswerAll(Jumps::kYes, max_total_tokens);
+    Answers without =
+        AnswerAll(by_request ? Jumps::kNotInTheRequests : Jumps::kNotInTheEngine, max_total_tokens);
     for (RequestId id = 1; id <= 12; ++id) {
       EXPECT_TRUE(with.outcomes[id].status.ok()) << with.outcomes[id].status.message();
       EXPECT_EQ(with.outcomes[id].choices, without.outcomes[id].choices) << id;
@@ -79,10 +85,10 @@ TEST(GuidedEngine, ForcedTextComputedAheadChangesNothing) {
 }
 
 TEST(GuidedEngine, MasksFilledBesideTheModelChangeNothing) {
-  for (bool jump_forward : {true, false}) {
+  for (Jumps jumps : {Jumps::kYes, Jumps::kNotInTheEngine}) {
     for (int max_total_tokens : {4096, 256}) {
-      Answers ahead = AnswerAll(jump_forward, max_total_tokens),
-              behind = AnswerAll(jump_forward, max_total_tokens, 1e9);
+      Answers ahead = AnswerAll(jumps, max_total_tokens),
+              behind = AnswerAll(jumps, max_total_tokens, 1e9);
       for (RequestId id = 1; id <= 12; ++id) {
         EXPECT_EQ(ahead.outcomes[id].choices, behind.outcomes[id].choices) << id;
       }
@@ -92,7 +98,7 @@ TEST(GuidedEngine, MasksFilledBesideTheModelChangeNothing) {
 }
 
 TEST(GuidedEngine, AnswersAreOfTheirShape) {
-  Answers answers = AnswerAll(true, 4096);
+  Answers answers = AnswerAll(Jumps::kYes, 4096);
   for (RequestId id : {1, 2, 4, 7, 8, 11}) {
     for (const auto& [index, choice] : answers.outcomes[id].choices) {
       Result<Json> json = Json::Parse(choice.text);

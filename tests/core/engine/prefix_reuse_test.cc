@@ -54,6 +54,80 @@ TEST_F(PrefixReuse, TheSamePromptAgain) {
   EXPECT_EQ(driver_.engine().metrics().prefill_tokens, computed + 1);
 }
 
+class PinnedPrompts : public ::testing::Test {
+ protected:
+  static std::unique_ptr<Engine> Make(const ModelInfo& info = TestInfo(),
+                                      bool prefix_cache = true) {
+    EngineOptions options = Driver::Options();
+    options.max_total_tokens = 128;
+    options.prefix_cache = prefix_cache;
+    return MakeEngine(FakeModel::HashOfHistory(kByteVocab), options, nullptr, nullptr, info);
+  }
+  static Request Pinned(RequestId id, std::vector<int32_t> prompt) {
+    Request request = Ask(id, std::move(prompt), 4);
+    request.pin_prompt = true;
+    return request;
+  }
+};
+
+TEST_F(PinnedPrompts, OneStaysWhateverComesAfterIt) {
+  const std::vector<int32_t> prompt = Bytes(std::string(30, 's'));
+  for (bool is_pinned : {true, false}) {
+    Driver driver(Make());
+    Request first = Ask(1, prompt, 4);
+    first.pin_prompt = is_pinned;
+    ASSERT_TRUE(driver.Add(first).ok());
+    driver.Run();
+    for (RequestId id = 2; id <= 6; ++id) {  // two of them take all the pages that are left
+      ASSERT_TRUE(driver.Add(Ask(id, Bytes(std::string(50, static_cast<char>('a' + id))), 4)).ok());
+      driver.Run();
+      EXPECT_TRUE(driver.Take(id).status.ok());
+    }
+    driver.engine().ClearPrefixCache();
+    ASSERT_TRUE(driver.Add(Ask(7, prompt, 4)).ok());
+    driver.Run();
+    EXPECT_EQ(driver.Take(7).usage.cached_tokens, is_pinned ? 28 : 0);
+    EXPECT_EQ(driver.Take(7).choices, driver.Take(1).choices);
+    driver.engine().UnpinPrompts();
+    driver.engine().ClearPrefixCache();
+    EXPECT_EQ(driver.engine().num_free_pages(), driver.engine().num_pages());
+  }
+}
+
+TEST_F(PinnedPrompts, WhatCannotBePinnedIsRefused) {
+  const char* param = "debug_config.pinned_system_prompt";
+  Driver without(Make(TestInfo(), /*prefix_cache=*/false));
+  Status off = without.Add(Pinned(1, Bytes("hello")));
+  EXPECT_EQ(off.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(off.param(), param);
+  ModelInfo recurrent = TestInfo();
+  recurrent.state_bytes = FakeModel::StateBytes(recurrent);
+  Driver with_states(Make(recurrent));
+  Status unsupported = with_states.Add(Pinned(1, Bytes("hello")));
+  EXPECT_EQ(unsupported.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(unsupported.param(), param);
+  ModelInfo sliding = TestInfo();
+  sliding.sliding_window_size = 16;
+  Driver windowed(Make(sliding));
+  EXPECT_TRUE(windowed.Add(Pinned(1, Bytes("hello"))).ok());
+  EXPECT_EQ(windowed.Add(Pinned(2, Bytes("longer than the window"))).param(), param);
+}
+
+TEST_F(PinnedPrompts, TheyTakeHalfOfTheCacheAtMost) {
+  Driver driver(Make());
+  const std::vector<int32_t> first = Bytes(std::string(40, 'a')),
+                             other = Bytes(std::string(30, 'b'));
+  ASSERT_TRUE(driver.Add(Pinned(1, first)).ok());
+  driver.Run();
+  Status full = driver.Add(Pinned(2, other));
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(full.reason(), "pinned_prompts_full");
+  EXPECT_TRUE(driver.Add(Pinned(3, first)).ok());  // it is pinned already
+  driver.Run();
+  driver.engine().UnpinPrompts();
+  EXPECT_TRUE(driver.Add(Pinned(4, other)).ok());
+}
+
 TEST_F(PrefixReuse, AChatReusesWhatItSaid) {
   std::vector<int32_t> chat = Bytes("hello");
   int cached = 0;

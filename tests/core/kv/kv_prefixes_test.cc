@@ -58,6 +58,7 @@ class World {
     CopyPages();
     return true;
   }
+  void Pin(SequenceId id, int num_tokens) { cache_.Pin(id, num_tokens); }
   void Say(SequenceId id, int32_t token) { live_.at(id).tokens.push_back(token); }
   void Fork(SequenceId parent, SequenceId child) {
     live_[child] = live_.at(parent);
@@ -159,6 +160,41 @@ TEST(KVPrefixes, TwoThatComputeTheSameEndUpSharing) {
   EXPECT_EQ(world.cache().Pages(1), world.cache().Pages(2));
   EXPECT_EQ(world.cache().num_free_pages(), 18);
   world.Check();
+}
+
+TEST(KVPrefixes, PinnedPagesAreNotEvicted) {
+  World world(12, 4, Keep());
+  world.Start(1, Count(0, 11));
+  ASSERT_TRUE(world.Compute(1, 11));
+  world.Pin(1, 11);
+  world.Pin(1, 11);                                // once is enough
+  EXPECT_EQ(world.cache().num_pinned_pages(), 2);  // full ones
+  world.End(1);
+  EXPECT_EQ(world.cache().num_available_pages(), 10);
+  EXPECT_EQ(world.cache().NumPinned(0, Count(0, 30)), 2);
+  EXPECT_EQ(world.cache().NumPinned(0, Count(1, 30)), 0);
+  world.Start(2, Count(100, 40));  // all the others
+  ASSERT_TRUE(world.Compute(2, 40));
+  world.End(2);
+  world.cache().ClearPrefixes();
+  EXPECT_EQ(world.cache().num_free_pages(), 10);
+  EXPECT_EQ(world.Start(3, Count(0, 30)), 8);
+  ASSERT_TRUE(world.Compute(3, 22));
+  world.Check();
+  world.End(3);
+  world.cache().UnpinAll();
+  world.cache().ClearPrefixes();
+  EXPECT_EQ(world.cache().num_pinned_pages(), 0);
+  EXPECT_EQ(world.cache().num_free_pages(), 12);
+}
+
+TEST(KVPrefixes, AtMostHalfOfThePagesArePinned) {
+  World world(12, 4, Keep());
+  world.Start(1, Count(0, 40));
+  ASSERT_TRUE(world.Compute(1, 40));
+  world.Pin(1, 40);
+  EXPECT_EQ(world.cache().num_pinned_pages(), 6);
+  EXPECT_EQ(world.cache().NumPinned(0, Count(0, 24)), 6);  // those in front
 }
 
 TEST(KVPrefixes, OffKeepsNothing) {

@@ -145,7 +145,8 @@ void Speculator::Jump(bool is_decode, std::vector<Request>* requests) {
   for (Request& request : *requests) {
     Sequence& sequence = *request.item->sequence;
     int most = std::min(request.max_drafts, rows);
-    if (most > 0) request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
+    bool may_jump = most > 0 && sequence.request->request.jump_forward;
+    if (may_jump) request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
     int found = request.item->drafts.size();
     rows -= found;
     if (found > 0) forced.push_back({request.item, found});
