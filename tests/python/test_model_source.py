@@ -121,13 +121,29 @@ def test_a_gguf_file_keeps_its_own_types(tmp_path, hf_folder):
     assert config["quantization"] == "gguf_q4_1"
     again = resolve_folder(path, quantization="q4f32_1", progress=Lines())  # on demand alone
     assert json.loads((again / "mlc-chat-config.json").read_text())["quantization"] == "q4f32_1"
-    gpu = resolve_folder(path, device="cuda", progress=Lines())  # no kernels for these types there
-    assert json.loads((gpu / "mlc-chat-config.json").read_text())["quantization"] == "q4f16_1"
+    for device in ("cuda", "vulkan:0", "metal"):  # one folder serves them all
+        assert resolve_folder(path, device=device, progress=Lines()) == folder
     assert resolve_folder(folder, quantization="auto", progress=Lines()) == folder
     with pytest.raises(InvalidRequestError, match="gguf_q4_1"):
         resolve_folder(folder, quantization="q4f32_1", progress=Lines())
     plain = resolve_folder(hf_folder, quantization="auto", progress=Lines())
     assert plain == resolve_folder(hf_folder, progress=Lines())
+
+
+def test_a_file_of_half_floats_is_quantized_for_a_device_without_them(tmp_path, monkeypatch):
+    kind = GGMLQuantizationType.F16
+    path = tiny_models.write_gguf(tmp_path / "m.gguf", tiny_models.random_weights(), kind=kind)
+    devices = [{"name": "opencl:0", "found": True, "f16": True},
+               {"name": "opencl:1", "found": True, "f16": False}]  # fmt: skip
+    monkeypatch.setattr(model_source, "_devices", lambda: devices)
+
+    def quantization_on(device, asked=None):
+        folder = resolve_folder(path, device=device, quantization=asked, progress=Lines())
+        return json.loads((folder / "mlc-chat-config.json").read_text())["quantization"]
+
+    assert quantization_on("opencl:0") == quantization_on("cuda") == "q0f16"
+    assert quantization_on("opencl:1") == "q4f32_1"
+    assert quantization_on("opencl:1", "auto") == "q0f16"
 
 
 def test_a_file_whose_types_have_no_kernels_is_quantized_and_that_is_said(

@@ -42,6 +42,10 @@ OWN_TYPES = "auto"
 # The embedded model by name, where a model argument is a word.
 DEFAULT_MODEL = "default"
 
+# What a GGUF file becomes whose own types have no kernels. It runs on every device, as other files'
+# folders do.
+_FALLBACK = "q4f32_1"
+
 # 16-bit floats are not in every device of these kinds.
 _MAY_LACK_HALF = ("opencl", "vulkan", "webgpu")
 
@@ -148,18 +152,25 @@ def _folder(
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
+    identity = _identity(path, making.steps)
+
+    def converted(chosen: str) -> Path:
+        return converted_folder(
+            path,
+            name=_name(model),
+            origin=str(model or embedded_model.NAME),
+            identity=identity,
+            quantization=chosen,
+            fallback=_FALLBACK if quantization is None and chosen == OWN_TYPES else None,
+            extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
+            making=making,
+        )
+
     chosen = _quantization(path, quantization, device)
-    is_asked = quantization is not None or chosen != OWN_TYPES
-    return converted_folder(
-        path,
-        name=_name(model),
-        origin=str(model or embedded_model.NAME),
-        identity=_identity(path, making.steps),
-        quantization=chosen,
-        fallback=None if is_asked else default_quantization(device),
-        extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
-        making=making,
-    )
+    folder = converted(chosen)
+    if quantization is None and chosen == OWN_TYPES and _needs_half(folder, device):
+        return converted(default_quantization(device))
+    return folder
 
 
 def _meant(model: str | Path | None) -> str | Path | None:
@@ -168,7 +179,7 @@ def _meant(model: str | Path | None) -> str | Path | None:
 
 
 def default_quantization(device: str) -> str:
-    """What a model is converted to when nobody says."""
+    """What a model is converted to when nobody says, and its file has no types to keep."""
     if _device(device) in ("cpu", FAKE_DEVICE) or not _has_half(device):
         return "q4f32_1"
     return "q4f16_1"
@@ -183,6 +194,11 @@ def _has_half(device: str) -> bool:
     return not exact or bool(exact[0].get("f16", True))
 
 
+def _needs_half(folder: Path, device: str) -> bool:
+    """Whether the folder's weights are 16-bit floats, which the device does not have."""
+    return not _has_half(device) and read_chat_config(folder).get("quantization") == "q0f16"
+
+
 def _devices() -> list[dict[str, Any]]:
     from mlc_llm import _core
 
@@ -190,13 +206,10 @@ def _devices() -> list[dict[str, Any]]:
 
 
 def _quantization(path: Path, asked: str | None, device: str) -> str:
-    """A GGUF file keeps its types where they have kernels: on the CPU, or as the user says."""
+    """A GGUF file keeps its types, on every device, unless the user says otherwise."""
     if asked not in (None, OWN_TYPES):
         return str(asked)
-    on_cpu = _device(device) in ("cpu", FAKE_DEVICE)
-    if path.suffix == ".gguf" and (asked == OWN_TYPES or on_cpu):
-        return OWN_TYPES
-    return default_quantization(device)
+    return OWN_TYPES if path.suffix == ".gguf" else default_quantization(device)
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:
