@@ -11,12 +11,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from codegen import formatters, ir
-from codegen.languages import cpp, kotlin, markdown, openapi, python, swift
+from codegen import c_header, formatters, ir
+from codegen.languages import cpp, kotlin, markdown, openapi, python, sampling, swift
 from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
-LANGUAGES = (cpp, python, swift, kotlin, markdown, openapi)
+LANGUAGES = (cpp, python, swift, kotlin, markdown, openapi, sampling)
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -58,7 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=formatters.ROOT, help="where the files go")
     options = parser.parse_args(arguments)
     try:
-        files = generate(lower(PROTOCOL))
+        protocol = lower(PROTOCOL)
+        files = generate(protocol) | c_header.generate(protocol, options.root)
     except formatters.FormatterError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 2

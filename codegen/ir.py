@@ -77,7 +77,10 @@ class RequiredWhen:
 
 @dataclass(frozen=True)
 class Field:
-    """`required`: the key must be there. `default`: its value when absent; None is no value."""
+    """`required`: the key must be there. `default`: its value when absent; None is no value.
+
+    `or_bytes`: a URL in whose place clients take bytes too.
+    """
 
     name: str
     type: Type
@@ -87,6 +90,7 @@ class Field:
     always: bool = False
     required_when: RequiredWhen | None = None
     unit: str | None = None
+    or_bytes: bool = False
 
     @property
     def optional(self) -> bool:
@@ -115,13 +119,17 @@ class Usage:
 
 @dataclass(frozen=True)
 class Struct:
-    """`closed`: a member that the schema does not know is an error, not ignored."""
+    """`closed`: a member that the schema does not know is an error, not ignored.
+
+    `base`: the struct of `Protocol.bases` whose fields are among these.
+    """
 
     names: Names
     description: str
     fields: tuple[Field, ...]
     usage: Usage
     closed: bool = False
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,6 +195,55 @@ class Call:
 
 
 @dataclass(frozen=True)
+class PlainRoute:
+    """A route that reads nothing of its request's JSON."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class SamplingNumber:
+    """A number of sampling; `neutral` is what it is when neither request nor model says."""
+
+    field: Field
+    neutral: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """A 32-bit word of a record: an int or a float, as its default is."""
+
+    name: str
+    default: int | float
+    description: str
+
+
+@dataclass(frozen=True)
+class Record:
+    name: str
+    description: str
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The struct of the requests' fields, the numbers among them, and the kernels' records."""
+
+    fields: Struct
+    numbers: tuple[SamplingNumber, ...]
+    records: tuple[Record, ...]
+    meaning: int
+
+    def version(self) -> int:
+        """Of the records: another one with each change of a name, a type or the order."""
+        words = [(r.name, [(w.name, type(w.default).__name__) for w in r.words])
+                 for r in self.records]  # fmt: skip
+        text = json.dumps([self.meaning, words])
+        return int(hashlib.sha256(text.encode()).hexdigest()[:4], 16)
+
+
+@dataclass(frozen=True)
 class Event:
     """`field` is what its value is called where values have names."""
 
@@ -239,7 +296,8 @@ class Compatible:
 class Protocol:
     """Declarations, each after those it uses; `server` has those that the HTTP server adds.
 
-    `compatible`: MLC-LLM's types, whose names may be those of `declarations`.
+    `bases`: structs of fields that several declarations share. `compatible`: MLC-LLM's types, whose
+    names may be those of `declarations`.
     """
 
     declarations: tuple[Declaration, ...]
@@ -248,6 +306,9 @@ class Protocol:
     server: tuple[Declaration, ...] = ()
     helpers: tuple[Helper, ...] = ()
     compatible: tuple[Compatible, ...] = ()
+    plain_routes: tuple[PlainRoute, ...] = ()
+    bases: tuple[Struct, ...] = ()
+    sampling: Sampling | None = None
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -257,14 +318,15 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        del protocol["server"], protocol["helpers"], protocol["compatible"]
+        for beside in ("server", "helpers", "compatible", "bases", "sampling"):
+            del protocol[beside]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _of_the_engine(value: Any) -> Any:
     if isinstance(value, dict):
-        beside = ("description", "typed_fields")
+        beside = ("description", "typed_fields", "or_bytes")
         return {k: _of_the_engine(v) for k, v in value.items() if k not in beside}
     if isinstance(value, (list, tuple)):
         return [_of_the_engine(item) for item in value]

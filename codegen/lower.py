@@ -31,6 +31,7 @@ from codegen.schema.base import (
     OpenEnum,
     ProtocolRoots,
     RouteModel,
+    SamplingModel,
 )
 
 
@@ -52,9 +53,41 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         ir.Call(call.name, call.request.__name__, call.response.__name__) for call in roots.calls
     )
     helpers = tuple(_helper(lowering, helper) for helper in roots.helpers)
+    used = {d.base for d in declarations if isinstance(d, ir.Struct)}
     return ir.Protocol(
-        declarations, routes, calls, server, helpers, tuple(_compatible(roots.compatible))
+        declarations=declarations,
+        routes=routes,
+        calls=calls,
+        server=server,
+        helpers=helpers,
+        compatible=tuple(_compatible(roots.compatible)),
+        plain_routes=tuple(ir.PlainRoute(r.name, r.description) for r in roots.plain_routes),
+        bases=tuple(base for name, base in lowering.bases.items() if name in used),
+        sampling=_sampling(lowering, roots.sampling) if roots.sampling else None,
     )
+
+
+def _sampling(lowering: _Lowering, model: SamplingModel) -> ir.Sampling:
+    fields = lowering.base_of(model.fields)
+    given = (
+        (field, _extra(model.fields.model_fields[field.name])["neutral"]) for field in fields.fields
+    )
+    numbers = tuple(ir.SamplingNumber(field, value) for field, value in given if value is not None)
+    for number in numbers:
+        if not isinstance(number.field.type, ir.Scalar) or not number.field.optional:
+            raise SchemaError(f"{number.field.name}: only a number that may be absent is neutral")
+    for record in model.records:
+        for word in record.words:
+            _check_sentence(word.description, f"{record.name}.{word.name}")
+    records = tuple(
+        ir.Record(
+            r.name,
+            r.description,
+            tuple(ir.Word(w.name, w.default, w.description) for w in r.words),
+        )
+        for r in model.records
+    )
+    return ir.Sampling(fields, numbers, records, model.meaning)
 
 
 def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
@@ -105,6 +138,7 @@ class _Lowering:
     models: dict[str, type] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)  # being declared: one in here is a cycle
     uses: dict[str, set[str]] = field(default_factory=dict)
+    bases: dict[str, ir.Struct] = field(default_factory=dict)
 
     def declare(self, model: type, where: str) -> ir.Ref:
         """Declares `model` and, before it, everything it uses."""
@@ -155,16 +189,25 @@ class _Lowering:
         return self._struct(model)
 
     def _struct(self, model: type[Model]) -> ir.Struct:
-        fields = tuple(self._field(model, n, info) for n, info in model.model_fields.items())
+        base = _shared_base(model)
+        names = _in_order(model, base)
+        fields = tuple(self._field(model, name, model.model_fields[name]) for name in names)
         for item in fields:
             _check_condition(model.__name__, item, fields)
-        return ir.Struct(_names(model), _doc(model), fields, ir.Usage(), model.closed)
+        base_name = self.base_of(base).names.name if base else ""
+        return ir.Struct(_names(model), _doc(model), fields, ir.Usage(), model.closed, base_name)
+
+    def base_of(self, model: type[Model]) -> ir.Struct:
+        """A shared model, which is no declaration of its own."""
+        if model.__name__ not in self.bases:
+            self.bases[model.__name__] = self._struct(model)
+        return self.bases[model.__name__]
 
     def _field(self, model: type[Model], name: str, info: FieldInfo) -> ir.Field:
         where = f"{model.__name__}.{name}"
-        extra = info.json_schema_extra
-        if not info.description or not isinstance(extra, dict):
+        if not info.description or not isinstance(info.json_schema_extra, dict):
             raise SchemaError(f"{where}: is not written with field(...)")
+        extra = _extra(info)
         _check_sentence(info.description, where)
         annotation, nullable = _without_none(info.annotation)
         type_ = self.type_of(annotation, info.metadata, where)
@@ -176,7 +219,10 @@ class _Lowering:
             raise SchemaError(f"{where}: only a field that may be null can be `always`")
         if isinstance(type_, ir.Const) and not required:
             raise SchemaError(f"{where}: a constant must be required; use an enum")
-        condition: Any = extra["required_when"]
+        is_text = isinstance(type_, ir.Scalar) and type_.kind == "string"
+        if extra["or_bytes"] and not (is_text and required):
+            raise SchemaError(f"{where}: only a required text can be given as bytes")
+        condition = extra["required_when"]
         return ir.Field(
             name=info.alias or name,
             type=type_,
@@ -185,7 +231,8 @@ class _Lowering:
             default=default,
             always=bool(extra["always"]),
             required_when=ir.RequiredWhen(*condition) if condition else None,
-            unit=typing.cast("str | None", extra["unit"]),
+            unit=extra["unit"],
+            or_bytes=extra["or_bytes"],
         )
 
     def _union(self, model: type[OneOf]) -> ir.Union:
@@ -262,6 +309,27 @@ class _Lowering:
         if isinstance(base, type):
             return self.declare(base, where)
         raise SchemaError(f"{where}: cannot generate {base}; name a union by a OneOf")
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    """What `field(...)` says beside pydantic's own."""
+    return typing.cast("dict[str, Any]", info.json_schema_extra)
+
+
+def _shared_base(model: type[Model]) -> type[Model] | None:
+    bases = (b for b in model.__mro__[1:] if issubclass(b, Model))
+    return next((base for base in bases if base.__dict__.get("shared")), None)
+
+
+def _in_order(model: type[Model], base: type[Model] | None) -> list[str]:
+    """The names of the fields: a base's before the field that is named for that."""
+    if base is None:
+        return list(model.model_fields)
+    own = [name for name in model.model_fields if name not in base.model_fields]
+    if model.shared_before and model.shared_before not in own:
+        raise SchemaError(f"{model.__name__}: has no field {model.shared_before!r} of its own")
+    at = own.index(model.shared_before) if model.shared_before else 0
+    return [*own[:at], *base.model_fields, *own[at:]]
 
 
 def _enum(model: type[ClosedEnum] | type[OpenEnum]) -> ir.Enum:

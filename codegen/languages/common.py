@@ -141,6 +141,11 @@ def by_name(protocol: ir.Protocol) -> Mapping[str, ir.Declaration]:
     return {d.names.name: d for d in protocol.declarations}
 
 
+def all_routes(protocol: ir.Protocol) -> list[ir.Route | ir.Call | ir.PlainRoute]:
+    """Everything that a request can be submitted to."""
+    return [*protocol.routes, *protocol.calls, *protocol.plain_routes]
+
+
 def kind(declaration: Any) -> str:
     """`struct`, `union` or `enum`, by which a template picks a layout."""
     return type(declaration).__name__.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen import ir
 from codegen.languages import common
@@ -29,7 +29,8 @@ UNION_MEMBERS = KEYWORDS | {"value"}  # a union keeps its variant in `value`
 class FieldView:
     """`reads` and `write` are calls on an ObjectReader and an ObjectWriter.
 
-    `key` is the name on the wire as a literal, `access` reads the member of an `object`.
+    `key` is the name on the wire as a literal, `access` reads the member of an `object`. A field
+    that is `inherited` is declared by the struct's base.
     """
 
     key: str
@@ -39,6 +40,7 @@ class FieldView:
     doc: str
     reads: tuple[str, ...]
     write: str
+    inherited: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class StructView:
     fields: tuple[FieldView, ...]
     schema_name: str
     known: str  # the keys, as C++ literals, of an object that refuses all others; else ""
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,13 +95,15 @@ class UnionView:
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
     """The files by their path in the repository, not yet formatted."""
-    language = _Cpp(common.by_name(protocol))
+    language = _Cpp(common.by_name(protocol), {base.names.name: base for base in protocol.bases})
     views = [language.view(d) for d in protocol.declarations]
-    common.check_distinct("C++ types", [*TAKEN_TYPES, *(view.name for view in views)])
+    bases = [language.view(base) for base in protocol.bases]
+    common.check_distinct("C++ types", [*TAKEN_TYPES, *(view.name for view in (*bases, *views))])
+    routes = [_literal(route.name) for route in common.all_routes(protocol)]
     stamp = common.stamp(protocol)
     files = {
         f"core/src/chat/protocol/protocol.gen.{suffix}": common.render(
-            f"cpp/protocol.{suffix}.j2", stamp=stamp, declarations=views
+            f"cpp/protocol.{suffix}.j2", stamp=stamp, declarations=[*bases, *views], routes=routes
         )
         for suffix in ("h", "cc")
     }
@@ -113,6 +118,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
 @dataclass(frozen=True)
 class _Cpp:
     declarations: Mapping[str, ir.Declaration]
+    bases: Mapping[str, ir.Struct]
 
     def view(self, declaration: ir.Declaration) -> StructView | EnumView | UnionView:
         if isinstance(declaration, ir.Struct):
@@ -126,11 +132,18 @@ class _Cpp:
 
     def _struct(self, struct: ir.Struct) -> StructView:
         fields = tuple(self._field(struct, field) for field in struct.fields)
+        if base := self.bases.get(struct.base):
+            fields = tuple(
+                replace(view, inherited=field in base.fields)
+                for view, field in zip(fields, struct.fields, strict=True)
+            )
         names = [member_name(field.name) for field in struct.fields]
         common.check_distinct(struct.names.name, names)
         known = ", ".join(_literal(field.name) for field in struct.fields) if struct.closed else ""
         name, schema_name = self._name(struct), struct.names.name
-        return StructView("struct", name, struct.description, fields, schema_name, known)
+        return StructView(
+            "struct", name, struct.description, fields, schema_name, known, struct.base
+        )
 
     def _enum(self, enum: ir.Enum) -> EnumView:
         values = tuple(

@@ -49,6 +49,17 @@ class OverloadView:
     jvm_suffix: str = ""
 
 
+def _of_bytes(fields: tuple[FieldView, ...], sources: list[ir.Field]) -> Iterator[OverloadView]:
+    """For each field that may be given as bytes, one that takes them."""
+    for position, source in enumerate(sources):
+        if source.or_bytes:
+            plain = replace(fields[position], type="ByteArray")
+            arguments = [f.name for f in fields]
+            arguments[position] = f"dataUrl({plain.name})"
+            kept = (*fields[:position], plain, *fields[position + 1 :])
+            yield OverloadView(kept, tuple(arguments), any(f.initializer for f in kept))
+
+
 @dataclass(frozen=True)
 class AccessorView:
     """The typed view of a field that holds a word of an open enum as text."""
@@ -197,7 +208,12 @@ class Kotlin:
             supertypes=f" : {supertypes}" if supertypes else "",
             closed=struct.closed,
             java=len(fields) <= JAVA_OVERLOADS_AT_MOST and any(f.initializer for f in fields),
-            overloads=tuple(self._overloads(fields, {_identifier(f.name): f for f in others})),
+            overloads=tuple(
+                (
+                    *self._overloads(fields, {_identifier(f.name): f for f in others}),
+                    *_of_bytes(fields, others),
+                )
+            ),
             accessors=tuple(self._accessors(others)),
         )
 

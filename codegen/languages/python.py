@@ -215,6 +215,8 @@ class _Python:
 
     def _param(self, field: ir.Field) -> MemberView:
         type_ = self.type_of(field.type, sent=True)
+        if field.or_bytes:
+            type_ = f"{type_} | bytes"
         if not field.required:
             type_ = f"{type_} | None"
         else:

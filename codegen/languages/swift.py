@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from codegen import ir
@@ -78,7 +78,8 @@ class AliasView:
 
 @dataclass(frozen=True)
 class StructView:
-    """`texts`: a second initializer, which takes texts where there is a union with one; or none.
+    """`overloads`: further initializers, which take texts where there is a union with one, or bytes
+    where there is a URL.
 
     `known`: the keys, as an array, of an object that refuses all others; else "".
     """
@@ -88,7 +89,7 @@ class StructView:
     doc: str
     properties: tuple[PropertyView, ...]
     parameters: tuple[ParameterView, ...]
-    texts: tuple[ParameterView, ...]
+    overloads: tuple[tuple[ParameterView, ...], ...]
     known: str
 
 
@@ -263,15 +264,16 @@ class _Swift:
         names = [_member(field.name) for field in struct.fields]
         common.check_distinct(struct.names.name, names)
         parameters = self._parameters(struct)
-        texts = self._parameters(struct, texts=True)
         is_request = struct.names.name in {route.request for route in self.protocol.routes}
+        takes = () if is_request else (self._text, self._bytes)
+        overloads = (self._parameters(struct, take) for take in takes)
         return StructView(
             kind="struct",
             name=self._name(struct),
             doc=_doc(struct.description),
             properties=tuple(self._property(field) for field in struct.fields),
             parameters=parameters,
-            texts=() if texts == parameters or is_request else texts,
+            overloads=tuple(overload for overload in overloads if overload != parameters),
             known=_array([_literal(f.name) for f in struct.fields]) if struct.closed else "",
         )
 
@@ -297,19 +299,29 @@ class _Swift:
             write=_statement(f"writer.{write}({key}, self.{name})"),
         )
 
-    def _parameters(self, struct: ir.Struct, *, texts: bool = False) -> tuple[ParameterView, ...]:
-        """Of the initializer. With `texts`, a text is taken for a union that may hold one."""
+    def _parameters(
+        self, struct: ir.Struct, take: Callable[[ir.Field], ParameterView] | None = None
+    ) -> tuple[ParameterView, ...]:
+        """Of the initializer; `take` makes a parameter of a field."""
         fields = [f for f in struct.fields if not isinstance(f.type, ir.Const)]
         if struct.names.name in {route.request for route in self.protocol.routes}:
             fields.sort(key=_rank)
-        return tuple(self._text(f) if texts else self._parameter(f) for f in fields)
+        return tuple((take or self._parameter)(field) for field in fields)
 
     def _parameter(self, field: ir.Field) -> ParameterView:
         name = _member(field.name)
         default = "" if field.required else f" = {self._default(field)}"
         return ParameterView(name, f"{name}: {self._declared_type(field)}{default}", name)
 
+    def _bytes(self, field: ir.Field) -> ParameterView:
+        """Bytes for a URL."""
+        name = _member(field.name)
+        if field.or_bytes:
+            return ParameterView(name, f"{name}: Data", f"dataURL(of: {name})")
+        return self._parameter(field)
+
     def _text(self, field: ir.Field) -> ParameterView:
+        """A text for a union that may hold one."""
         union = self.declarations[field.type.name] if isinstance(field.type, ir.Ref) else None
         if isinstance(union, ir.Union):
             for variant in union.variants:

@@ -6,7 +6,7 @@ everything that they reach is generated.
 
 from __future__ import annotations
 
-from codegen.schema.base import CallModel, ProtocolRoots, RouteModel
+from codegen.schema.base import CallModel, PlainRoute, ProtocolRoots, RouteModel
 from codegen.schema.chat_request import ChatCompletionRequest
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
 from codegen.schema.completions import Completion, CompletionRequest
@@ -25,6 +25,7 @@ from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
 from codegen.schema.plan import Plan
 from codegen.schema.response_events import ResponseStreamEvent
 from codegen.schema.responses import Response, ResponseCreateRequest
+from codegen.schema.sampling import SAMPLING
 from codegen.schema.server import (
     HealthStatus,
     ReadyStatus,
@@ -95,6 +96,14 @@ PROTOCOL = ProtocolRoots(
         CallModel("kv.save", KVSaveRequest, KVSaveResponse),
         CallModel("kv.load", KVLoadRequest, KVLoadResponse),
     ),
+    plain_routes=(
+        PlainRoute(
+            "trace",
+            "What the engine did last, in Chrome's trace format; needs `enable_tracing` in the "
+            "EngineConfig.",
+        ),
+    ),
+    sampling=SAMPLING,
     server_requests=(ResponseCreateRequest, ServerLoadRequest, ServerUnloadRequest),
     server_responses=(
         Response,

@@ -18,11 +18,16 @@ class Model(BaseModel):
 
     `names` gives the type another name in one language. In a `closed` object an unknown member is
     an error; it suits what a person types.
+
+    The fields of a `shared` model stand in those that inherit it, before their own field
+    `shared_before` ("": first of all). In C++ it is their base.
     """
 
     model_config = ConfigDict(protected_namespaces=(), arbitrary_types_allowed=True)
     names: ClassVar[dict[str, str]] = {}
     closed: ClassVar[bool] = False
+    shared: ClassVar[bool] = False
+    shared_before: ClassVar[str] = ""
 
 
 class OneOf(RootModel[Any]):
@@ -76,16 +81,25 @@ def field(
     always: bool = False,
     required_when: tuple[str, tuple[str, ...]] | None = None,
     wire_name: str | None = None,
+    neutral: float | None = None,
+    or_bytes: bool = False,
     **limits: Any,
 ) -> Any:
     """One field.
 
     `always`: the key is written as null when the value is absent. `required_when=("role",
     ("tool",))`: must be there when the earlier field `role` has one of these values. `wire_name`:
-    the key in JSON, where it cannot be a pydantic field. `limits`: ge, gt, le, lt, min_length,
-    max_length.
+    the key in JSON, where it cannot be a pydantic field. `neutral`: of a number of sampling, what
+    it is when neither the request nor the model says. `or_bytes`: of a URL, that a client may give
+    the bytes themselves. `limits`: ge, gt, le, lt, min_length, max_length.
     """
-    extra: Any = {"unit": unit, "always": always, "required_when": required_when}
+    extra: Any = {
+        "unit": unit,
+        "always": always,
+        "required_when": required_when,
+        "neutral": neutral,
+        "or_bytes": or_bytes,
+    }
     return Field(
         default, alias=wire_name, description=description, json_schema_extra=extra, **limits
     )
@@ -113,6 +127,44 @@ class CallModel:
     name: str
     request: type[Model]
     response: type[Model]
+
+
+@dataclass(frozen=True)
+class PlainRoute:
+    """A route of the engine's that reads nothing of its request's JSON."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class WordModel:
+    """A 32-bit word of a record; `default` tells its type: an int or a float."""
+
+    name: str
+    default: int | float
+    description: str
+
+
+@dataclass(frozen=True)
+class RecordModel:
+    """What the core hands to the kernels that sample on a GPU: words side by side."""
+
+    name: str
+    description: str
+    words: tuple[WordModel, ...]
+
+
+@dataclass(frozen=True)
+class SamplingModel:
+    """How tokens are chosen: the fields of requests, and the records of the kernels.
+
+    `meaning`: counts the changes of what the words mean where their names and types stay.
+    """
+
+    fields: type[Model]
+    records: tuple[RecordModel, ...]
+    meaning: int
 
 
 @dataclass(frozen=True)
@@ -181,6 +233,8 @@ class ProtocolRoots:
     responses: tuple[type[Model], ...]
     routes: tuple[RouteModel, ...]
     calls: tuple[CallModel, ...] = ()
+    plain_routes: tuple[PlainRoute, ...] = ()
+    sampling: SamplingModel | None = None
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
     helpers: tuple[HelperModel, ...] = ()

@@ -9,6 +9,7 @@ from pydantic import Field
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.messages import ChatCompletionMessage
 from codegen.schema.response_format import ResponseFormat
+from codegen.schema.sampling import SamplingFields
 from codegen.schema.tools import ChatCompletionTool, ToolChoice
 
 
@@ -58,7 +59,8 @@ class DebugConfig(Model):
 
     ignore_eos: bool = field(False, "Whether the answer goes on over the end-of-text token.")
     pinned_system_prompt: bool = field(
-        False, "Whether the prompt stays in the prefix cache until the engine is reset."
+        False,
+        "Whether the whole pages of the prompt stay in the prefix cache until the engine is reset.",
     )
     special_request: SpecialRequest | None = field(None, "Asks for something else than an answer.")
     grammar_execution_mode: GrammarExecutionMode = field(
@@ -66,8 +68,10 @@ class DebugConfig(Model):
     )
 
 
-class ChatCompletionRequest(Model):
+class ChatCompletionRequest(SamplingFields):
     """A conversation, and how the model is to continue it."""
+
+    shared_before = "logprobs"
 
     messages: list[ChatCompletionMessage] = field(
         ..., "The conversation so far, oldest first.", min_length=1
@@ -88,55 +92,6 @@ class ChatCompletionRequest(Model):
         ge=1,
     )
     n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
-    temperature: float | None = field(
-        None,
-        "How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. "
-        "Absent: the model's own default, else 1.",
-        ge=0,
-        le=2,
-    )
-    top_p: float | None = field(
-        None,
-        "Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest "
-        "alone. Absent: the model's own default, else 1.",
-        ge=0,
-        le=1,
-    )
-    top_k: int | None = field(
-        None,
-        "Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own "
-        "default, else 0.",
-        unit="tokens",
-        ge=-1,
-    )
-    min_p: float | None = field(
-        None,
-        "Keeps tokens at least this probable, relative to the likeliest. Absent: 0.",
-        ge=0,
-        le=1,
-    )
-    frequency_penalty: float | None = field(
-        None,
-        "Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.",
-        ge=-2,
-        le=2,
-    )
-    presence_penalty: float | None = field(
-        None,
-        "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
-        ge=-2,
-        le=2,
-    )
-    repetition_penalty: float | None = field(
-        None,
-        "Divides a positive logit, and multiplies a negative one, of tokens that occurred. "
-        "Absent: 1.",
-        gt=0,
-        le=10,
-    )
-    logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
-        None, "Adds to the logits of tokens: from token id to bias."
-    )
     logprobs: bool = field(False, "Whether the chosen tokens' log probabilities are returned.")
     top_logprobs: int | None = field(
         None,
@@ -145,11 +100,6 @@ class ChatCompletionRequest(Model):
         unit="tokens",
         ge=0,
         le=20,
-    )
-    seed: int | None = field(
-        None,
-        "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
-        "Absent: a random one.",
     )
     stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
     tools: list[ChatCompletionTool] | None = field(

@@ -10,6 +10,7 @@ from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
 from codegen.schema.response_format import ResponseFormat, SchemaWarning
+from codegen.schema.sampling import SamplingFields
 from codegen.schema.tokenization import TokenId
 
 
@@ -32,8 +33,10 @@ class Prompt(OneOf):
     )
 
 
-class CompletionRequest(Model):
+class CompletionRequest(SamplingFields):
     """A text, and how the model is to continue it."""
+
+    shared_before = "logprobs"
 
     prompt: Prompt = field(..., "What is to be continued.")
     model: str | None = field(None, "The model to answer. Absent: the engine's own.")
@@ -48,35 +51,6 @@ class CompletionRequest(Model):
     stream_options: StreamOptions | None = field(None, "Options of the stream.")
     max_tokens: int = field(16, "The longest answer.", unit="tokens", ge=0)
     n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
-    temperature: float | None = field(
-        None,
-        "How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. "
-        "Absent: the model's own default, else 1.",
-        ge=0,
-        le=2,
-    )
-    top_p: float | None = field(
-        None,
-        "Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest "
-        "alone. Absent: the model's own default, else 1.",
-        ge=0,
-        le=1,
-    )
-    frequency_penalty: float | None = field(
-        None,
-        "Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.",
-        ge=-2,
-        le=2,
-    )
-    presence_penalty: float | None = field(
-        None,
-        "Lowers a token's logit by this much once it occurs in the answer. Absent: 0.",
-        ge=-2,
-        le=2,
-    )
-    logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
-        None, "Adds to the logits of tokens: from token id to bias."
-    )
     logprobs: int | None = field(
         None,
         "How many of the likeliest tokens are returned at each position, beside the chosen one. "
@@ -84,11 +58,6 @@ class CompletionRequest(Model):
         unit="tokens",
         ge=0,
         le=5,
-    )
-    seed: int | None = field(
-        None,
-        "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
-        "Absent: a random one.",
     )
     stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
     response_format: ResponseFormat | None = field(

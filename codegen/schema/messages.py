@@ -32,7 +32,11 @@ class ImageURL(Model):
     """Where an image is."""
 
     url: str = field(
-        ..., "The image: a `data:` URL with its bytes in base64, or an address.", min_length=1
+        ...,
+        "The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file "
+        "too.",
+        min_length=1,
+        or_bytes=True,
     )
     detail: ImageDetail | None = field(None, "How closely the model looks.")
 

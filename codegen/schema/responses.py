@@ -17,6 +17,7 @@ from codegen.schema.response_format import (
     ResponseFormatText,
     SchemaWarning,
 )
+from codegen.schema.sampling import SamplingFields
 from codegen.schema.tools import ToolChoiceMode
 
 
@@ -180,8 +181,10 @@ class ResponseInclude(ClosedEnum):
     REASONING = "reasoning.encrypted_content", "Has no effect: thoughts are given in the clear."
 
 
-class ResponseCreateRequest(Model):
+class ResponseCreateRequest(SamplingFields):
     """A text or a conversation, and how the model is to answer it."""
+
+    shared_before = "top_logprobs"
 
     input: ResponseInput = field(..., "What the model answers.")
     model: str | None = field(None, "The model to answer. Absent: the server's first.")
@@ -191,17 +194,10 @@ class ResponseCreateRequest(Model):
     max_output_tokens: int | None = field(
         None, "The longest answer. Absent: until the context window is full.", unit="tokens", ge=1
     )
-    temperature: float | None = field(
-        None, "How far the choice of tokens strays from the likeliest.", ge=0, le=2
-    )
-    top_p: float | None = field(
-        None, "Keeps the likeliest tokens that together reach this probability.", ge=0, le=1
-    )
     top_logprobs: int | None = field(
         None, "How many of the likeliest tokens are returned at each position.", ge=0, le=20
     )
     include: list[ResponseInclude] | None = field(None, "What is wanted beside the answer.")
-    seed: int | None = field(None, "Makes the answer repeatable. An extension of this engine.")
     text: ResponseTextConfig | None = field(None, "How the text of the answer is.")
     tools: list[ResponseFunctionTool] | None = field(
         None, "The functions that the model may call.", max_length=128

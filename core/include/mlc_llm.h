@@ -121,10 +121,23 @@ typedef struct {
   size_t size;
 } mlc_buffer;
 
-/* Queues a request. `route` is "chat.completions", "completions", "tokenize", "detokenize",
- * "render", "kv.save" or "kv.load" (the state of a conversation to a file and back), or "trace"
- * (what the engine did last, in Chrome's trace format; needs `enable_tracing` in the EngineConfig).
- * A request that is wrong is refused here, with no event. `request_id` may be NULL. */
+/* ---- Routes: generated from codegen/schema by `python -m codegen`; do not edit. ---- */
+/* What mlc_engine_submit takes as `route`, and the types (codegen/schema) of its JSON:
+ *   "chat.completions": ChatCompletionRequest -> ChatCompletion; streams ChatCompletionChunk
+ *   "completions": CompletionRequest -> Completion; streams Completion
+ *   "embeddings": EmbeddingRequest -> EmbeddingResponse
+ *   "tokenize": TokenizeRequest -> TokenizeResponse
+ *   "detokenize": DetokenizeRequest -> DetokenizeResponse
+ *   "render": ChatCompletionRequest -> RenderResponse
+ *   "kv.save": KVSaveRequest -> KVSaveResponse
+ *   "kv.load": KVLoadRequest -> KVLoadResponse
+ *   "trace": {}. What the engine did last, in Chrome's trace format; needs `enable_tracing` in the
+ *     EngineConfig.
+ */
+/* ---- End of routes. ---- */
+
+/* Queues a request of one of the routes above. A request that is wrong is refused here, with no
+ * event. `request_id` may be NULL. */
 MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,

@@ -17,9 +17,13 @@ from codegen.schema.base import (
     NumberModel,
     OneOf,
     OpenEnum,
+    PlainRoute,
     ProtocolRoots,
+    RecordModel,
     RouteModel,
+    SamplingModel,
     TextModel,
+    WordModel,
     field,
 )
 from pydantic import Field
@@ -85,6 +89,13 @@ class Sayings(OneOf):
     root: Annotated[str, Case("one")] | Annotated[list[Anything], Case("many")]
 
 
+class Picture(Model):
+    """An object with a text that may be bytes."""
+
+    url: str = field(..., "A text, or bytes.", or_bytes=True)
+    size: int | None = field(None, "An optional number.")
+
+
 class Options(Model):
     """A closed object with another name in Python."""
 
@@ -130,6 +141,7 @@ class Request(Model):
     options: Options | None = field(None, "A nested object.")
     keywords: Keywords | None = field(None, "Names that languages reserve.")
     sayings: Sayings | None = field(None, "A text or several.")
+    picture: Picture | None = field(None, "An object with a text that may be bytes.")
 
 
 class Reply(Model):
@@ -151,8 +163,20 @@ class Question(Model):
     subject: Anything | None = field(None, "A union that may be a text.")
 
 
-class Term(Model):
+class Tastes(Model):
+    """Fields that several objects share."""
+
+    shared = True
+
+    sweet: float | None = field(None, "A number.", ge=0, neutral=1)
+    layers: int | None = field(None, "A whole number.", neutral=0)
+    label: str | None = field(None, "No number.")
+
+
+class Term(Tastes):
     """What a route takes that does not stream."""
+
+    shared_before = "size"
 
     text: str = field(..., "A required text.")
     size: int | None = field(None, "An optional number.")
@@ -280,6 +304,18 @@ PROTOCOL = ProtocolRoots(
         RouteModel(name="terms", request=Term, response=Answer),
     ),
     calls=(CallModel(name="ask", request=Question, response=Answer),),
+    plain_routes=(PlainRoute("look", "A route that reads nothing."),),
+    sampling=SamplingModel(
+        Tastes,
+        (
+            RecordModel(
+                "TaskWords",
+                "A record.",
+                (WordModel("row", -1, "An int."), WordModel("scale", 1.5, "A float.")),
+            ),
+        ),
+        meaning=1,
+    ),
     server_requests=(Errand,),
     server_responses=(Outcome,),
     helpers=(HELPER,),

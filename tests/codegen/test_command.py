@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
 ROOT = Path(__file__).resolve().parents[2]
+SAMPLING = "codegen.languages.sampling"
 GENERATED = {language.__name__: list(language.generate(lower(PROTOCOL))) for language in LANGUAGES}
 
 
@@ -62,6 +64,35 @@ def test_check_shows_a_stale_file_and_writes_nothing(tmp_path: Path) -> None:
     assert stale.read_text() == before
 
 
+def languages_with(name: str, root: Path) -> set[str]:
+    """The languages whose files have a field, a parameter or a property of that name."""
+    texts = {
+        language: "".join((root / path).read_text(encoding="utf-8") for path in paths)
+        for language, paths in GENERATED.items()
+    }
+    return {language for language, text in texts.items() if re.search(rf"\b{name}\b", text)}
+
+
+def test_a_new_number_of_sampling_is_one_edit(tmp_path: Path) -> None:
+    """All three requests have it then, and what the core and the package know of sampling."""
+    shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
+    shutil.copy(ROOT / ".clang-format", tmp_path)
+    schema = tmp_path / "codegen/schema/sampling.py"
+    before = "    logit_bias: dict"
+    number = '    mood: float | None = field(None, "How merry it is.", ge=0, le=9, neutral=4)\n'
+    schema.write_text(schema.read_text().replace(before, number + before))
+    done = run(cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert languages_with("mood", tmp_path) == GENERATED.keys()
+    document = (tmp_path / "bindings/python/mlc_llm/serve/openapi_gen.json").read_text()
+    schemas = json.loads(document)["schemas"]
+    for name in ("ChatCompletionRequest", "CompletionRequest", "ResponseCreateRequest"):
+        assert "mood" in schemas[name]["properties"], name
+    assert "double mood = 4;" in (tmp_path / "core/src/sampling/sampling_numbers.gen.h").read_text()
+    reader = (tmp_path / "core/src/chat/request/sampling_fields.gen.h").read_text()
+    assert "out.mood = *given" in reader
+
+
 def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
     """As CONTRIBUTING.md says: one line in the schema, one command, and every language has it."""
     shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
@@ -74,10 +105,7 @@ def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
     schema.write_text(text.replace(before, mood + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for language, paths in GENERATED.items():
-        text = "".join((tmp_path / path).read_text(encoding="utf-8") for path in paths)
-        assert re.search(r"\bmood\b", text), language
-        assert "How merry the answer is." in text, language
+    assert languages_with("mood", tmp_path) == GENERATED.keys() - {SAMPLING}
     cpp = GENERATED["codegen.languages.cpp"]
     header, source = ((tmp_path / path).read_text() for path in cpp[:2])
     assert "  std::optional<int64_t> mood;" in header

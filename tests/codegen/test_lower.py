@@ -166,3 +166,56 @@ def test_bounds_and_defaults_keep_all_their_digits() -> None:
     """2147483647 was once written as 2.14748e+09."""
     for value, text in ((2147483647, "2147483647"), (1e6, "1000000"), (0.1234567, "0.1234567")):
         assert common.number(value) == text
+
+
+def test_shared_fields_stand_where_the_model_says() -> None:
+    term = lower(small_schema.PROTOCOL).find("Term")
+    assert isinstance(term, ir.Struct)
+    assert [f.name for f in term.fields] == ["text", "sweet", "layers", "label", "size", "sayings"]
+    assert term.base == "Tastes"
+
+
+def test_shared_before_must_name_a_field() -> None:
+    class Odd(small_schema.Tastes):
+        """A model."""
+
+        shared_before = "absent"
+
+        size: int = field(..., "A number.")
+
+    with pytest.raises(SchemaError, match="has no field 'absent' of its own"):
+        lower_one(Odd)
+
+
+def test_sampling_fields_exist_once() -> None:
+    """Chats, completions and responses have all of them, with the same words and limits."""
+    protocol = lower(PROTOCOL)
+    assert protocol.sampling is not None
+    shared = set(protocol.sampling.fields.fields)
+    declarations = {d.names.name: d for d in (*protocol.declarations, *protocol.server)}
+    for name in ("ChatCompletionRequest", "CompletionRequest", "ResponseCreateRequest"):
+        request = declarations[name]
+        assert isinstance(request, ir.Struct)
+        assert shared <= set(request.fields)
+    assert {number.field.name for number in protocol.sampling.numbers} == {
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "frequency_penalty",
+        "presence_penalty",
+        "repetition_penalty",
+    }
+
+
+def test_the_version_of_the_sampler_changes_with_its_words() -> None:
+    sampling = lower(PROTOCOL).sampling
+    assert sampling is not None
+    task, *rest = sampling.records
+    added = replace(task, words=(*task.words, ir.Word("mood", 0.0, "A word.")))
+    turned = replace(task, words=tuple(reversed(task.words)))
+    others = [replace(sampling, records=(record, *rest)) for record in (added, turned)]
+    others.append(replace(sampling, meaning=sampling.meaning + 1))
+    versions = {s.version() for s in (sampling, *others)}
+    assert len(versions) == 4
+    assert all(0 < version < 1 << 16 for version in versions)

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 549eb57c327f1a1f
+# Schema hash: 2f58b386a5f0790d
 """What a helper has in common in all languages: its types, its events, its words."""
 
 from __future__ import annotations

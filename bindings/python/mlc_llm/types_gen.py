@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 549eb57c327f1a1f
+# Schema hash: 2f58b386a5f0790d
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -115,7 +115,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "549eb57c327f1a1f"
+SCHEMA_HASH = "2f58b386a5f0790d"
 
 
 class _Model(BaseModel):
@@ -199,8 +199,10 @@ ImageDetail: TypeAlias = Literal["auto", "low", "high"]
 class ImageURLParam(TypedDict, total=False):
     """Where an image is."""
 
-    url: Required[str]
-    """The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1."""
+    url: Required[str | bytes]
+    """The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file
+    too. Length: at least 1.
+    """
 
     detail: ImageDetail | None
     """How closely the model looks."""
@@ -501,7 +503,9 @@ class DebugConfigParam(TypedDict, total=False):
     """Whether the answer goes on over the end-of-text token. Default: false."""
 
     pinned_system_prompt: bool | None
-    """Whether the prompt stays in the prefix cache until the engine is reset. Default: false."""
+    """Whether the whole pages of the prompt stay in the prefix cache until the engine is reset.
+    Default: false.
+    """
 
     special_request: SpecialRequest | None
     """Asks for something else than an answer."""
@@ -553,27 +557,32 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     """
 
     min_p: float | None
-    """Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least
-    0 and at most 1.
+    """Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own
+    default, else 0. Range: at least 0 and at most 1.
     """
 
     frequency_penalty: float | None
-    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.
-    Range: at least -2 and at most 2.
+    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: the
+    model's own default, else 0. Range: at least -2 and at most 2.
     """
 
     presence_penalty: float | None
-    """Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at
-    least -2 and at most 2.
+    """Lowers a token's logit by this much once it occurs in the answer. Absent: the model's own
+    default, else 0. Range: at least -2 and at most 2.
     """
 
     repetition_penalty: float | None
     """Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
-    1. Range: above 0 and at most 10.
+    the model's own default, else 1. Range: above 0 and at most 10.
     """
 
     logit_bias: Mapping[str, float] | Mapping[int, float] | None
     """Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100."""
+
+    seed: int | None
+    """Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    random one.
+    """
 
     logprobs: bool | None
     """Whether the chosen tokens' log probabilities are returned. Default: false."""
@@ -581,11 +590,6 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     top_logprobs: int | None
     """How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent:
     0. Range: at least 0 and at most 20. Unit: tokens.
-    """
-
-    seed: int | None
-    """Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
-    random one.
     """
 
     stop: StopParam | None
@@ -726,27 +730,42 @@ class CompletionCreateParams(TypedDict, total=False):
     alone. Absent: the model's own default, else 1. Range: at least 0 and at most 1.
     """
 
+    top_k: int | None
+    """Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own
+    default, else 0. Range: at least -1. Unit: tokens.
+    """
+
+    min_p: float | None
+    """Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own
+    default, else 0. Range: at least 0 and at most 1.
+    """
+
     frequency_penalty: float | None
-    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0.
-    Range: at least -2 and at most 2.
+    """Lowers a token's logit by this much for each time it occurs in the answer. Absent: the
+    model's own default, else 0. Range: at least -2 and at most 2.
     """
 
     presence_penalty: float | None
-    """Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at
-    least -2 and at most 2.
+    """Lowers a token's logit by this much once it occurs in the answer. Absent: the model's own
+    default, else 0. Range: at least -2 and at most 2.
+    """
+
+    repetition_penalty: float | None
+    """Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
+    the model's own default, else 1. Range: above 0 and at most 10.
     """
 
     logit_bias: Mapping[str, float] | Mapping[int, float] | None
     """Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100."""
 
-    logprobs: int | None
-    """How many of the likeliest tokens are returned at each position, beside the chosen one.
-    Absent: none. Range: at least 0 and at most 5. Unit: tokens.
-    """
-
     seed: int | None
     """Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
     random one.
+    """
+
+    logprobs: int | None
+    """How many of the likeliest tokens are returned at each position, beside the chosen one.
+    Absent: none. Range: at least 0 and at most 5. Unit: tokens.
     """
 
     stop: StopParam | None

@@ -238,9 +238,10 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
   if (route == "tokenize") return Tokenize(bundle, json);
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
-  return NotFound("unknown route '" + std::string(route) +
-                  "'; there are chat.completions, completions, embeddings, tokenize, detokenize, "
-                  "render, kv.save, kv.load and trace")
+  std::string known;
+  for (const char* name : protocol::kRoutes)
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  return NotFound("unknown route '" + std::string(route) + "'; there are " + known)
       .WithParam("route");
 }
 

@@ -12,26 +12,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/sampler_words.gen.h"
 
 namespace mlc {
 
-// What happens to a finite logit before the mask: plus `bias`; divided by `repetition` where that
-// is positive, else multiplied; minus `penalty`.
-struct LogitChange {
-  int32_t token;
-  float bias, repetition, penalty;
-};
-
-// One token to be chosen, as sampling/sampler_cpu.h chooses it.
-struct SampleTask {
-  int32_t row = 0;                   // of the step's logits
-  int32_t limit = 0;                 // tokens that may be chosen: the first ones
+// One token to be chosen, as sampling/sampler_cpu.h chooses it. Where the mask and the changes lie
+// is the sampler's to say.
+struct SampleTask : TaskWords {
   std::vector<int32_t> mask;         // one bit a token, low bits first; empty: all may be chosen
   std::vector<LogitChange> changes;  // each of another token below `limit`
-  int32_t top_k = 0;                 // 0: all; 1: the likeliest token, whatever follows
-  float scale = 1;                   // 1 / temperature, 1e6 at most
-  float top_p = 1, min_p = 0;
-  float uniform = 0;  // in [0, 1)
 };
 
 class DeviceSampler {

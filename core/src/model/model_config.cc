@@ -21,21 +21,6 @@ Result<int> GetBounded(const Json& object, std::string_view key, int64_t low, in
   return static_cast<int>(value);
 }
 
-// A number in [low, high], or nothing when the field is absent or null.
-Result<std::optional<double>> GetOptionalBounded(const Json& object, std::string_view key,
-                                                 double low, double high) {
-  const Json* value = object.Find(key);
-  if (value == nullptr || value->is_null()) return std::optional<double>();
-  MLC_ASSIGN_OR_RETURN(double number, GetDouble(object, key));
-  if (!(number >= low && number <= high)) {
-    return InvalidArgument("field '" + std::string(key) + "' is " + value->Dump() +
-                           ", which is not between " + Json(low).Dump() + " and " +
-                           Json(high).Dump())
-        .WithParam(std::string(key));
-  }
-  return std::optional<double>(number);
-}
-
 // "eos_token_id": an id or a list of ids.
 Result<std::vector<int32_t>> GetTokenIds(const Json& object, std::string_view key) {
   std::vector<int32_t> ids;
@@ -63,23 +48,6 @@ Result<std::optional<Pooling>> GetPooling(const Json& object, std::string_view k
       .WithParam(std::string(key));
 }
 
-// Bounds as wide as any model's defaults; outside of them no distribution is left to sample from.
-Status ReadSamplingDefaults(const Json& json, ChatConfig* config) {
-  MLC_ASSIGN_OR_RETURN(config->temperature, GetOptionalBounded(json, "temperature", 0, 100));
-  MLC_ASSIGN_OR_RETURN(config->top_p, GetOptionalBounded(json, "top_p", 0, 1));
-  MLC_ASSIGN_OR_RETURN(config->min_p, GetOptionalBounded(json, "min_p", 0, 1));
-  MLC_ASSIGN_OR_RETURN(std::optional<double> top_k,
-                       GetOptionalBounded(json, "top_k", -1, INT32_MAX));
-  if (top_k) config->top_k = static_cast<int64_t>(*top_k);
-  MLC_ASSIGN_OR_RETURN(config->presence_penalty,
-                       GetOptionalBounded(json, "presence_penalty", -100, 100));
-  MLC_ASSIGN_OR_RETURN(config->frequency_penalty,
-                       GetOptionalBounded(json, "frequency_penalty", -100, 100));
-  MLC_ASSIGN_OR_RETURN(config->repetition_penalty,
-                       GetOptionalBounded(json, "repetition_penalty", 0.01, 100));
-  return Status();
-}
-
 Result<ChatConfig> ReadChatConfig(std::string_view text) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   if (!json.is_object()) return Corrupt("must be a JSON object");
@@ -96,7 +64,6 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   if (!bos.empty()) config.bos_token_id = bos.front();
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> image, GetTokenIds(json, "image_token_id"));
   if (!image.empty()) config.image_token_id = image.front();
-  MLC_RETURN_IF_ERROR(ReadSamplingDefaults(json, &config));
   MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
   MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
   MLC_ASSIGN_OR_RETURN(config.embedding_pooling, GetPooling(json, "embedding_pooling"));

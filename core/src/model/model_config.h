@@ -27,10 +27,6 @@ struct ChatConfig {
   std::vector<int32_t> eos_token_ids;
   std::optional<int32_t> bos_token_id;
   std::optional<int32_t> image_token_id;  // which a chat template writes for a picture
-  // The model's own sampling defaults, used where a request is silent.
-  std::optional<double> temperature, top_p, min_p;
-  std::optional<double> presence_penalty, frequency_penalty, repetition_penalty;
-  std::optional<int64_t> top_k;
   std::optional<Pooling> embedding_pooling;
   Json conv_template;  // MLC-LLM's object, or null
   // Names of formats (chat/tools/formats.h); "": what the chat template tells.

@@ -6,16 +6,16 @@
 namespace mlc {
 namespace {
 
-constexpr int kVersion = 1;  // of the words below, and of what they mean
 constexpr const char* kGreedy = "sample_greedy";
 constexpr const char* kAll = "sample";
 constexpr const char* kTopP = "sample_top_p";
 constexpr const char* kTopK = "sample_top_k";
 
-int32_t BitsOf(float value) {
-  int32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
+template <typename Record>
+void AppendWords(const Record& record, std::vector<int32_t>* words) {
+  size_t size = words->size();
+  words->resize(size + sizeof(record) / sizeof(int32_t));
+  std::memcpy(words->data() + size, &record, sizeof(record));
 }
 
 // The least of the functions that does what all tasks ask for.
@@ -32,25 +32,21 @@ const char* FunctionFor(const std::vector<SampleTask>& tasks) {
   return draws ? kAll : kGreedy;
 }
 
-// The words of kernels/gpu/sampling_rows.py: a task's own, then its mask and changes in `extra`.
+// A task's own words, then its mask and changes in `extra`.
 void Append(const SampleTask& task, std::vector<int32_t>* table, std::vector<int32_t>* extra) {
-  int32_t mask = task.mask.empty() ? -1 : static_cast<int32_t>(extra->size());
+  TaskWords words = task;
+  if (!task.mask.empty()) words.mask_start = static_cast<int32_t>(extra->size());
   extra->insert(extra->end(), task.mask.begin(), task.mask.end());
-  int32_t first_change = static_cast<int32_t>(extra->size());
-  for (const LogitChange& change : task.changes) {
-    extra->insert(extra->end(), {change.token, BitsOf(change.bias), BitsOf(change.repetition),
-                                 BitsOf(change.penalty)});
-  }
-  table->insert(table->end(),
-                {task.row, task.limit, mask, first_change,
-                 static_cast<int32_t>(task.changes.size()), task.top_k, BitsOf(task.scale),
-                 BitsOf(task.top_p), BitsOf(task.min_p), BitsOf(task.uniform)});
+  words.changes_start = static_cast<int32_t>(extra->size());
+  words.num_changes = static_cast<int32_t>(task.changes.size());
+  for (const LogitChange& change : task.changes) AppendWords(change, extra);
+  AppendWords(words, table);
 }
 
 }  // namespace
 
 std::unique_ptr<TVMSampler> TVMSampler::For(ModelLibrary* library, int version, Device device) {
-  if (version != kVersion || device.kind() == "cpu") return nullptr;
+  if (version != kSamplerVersion || device.kind() == "cpu") return nullptr;
   for (const char* name : {kGreedy, kAll, kTopP, kTopK}) {
     if (!library->Has(name)) return nullptr;
   }

@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "sampling/sampling_numbers.gen.h"
 
 namespace mlc {
 
-// How a request wants its tokens chosen. Ranges are checked by the protocol.
-struct SamplingParams {
-  double temperature = 1.0;  // 0: always the most likely token
-  double top_p = 1.0;        // (0, 1]
-  int top_k = 0;             // 0: all
-  double min_p = 0.0;        // keep tokens at least this times as likely as the likeliest
-  double frequency_penalty = 0.0;
-  double presence_penalty = 0.0;
-  double repetition_penalty = 1.0;
+// How a request wants its tokens chosen.
+struct SamplingParams : SamplingNumbers {
   std::vector<std::pair<int32_t, float>> logit_bias;
   uint64_t seed = 0;
   bool logprobs = false;

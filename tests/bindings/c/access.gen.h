@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -140,9 +140,9 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("presence_penalty", object.presence_penalty);
   visit("repetition_penalty", object.repetition_penalty);
   visit("logit_bias", object.logit_bias);
+  visit("seed", object.seed);
   visit("logprobs", object.logprobs);
   visit("top_logprobs", object.top_logprobs);
-  visit("seed", object.seed);
   visit("stop", object.stop);
   visit("tools", object.tools);
   visit("tool_choice", object.tool_choice);
@@ -179,11 +179,14 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("n", object.n);
   visit("temperature", object.temperature);
   visit("top_p", object.top_p);
+  visit("top_k", object.top_k);
+  visit("min_p", object.min_p);
   visit("frequency_penalty", object.frequency_penalty);
   visit("presence_penalty", object.presence_penalty);
+  visit("repetition_penalty", object.repetition_penalty);
   visit("logit_bias", object.logit_bias);
-  visit("logprobs", object.logprobs);
   visit("seed", object.seed);
+  visit("logprobs", object.logprobs);
   visit("stop", object.stop);
   visit("response_format", object.response_format);
   visit("user", object.user);

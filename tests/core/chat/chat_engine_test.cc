@@ -272,6 +272,9 @@ TEST_F(ChatEngineTest, WrongRequestsAreRefusedWithoutAnEvent) {
   EXPECT_EQ(Refusal(HiJson(R"("n": 0)")).param(), "n");
   EXPECT_EQ(Refusal(HiJson(), "images").param(), "route");
   EXPECT_EQ(Refusal(HiJson(), "").code(), StatusCode::kNotFound);
+  for (const char* route : protocol::kRoutes) {  // each is there, and refuses a number
+    EXPECT_NE(Refusal("3", route).param(), "route") << route;
+  }
   std::string long_text(600, 'x');
   Status too_long = Refusal(R"({"messages": [{"role": "user", "content": ")" + long_text + "\"}]}");
   EXPECT_EQ(too_long.reason(), "context_length_exceeded");

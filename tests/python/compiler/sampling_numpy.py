@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from mlc_llm.compiler.kernels.gpu import sampler_words_gen as words
 from mlc_llm.compiler.kernels.gpu import sampling_cut as search
-from mlc_llm.compiler.kernels.gpu import sampling_rows as words
+from mlc_llm.compiler.kernels.gpu import sampling_rows
 from mlc_llm.compiler.kernels.gpu.sampling_rows import Rows
 
 Array = np.ndarray[Any, Any]
@@ -35,9 +36,9 @@ def of_parts(rows: Rows, row: Array) -> list[Array]:
 def adjust(tasks: Array, extra: Array, logits: Array) -> Array:
     out = logits.copy()
     for task in tasks:
-        first, count = task[words.CHANGES], task[words.NUM_CHANGES]
-        changes = extra[first : first + count * words.CHANGE_WORDS].reshape(
-            count, words.CHANGE_WORDS
+        first, count = task[words.CHANGES_START], task[words.NUM_CHANGES]
+        changes = extra[first : first + count * words.LOGIT_CHANGE_WORDS].reshape(
+            count, words.LOGIT_CHANGE_WORDS
         )
         for token, *others in changes:
             bias, repetition, penalty = as_float(others).astype(np.float64)
@@ -53,21 +54,21 @@ def maxima(rows: Rows, tasks: Array, extra: Array, logits: Array) -> tuple[Array
     for task in tasks:
         row, columns = logits[task[words.ROW]], np.arange(rows.columns)
         allowed = columns < task[words.LIMIT]
-        if task[words.MASK] >= 0:
-            bits = extra[task[words.MASK] :][: -(-rows.columns // 32)].copy().view(np.uint8)
+        if task[words.MASK_START] >= 0:
+            bits = extra[task[words.MASK_START] :][: -(-rows.columns // 32)].copy().view(np.uint8)
             allowed &= np.unpackbits(bits, bitorder="little")[: rows.columns] != 0
         possible = allowed & np.isfinite(row)
-        out[task[words.ROW]] = kept = np.where(possible, row, np.float32(words.IMPOSSIBLE))
+        out[task[words.ROW]] = kept = np.where(possible, row, np.float32(sampling_rows.IMPOSSIBLE))
         broken = allowed & ~np.isfinite(row) & (row != -np.inf)
         found.append([])
         for places in of_parts(rows, columns):
             if broken[places].any():
-                found[-1].append((words.BROKEN, -1))
+                found[-1].append((sampling_rows.BROKEN, -1))
             elif possible[places].any():
                 best = places[np.argmax(kept[places])]
                 found[-1].append((kept[best], best))
             else:
-                found[-1].append((words.IMPOSSIBLE, rows.columns))
+                found[-1].append((sampling_rows.IMPOSSIBLE, rows.columns))
     both = np.array(found, np.float64)
     return out, both[..., 0].astype(np.float32), both[..., 1].astype(np.int32)
 
@@ -80,7 +81,9 @@ def best(values: Array, places: Array) -> tuple[Array, Array]:
 
 def pick(values: Array, places: Array) -> Array:
     value, place = best(values, places)
-    is_token = (value > np.float32(words.IMPOSSIBLE)) & (value < np.float32(words.BROKEN))
+    is_token = (value > np.float32(sampling_rows.IMPOSSIBLE)) & (
+        value < np.float32(sampling_rows.BROKEN)
+    )
     return np.where(is_token, place, -1).astype(np.int32)
 
 
@@ -91,7 +94,7 @@ def weigh(
     for task, largest in zip(tasks, best(values, places)[0].astype(np.float64), strict=True):
         row = logits[task[words.ROW]].astype(np.float64)
         power = (row - largest) * float(as_float(task[words.SCALE]))
-        counts = (row > np.float32(words.IMPOSSIBLE)) & (power >= -87)
+        counts = (row > np.float32(sampling_rows.IMPOSSIBLE)) & (power >= -87)
         weights = np.where(counts, np.exp(np.clip(power, -100, 0)), 0).astype(np.float32)
         out[task[words.ROW]] = weights
         sums.append([part.sum(dtype=np.float64) for part in of_parts(rows, weights)])
@@ -100,7 +103,7 @@ def weigh(
 
 def whole(sums: Array) -> Array:
     total = as_word(sums.sum(1, dtype=np.float64))
-    return np.stack([np.zeros_like(total), np.full_like(total, words.ALL), total], axis=1)
+    return np.stack([np.zeros_like(total), np.full_like(total, sampling_rows.ALL), total], axis=1)
 
 
 def aim(kind: int, tasks: Array, cut: Array) -> Array:
@@ -110,7 +113,7 @@ def aim(kind: int, tasks: Array, cut: Array) -> Array:
         wanted = top_k.astype(np.float32)
         asked = (top_k > 1) & (top_k < tasks[:, words.LIMIT])
     else:
-        wanted = top_p * as_float(cut[:, words.SUM].copy())
+        wanted = top_p * as_float(cut[:, sampling_rows.SUM].copy())
         asked = (top_k != 1) & (top_p < 1)
     state[:, search.SHIFT] = np.where(asked, search.DIGIT_BITS * (search.ROUNDS - 1), -1)
     state[:, search.KIND], state[:, search.WANTED] = kind, as_word(wanted)
@@ -165,7 +168,7 @@ def settle(state: Array, sums: Array, counts: Array, cut: Array) -> Array:
     out = cut.copy()
     new, there = _found(state, sums, counts)
     for i, found in enumerate(new):
-        edge, least = int(found[search.PREFIX]), int(cut[i, words.LEAST])
+        edge, least = int(found[search.PREFIX]), int(cut[i, sampling_rows.LEAST])
         if found[search.SHIFT] < 0 or edge < least:
             continue
         weight = max(float(as_float(edge)), 1e-38)
@@ -176,7 +179,7 @@ def settle(state: Array, sums: Array, counts: Array, cut: Array) -> Array:
         needed = wanted - number if by_count else np.ceil((wanted - above) / weight)
         equal = int(max(min(needed, there[i]), 1))
         if edge == least:
-            equal = min(equal, int(cut[i, words.NUM_EQUAL]))
+            equal = min(equal, int(cut[i, sampling_rows.NUM_EQUAL]))
         out[i] = edge, equal, as_word(above + equal * float(as_float(edge)))
     return out
 
@@ -185,8 +188,8 @@ def _left(task: Array, cut: Array, weights: Array) -> tuple[Array, Array]:
     """Which weights are above the edge, and which are at it."""
     enough = weights >= as_float(task[words.MIN_P])
     bits = as_word(weights)
-    at_edge = (bits == cut[words.LEAST]) & (weights > 0)
-    return (bits > cut[words.LEAST]) & enough, at_edge & enough
+    at_edge = (bits == cut[sampling_rows.LEAST]) & (weights > 0)
+    return (bits > cut[sampling_rows.LEAST]) & enough, at_edge & enough
 
 
 def measure(rows: Rows, tasks: Array, cut: Array, logits: Array) -> tuple[Array, Array]:
@@ -210,7 +213,7 @@ def draw(
             continue
         weights = logits[task[words.ROW]]
         is_above, is_equal = _left(task, edge, weights)
-        ties = is_equal & (np.cumsum(is_equal) <= edge[words.NUM_EQUAL])
+        ties = is_equal & (np.cumsum(is_equal) <= edge[sampling_rows.NUM_EQUAL])
         edges = np.cumsum(np.where(is_above | ties, weights, 0), dtype=np.float64)
         edges /= edges[-1]
         uniform = float(as_float(task[words.UNIFORM]))

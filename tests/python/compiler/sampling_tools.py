@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.kernels.gpu import sampling_rows as words
+from mlc_llm.compiler.kernels.gpu import sampler_words_gen as words
 
 Array = np.ndarray[Any, Any]
 
@@ -66,13 +66,13 @@ def packed(tasks: list[Task], columns: int) -> tuple[Array, Array]:
             (words.UNIFORM, task.uniform),
         ):
             entry[word] = _bits(value)
-        entry[words.MASK] = -1
+        entry[words.MASK_START] = -1
         if task.allowed is not None:
-            entry[words.MASK] = len(extra)
+            entry[words.MASK_START] = len(extra)
             padded = np.zeros(-(-columns // 32) * 32, bool)
             padded[:columns] = task.allowed
             extra += np.packbits(padded, bitorder="little").view(np.int32).tolist()
-        entry[words.CHANGES], entry[words.NUM_CHANGES] = len(extra), len(task.changes)
+        entry[words.CHANGES_START], entry[words.NUM_CHANGES] = len(extra), len(task.changes)
         for token, change in task.changes.items():
             extra += [token, *map(_bits, change)]
     return table, np.array(extra or [0], np.int32)

@@ -65,7 +65,7 @@ def leave_samplers_out(patch: pytest.MonkeyPatch) -> None:
     from mlc_llm.compiler.nn import gpu_sampling
 
     patch.setattr(gpu_sampling, "build", lambda nn, columns: None)
-    patch.setattr(gpu_sampling, "VERSION", 0)
+    patch.setattr(gpu_sampling, "SAMPLER_VERSION", 0)
 
 
 def opened(model: ResolvedModel, device: str) -> MLCEngine:

@@ -166,7 +166,7 @@ def test_a_library_without_samplers_goes_on_as_before(
     from mlc_llm.compiler.nn import gpu_sampling
 
     monkeypatch.setattr(gpu_sampling, "build", lambda nn, columns: None)
-    monkeypatch.setattr(gpu_sampling, "VERSION", 0)
+    monkeypatch.setattr(gpu_sampling, "SAMPLER_VERSION", 0)
     library = compiled(tiny_model, tmp_path / "old.so", device)
     old = MLCEngine(tiny_model.folder, model_lib=library, device=device)
     for name in ("greedy", "top_p"):

@@ -10,6 +10,7 @@ import jsonschema_rs
 import openai
 import pytest
 
+from mlc_llm.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.responses import ResponseShape
 from mlc_llm.serve.responses_request import param_of, parse, to_chat
@@ -219,3 +220,14 @@ def test_turns_are_put_together() -> None:
 )
 def test_faults_have_the_responses_names(chat: str | None, response: str | None) -> None:
     assert param_of(chat) == response
+
+
+def test_every_sampling_field_is_handed_on() -> None:
+    given = {name: 1 for name in SAMPLING_NUMBERS} | {"logit_bias": {"3": 2}, "seed": 7}
+    assert given.keys() == set(SAMPLING_FIELDS)
+    asked = parse(json.dumps({"input": "Hi", **given}).encode())
+    chat = to_chat(asked)
+    assert {name: chat[name] for name in given} == given
+    with pytest.raises(RequestError) as refused:
+        parse(b'{"input": "Hi", "min_p": 2}')
+    assert refused.value.param == "min_p"

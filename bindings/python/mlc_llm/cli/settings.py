@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 
 
 def _number(text: str) -> float:
@@ -26,13 +27,10 @@ def _stop_strings(text: str) -> list[str]:
 
 
 _GENERATION: dict[str, Callable[[str], Any]] = {
-    "temperature": _number,
-    "top_p": _number,
-    "top_k": int,
-    "min_p": _number,
-    "frequency_penalty": _number,
-    "presence_penalty": _number,
-    "repetition_penalty": _number,
+    **{
+        name: int if isinstance(neutral, int) else _number
+        for name, neutral in SAMPLING_NUMBERS.items()
+    },
     "max_tokens": int,
     "seed": int,
     "stop": _stop_strings,

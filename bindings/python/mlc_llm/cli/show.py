@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 
 # Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
-SAMPLING = (
-    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty"),
-    "frequency_penalty",
-)
+SAMPLING = tuple(SAMPLING_NUMBERS)
 _TOKENS = ("eos_token_id", "bos_token_id", "pad_token_id")
 _TEMPLATE_LINES = 6
 

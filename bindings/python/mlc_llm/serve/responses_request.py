@@ -6,20 +6,19 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mlc_llm.sampling_gen import SAMPLING_FIELDS
 from mlc_llm.serve.body import parse_object
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.validation import check
 
 # Fields that mean the same in both, by the chat's name.
 _SAME = {
+    **{name: name for name in SAMPLING_FIELDS},
     "model": "model",
-    "temperature": "temperature",
-    "top_p": "top_p",
     "max_output_tokens": "max_completion_tokens",
     "parallel_tool_calls": "parallel_tool_calls",
     "user": "user",
     "stream": "stream",
-    "seed": "seed",
     "metadata": "metadata",
 }
 # What needs state or services that are not here.

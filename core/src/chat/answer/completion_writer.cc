@@ -105,6 +105,11 @@ void CompletionWriter::CountUsage(const RequestEvent& event) {
   usage_.prompt_tokens += event.usage.prompt_tokens;
   usage_.completion_tokens += event.usage.completion_tokens;
   usage_.cached_tokens += event.usage.cached_tokens;
+  usage_.prefill_s += event.usage.prefill_s;
+  usage_.decode_s += event.usage.decode_s;
+  bool is_first = num_unfinished_ + 1 == echoes_.size();
+  usage_.ttft_s = is_first ? event.usage.ttft_s : std::min(usage_.ttft_s, event.usage.ttft_s);
+  usage_.end_to_end_s = std::max(usage_.end_to_end_s, event.usage.end_to_end_s);
 }
 
 std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
@@ -119,7 +124,7 @@ std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
   CountUsage(event);
   if (finished() && include_usage_) {
     head_.FillIn(&chunks.emplace_back());
-    chunks.back().usage = ToProtocol(usage_, /*with_extra=*/false);
+    chunks.back().usage = ToProtocol(usage_, /*with_extra=*/true);
   }
   return chunks;
 }

@@ -106,16 +106,20 @@ Result<ChatConfig> LoadChatConfig(const ByteSource& source) {
 }
 
 Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
-  constexpr char kTokenizer[] = "tokenizer.json";
+  constexpr char kTokenizer[] = "tokenizer.json", kConfig[] = "mlc-chat-config.json";
   ModelBundle bundle;
   MLC_ASSIGN_OR_RETURN(bundle.config, LoadChatConfig(source));
+  MLC_ASSIGN_OR_RETURN(Json config, ReadJson(source, kConfig));
+  Result<protocol::SamplingFields> defaults = protocol::SamplingFields::Parse(config);
+  if (!defaults.ok()) return NameFile(defaults.status(), source.Describe(kConfig));
+  bundle.sampling_defaults = std::move(defaults).value();
   MLC_ASSIGN_OR_RETURN(Bytes tokenizer_json, source.Open(kTokenizer));
   Result<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::FromJson(tokenizer_json.text());
   if (!tokenizer.ok()) return NameFile(tokenizer.status(), source.Describe(kTokenizer));
   bundle.tokenizer = std::move(tokenizer).value();
   bundle.stop_token_ids = bundle.config.eos_token_ids;
   Status formats = CheckFormats(bundle.config);
-  if (!formats.ok()) return NameFile(formats, source.Describe("mlc-chat-config.json"));
+  if (!formats.ok()) return NameFile(formats, source.Describe(kConfig));
   MLC_RETURN_IF_ERROR(LoadTemplate(source, &bundle));
   return bundle;
 }

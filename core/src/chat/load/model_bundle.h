@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "chat/protocol/protocol.gen.h"
 #include "chat/request/chat_template.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
@@ -32,6 +33,7 @@ class LazyGrammarCompiler {
 
 struct ModelBundle {
   ChatConfig config;
+  protocol::SamplingFields sampling_defaults;  // the model's own, where a request is silent
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<const ChatTemplate> chat_template;  // null: the model has none
   std::shared_ptr<const Tower> tower;                 // null: the model reads text alone

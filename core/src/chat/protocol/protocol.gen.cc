@@ -1,10 +1,42 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
 
 namespace mlc::protocol {
+
+Result<SamplingFields> SamplingFields::Parse(const Json& json, const wire::Path& path) {
+  SamplingFields out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("temperature", &out.temperature, wire::Limits().AtLeast(0).AtMost(2));
+  reader.Optional("top_p", &out.top_p, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("top_k", &out.top_k, wire::Limits().AtLeast(-1));
+  reader.Optional("min_p", &out.min_p, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("frequency_penalty", &out.frequency_penalty,
+                  wire::Limits().AtLeast(-2).AtMost(2));
+  reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
+  reader.Optional("repetition_penalty", &out.repetition_penalty,
+                  wire::Limits().Above(0).AtMost(10));
+  reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("seed", &out.seed);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json SamplingFields::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("temperature", temperature)
+      .Optional("top_p", top_p)
+      .Optional("top_k", top_k)
+      .Optional("min_p", min_p)
+      .Optional("frequency_penalty", frequency_penalty)
+      .Optional("presence_penalty", presence_penalty)
+      .Optional("repetition_penalty", repetition_penalty)
+      .Optional("logit_bias", logit_bias)
+      .Optional("seed", seed)
+      .Finish();
+}
 
 wire::Words WireWords(ChatCompletionRole) {
   static constexpr const char* kWords[] = {
@@ -531,9 +563,9 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("repetition_penalty", &out.repetition_penalty,
                   wire::Limits().Above(0).AtMost(10));
   reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("seed", &out.seed);
   reader.Defaulted("logprobs", &out.logprobs);
   reader.Optional("top_logprobs", &out.top_logprobs, wire::Limits().AtLeast(0).AtMost(20));
-  reader.Optional("seed", &out.seed);
   reader.Optional("stop", &out.stop);
   reader.Optional("tools", &out.tools, wire::Limits().MaxItems(128));
   reader.Optional("tool_choice", &out.tool_choice);
@@ -578,9 +610,9 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("presence_penalty", presence_penalty)
       .Optional("repetition_penalty", repetition_penalty)
       .Optional("logit_bias", logit_bias)
+      .Optional("seed", seed)
       .Required("logprobs", logprobs)
       .Optional("top_logprobs", top_logprobs)
-      .Optional("seed", seed)
       .Optional("stop", stop)
       .Optional("tools", tools)
       .Optional("tool_choice", tool_choice)
@@ -656,12 +688,16 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Defaulted("n", &out.n, wire::Limits().AtLeast(1).AtMost(128));
   reader.Optional("temperature", &out.temperature, wire::Limits().AtLeast(0).AtMost(2));
   reader.Optional("top_p", &out.top_p, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("top_k", &out.top_k, wire::Limits().AtLeast(-1));
+  reader.Optional("min_p", &out.min_p, wire::Limits().AtLeast(0).AtMost(1));
   reader.Optional("frequency_penalty", &out.frequency_penalty,
                   wire::Limits().AtLeast(-2).AtMost(2));
   reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
+  reader.Optional("repetition_penalty", &out.repetition_penalty,
+                  wire::Limits().Above(0).AtMost(10));
   reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
-  reader.Optional("logprobs", &out.logprobs, wire::Limits().AtLeast(0).AtMost(5));
   reader.Optional("seed", &out.seed);
+  reader.Optional("logprobs", &out.logprobs, wire::Limits().AtLeast(0).AtMost(5));
   reader.Optional("stop", &out.stop);
   reader.Optional("response_format", &out.response_format);
   reader.Optional("user", &out.user);
@@ -683,11 +719,14 @@ Json CompletionRequest::ToJson() const {
       .Required("n", n)
       .Optional("temperature", temperature)
       .Optional("top_p", top_p)
+      .Optional("top_k", top_k)
+      .Optional("min_p", min_p)
       .Optional("frequency_penalty", frequency_penalty)
       .Optional("presence_penalty", presence_penalty)
+      .Optional("repetition_penalty", repetition_penalty)
       .Optional("logit_bias", logit_bias)
-      .Optional("logprobs", logprobs)
       .Optional("seed", seed)
+      .Optional("logprobs", logprobs)
       .Optional("stop", stop)
       .Optional("response_format", response_format)
       .Optional("user", user)

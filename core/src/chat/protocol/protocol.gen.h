@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,45 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "549eb57c327f1a1f";
+inline constexpr char kSchemaHash[] = "2f58b386a5f0790d";
+
+// What requests are submitted to.
+inline constexpr const char* kRoutes[] = {"chat.completions", "completions", "embeddings",
+                                          "tokenize",         "detokenize",  "render",
+                                          "kv.save",          "kv.load",     "trace"};
+
+// How tokens are chosen.
+struct SamplingFields {
+  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
+  // the model's own default, else 1. Range: at least 0 and at most 2.
+  std::optional<double> temperature;
+  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
+  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
+  std::optional<double> top_p;
+  // Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
+  // else 0. Range: at least -1. Unit: tokens.
+  std::optional<int64_t> top_k;
+  // Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own
+  // default, else 0. Range: at least 0 and at most 1.
+  std::optional<double> min_p;
+  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: the model's
+  // own default, else 0. Range: at least -2 and at most 2.
+  std::optional<double> frequency_penalty;
+  // Lowers a token's logit by this much once it occurs in the answer. Absent: the model's own
+  // default, else 0. Range: at least -2 and at most 2.
+  std::optional<double> presence_penalty;
+  // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: the
+  // model's own default, else 1. Range: above 0 and at most 10.
+  std::optional<double> repetition_penalty;
+  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
+  std::optional<std::map<int64_t, double>> logit_bias;
+  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+  // random one.
+  std::optional<int64_t> seed;
+
+  static Result<SamplingFields> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
 
 // Who speaks.
 enum class ChatCompletionRole {
@@ -62,7 +100,8 @@ wire::Words WireWords(ImageDetail);
 
 // Where an image is.
 struct ImageURL {
-  // The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1.
+  // The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file too.
+  // Length: at least 1.
   std::string url;
   // How closely the model looks.
   std::optional<ImageDetail> detail;
@@ -422,7 +461,8 @@ wire::Words WireWords(GrammarExecutionMode);
 struct DebugConfig {
   // Whether the answer goes on over the end-of-text token. Default: false.
   bool ignore_eos = false;
-  // Whether the prompt stays in the prefix cache until the engine is reset. Default: false.
+  // Whether the whole pages of the prompt stay in the prefix cache until the engine is reset.
+  // Default: false.
   bool pinned_system_prompt = false;
   // Asks for something else than an answer.
   std::optional<SpecialRequest> special_request;
@@ -434,7 +474,7 @@ struct DebugConfig {
 };
 
 // A conversation, and how the model is to continue it.
-struct ChatCompletionRequest {
+struct ChatCompletionRequest : SamplingFields {
   // The conversation so far, oldest first. Items: at least 1.
   std::vector<ChatCompletionMessage> messages;
   // The model to answer. Absent: the engine's own.
@@ -450,37 +490,11 @@ struct ChatCompletionRequest {
   std::optional<int64_t> max_completion_tokens;
   // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
   int64_t n = 1;
-  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
-  // the model's own default, else 1. Range: at least 0 and at most 2.
-  std::optional<double> temperature;
-  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
-  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
-  std::optional<double> top_p;
-  // Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
-  // else 0. Range: at least -1. Unit: tokens.
-  std::optional<int64_t> top_k;
-  // Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least 0
-  // and at most 1.
-  std::optional<double> min_p;
-  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
-  // least -2 and at most 2.
-  std::optional<double> frequency_penalty;
-  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
-  // and at most 2.
-  std::optional<double> presence_penalty;
-  // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: 1.
-  // Range: above 0 and at most 10.
-  std::optional<double> repetition_penalty;
-  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
-  std::optional<std::map<int64_t, double>> logit_bias;
   // Whether the chosen tokens' log probabilities are returned. Default: false.
   bool logprobs = false;
   // How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent: 0.
   // Range: at least 0 and at most 20. Unit: tokens.
   std::optional<int64_t> top_logprobs;
-  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
-  // random one.
-  std::optional<int64_t> seed;
   // Texts at which the answer ends, before them.
   std::optional<Stop> stop;
   // The tools that the model may call. Items: at most 128.
@@ -563,7 +577,7 @@ struct Prompt {
 };
 
 // A text, and how the model is to continue it.
-struct CompletionRequest {
+struct CompletionRequest : SamplingFields {
   // What is to be continued.
   Prompt prompt;
   // The model to answer. Absent: the engine's own.
@@ -583,26 +597,9 @@ struct CompletionRequest {
   int64_t max_tokens = 16;
   // How many answers are generated, each on its own. Range: at least 1 and at most 128. Default: 1.
   int64_t n = 1;
-  // How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. Absent:
-  // the model's own default, else 1. Range: at least 0 and at most 2.
-  std::optional<double> temperature;
-  // Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest alone.
-  // Absent: the model's own default, else 1. Range: at least 0 and at most 1.
-  std::optional<double> top_p;
-  // Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range: at
-  // least -2 and at most 2.
-  std::optional<double> frequency_penalty;
-  // Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least -2
-  // and at most 2.
-  std::optional<double> presence_penalty;
-  // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
-  std::optional<std::map<int64_t, double>> logit_bias;
   // How many of the likeliest tokens are returned at each position, beside the chosen one. Absent:
   // none. Range: at least 0 and at most 5. Unit: tokens.
   std::optional<int64_t> logprobs;
-  // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
-  // random one.
-  std::optional<int64_t> seed;
   // Texts at which the answer ends, before them.
   std::optional<Stop> stop;
   // The shape that the answer must have. Absent: any text.

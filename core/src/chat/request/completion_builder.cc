@@ -23,16 +23,11 @@ Status CheckSupported(const CompletionRequest& request) {
 // What both kinds of request say in the same words.
 protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
   protocol::ChatCompletionRequest chat;
+  static_cast<protocol::SamplingFields&>(chat) = request;
   chat.n = request.n;
   chat.max_tokens = request.max_tokens;
-  chat.temperature = request.temperature;
-  chat.top_p = request.top_p;
-  chat.frequency_penalty = request.frequency_penalty;
-  chat.presence_penalty = request.presence_penalty;
-  chat.logit_bias = request.logit_bias;
   chat.logprobs = request.logprobs.has_value();
   chat.top_logprobs = request.logprobs;
-  chat.seed = request.seed;
   chat.stop = request.stop;
   chat.response_format = request.response_format;
   chat.debug_config = request.debug_config;

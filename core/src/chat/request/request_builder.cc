@@ -5,6 +5,7 @@
 
 #include "chat/request/grammar_builder.h"
 #include "chat/request/prompt_reader.h"
+#include "chat/request/sampling_fields.gen.h"
 #include "chat/request/special_text.h"
 #include "chat/tools/answer_planner.h"
 #include "chat/tools/tool_prompt.h"
@@ -85,18 +86,10 @@ uint64_t RandomSeed() {
   return static_cast<uint64_t>(device()) << 32 | device();
 }
 
-SamplingParams BuildSampling(const ChatConfig& model, const ChatCompletionRequest& request) {
+SamplingParams BuildSampling(const ModelBundle& model, const ChatCompletionRequest& request) {
   SamplingParams params;
-  params.temperature = request.temperature.value_or(model.temperature.value_or(1.0));
-  params.top_p = request.top_p.value_or(model.top_p.value_or(1.0));
-  params.top_k = static_cast<int>(
-      std::clamp<int64_t>(request.top_k.value_or(model.top_k.value_or(0)), 0, INT32_MAX));
-  params.min_p = request.min_p.value_or(model.min_p.value_or(0.0));
-  params.frequency_penalty =
-      request.frequency_penalty.value_or(model.frequency_penalty.value_or(0.0));
-  params.presence_penalty = request.presence_penalty.value_or(model.presence_penalty.value_or(0.0));
-  params.repetition_penalty =
-      request.repetition_penalty.value_or(model.repetition_penalty.value_or(1.0));
+  static_cast<SamplingNumbers&>(params) = ReadSampling(request, model.sampling_defaults);
+  params.top_k = std::max(0, params.top_k);
   params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : RandomSeed();
   params.logprobs = request.logprobs;
   params.top_logprobs = static_cast<int>(request.top_logprobs.value_or(0));
@@ -204,7 +197,7 @@ Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRe
                                 Prompt prompt, const AnswerPlan* plan) {
   Request out;
   out.prompt = std::move(prompt);
-  out.sampling = BuildSampling(model.config, request);
+  out.sampling = BuildSampling(model, request);
   MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
   out.n = static_cast<int>(request.n);
   std::optional<int64_t> max_tokens =
@@ -215,7 +208,12 @@ Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRe
   MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request, plan));
   out.priority = static_cast<int>(request.priority.value_or(0));
   if (request.timeout_ms) out.timeout = std::chrono::milliseconds(*request.timeout_ms);
-  out.ignore_eos = request.debug_config && request.debug_config->ignore_eos;
+  if (const auto& debug = request.debug_config) {
+    out.ignore_eos = debug->ignore_eos;
+    out.pin_prompt = debug->pinned_system_prompt;
+    out.jump_forward =
+        debug->grammar_execution_mode == protocol::GrammarExecutionMode::kJumpForward;
+  }
   return out;
 }
 

@@ -43,12 +43,19 @@ TEST(CompletionWriter, TheEchoComesOnce) {
 TEST(CompletionWriter, UsageComesWhenTheLastPromptEnds) {
   CompletionWriter writer =
       Writer(R"({"prompt": ["a", "b"], "stream_options": {"include_usage": true}})", {"", ""});
-  EXPECT_EQ(writer.WriteChunks(0, Event(0, "x", true)).size(), 1u);
+  RequestEvent first = Event(0, "x", true), second = Event(0, "y", true);
+  first.usage.ttft_s = 0.5, first.usage.end_to_end_s = 1;
+  second.usage.ttft_s = 0.25, second.usage.end_to_end_s = 2;
+  EXPECT_EQ(writer.WriteChunks(0, first).size(), 1u);
   EXPECT_FALSE(writer.finished());
-  auto last = writer.WriteChunks(1, Event(0, "y", true));
+  auto last = writer.WriteChunks(1, second);
   ASSERT_EQ(last.size(), 2u);
   EXPECT_TRUE(writer.finished());
   EXPECT_TRUE(last[1].choices.empty());
+  ASSERT_TRUE(last[1].usage->extra.has_value());
+  EXPECT_EQ(last[1].usage->extra->prompt_tokens, 6);
+  EXPECT_EQ(last[1].usage->extra->ttft_s, 0.25);  // of the first token of all
+  EXPECT_EQ(last[1].usage->extra->end_to_end_latency_s, 2);
   EXPECT_EQ(last[1].usage->prompt_tokens, 6);
   EXPECT_EQ(last[1].usage->total_tokens, 10);
 }

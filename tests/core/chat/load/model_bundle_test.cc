@@ -98,6 +98,45 @@ TEST(LoadModelBundle, EveryFaultNamesItsFile) {
   }
 }
 
+TEST(LoadModelBundle, ReadsTheNumbersThatTheModelRecommends) {
+  TempFolder folder;
+  WriteModel(folder);
+  Json config = *Json::Parse(kConfig);
+  folder.Write("mlc-chat-config.json",
+               config.Set("temperature", 0.6).Set("top_k", 40).Set("min_p", Json()).Dump());
+  Result<ModelBundle> bundle = Load(folder);
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  EXPECT_EQ(bundle->sampling_defaults.temperature, 0.6);
+  EXPECT_EQ(bundle->sampling_defaults.top_k, 40);
+  EXPECT_EQ(bundle->sampling_defaults.min_p, std::nullopt);
+  EXPECT_EQ(bundle->sampling_defaults.repetition_penalty, std::nullopt);
+}
+
+TEST(LoadModelBundle, ASenselessRecommendationNamesItsFieldAndFile) {
+  const std::pair<const char*, const char*> faults[] = {{"temperature", "\"hot\""},
+                                                        {"temperature", "-0.1"},
+                                                        {"top_k", "-2"},
+                                                        {"min_p", "1.5"},
+                                                        {"top_p", "[]"},
+                                                        {"top_p", "-0.5"},
+                                                        {"repetition_penalty", "0"},
+                                                        {"repetition_penalty", "-1"},
+                                                        {"frequency_penalty", "true"},
+                                                        {"frequency_penalty", "1e300"},
+                                                        {"presence_penalty", "-1e300"}};
+  for (const auto& [field, value] : faults) {
+    TempFolder folder;
+    WriteModel(folder);
+    Json config = *Json::Parse(kConfig);
+    std::string path =
+        folder.Write("mlc-chat-config.json", config.Set(field, *Json::Parse(value)).Dump());
+    Status status = Load(folder).status();
+    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << field << " = " << value;
+    EXPECT_EQ(status.param(), field) << status.message();
+    EXPECT_EQ(status.message().rfind(path, 0), 0u) << status.message();
+  }
+}
+
 TEST(LoadModelBundle, AMissingFileIsNotFound) {
   for (const char* missing : {"mlc-chat-config.json", "tokenizer.json"}) {
     TempFolder folder;

@@ -37,7 +37,8 @@ TEST(BuildCompletion, EveryFormOfAPrompt) {
 
 TEST(BuildCompletion, TakesOverHowToGenerate) {
   auto built = Build(R"({"prompt": "Hi", "echo": true, "n": 3, "max_tokens": 5, "seed": 9,
-                         "temperature": 0.5, "stop": ["x"], "frequency_penalty": 1.5})");
+                         "temperature": 0.5, "stop": ["x"], "frequency_penalty": 1.5,
+                         "top_k": 7, "min_p": 0.25, "repetition_penalty": 1.1})");
   ASSERT_TRUE(built.ok());
   const Request& request = built->front().request;
   EXPECT_EQ(built->front().echo, "Hi");
@@ -46,6 +47,9 @@ TEST(BuildCompletion, TakesOverHowToGenerate) {
   EXPECT_EQ(request.sampling.seed, 9u);
   EXPECT_DOUBLE_EQ(request.sampling.temperature, 0.5);
   EXPECT_DOUBLE_EQ(request.sampling.frequency_penalty, 1.5);
+  EXPECT_EQ(request.sampling.top_k, 7);
+  EXPECT_DOUBLE_EQ(request.sampling.min_p, 0.25);
+  EXPECT_DOUBLE_EQ(request.sampling.repetition_penalty, 1.1);
   EXPECT_EQ(request.stop_strings, std::vector<std::string>{"x"});
 }
 

@@ -71,11 +71,11 @@ TEST(BuildRequest, EveryMemberArrives) {
 
 TEST(BuildRequest, TheModelsDefaultsFillWhatIsLeftOpen) {
   ModelBundle bundle = ChatBundle();
-  bundle.config.temperature = 0.6;
-  bundle.config.top_p = 0.95;
-  bundle.config.repetition_penalty = 1.3;
-  bundle.config.top_k = 40;
-  bundle.config.min_p = 0.05;
+  bundle.sampling_defaults.temperature = 0.6;
+  bundle.sampling_defaults.top_p = 0.95;
+  bundle.sampling_defaults.repetition_penalty = 1.3;
+  bundle.sampling_defaults.top_k = 40;
+  bundle.sampling_defaults.min_p = 0.05;
   bundle.stop_strings = {"User:"};
   bundle.prompt_prefix = {257};
   Request request = Build(R"("top_p": 0.5, "stop": "x")", bundle);
@@ -87,6 +87,15 @@ TEST(BuildRequest, TheModelsDefaultsFillWhatIsLeftOpen) {
   EXPECT_EQ(Build(R"("top_k": 0, "min_p": 0)", bundle).sampling.top_k, 0);
   EXPECT_EQ(request.stop_strings, (std::vector<std::string>{"User:", "x"}));
   EXPECT_EQ(request.prompt, (std::vector<int32_t>{257, 'H', 'i'}));
+}
+
+TEST(BuildRequest, DebugConfigPinsThePromptAndKeepsTheGrammarFromJumping) {
+  EXPECT_FALSE(Build("").pin_prompt);
+  EXPECT_TRUE(Build("").jump_forward);
+  EXPECT_TRUE(Build(R"("debug_config": {})").jump_forward);
+  EXPECT_TRUE(Build(R"("debug_config": {"pinned_system_prompt": true})").pin_prompt);
+  EXPECT_FALSE(Build(R"("debug_config": {"grammar_execution_mode": "constraint"})").jump_forward);
+  EXPECT_TRUE(Build(R"("debug_config": {"grammar_execution_mode": "jump_forward"})").jump_forward);
 }
 
 TEST(BuildRequest, TheNewerNameOfMaxTokensWins) {

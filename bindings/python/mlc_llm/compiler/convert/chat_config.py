@@ -10,6 +10,7 @@ from typing import Any
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 
 CHAT_CONFIG = "mlc-chat-config.json"
 VERSION = "0.1.0"
@@ -24,8 +25,10 @@ _SAMPLING_DEFAULTS = {
     "repetition_penalty": 1.0,
     "top_p": 0.95,
 }
-# MLC-LLM's configs do not have them; a request that is silent takes them from here too.
-_OPTIONAL_SAMPLING = {"top_k": 0, "min_p": 0.0}
+# MLC-LLM's configs do not have the others; a request that is silent takes them from here too.
+_OPTIONAL_SAMPLING = {
+    name: neutral for name, neutral in SAMPLING_NUMBERS.items() if name not in _SAMPLING_DEFAULTS
+}
 _TOKEN_DEFAULTS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 
@@ -132,9 +135,9 @@ def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
     found = {
         name: _first_number(name, default, configs) for name, default in _SAMPLING_DEFAULTS.items()
     }
-    for name, without in _OPTIONAL_SAMPLING.items():
-        value = _first_number(name, without, configs)
-        if value > without:
+    for name, neutral in _OPTIONAL_SAMPLING.items():
+        value = _first_number(name, neutral, configs)
+        if value != neutral:
             found[name] = value
     return found
 

@@ -6,7 +6,7 @@
     sample_top_k    the same with top_k, then top_p
 
 Each is f(logits [m, vocabulary], tasks i32 [n, TASK_WORDS], extra i32 [w]) -> tokens i32 [n]; the
-words are named in `kernels/gpu/sampling_rows.py`. A row of logits is of one task at most, and lost.
+words are named in `codegen/schema/sampling.py`. A row of logits is of one task at most, and lost.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from tvm import relax, tirx
 
 from mlc_llm.compiler.kernels.gpu import sampling, sampling_cut
-from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, TASK_WORDS, Rows
+from mlc_llm.compiler.kernels.gpu.sampler_words_gen import SAMPLER_VERSION, TASK_WORDS
+from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, Rows
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
 
-VERSION = 1  # of the words and of what they mean
 # Each function's searches for what is left, in order.
 FUNCTIONS: dict[str, tuple[int, ...] | None] = {
     "sample_greedy": None,
@@ -102,7 +102,7 @@ class Sampler:
 
 def describe() -> dict[str, Any]:
     """A library's metadata."""
-    return {"version": VERSION, "functions": list(FUNCTIONS)}
+    return {"version": SAMPLER_VERSION, "functions": list(FUNCTIONS)}
 
 
 def build(nn: Builder, columns: int) -> None:

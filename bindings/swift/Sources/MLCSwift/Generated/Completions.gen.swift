@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -327,6 +327,9 @@ public struct Completions: Sendable {
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
         debug_config: DebugConfig? = nil
     ) async -> AsyncStream<StreamElement<Completion>> {
         let request = CompletionRequest(
@@ -349,6 +352,9 @@ public struct Completions: Sendable {
             suffix: suffix,
             echo: echo,
             best_of: best_of,
+            top_k: top_k,
+            min_p: min_p,
+            repetition_penalty: repetition_penalty,
             debug_config: debug_config
         )
         guard stream else { return .failed(.needsStream("stream"), request) }
@@ -377,6 +383,9 @@ public struct Completions: Sendable {
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
         debug_config: DebugConfig? = nil
     ) -> AsyncThrowingStream<Completion, any Error> {
         self.stream(
@@ -399,6 +408,9 @@ public struct Completions: Sendable {
                 suffix: suffix,
                 echo: echo,
                 best_of: best_of,
+                top_k: top_k,
+                min_p: min_p,
+                repetition_penalty: repetition_penalty,
                 debug_config: debug_config
             ))
     }
@@ -424,6 +436,9 @@ public struct Completions: Sendable {
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
         debug_config: DebugConfig? = nil
     ) async throws -> Completion {
         try await self.complete(
@@ -446,6 +461,9 @@ public struct Completions: Sendable {
                 suffix: suffix,
                 echo: echo,
                 best_of: best_of,
+                top_k: top_k,
+                min_p: min_p,
+                repetition_penalty: repetition_penalty,
                 debug_config: debug_config
             ))
     }

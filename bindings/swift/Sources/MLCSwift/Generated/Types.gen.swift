@@ -1,11 +1,13 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
 
+import Foundation
+
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "549eb57c327f1a1f"
+let schemaHash = "2f58b386a5f0790d"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -118,7 +120,8 @@ public enum ImageDetail: WireEnum {
 
 /// Where an image is.
 public struct ImageURL: WireObject {
-    /// The image: a `data:` URL with its bytes in base64, or an address. Length: at least 1.
+    /// The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file too.
+    /// Length: at least 1.
     public var url: String
     /// How closely the model looks.
     public var detail: ImageDetail?
@@ -128,6 +131,14 @@ public struct ImageURL: WireObject {
         detail: ImageDetail? = nil
     ) {
         self.url = url
+        self.detail = detail
+    }
+
+    public init(
+        url: Data,
+        detail: ImageDetail? = nil
+    ) {
+        self.url = dataURL(of: url)
         self.detail = detail
     }
 
@@ -1058,7 +1069,8 @@ public enum GrammarExecutionMode: WireEnum {
 public struct DebugConfig: WireObject {
     /// Whether the answer goes on over the end-of-text token. Default: false.
     public var ignore_eos: Bool
-    /// Whether the prompt stays in the prefix cache until the engine is reset. Default: false.
+    /// Whether the whole pages of the prompt stay in the prefix cache until the engine is reset.
+    /// Default: false.
     public var pinned_system_prompt: Bool
     /// Asks for something else than an answer.
     public var special_request: SpecialRequest?
@@ -1123,28 +1135,28 @@ public struct ChatCompletionRequest: WireObject {
     /// Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
     /// else 0. Range: at least -1. Unit: tokens.
     public var top_k: Int?
-    /// Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at least 0
-    /// and at most 1.
+    /// Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own
+    /// default, else 0. Range: at least 0 and at most 1.
     public var min_p: Double?
-    /// Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range:
-    /// at least -2 and at most 2.
+    /// Lowers a token's logit by this much for each time it occurs in the answer. Absent: the
+    /// model's own default, else 0. Range: at least -2 and at most 2.
     public var frequency_penalty: Double?
-    /// Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least
-    /// -2 and at most 2.
+    /// Lowers a token's logit by this much once it occurs in the answer. Absent: the model's own
+    /// default, else 0. Range: at least -2 and at most 2.
     public var presence_penalty: Double?
-    /// Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: 1.
-    /// Range: above 0 and at most 10.
+    /// Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
+    /// the model's own default, else 1. Range: above 0 and at most 10.
     public var repetition_penalty: Double?
     /// Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
     public var logit_bias: [Int: Double]?
+    /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
+    /// random one.
+    public var seed: Int?
     /// Whether the chosen tokens' log probabilities are returned. Default: false.
     public var logprobs: Bool
     /// How many of the likeliest tokens are returned at each position; needs `logprobs`. Absent: 0.
     /// Range: at least 0 and at most 20. Unit: tokens.
     public var top_logprobs: Int?
-    /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
-    /// random one.
-    public var seed: Int?
     /// Texts at which the answer ends, before them.
     public var stop: Stop?
     /// The tools that the model may call. Items: at most 128.
@@ -1298,9 +1310,9 @@ public struct ChatCompletionRequest: WireObject {
         self.presence_penalty = try reader.optional("presence_penalty")
         self.repetition_penalty = try reader.optional("repetition_penalty")
         self.logit_bias = try reader.optional("logit_bias")
+        self.seed = try reader.optional("seed")
         self.logprobs = try reader.defaulted("logprobs", false)
         self.top_logprobs = try reader.optional("top_logprobs")
-        self.seed = try reader.optional("seed")
         self.stop = try reader.optional("stop")
         self.tools = try reader.optional("tools")
         self.tool_choice = try reader.optional("tool_choice")
@@ -1342,9 +1354,9 @@ public struct ChatCompletionRequest: WireObject {
         writer.optional("presence_penalty", self.presence_penalty)
         writer.optional("repetition_penalty", self.repetition_penalty)
         writer.optional("logit_bias", self.logit_bias)
+        writer.optional("seed", self.seed)
         writer.required("logprobs", self.logprobs)
         writer.optional("top_logprobs", self.top_logprobs)
-        writer.optional("seed", self.seed)
         writer.optional("stop", self.stop)
         writer.optional("tools", self.tools)
         writer.optional("tool_choice", self.tool_choice)
@@ -1468,20 +1480,29 @@ public struct CompletionRequest: WireObject {
     /// Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest
     /// alone. Absent: the model's own default, else 1. Range: at least 0 and at most 1.
     public var top_p: Double?
-    /// Lowers a token's logit by this much for each time it occurs in the answer. Absent: 0. Range:
-    /// at least -2 and at most 2.
+    /// Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own default,
+    /// else 0. Range: at least -1. Unit: tokens.
+    public var top_k: Int?
+    /// Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own
+    /// default, else 0. Range: at least 0 and at most 1.
+    public var min_p: Double?
+    /// Lowers a token's logit by this much for each time it occurs in the answer. Absent: the
+    /// model's own default, else 0. Range: at least -2 and at most 2.
     public var frequency_penalty: Double?
-    /// Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range: at least
-    /// -2 and at most 2.
+    /// Lowers a token's logit by this much once it occurs in the answer. Absent: the model's own
+    /// default, else 0. Range: at least -2 and at most 2.
     public var presence_penalty: Double?
+    /// Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
+    /// the model's own default, else 1. Range: above 0 and at most 10.
+    public var repetition_penalty: Double?
     /// Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
     public var logit_bias: [Int: Double]?
-    /// How many of the likeliest tokens are returned at each position, beside the chosen one.
-    /// Absent: none. Range: at least 0 and at most 5. Unit: tokens.
-    public var logprobs: Int?
     /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
     /// random one.
     public var seed: Int?
+    /// How many of the likeliest tokens are returned at each position, beside the chosen one.
+    /// Absent: none. Range: at least 0 and at most 5. Unit: tokens.
+    public var logprobs: Int?
     /// Texts at which the answer ends, before them.
     public var stop: Stop?
     /// The shape that the answer must have. Absent: any text.
@@ -1511,6 +1532,9 @@ public struct CompletionRequest: WireObject {
         suffix: String? = nil,
         echo: Bool = false,
         best_of: Int? = nil,
+        top_k: Int? = nil,
+        min_p: Double? = nil,
+        repetition_penalty: Double? = nil,
         debug_config: DebugConfig? = nil
     ) {
         self.prompt = prompt
@@ -1532,6 +1556,9 @@ public struct CompletionRequest: WireObject {
         self.suffix = suffix
         self.echo = echo
         self.best_of = best_of
+        self.top_k = top_k
+        self.min_p = min_p
+        self.repetition_penalty = repetition_penalty
         self.debug_config = debug_config
     }
 
@@ -1548,11 +1575,14 @@ public struct CompletionRequest: WireObject {
         self.n = try reader.defaulted("n", 1)
         self.temperature = try reader.optional("temperature")
         self.top_p = try reader.optional("top_p")
+        self.top_k = try reader.optional("top_k")
+        self.min_p = try reader.optional("min_p")
         self.frequency_penalty = try reader.optional("frequency_penalty")
         self.presence_penalty = try reader.optional("presence_penalty")
+        self.repetition_penalty = try reader.optional("repetition_penalty")
         self.logit_bias = try reader.optional("logit_bias")
-        self.logprobs = try reader.optional("logprobs")
         self.seed = try reader.optional("seed")
+        self.logprobs = try reader.optional("logprobs")
         self.stop = try reader.optional("stop")
         self.response_format = try reader.optional("response_format")
         self.user = try reader.optional("user")
@@ -1572,11 +1602,14 @@ public struct CompletionRequest: WireObject {
         writer.required("n", self.n)
         writer.optional("temperature", self.temperature)
         writer.optional("top_p", self.top_p)
+        writer.optional("top_k", self.top_k)
+        writer.optional("min_p", self.min_p)
         writer.optional("frequency_penalty", self.frequency_penalty)
         writer.optional("presence_penalty", self.presence_penalty)
+        writer.optional("repetition_penalty", self.repetition_penalty)
         writer.optional("logit_bias", self.logit_bias)
-        writer.optional("logprobs", self.logprobs)
         writer.optional("seed", self.seed)
+        writer.optional("logprobs", self.logprobs)
         writer.optional("stop", self.stop)
         writer.optional("response_format", self.response_format)
         writer.optional("user", self.user)

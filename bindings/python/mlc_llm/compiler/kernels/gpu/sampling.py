@@ -29,33 +29,35 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     shared,
 )
+from mlc_llm.compiler.kernels.gpu.sampler_words_gen import (
+    BIAS,
+    CHANGES_START,
+    LIMIT,
+    LOGIT_CHANGE_WORDS,
+    MASK_START,
+    MIN_P,
+    NUM_CHANGES,
+    PENALTY,
+    REPETITION,
+    ROW,
+    SCALE,
+    TOKEN,
+    TOP_K,
+    UNIFORM,
+)
 from mlc_llm.compiler.kernels.gpu.sampling_rows import (
     ALL,
-    BIAS,
     BROKEN,
-    CHANGE_WORDS,
-    CHANGES,
     CUT_WORDS,
     EXTRA,
     IMPOSSIBLE,
     ITEMS,
     LARGEST,
     LEAST,
-    LIMIT,
-    MASK,
-    MIN_P,
-    NUM_CHANGES,
     NUM_EQUAL,
-    PENALTY,
-    REPETITION,
-    ROW,
-    SCALE,
     SUM,
     TASKS,
-    TOKEN,
     TOKENS,
-    TOP_K,
-    UNIFORM,
     Best,
     Rows,
     Walk,
@@ -74,14 +76,14 @@ def adjust(rows: Rows) -> tirx.PrimFunc:
 
     def body(tasks, extra, logits) -> None:
         with grid((tasks.shape[0],), ITEMS) as ((task,), item):
-            row, first = emit_value(tasks[task, ROW]), emit_value(tasks[task, CHANGES])
+            row, first = emit_value(tasks[task, ROW]), emit_value(tasks[task, CHANGES_START])
             count = emit_value(tasks[task, NUM_CHANGES])
             with T.serial(T.floordiv(count + (ITEMS - 1), ITEMS)) as step:
                 index = emit_value(step * ITEMS + item)
                 with T.If(index < count), T.Then():
                     words = [
-                        emit_value(extra[first + index * CHANGE_WORDS + i])
-                        for i in range(CHANGE_WORDS)
+                        emit_value(extra[first + index * LOGIT_CHANGE_WORDS + i])
+                        for i in range(LOGIT_CHANGE_WORDS)
                     ]
                     token = words[TOKEN]
                     old = emit_value(logits[row, token])
@@ -107,7 +109,7 @@ def maxima(rows: Rows) -> tirx.PrimFunc:
 
     def body(tasks, extra, logits, values, places) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
-            row, mask = emit_value(tasks[task, ROW]), emit_value(tasks[task, MASK])
+            row, mask = emit_value(tasks[task, ROW]), emit_value(tasks[task, MASK_START])
             limit = emit_value(tasks[task, LIMIT])
             best = Best(rows)
 

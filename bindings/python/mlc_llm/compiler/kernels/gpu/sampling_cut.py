@@ -23,18 +23,20 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     shared,
 )
+from mlc_llm.compiler.kernels.gpu.sampler_words_gen import (
+    LIMIT,
+    ROW,
+    TOP_K,
+    TOP_P,
+)
 from mlc_llm.compiler.kernels.gpu.sampling_rows import (
     ALL,
     CUT_WORDS,
     ITEMS,
     LEAST,
-    LIMIT,
     NUM_EQUAL,
-    ROW,
     SUM,
     TASKS,
-    TOP_K,
-    TOP_P,
     Rows,
     as_float,
     as_word,

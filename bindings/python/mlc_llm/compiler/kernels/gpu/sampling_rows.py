@@ -22,16 +22,12 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     shared,
 )
+from mlc_llm.compiler.kernels.gpu.sampler_words_gen import TASK_WORDS
 
 ITEMS = 64  # of a work-group
 _MOST_PARTS = 128
 _LEAST_PART = 1024
 
-# Words of a task (n of them, a chosen token each) and of a change to a logit.
-ROW, LIMIT, MASK, CHANGES, NUM_CHANGES, TOP_K, SCALE, TOP_P, MIN_P, UNIFORM = range(10)
-TASK_WORDS = 10
-TOKEN, BIAS, REPETITION, PENALTY = range(4)
-CHANGE_WORDS = 4
 # Words of a cut: the least weight that is left, how many of that weight, the sum of all that is.
 LEAST, NUM_EQUAL, SUM = range(3)
 CUT_WORDS = 3

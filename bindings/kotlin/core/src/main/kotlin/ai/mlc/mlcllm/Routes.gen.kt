@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -36,9 +36,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: Stop? = null,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -80,9 +80,9 @@ class ChatCompletions internal constructor(requests: Requests) :
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
+                seed = seed,
                 logprobs = logprobs,
                 top_logprobs = top_logprobs,
-                seed = seed,
                 stop = stop,
                 tools = tools,
                 tool_choice = tool_choice,
@@ -125,9 +125,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: Stop? = null,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -166,9 +166,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = stop,
             tools = tools,
             tool_choice = tool_choice,
@@ -210,9 +210,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: Stop? = null,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -251,9 +251,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = stop,
             tools = tools,
             tool_choice = tool_choice,
@@ -295,9 +295,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: String,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -339,9 +339,9 @@ class ChatCompletions internal constructor(requests: Requests) :
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
+                seed = seed,
                 logprobs = logprobs,
                 top_logprobs = top_logprobs,
-                seed = seed,
                 stop = StopText(stop),
                 tools = tools,
                 tool_choice = tool_choice,
@@ -384,9 +384,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: String,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -425,9 +425,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = StopText(stop),
             tools = tools,
             tool_choice = tool_choice,
@@ -469,9 +469,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: String,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -510,9 +510,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = StopText(stop),
             tools = tools,
             tool_choice = tool_choice,
@@ -554,9 +554,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: List<String>,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -598,9 +598,9 @@ class ChatCompletions internal constructor(requests: Requests) :
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
+                seed = seed,
                 logprobs = logprobs,
                 top_logprobs = top_logprobs,
-                seed = seed,
                 stop = StopTexts(stop),
                 tools = tools,
                 tool_choice = tool_choice,
@@ -643,9 +643,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: List<String>,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -684,9 +684,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = StopTexts(stop),
             tools = tools,
             tool_choice = tool_choice,
@@ -728,9 +728,9 @@ class ChatCompletions internal constructor(requests: Requests) :
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: List<String>,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -769,9 +769,9 @@ class ChatCompletions internal constructor(requests: Requests) :
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
+            seed = seed,
             logprobs = logprobs,
             top_logprobs = top_logprobs,
-            seed = seed,
             stop = StopTexts(stop),
             tools = tools,
             tool_choice = tool_choice,
@@ -863,9 +863,9 @@ class ChatCompletionRequestBuilder(
     private var presence_penalty: Double? = null
     private var repetition_penalty: Double? = null
     private var logit_bias: Map<Int, Double>? = null
+    private var seed: Long? = null
     private var logprobs: Boolean = false
     private var top_logprobs: Long? = null
-    private var seed: Long? = null
     private var stop: Stop? = null
     private var tools: List<ChatCompletionTool>? = null
     private var tool_choice: ToolChoice? = null
@@ -941,29 +941,29 @@ class ChatCompletionRequestBuilder(
         apply { this.top_k = top_k }
 
     /**
-     * Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at
-     * least 0 and at most 1.
+     * Keeps tokens at least this probable, relative to the likeliest. Absent: the model's
+     * own default, else 0. Range: at least 0 and at most 1.
      */
     fun min_p(min_p: Double?): ChatCompletionRequestBuilder =
         apply { this.min_p = min_p }
 
     /**
      * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
-     * 0. Range: at least -2 and at most 2.
+     * the model's own default, else 0. Range: at least -2 and at most 2.
      */
     fun frequency_penalty(frequency_penalty: Double?): ChatCompletionRequestBuilder =
         apply { this.frequency_penalty = frequency_penalty }
 
     /**
-     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
-     * at least -2 and at most 2.
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: the
+     * model's own default, else 0. Range: at least -2 and at most 2.
      */
     fun presence_penalty(presence_penalty: Double?): ChatCompletionRequestBuilder =
         apply { this.presence_penalty = presence_penalty }
 
     /**
      * Divides a positive logit, and multiplies a negative one, of tokens that occurred.
-     * Absent: 1. Range: above 0 and at most 10.
+     * Absent: the model's own default, else 1. Range: above 0 and at most 10.
      */
     fun repetition_penalty(repetition_penalty: Double?): ChatCompletionRequestBuilder =
         apply { this.repetition_penalty = repetition_penalty }
@@ -975,6 +975,13 @@ class ChatCompletionRequestBuilder(
     fun logit_bias(logit_bias: Map<Int, Double>?): ChatCompletionRequestBuilder =
         apply { this.logit_bias = logit_bias }
 
+    /**
+     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+     * Absent: a random one.
+     */
+    fun seed(seed: Long?): ChatCompletionRequestBuilder =
+        apply { this.seed = seed }
+
     /** Whether the chosen tokens' log probabilities are returned. Default: false. */
     fun logprobs(logprobs: Boolean): ChatCompletionRequestBuilder =
         apply { this.logprobs = logprobs }
@@ -985,13 +992,6 @@ class ChatCompletionRequestBuilder(
      */
     fun top_logprobs(top_logprobs: Long?): ChatCompletionRequestBuilder =
         apply { this.top_logprobs = top_logprobs }
-
-    /**
-     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
-     * Absent: a random one.
-     */
-    fun seed(seed: Long?): ChatCompletionRequestBuilder =
-        apply { this.seed = seed }
 
     /** Texts at which the answer ends, before them. */
     fun stop(stop: Stop?): ChatCompletionRequestBuilder =
@@ -1114,9 +1114,9 @@ class ChatCompletionRequestBuilder(
         presence_penalty = presence_penalty,
         repetition_penalty = repetition_penalty,
         logit_bias = logit_bias,
+        seed = seed,
         logprobs = logprobs,
         top_logprobs = top_logprobs,
-        seed = seed,
         stop = stop,
         tools = tools,
         tool_choice = tool_choice,
@@ -1166,11 +1166,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1190,11 +1193,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
                 user = user,
@@ -1215,11 +1221,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1236,11 +1245,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1260,11 +1272,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1281,11 +1296,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1305,11 +1323,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1329,11 +1350,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
                 user = user,
@@ -1354,11 +1378,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1375,11 +1402,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1399,11 +1429,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1420,11 +1453,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1444,11 +1480,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1468,11 +1507,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
                 user = user,
@@ -1493,11 +1535,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1514,11 +1559,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1538,11 +1586,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1559,11 +1610,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1583,11 +1637,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1607,11 +1664,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = StopText(stop),
                 response_format = response_format,
                 user = user,
@@ -1632,11 +1692,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1653,11 +1716,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = StopText(stop),
             response_format = response_format,
             user = user,
@@ -1677,11 +1743,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1698,11 +1767,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = StopText(stop),
             response_format = response_format,
             user = user,
@@ -1722,11 +1794,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1746,11 +1821,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = StopTexts(stop),
                 response_format = response_format,
                 user = user,
@@ -1771,11 +1849,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1792,11 +1873,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = StopTexts(stop),
             response_format = response_format,
             user = user,
@@ -1816,11 +1900,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1837,11 +1924,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = StopTexts(stop),
             response_format = response_format,
             user = user,
@@ -1862,11 +1952,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1886,11 +1979,14 @@ class Completions internal constructor(requests: Requests) :
                 n = n,
                 temperature = temperature,
                 top_p = top_p,
+                top_k = top_k,
+                min_p = min_p,
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
+                repetition_penalty = repetition_penalty,
                 logit_bias = logit_bias,
-                logprobs = logprobs,
                 seed = seed,
+                logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
                 user = user,
@@ -1912,11 +2008,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1933,11 +2032,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -1958,11 +2060,14 @@ class Completions internal constructor(requests: Requests) :
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1979,11 +2084,14 @@ class Completions internal constructor(requests: Requests) :
             n = n,
             temperature = temperature,
             top_p = top_p,
+            top_k = top_k,
+            min_p = min_p,
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
+            repetition_penalty = repetition_penalty,
             logit_bias = logit_bias,
-            logprobs = logprobs,
             seed = seed,
+            logprobs = logprobs,
             stop = stop,
             response_format = response_format,
             user = user,
@@ -2005,11 +2113,14 @@ class CompletionRequestBuilder(
     private var n: Long = 1
     private var temperature: Double? = null
     private var top_p: Double? = null
+    private var top_k: Long? = null
+    private var min_p: Double? = null
     private var frequency_penalty: Double? = null
     private var presence_penalty: Double? = null
+    private var repetition_penalty: Double? = null
     private var logit_bias: Map<Int, Double>? = null
-    private var logprobs: Long? = null
     private var seed: Long? = null
+    private var logprobs: Long? = null
     private var stop: Stop? = null
     private var response_format: ResponseFormat? = null
     private var user: String? = null
@@ -2065,18 +2176,39 @@ class CompletionRequestBuilder(
         apply { this.top_p = top_p }
 
     /**
+     * Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own
+     * default, else 0. Range: at least -1. Unit: tokens.
+     */
+    fun top_k(top_k: Long?): CompletionRequestBuilder =
+        apply { this.top_k = top_k }
+
+    /**
+     * Keeps tokens at least this probable, relative to the likeliest. Absent: the model's
+     * own default, else 0. Range: at least 0 and at most 1.
+     */
+    fun min_p(min_p: Double?): CompletionRequestBuilder =
+        apply { this.min_p = min_p }
+
+    /**
      * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
-     * 0. Range: at least -2 and at most 2.
+     * the model's own default, else 0. Range: at least -2 and at most 2.
      */
     fun frequency_penalty(frequency_penalty: Double?): CompletionRequestBuilder =
         apply { this.frequency_penalty = frequency_penalty }
 
     /**
-     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
-     * at least -2 and at most 2.
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: the
+     * model's own default, else 0. Range: at least -2 and at most 2.
      */
     fun presence_penalty(presence_penalty: Double?): CompletionRequestBuilder =
         apply { this.presence_penalty = presence_penalty }
+
+    /**
+     * Divides a positive logit, and multiplies a negative one, of tokens that occurred.
+     * Absent: the model's own default, else 1. Range: above 0 and at most 10.
+     */
+    fun repetition_penalty(repetition_penalty: Double?): CompletionRequestBuilder =
+        apply { this.repetition_penalty = repetition_penalty }
 
     /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
@@ -2086,18 +2218,18 @@ class CompletionRequestBuilder(
         apply { this.logit_bias = logit_bias }
 
     /**
-     * How many of the likeliest tokens are returned at each position, beside the chosen
-     * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
-     */
-    fun logprobs(logprobs: Long?): CompletionRequestBuilder =
-        apply { this.logprobs = logprobs }
-
-    /**
      * Makes the answer repeatable: equal requests with equal seeds get equal answers.
      * Absent: a random one.
      */
     fun seed(seed: Long?): CompletionRequestBuilder =
         apply { this.seed = seed }
+
+    /**
+     * How many of the likeliest tokens are returned at each position, beside the chosen
+     * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
+     */
+    fun logprobs(logprobs: Long?): CompletionRequestBuilder =
+        apply { this.logprobs = logprobs }
 
     /** Texts at which the answer ends, before them. */
     fun stop(stop: Stop?): CompletionRequestBuilder =
@@ -2127,11 +2259,14 @@ class CompletionRequestBuilder(
         n = n,
         temperature = temperature,
         top_p = top_p,
+        top_k = top_k,
+        min_p = min_p,
         frequency_penalty = frequency_penalty,
         presence_penalty = presence_penalty,
+        repetition_penalty = repetition_penalty,
         logit_bias = logit_bias,
-        logprobs = logprobs,
         seed = seed,
+        logprobs = logprobs,
         stop = stop,
         response_format = response_format,
         user = user,

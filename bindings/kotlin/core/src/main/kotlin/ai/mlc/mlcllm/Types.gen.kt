@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 549eb57c327f1a1f
+// Schema hash: 2f58b386a5f0790d
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "549eb57c327f1a1f"
+internal const val SCHEMA_HASH = "2f58b386a5f0790d"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -111,13 +111,21 @@ internal object ImageDetailSerializer :
 @JsonIgnoreUnknownKeys
 data class ImageURL @JvmOverloads constructor(
     /**
-     * The image: a `data:` URL with its bytes in base64, or an address. Length: at least
-     * 1.
+     * The image as a `data:` URL with its bytes in base64. Clients take the bytes of its
+     * file too. Length: at least 1.
      */
     val url: String,
     /** How closely the model looks. */
     val detail: ImageDetail? = null,
-) : ImageSource
+) : ImageSource {
+    @JvmOverloads constructor(
+        url: ByteArray,
+        detail: ImageDetail? = null,
+    ) : this(
+        dataUrl(url),
+        detail,
+    )
+}
 
 /** An image, as an object or as its URL alone. */
 @Serializable(with = ImageSourceSerializer::class)
@@ -704,8 +712,8 @@ data class DebugConfig @JvmOverloads constructor(
     @EncodeDefault
     val ignore_eos: Boolean = false,
     /**
-     * Whether the prompt stays in the prefix cache until the engine is reset. Default:
-     * false.
+     * Whether the whole pages of the prompt stay in the prefix cache until the engine is
+     * reset. Default: false.
      */
     @EncodeDefault
     val pinned_system_prompt: Boolean = false,
@@ -762,23 +770,23 @@ data class ChatCompletionRequest(
      */
     val top_k: Long? = null,
     /**
-     * Keeps tokens at least this probable, relative to the likeliest. Absent: 0. Range: at
-     * least 0 and at most 1.
+     * Keeps tokens at least this probable, relative to the likeliest. Absent: the model's
+     * own default, else 0. Range: at least 0 and at most 1.
      */
     val min_p: Double? = null,
     /**
      * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
-     * 0. Range: at least -2 and at most 2.
+     * the model's own default, else 0. Range: at least -2 and at most 2.
      */
     val frequency_penalty: Double? = null,
     /**
-     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
-     * at least -2 and at most 2.
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: the
+     * model's own default, else 0. Range: at least -2 and at most 2.
      */
     val presence_penalty: Double? = null,
     /**
      * Divides a positive logit, and multiplies a negative one, of tokens that occurred.
-     * Absent: 1. Range: above 0 and at most 10.
+     * Absent: the model's own default, else 1. Range: above 0 and at most 10.
      */
     val repetition_penalty: Double? = null,
     /**
@@ -786,6 +794,11 @@ data class ChatCompletionRequest(
      * most 100.
      */
     val logit_bias: Map<Int, Double>? = null,
+    /**
+     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
+     * Absent: a random one.
+     */
+    val seed: Long? = null,
     /** Whether the chosen tokens' log probabilities are returned. Default: false. */
     @EncodeDefault
     val logprobs: Boolean = false,
@@ -794,11 +807,6 @@ data class ChatCompletionRequest(
      * Absent: 0. Range: at least 0 and at most 20. Unit: tokens.
      */
     val top_logprobs: Long? = null,
-    /**
-     * Makes the answer repeatable: equal requests with equal seeds get equal answers.
-     * Absent: a random one.
-     */
-    val seed: Long? = null,
     /** Texts at which the answer ends, before them. */
     val stop: Stop? = null,
     /** The tools that the model may call. Items: at most 128. */
@@ -878,9 +886,9 @@ data class ChatCompletionRequest(
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: String,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -919,9 +927,9 @@ data class ChatCompletionRequest(
         presence_penalty,
         repetition_penalty,
         logit_bias,
+        seed,
         logprobs,
         top_logprobs,
-        seed,
         StopText(stop),
         tools,
         tool_choice,
@@ -962,9 +970,9 @@ data class ChatCompletionRequest(
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
         logprobs: Boolean = false,
         top_logprobs: Long? = null,
-        seed: Long? = null,
         stop: List<String>,
         tools: List<ChatCompletionTool>? = null,
         tool_choice: ToolChoice? = null,
@@ -1003,9 +1011,9 @@ data class ChatCompletionRequest(
         presence_penalty,
         repetition_penalty,
         logit_bias,
+        seed,
         logprobs,
         top_logprobs,
-        seed,
         StopTexts(stop),
         tools,
         tool_choice,
@@ -1134,30 +1142,45 @@ data class CompletionRequest(
      */
     val top_p: Double? = null,
     /**
+     * Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own
+     * default, else 0. Range: at least -1. Unit: tokens.
+     */
+    val top_k: Long? = null,
+    /**
+     * Keeps tokens at least this probable, relative to the likeliest. Absent: the model's
+     * own default, else 0. Range: at least 0 and at most 1.
+     */
+    val min_p: Double? = null,
+    /**
      * Lowers a token's logit by this much for each time it occurs in the answer. Absent:
-     * 0. Range: at least -2 and at most 2.
+     * the model's own default, else 0. Range: at least -2 and at most 2.
      */
     val frequency_penalty: Double? = null,
     /**
-     * Lowers a token's logit by this much once it occurs in the answer. Absent: 0. Range:
-     * at least -2 and at most 2.
+     * Lowers a token's logit by this much once it occurs in the answer. Absent: the
+     * model's own default, else 0. Range: at least -2 and at most 2.
      */
     val presence_penalty: Double? = null,
+    /**
+     * Divides a positive logit, and multiplies a negative one, of tokens that occurred.
+     * Absent: the model's own default, else 1. Range: above 0 and at most 10.
+     */
+    val repetition_penalty: Double? = null,
     /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
      * most 100.
      */
     val logit_bias: Map<Int, Double>? = null,
     /**
-     * How many of the likeliest tokens are returned at each position, beside the chosen
-     * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
-     */
-    val logprobs: Long? = null,
-    /**
      * Makes the answer repeatable: equal requests with equal seeds get equal answers.
      * Absent: a random one.
      */
     val seed: Long? = null,
+    /**
+     * How many of the likeliest tokens are returned at each position, beside the chosen
+     * one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
+     */
+    val logprobs: Long? = null,
     /** Texts at which the answer ends, before them. */
     val stop: Stop? = null,
     /** The shape that the answer must have. Absent: any text. */
@@ -1179,11 +1202,14 @@ data class CompletionRequest(
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1200,11 +1226,14 @@ data class CompletionRequest(
         n,
         temperature,
         top_p,
+        top_k,
+        min_p,
         frequency_penalty,
         presence_penalty,
+        repetition_penalty,
         logit_bias,
-        logprobs,
         seed,
+        logprobs,
         stop,
         response_format,
         user,
@@ -1223,11 +1252,14 @@ data class CompletionRequest(
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1244,11 +1276,14 @@ data class CompletionRequest(
         n,
         temperature,
         top_p,
+        top_k,
+        min_p,
         frequency_penalty,
         presence_penalty,
+        repetition_penalty,
         logit_bias,
-        logprobs,
         seed,
+        logprobs,
         stop,
         response_format,
         user,
@@ -1267,11 +1302,14 @@ data class CompletionRequest(
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1288,11 +1326,14 @@ data class CompletionRequest(
         n,
         temperature,
         top_p,
+        top_k,
+        min_p,
         frequency_penalty,
         presence_penalty,
+        repetition_penalty,
         logit_bias,
-        logprobs,
         seed,
+        logprobs,
         StopText(stop),
         response_format,
         user,
@@ -1311,11 +1352,14 @@ data class CompletionRequest(
         n: Long = 1,
         temperature: Double? = null,
         top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
         logit_bias: Map<Int, Double>? = null,
-        logprobs: Long? = null,
         seed: Long? = null,
+        logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
@@ -1332,11 +1376,14 @@ data class CompletionRequest(
         n,
         temperature,
         top_p,
+        top_k,
+        min_p,
         frequency_penalty,
         presence_penalty,
+        repetition_penalty,
         logit_bias,
-        logprobs,
         seed,
+        logprobs,
         StopTexts(stop),
         response_format,
         user,

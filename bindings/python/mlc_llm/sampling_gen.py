@@ -1,0 +1,29 @@
+# Generated from codegen/schema by `python -m codegen`. Do not edit.
+# Schema hash: 2f58b386a5f0790d
+"""The names by which requests say how tokens are chosen."""
+
+from __future__ import annotations
+
+# The fields that chats, completions and responses share.
+SAMPLING_FIELDS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+    "logit_bias",
+    "seed",
+)
+# The numbers among them, of which a model may recommend others, and what they are where neither a
+# request nor a model says anything.
+SAMPLING_NUMBERS: dict[str, float | int] = {
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "top_k": 0,
+    "min_p": 0.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": 0.0,
+    "repetition_penalty": 1.0,
+}

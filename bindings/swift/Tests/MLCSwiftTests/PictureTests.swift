@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import MLCSwift
+
+private let template =
+    "{% for part in messages[-1].content %}{% if part.type == 'image' %}<|endoftext|>"
+    + "{% else %}{{ part.text }}{% endif %}{% endfor %}"
+private let cat = Data([0x89, 0x50, 0x4E, 0x47, 0x00, 0xFF])
+private let dog = Data([0xFF, 0xD8, 0x20, 0x64])
+
+/// The fake model with a token for pictures, which makes it see.
+private func seeingModel() throws -> URL {
+    let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("seeing-\(UUID().uuidString)")
+    try FileManager.default.copyItem(atPath: fakeModel, toPath: folder.path)
+    let config = folder.appendingPathComponent("mlc-chat-config.json")
+    let text = try String(contentsOf: config, encoding: .utf8)
+    try ("{\"image_token_id\": 496," + text.drop { $0 != "{" }.dropFirst())
+        .write(to: config, atomically: true, encoding: .utf8)
+    try template.write(
+        to: folder.appendingPathComponent("chat_template.jinja"), atomically: true, encoding: .utf8)
+    return folder
+}
+
+private func look(_ picture: ImageURL) -> [ChatCompletionMessage] {
+    let image = ChatCompletionContentPartImage(image_url: .image(picture))
+    let text = ChatCompletionContentPartText(text: "Hello")
+    return [ChatCompletionMessage(role: .user, content: .parts([.text(text), .imageUrl(image)]))]
+}
+
+@Test func bytesAreAPictureAsADataURLIs() async throws {
+    let folder = try seeingModel()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let engine = MLCEngine()
+    try await engine.load(model: folder.path, device: "fake")
+    func answer(_ picture: ImageURL) async throws -> String? {
+        let answer = try await engine.chat.completions.complete(
+            messages: look(picture), max_tokens: 20, seed: 1, debug_config: endless)
+        return answer.choices[0].message.content
+    }
+    let seen = try await answer(ImageURL(url: cat))
+    let url = "data:image/png;base64," + cat.base64EncodedString()
+    #expect(try await answer(ImageURL(url: url)) == seen)
+    #expect(try await answer(ImageURL(url: dog, detail: .low)) != seen)
+    let error = await thrown { _ = try await answer(ImageURL(url: Data())) }
+    #expect((error as? MLCError)?.param == "messages[0].content[1]")
+}

@@ -1,0 +1,114 @@
+"""How tokens are chosen: the one place where the numbers of sampling are written down.
+
+`SamplingFields` are the fields that chats, completions and responses share. `SAMPLING` has beside
+them the words that the core packs for the kernels that sample on a GPU. CONTRIBUTING.md says how a
+parameter is added.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from codegen.schema.base import Model, RecordModel, SamplingModel, WordModel, field
+
+
+class SamplingFields(Model):
+    """How tokens are chosen."""
+
+    shared = True
+
+    temperature: float | None = field(
+        None,
+        "How far the choice of tokens strays from the likeliest; 0 always takes the likeliest. "
+        "Absent: the model's own default, else 1.",
+        ge=0,
+        le=2,
+        neutral=1,
+    )
+    top_p: float | None = field(
+        None,
+        "Keeps the likeliest tokens that together reach this probability; 0 keeps the likeliest "
+        "alone. Absent: the model's own default, else 1.",
+        ge=0,
+        le=1,
+        neutral=1,
+    )
+    top_k: int | None = field(
+        None,
+        "Keeps this many of the likeliest tokens; 0 or -1 keeps all. Absent: the model's own "
+        "default, else 0.",
+        unit="tokens",
+        ge=-1,
+        neutral=0,
+    )
+    min_p: float | None = field(
+        None,
+        "Keeps tokens at least this probable, relative to the likeliest. Absent: the model's own "
+        "default, else 0.",
+        ge=0,
+        le=1,
+        neutral=0,
+    )
+    frequency_penalty: float | None = field(
+        None,
+        "Lowers a token's logit by this much for each time it occurs in the answer. Absent: the "
+        "model's own default, else 0.",
+        ge=-2,
+        le=2,
+        neutral=0,
+    )
+    presence_penalty: float | None = field(
+        None,
+        "Lowers a token's logit by this much once it occurs in the answer. Absent: the model's "
+        "own default, else 0.",
+        ge=-2,
+        le=2,
+        neutral=0,
+    )
+    repetition_penalty: float | None = field(
+        None,
+        "Divides a positive logit, and multiplies a negative one, of tokens that occurred. "
+        "Absent: the model's own default, else 1.",
+        gt=0,
+        le=10,
+        neutral=1,
+    )
+    logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
+        None, "Adds to the logits of tokens: from token id to bias."
+    )
+    seed: int | None = field(
+        None,
+        "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
+        "Absent: a random one.",
+    )
+
+
+TASK = RecordModel(
+    "TaskWords",
+    "One token to be chosen. The mask and the changes lie in a list of words beside the tasks.",
+    (
+        WordModel("row", 0, "Of the step's logits."),
+        WordModel("limit", 0, "Tokens that may be chosen: the first ones."),
+        WordModel("mask_start", -1, "Where the mask begins; -1: all tokens may be chosen."),
+        WordModel("changes_start", 0, "Where the changes begin."),
+        WordModel("num_changes", 0, "How many there are."),
+        WordModel("top_k", 0, "0: all tokens; 1: the likeliest token, whatever follows."),
+        WordModel("scale", 1.0, "1 / temperature, 1e6 at most."),
+        WordModel("top_p", 1.0, "As in requests."),
+        WordModel("min_p", 0.0, "As in requests."),
+        WordModel("uniform", 0.0, "A random number in [0, 1)."),
+    ),
+)
+CHANGE = RecordModel(
+    "LogitChange",
+    "What happens to a finite logit before the mask.",
+    (
+        WordModel("token", 0, "Whose logit it is."),
+        WordModel("bias", 0.0, "Is added first."),
+        WordModel("repetition", 1.0, "Then divides a positive logit, multiplies another one."),
+        WordModel("penalty", 0.0, "Is subtracted last."),
+    ),
+)
+SAMPLING = SamplingModel(SamplingFields, (TASK, CHANGE), meaning=1)

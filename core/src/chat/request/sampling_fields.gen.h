@@ -1,0 +1,38 @@
+// Generated from codegen/schema by `python -m codegen`. Do not edit.
+// Schema hash: 2f58b386a5f0790d
+#ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
+#define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "chat/protocol/protocol.gen.h"
+#include "sampling/sampling_numbers.gen.h"
+
+namespace mlc {
+
+// What a request asks for; where it says nothing what the model recommends, else the neutral value.
+inline SamplingNumbers ReadSampling(const protocol::SamplingFields& request,
+                                    const protocol::SamplingFields& model) {
+  auto ToInt32 = [](int64_t value) {
+    return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
+  };
+  SamplingNumbers out;
+  if (auto given = request.temperature ? request.temperature : model.temperature)
+    out.temperature = *given;
+  if (auto given = request.top_p ? request.top_p : model.top_p) out.top_p = *given;
+  if (auto given = request.top_k ? request.top_k : model.top_k) out.top_k = ToInt32(*given);
+  if (auto given = request.min_p ? request.min_p : model.min_p) out.min_p = *given;
+  if (auto given = request.frequency_penalty ? request.frequency_penalty : model.frequency_penalty)
+    out.frequency_penalty = *given;
+  if (auto given = request.presence_penalty ? request.presence_penalty : model.presence_penalty)
+    out.presence_penalty = *given;
+  if (auto given =
+          request.repetition_penalty ? request.repetition_penalty : model.repetition_penalty)
+    out.repetition_penalty = *given;
+  return out;
+}
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_

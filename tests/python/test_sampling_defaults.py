@@ -1,0 +1,102 @@
+"""What a model recommends is the default of its requests, from its files to the answer.
+
+Its files are `generation_config.json`, or a GGUF file with `general.sampling`. The core fills the
+numbers in, so that every binding has them: none sends what its caller did not set (the conformance
+vectors' requests come out as they went in). Pinned prompts are here, too.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mlc_llm import MLCEngine
+from mlc_llm.errors import MLCError
+
+sys.path.append(str(Path(__file__).parent / "convert"))
+
+import tiny_models  # noqa: E402
+
+SEEDS = (1, 2, 3)
+
+
+def recommend_in_gguf(writer) -> None:
+    writer.add_float32("general.sampling.temp", 1.0)
+    writer.add_int32("general.sampling.top_k", 1)
+
+
+@pytest.fixture(scope="module", params=["generation_config.json", "GGUF"])
+def engine(request, tmp_path_factory, tiny_hf_folder: Path) -> Iterator[MLCEngine]:
+    """Of a model that recommends to take the likeliest token, by `top_k` 1."""
+    folder = tmp_path_factory.mktemp("recommends")
+    if request.param == "GGUF":
+        weights = tiny_models.random_weights()
+        model = tiny_models.write_gguf(folder / "m.gguf", weights, add_metadata=recommend_in_gguf)
+    else:
+        model = folder / "model"
+        shutil.copytree(tiny_hf_folder, model)
+        recommended = {"temperature": 1.0, "top_k": 1}
+        (model / "generation_config.json").write_text(json.dumps(recommended))
+    engine = MLCEngine(str(model), device="fake")
+    yield engine
+    engine.terminate()
+
+
+def chat(engine: MLCEngine, **options) -> str:
+    result = engine.chat.completions.create(
+        messages=[{"role": "user", "content": "Hello"}], max_tokens=8, **options
+    )
+    return str([token.token for token in result.choices[0].logprobs.content])
+
+
+def complete(engine: MLCEngine, **options) -> str:
+    options["logprobs"] = 0
+    result = engine.completions.create(prompt="Hello", max_tokens=8, **options)
+    return str(result.choices[0].logprobs.tokens)
+
+
+@pytest.mark.parametrize("ask", [chat, complete])
+def test_the_models_own_top_k_is_the_default(engine: MLCEngine, ask) -> None:
+    options = {"debug_config": {"ignore_eos": True}, "logprobs": True}
+    silent = {ask(engine, seed=seed, **options) for seed in SEEDS}
+    assert len(silent) == 1  # the likeliest tokens, whatever the seed
+    asked = {ask(engine, seed=seed, top_k=0, temperature=2.0, **options) for seed in SEEDS}
+    assert len(asked) == len(SEEDS)
+
+
+FAKE = Path(__file__).parents[1] / "fixtures" / "fake-model"
+
+
+def cached_after_others(engine: MLCEngine, **options) -> int:
+    """How much of a prompt is found again after others have filled the cache."""
+    first = [{"role": "user", "content": "ba " * 60}]
+    engine.chat.completions.create(messages=first, max_tokens=1, seed=1, **options)
+    for i in range(8):
+        other = [{"role": "user", "content": f"{i} fo gu " * 60}]
+        engine.chat.completions.create(messages=other, max_tokens=1, seed=1)
+    again = engine.chat.completions.create(messages=first, max_tokens=1, seed=1)
+    return again.usage.prompt_tokens_details.cached_tokens
+
+
+def test_a_pinned_prompt_stays_in_the_cache() -> None:
+    config = {"mode": "local", "max_total_seq_length": 1024}
+    engine = MLCEngine(FAKE, device="fake", engine_config=config)
+    assert cached_after_others(engine) < 20  # what the template begins with
+    pinned = {"debug_config": {"pinned_system_prompt": True}}
+    assert cached_after_others(engine, **pinned) > 50
+    engine.reset()
+    assert cached_after_others(engine) < 20  # what the template begins with
+    engine.terminate()
+
+
+def test_without_a_prefix_cache_a_pinned_prompt_is_refused() -> None:
+    engine = MLCEngine(FAKE, device="fake", engine_config={"prefix_cache_mode": "disable"})
+    with pytest.raises(MLCError, match="prefix_cache_mode 'radix'") as refused:
+        cached_after_others(engine, debug_config={"pinned_system_prompt": True})
+    assert refused.value.param == "debug_config.pinned_system_prompt"
+    engine.terminate()
