@@ -46,8 +46,8 @@ Result<Tensor> CpuRunner::Run(KernelProgram* program, const Batch& batch,
     std::memcpy(embeddings + row * embedding_bytes_, batch.embeddings[i], embedding_bytes_);
   }
   ProgramInput inputs[12] = {{embeddings, tokens.size},  InputOf(batch.positions),
-                            InputOf(batch.slots),       InputOf(batch.row_sequence),
-                            InputOf(batch.page_indptr), InputOf(batch.page_indices)};
+                             InputOf(batch.slots),       InputOf(batch.row_sequence),
+                             InputOf(batch.page_indptr), InputOf(batch.page_indices)};
   size_t count = 6;
   if (batch.has_copies()) {
     inputs[count++] = InputOf(batch.copy_source);

@@ -12,7 +12,8 @@ namespace {
 // has no recurrent layers.
 bool IsDecode(const Batch& batch) {
   return batch.num_rows() == batch.num_sequences() && !batch.has_copies() &&
-         batch.logit_rows.size() == batch.tokens.size() && batch.embeddings.empty() && batch.state_source.empty();
+         batch.logit_rows.size() == batch.tokens.size() && batch.embeddings.empty() &&
+         batch.state_source.empty();
 }
 
 // So many pages that steps of as many sequences seldom differ in it, which a record of their
@@ -33,10 +34,10 @@ Result<std::unique_ptr<StepRunner>> RecordedRunner::Over(std::unique_ptr<StepRun
                                                          const ModelLibrary& library,
                                                          const LibraryMetadata& metadata,
                                                          const TensorList& params, Device device) {
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<KernelProgram> decode,
-                       KernelProgram::Load(library, kDecodeTokens, params,
-                                           {metadata.layers.size(), metadata.states.size()},
-                                           device));
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<KernelProgram> decode,
+      KernelProgram::Load(library, kDecodeTokens, params,
+                          {metadata.layers.size(), metadata.states.size()}, device));
   if (decode == nullptr) return others;
   return std::unique_ptr<StepRunner>(new RecordedRunner(std::move(others), std::move(decode)));
 }

@@ -114,8 +114,8 @@ struct KernelProgram::Impl {
   Status FindKernels(const ModelLibrary::Impl& library);
   Status FindConstants(ModelLibrary::Impl* library, int64_t count);
   void PrepareCalls();
-  void PointAt(const std::vector<Tensor>& tensors,
-               const std::vector<std::pair<int, int>>& places, std::vector<ffi::Tensor>* kept);
+  void PointAt(const std::vector<Tensor>& tensors, const std::vector<std::pair<int, int>>& places,
+               std::vector<ffi::Tensor>* kept);
   const DLTensor* Argument(ProgramSpec::Name name) const;
   Status Bind(const ProgramInput* given, size_t count);
   Status Place(const ProgramInput* given);
@@ -281,9 +281,9 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
   for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
   MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));
-  MLC_RETURN_IF_ERROR(impl->spec.Check(
-      static_cast<int>(impl->weights.size()), static_cast<int>(kept.pages),
-      static_cast<int>(impl->constants.size()), static_cast<int>(kept.states)));
+  MLC_RETURN_IF_ERROR(
+      impl->spec.Check(static_cast<int>(impl->weights.size()), static_cast<int>(kept.pages),
+                       static_cast<int>(impl->constants.size()), static_cast<int>(kept.states)));
   MLC_RETURN_IF_ERROR(impl->FindKernels(*library.impl()));
   impl->PrepareCalls();
   return std::unique_ptr<KernelProgram>(new KernelProgram(std::move(impl)));

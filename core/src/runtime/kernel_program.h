@@ -52,8 +52,9 @@ class KernelProgram {
   void SetStates(const std::vector<Tensor>& states);
 
   // The result's first element; it may be written to and stays until the next Run. Inputs are
-  // copied where they are not aligned to 64 bytes. Needs pages and states when the function does. Errors:
-  // kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel says.
+  // copied where they are not aligned to 64 bytes. Needs pages and states when the function does.
+  // Errors: kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel
+  // says.
   Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
   // The same on any device. `inputs` are on the host; the result is on the program's device.
   Result<Tensor> RunToTensor(const ProgramInput* inputs, size_t num_inputs);

@@ -104,7 +104,7 @@ Result<ProgramSpec::Call> ReadCall(const Json& json) {
 }  // namespace
 
 Status ProgramSpec::Check(int weights, int pages, int constants, int states) const {
-  const int counts[] = {static_cast<int>(inputs.size()), weights, pages, constants,
+  const int counts[] = {static_cast<int>(inputs.size()),      weights, pages, constants,
                         static_cast<int>(temporaries.size()), states};
   for (const Call& call : calls) {
     for (const Name& name : call.arguments) {

@@ -1,5 +1,5 @@
-// The engine on a compiled model of layers of many kinds, whose prompts hold embedding rows: what is
-// in the file that MLC_TEST_PROMPTS names, which tests/python/engine/test_mixed_layers.py writes
+// The engine on a compiled model of layers of many kinds, whose prompts hold embedding rows: what
+// is in the file that MLC_TEST_PROMPTS names, which tests/python/engine/test_mixed_layers.py writes
 // with NumPy's answers. MLC_TEST_MODEL and MLC_TEST_MODEL_LIB name the model's folder and library.
 #include <gtest/gtest.h>
 
