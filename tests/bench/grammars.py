@@ -111,7 +111,9 @@ class Tally:
             self.valid_refused += is_valid and not admitted
             self.invalid_accepted += not is_valid and admitted
             if is_valid != admitted:
-                self.notes.append(f"{'VALID' if is_valid else 'INVALID'} {case.name}: {text[:1500]}")
+                self.notes.append(
+                    f"{'VALID' if is_valid else 'INVALID'} {case.name}: {text[:1500]}"
+                )
 
     def figures(self) -> dict[str, Any]:
         return {
