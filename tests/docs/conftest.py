@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
-for folder in (HERE, TESTS / "python", TESTS / "python" / "convert", TESTS / "python" / "serve"):
+for folder in (HERE, TESTS / "python", TESTS / "python" / "convert"):
     sys.path.append(str(folder))
 
 import fake_hub  # noqa: E402

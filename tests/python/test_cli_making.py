@@ -117,3 +117,16 @@ def test_a_start_behind_a_kill_works_and_leaves_nothing(
         patch.setenv("MLC_LLM_HOME", str(home))
         found = resolve_model(tiny_hf_folder, policies=Policies(jit="READONLY"))
     assert found.model_lib.is_file() and tiny_models.read_mlc_folder(found.folder)
+
+
+def test_two_that_begin_at_once_make_each_thing_once(tiny_hf_folder: Path, tmp_path: Path) -> None:
+    """One converts and one compiles, not always the same one; who comes later waits or takes it."""
+    home = tmp_path / "home"
+    said = []
+    for child in [pull(tiny_hf_folder, home) for _ in range(2)]:
+        out, errors = child.communicate(timeout=300)
+        assert child.returncode == 0 and "is ready" in out, errors
+        said.append(errors)
+    assert sum("compile: link" in text for text in said) == 1, said
+    assert any("Waiting for another process that makes" in text for text in said), said
+    assert len(list(home.rglob("*-MLC"))) == 1 and leftovers(home) == []

@@ -1,0 +1,139 @@
+"""What `pip wheel .` makes of a clean clone: what is in it, and a chat out of a fresh environment.
+
+It takes minutes: run with --long, or name a wheel that is built already in MLC_TEST_WHEEL.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKE = ROOT / "tests" / "fixtures" / "fake-model"
+NEEDED = (
+    "mlc_llm/__init__.py",
+    "mlc_llm/libmlc_llm.so",
+    "mlc_llm/include/mlc_llm.h",
+    "mlc_llm/cmake/mlc_llm-config.cmake",
+    "mlc_llm/pkgconfig/mlc_llm.pc",
+    "mlc_llm/py.typed",
+)
+OTHER_SYSTEMS = {"linux": ("metal",), "darwin": ("cuda",)}
+IMPORTS = (
+    "import sys, time; t = time.process_time(); import mlc_llm; print(time.process_time() - t)"
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if named := os.environ.get("MLC_TEST_WHEEL"):
+        return Path(named).resolve()
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("compiles the core once more; run with --long")
+    clone = tmp_path_factory.mktemp("wheel") / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--no-local", ROOT, clone], check=True)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    done = subprocess.run([*pip, ".", "-w", "out"], cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    (built,) = (clone / "out").glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def libraries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if re.search(r"\.(so|dylib)(\.|$)", path.name))
+
+
+def test_what_is_needed_is_in_it(unpacked: Path) -> None:
+    missing = [name for name in NEEDED if not (unpacked / name).is_file()]
+    assert missing == []
+    names = [path.name for path in libraries(unpacked)]
+    assert [name for name in names if re.search(r"\.so\.\d", name)] == []  # plain names alone
+    assert any(name.startswith("_core.") for name in names)
+
+
+def test_nothing_else_is_in_it(unpacked: Path) -> None:
+    names = [str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()]
+    tests = re.compile(r"(^|/)(tests?|fuzz|bench_)|_test\b|gtest|\.(o|a|cc|gguf)$")
+    assert [name for name in names if tests.search(name)] == []
+    foreign = OTHER_SYSTEMS[sys.platform]
+    assert [n for n in names if any(f"libmlc_llm_{kind}." in n for kind in foreign)] == []
+    top = {name.split("/")[0] for name in names}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"mlc_llm"}
+
+
+def test_it_does_not_know_where_it_was_built(wheel: Path, unpacked: Path) -> None:
+    """No path of the machine that built it: not in a library, its RUNPATH or a text."""
+    places = re.compile(rb"/(?:home|root|work|tmp|Users)/[\w.\-]+/[\w./\-]+")
+    found = {
+        str(path.relative_to(unpacked)): sorted(set(places.findall(path.read_bytes())))[:3]
+        for path in unpacked.rglob("*")
+        if path.is_file() and places.search(path.read_bytes())
+    }
+    assert found == {}
+    for library in libraries(unpacked) if sys.platform == "linux" else []:
+        dynamic = subprocess.run(
+            ["readelf", "-d", library], capture_output=True, text=True, check=True
+        ).stdout
+        for folders in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", dynamic):
+            assert all(one.startswith("$ORIGIN") for one in folders.split(":")), (library, folders)
+
+
+def test_its_dependencies_bring_no_second_engine(unpacked: Path) -> None:
+    (metadata,) = unpacked.glob("*.dist-info/METADATA")
+    needs = re.findall(r"^Requires-Dist: (\S+)(.*)$", metadata.read_text(), re.MULTILINE)
+    always = " ".join(name for name, rest in needs if "extra" not in rest).lower()
+    assert "apache-tvm" in always
+    for other in ("llama", "torch", "transformers", "smollm", "onnx"):
+        assert other not in always
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment of its own, in which the wheel is installed."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", wheel]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return python
+
+
+def test_a_chat_in_a_fresh_environment(fresh: Path, tmp_path: Path) -> None:
+    command = [fresh.with_name("mlc_llm"), "chat", FAKE, "--device", "fake", "--prompt", "Hi"]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**environment, "MLC_LLM_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    known = subprocess.run([fresh, "-m", "pip", "list"], capture_output=True, text=True).stdout
+    assert "llama" not in known and "torch" not in known
+
+
+def test_what_is_imported_is_quick(fresh: Path, tmp_path: Path) -> None:
+    """Processor time, far above what it takes (0.02 s): the heavy packages alone take more."""
+    done = subprocess.run(
+        [fresh, "-c", IMPORTS], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 0.4
