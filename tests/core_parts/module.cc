@@ -1,5 +1,5 @@
-// mlc_core_parts: inner parts of the core, one by one, for tests and benchmarks in Python. The package
-// that users install has no such module: `mlc_llm._core` calls the C ABI alone.
+// mlc_core_parts: inner parts of the core, one by one, for tests and benchmarks in Python. The
+// package that users install has no such module: `mlc_llm._core` calls the C ABI alone.
 #include "core_parts.h"
 #include "status.h"
 

@@ -8,9 +8,9 @@
 
 #include "chat/request/chat_template.h"
 #include "chat/request/conv_template.h"
+#include "core_parts.h"
 #include "jinja/parser.h"
 #include "jinja/render.h"
-#include "core_parts.h"
 #include "status.h"
 
 namespace mlc {

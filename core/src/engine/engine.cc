@@ -134,7 +134,7 @@ void Engine::AdmitFirst() {
   waiting_.pop_front();
   RequestState& request = *first->request;
   first->num_computed =
-      cache_.AddWithPrefix(first->id, request.request.adapter, first->sparable_tokens());
+      cache_.AddWithPrefix(first->id, request.request.adapter, first->reusable_tokens());
   if (!request.cached_tokens) request.cached_tokens = first->num_computed;
   num_queued_ -= !std::exchange(request.started, true);
   if (trace_ != nullptr) trace_->Admitted(*first);

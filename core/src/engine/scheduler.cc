@@ -127,7 +127,7 @@ class Planner {
     int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
-    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.sparable_tokens());
+    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
     int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
     // a sliding window may need more pages
     while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {

@@ -86,7 +86,7 @@ const float* Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
   return rows + static_cast<size_t>(num_read) * static_cast<size_t>(hidden_size);
 }
 
-const std::vector<int32_t>& Sequence::sparable_tokens() const {
+const std::vector<int32_t>& Sequence::reusable_tokens() const {
   static const std::vector<int32_t> kNone;
   return wants_scores() || (pooler_ && pooler_->reads_all()) ? kNone : tokens_;
 }

@@ -86,7 +86,7 @@ class Sequence {
   const float* Pool(const float* rows, int num_rows, int hidden_size);
   // The tokens that may be taken from the prefix cache instead of being computed. Empty if every
   // row must be read or scored.
-  const std::vector<int32_t>& sparable_tokens() const;
+  const std::vector<int32_t>& reusable_tokens() const;
   // Forgets that keys and values were computed, because the cache no longer has them.
   void ForgetComputed();
 

@@ -52,7 +52,7 @@ def token_text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _TemplateTexts:
     """The texts of MLC-LLM's object that the template decides."""
 
     system_template: str
@@ -93,21 +93,21 @@ class _Parts:
         return head + turns + again + self.assistant + self.role_empty_sep
 
 
-_PLAIN = _Parts("{system_message}", "", "", "", ("\n", "\n"), "", "")
+_PLAIN = _TemplateTexts("{system_message}", "", "", "", ("\n", "\n"), "", "")
 
 
 def _name_of(template: str) -> str:
     return next((name for mark, name in _NAMES.items() if mark in template), "custom")
 
 
-def _derive(template: str, special: dict[str, str]) -> _Parts | None:
+def _derive(template: str, special: dict[str, str]) -> _TemplateTexts | None:
     try:
         return _derive_from(_Renderer(template, special))
     except Exception:  # a template may fail in any way; the object is optional
         return None
 
 
-def _derive_from(render: _Renderer) -> _Parts | None:
+def _derive_from(render: _Renderer) -> _TemplateTexts | None:
     system, user = ("system", _SYSTEM), ("user", _USER)
     answer, next_user = ("assistant", _ANSWER), ("user", _NEXT)
     full = render(system, user, answer, next_user, prompt=True)
@@ -119,7 +119,7 @@ def _derive_from(render: _Renderer) -> _Parts | None:
     role_sep = _common_suffix(to_user, to_answer)
     assistant = to_answer.removesuffix(role_sep)
     after_role = after_system.endswith(to_user)
-    parts = _Parts(
+    parts = _TemplateTexts(
         system_template=head
         + "{system_message}"
         + (after_system.removesuffix(to_user) if after_role else after_system),
@@ -134,7 +134,7 @@ def _derive_from(render: _Renderer) -> _Parts | None:
     if parts.render(_SYSTEM, _USER, _ANSWER, _NEXT) != full:
         return None
     message = _default_system(render(user, prompt=True), parts, to_user)
-    return _Parts(**{**vars(parts), "system_message": message})
+    return _TemplateTexts(**{**vars(parts), "system_message": message})
 
 
 def _between(text: str) -> list[str]:
@@ -148,7 +148,7 @@ def _between(text: str) -> list[str]:
     return [*pieces, text]
 
 
-def _default_system(text: str, parts: _Parts, user_header: str) -> str:
+def _default_system(text: str, parts: _TemplateTexts, user_header: str) -> str:
     """The system message that the template adds by itself, or ""."""
     head = text.partition(_USER)[0].removesuffix(user_header)
     before, _, after = parts.system_template.partition("{system_message}")

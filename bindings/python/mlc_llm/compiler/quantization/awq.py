@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import ByMatrices, Matrix, WeightRows
+from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -118,7 +118,7 @@ def _not_of(param: StoredParam, parts: Sequence[Array]) -> CorruptFileError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AWQScheme(ByMatrices):
+class AWQScheme(SchemeOfMatrices):
     """For the linear layers of a repository that AWQ has quantized; other weights are plain."""
 
     name: str

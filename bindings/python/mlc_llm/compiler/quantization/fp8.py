@@ -20,7 +20,7 @@ import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows, numpy_dtype
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import ByMatrices, Matrix, WeightRows
+from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 from mlc_llm.errors import UnsupportedError
 
@@ -37,7 +37,8 @@ class Float8:
     dtype: str
     largest: float
     scaled: bool
-    # The bits, shifted left by `shift`, are a float16; its value times `factor` is the float.
+    # The bits, shifted left by `shift`, are those of a float16. Its value times `factor` is the
+    # 8-bit float.
     shift: int
     factor: float
 
@@ -108,7 +109,7 @@ class Float8Matrix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Float8Scheme(ByMatrices):
+class Float8Scheme(SchemeOfMatrices):
     name: str
     kind: Float8
     calibrated: bool = False

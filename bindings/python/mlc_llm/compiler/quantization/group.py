@@ -15,7 +15,7 @@ import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows, dequantize_rows, quantize_chunks
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import ByMatrices, Matrix, WeightRows
+from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class GroupMatrix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupScheme(ByMatrices):
+class GroupScheme(SchemeOfMatrices):
     """`layout` is for linear weights; embedding tables are always (vocabulary, hidden)."""
 
     name: str

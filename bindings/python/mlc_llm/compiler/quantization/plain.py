@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows
-from mlc_llm.compiler.quantization.scheme import ByMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import SchemeOfMatrices, WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PlainMatrix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainScheme(ByMatrices):
+class PlainScheme(SchemeOfMatrices):
     name: str
     model_dtype: str
 

@@ -117,7 +117,7 @@ class Scheme(Protocol):
         """The fields of the scheme in mlc-chat-config.json, besides its name."""
 
 
-class ByMatrices:
+class SchemeOfMatrices:
     """The members of a scheme that follow from `matrices` and `model_dtype`."""
 
     name: str

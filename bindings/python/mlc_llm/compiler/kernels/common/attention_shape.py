@@ -67,7 +67,7 @@ class AttentionShape:
         return Arg("pages", ("num_pages", *self.page_shape), self.page_dtype)
 
     @property
-    def turned(self) -> int:
+    def rotated_dim(self) -> int:
         """The number of elements of a head that are rotated."""
         return self.rotated or self.dim
 
@@ -81,7 +81,7 @@ class AttentionShape:
             Arg("qkv", ("n", (self.heads + made) * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
             *([Arg("slots", ("n",), "int32")] if self.appends else []),
-            Arg("table", (3 * ROPE_FINE, 2, self.turned // 2)),
+            Arg("table", (3 * ROPE_FINE, 2, self.rotated_dim // 2)),
             *([] if self.qk_norm is None else norms),
             *([self.pages] if self.appends else []),
             Arg("q", ("n", self.heads, self.dim), self.row_dtype),

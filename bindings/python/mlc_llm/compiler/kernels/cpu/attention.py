@@ -38,8 +38,8 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
     slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
     table, *norms, q = rest
     pages = norms.pop() if shape.appends else None
-    half, heads, kv_heads = shape.turned // 2, shape.heads, shape.kv_heads
-    lanes, rest_lanes = math.gcd(half, LANES), math.gcd(shape.dim - shape.turned, LANES)
+    half, heads, kv_heads = shape.rotated_dim // 2, shape.heads, shape.kv_heads
+    lanes, rest_lanes = math.gcd(half, LANES), math.gcd(shape.dim - shape.rotated_dim, LANES)
 
     def row(r) -> None:
         position = emit_value(positions[r])
@@ -69,7 +69,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                     low, high = _emit_rotated(*pair, rotation, lanes)
                     store(h, base, low, lanes)
                     store(h, base + half, high, lanes)
-        for base in range(shape.turned, shape.dim, rest_lanes):
+        for base in range(shape.rotated_dim, shape.dim, rest_lanes):
             for some, store in stores:
                 with T.serial(some.count) as h:
                     store(h, base, some.emit_read(h, base, rest_lanes), rest_lanes)

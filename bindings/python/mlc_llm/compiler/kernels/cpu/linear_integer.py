@@ -32,7 +32,7 @@ from mlc_llm.compiler.kernels.cpu.integer import (
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
-from mlc_llm.compiler.kernels.cpu.turn import turned
+from mlc_llm.compiler.kernels.cpu.transpose import transposed
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
@@ -268,7 +268,7 @@ class _Strip:
     def _emit_turned(self, group) -> list:
         """The words of a block from a group on: one vector for each word, one lane for each row."""
         base = group * (LANES // self.block_groups)
-        return turned([emit_value(self.words[self.first + r, at(base)]) for r in range(LANES)])
+        return transposed([emit_value(self.words[self.first + r, at(base)]) for r in range(LANES)])
 
     def _emit_quads(self, words: list, group: int) -> list:
         """The 8 quads of a group of a block, one lane for each output, in the order of

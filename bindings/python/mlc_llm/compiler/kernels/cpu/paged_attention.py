@@ -20,7 +20,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import kernel
-from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, Cut, State, Totals, Whole
+from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, MaskedRow, State, Totals, UnmaskedRows
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
 PART_BLOCKS = 16
@@ -87,7 +87,7 @@ def _emit_unsplit(call: Call, rows) -> None:
         first = emit_value(call.page_indptr[sequence])
         with T.serial(full) as block:
             next_part(block, 0, TOGETHER)
-            state.emit_block(Whole(range(TOGETHER), begin, first), block)
+            state.emit_block(UnmaskedRows(range(TOGETHER), begin, first), block)
         with T.serial(count) as m:
             row = emit_value(begin + m)
             position = emit_value(call.positions[row])
@@ -95,7 +95,7 @@ def _emit_unsplit(call: Call, rows) -> None:
             with T.serial(position // BLOCK + 1 - full) as rest:
                 block = emit_value(full + rest)
                 next_part(block, m, 1)
-                state.emit_block(Cut([m], begin, start, shape, position), block)
+                state.emit_block(MaskedRow([m], begin, start, shape, position), block)
             with T.If(position < PART):
                 with T.Then():
                     state.emit_result(call.y, row, head, m)
@@ -169,7 +169,9 @@ class _Split:
         state = self.state.of_head(head)
         begin = part * PART_BLOCKS
         end = T.min(begin + PART_BLOCKS, position // BLOCK + 1)
-        cut = Cut([task], row - task, self.call.emit_first_page(row), self.call.shape, position)
+        cut = MaskedRow(
+            [task], row - task, self.call.emit_first_page(row), self.call.shape, position
+        )
         with T.If(part * PART <= position), T.Then():
             state.emit_begin(task, 1)
             with T.serial(end - begin) as block:

@@ -1,7 +1,8 @@
 """The online softmax of attention over pages: the state of rows, block by block.
 
-`Whole` and `Cut` say which rows walk a block and which positions they see. `State` walks the blocks
-of one part of a history. `Totals` merges parts. `paged_attention.py` uses all of them.
+`UnmaskedRows` and `MaskedRow` say which rows walk a block, and which positions they see. `State`
+walks the blocks of one part of a history. `Totals` merges parts. `paged_attention.py` uses all of
+them.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Whole:
+class UnmaskedRows:
     """Rows of a task, by number, that see every position of a block."""
 
     rows: Sequence[Any]
@@ -90,7 +91,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Cut(Whole):
+class MaskedRow(UnmaskedRows):
     """One row, and blocks of which it may not see every position."""
 
     shape: AttentionShape
@@ -159,7 +160,7 @@ class State:
         """Stores the result of a history of one part."""
         _emit_result(self, y, row, head, m)
 
-    def emit_block(self, rows: Whole, block) -> None:
+    def emit_block(self, rows: UnmaskedRows, block) -> None:
         """Walks a block. A block without any visible position is skipped, since it changes
         nothing."""
         seen = rows.seen(block)
@@ -169,14 +170,14 @@ class State:
         with T.If(seen), T.Then():
             self._emit_seen(rows, block)
 
-    def _emit_seen(self, rows: Whole, block) -> None:
+    def _emit_seen(self, rows: UnmaskedRows, block) -> None:
         self._emit_scores(rows, block)
         group = self.shape.group
         with T.serial(len(rows.rows) * group) as h:
             self._emit_weights(emit_value(rows.rows[0] * group + h))
         self._emit_values(rows, block)
 
-    def _heads(self, rows: Whole) -> list[tuple[Any, int]]:
+    def _heads(self, rows: UnmaskedRows) -> list[tuple[Any, int]]:
         return [(m, g) for m in rows.rows for g in range(self.shape.group)]
 
     def _parts(self, heads: list[Any]) -> list[list[Any]]:
@@ -185,7 +186,7 @@ class State:
         each = -(-len(heads) // count)
         return [heads[i : i + each] for i in range(0, len(heads), each)]
 
-    def _emit_scores(self, rows: Whole, block) -> None:
+    def _emit_scores(self, rows: UnmaskedRows, block) -> None:
         """Computes q . k, in base-2 logarithms, for as many pages at a time as registers allow."""
         heads = self._heads(rows)
         pages = next(n for n in (4, 2, 1) if n == 1 or n * len(heads) <= self.registers)
@@ -210,12 +211,14 @@ class State:
     def _weight(self, m, g: int, page):
         return at((m * self.shape.group + g) * BLOCK + page * PAGE_SIZE)
 
-    def _emit_pages(self, rows: Whole, heads: list, base, indices: list) -> None:
+    def _emit_pages(self, rows: UnmaskedRows, heads: list, base, indices: list) -> None:
         numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
         for some in self._parts(heads):
             self._emit_part(rows, some, base, indices, numbers)
 
-    def _emit_part(self, rows: Whole, heads: list, base, indices: list, numbers: list) -> None:
+    def _emit_part(
+        self, rows: UnmaskedRows, heads: list, base, indices: list, numbers: list
+    ) -> None:
         group, each = self.shape.group, len(indices)
         sums = emit_floats(len(heads) * each)
         emit_zero(sums, len(heads) * each)
@@ -256,7 +259,7 @@ class State:
         T.buffer_store(self.maximum, new, [h])
         T.buffer_store(self.decays, exp2(old - new, 1), [h])
 
-    def _emit_values(self, rows: Whole, block) -> None:
+    def _emit_values(self, rows: UnmaskedRows, block) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
         heads, vectors = self._heads(rows), self.shape.dim // LANES
         fitting = [n for n in range(1, vectors + 1)
@@ -267,7 +270,7 @@ class State:
             for some in self._parts(heads):
                 self._emit_vectors(rows, some, block, base, step)
 
-    def _emit_vectors(self, rows: Whole, heads: list, block, base, step: int) -> None:
+    def _emit_vectors(self, rows: UnmaskedRows, heads: list, block, base, step: int) -> None:
         """Elements [base, base + 16 step) of the values."""
         group, dim = self.shape.group, self.shape.dim
         numbered = [(m * group + g, [at((h * step + i) * LANES) for i in range(step)])

@@ -55,7 +55,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
     slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
     table, *norms, q = rest
     pages = norms.pop() if shape.appends else None
-    dim, heads, kv_heads, half = shape.dim, shape.heads, shape.kv_heads, shape.turned // 2
+    dim, heads, kv_heads, half = shape.dim, shape.heads, shape.kv_heads, shape.rotated_dim // 2
     groups = heads + 2 * kv_heads if shape.appends else heads
     with grid((groups, qkv.shape[0]), ITEMS) as ((head, row), item):
         position = emit_value(positions[row])
@@ -83,12 +83,12 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
 
         def turn() -> None:
             emit_spread(half, ITEMS, item, rotate)
-            if shape.turned < dim:
+            if shape.rotated_dim < dim:
                 emit_spread(
-                    dim - shape.turned,
+                    dim - shape.rotated_dim,
                     ITEMS,
                     item,
-                    lambda i: store(shape.turned + i, read(shape.turned + i)),
+                    lambda i: store(shape.rotated_dim + i, read(shape.rotated_dim + i)),
                 )
 
         def copy(d) -> None:

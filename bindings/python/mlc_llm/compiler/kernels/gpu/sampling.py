@@ -228,7 +228,7 @@ def whole(rows: Rows) -> tirx.PrimFunc:
     return kernel([rows.of_parts("sums"), CUT], body)
 
 
-class _Left:
+class _Remaining:
     """The weights that are left: those above the edge, some of those equal to it, and at least
     min_p."""
 
@@ -261,7 +261,7 @@ def measure(rows: Rows) -> tirx.PrimFunc:
 
     def body(tasks, cut, logits, above, equal) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
-            row, left = emit_value(tasks[task, ROW]), _Left(tasks, cut, task)
+            row, left = emit_value(tasks[task, ROW]), _Remaining(tasks, cut, task)
             own, count = registers(1), registers(1)
             memory = shared(ITEMS), shared(ITEMS)
             T.buffer_store(own, scalar(0.0), [0])
@@ -293,7 +293,7 @@ def draw(rows: Rows) -> tirx.PrimFunc:
     def body(tasks, values, places, cut, above, equal, logits, tokens) -> None:
         with grid((tokens.shape[0],), ITEMS) as ((task,), item):
             largest, likeliest = _emit_best(rows, values, places, task, item)
-            left = _Left(tasks, cut, task)
+            left = _Remaining(tasks, cut, task)
             draw = _Draw(rows, left, item)
             draw.load_parts(above, equal, task)
             part = draw.emit_part(as_float(tasks[task, UNIFORM]))
@@ -314,7 +314,7 @@ def draw(rows: Rows) -> tirx.PrimFunc:
 class _Draw:
     """Walks to a part, then to a work-item's slice of neighbours in it, then to the token."""
 
-    def __init__(self, rows: Rows, left: _Left, item) -> None:
+    def __init__(self, rows: Rows, left: _Remaining, item) -> None:
         self.rows, self.left, self.item = rows, left, item
         size = max(rows.parts, ITEMS)
         self.above, self.equal = shared(size), shared(size, "int32")

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Parts:
+class UnpackedRows:
     """Rows of a matrix: codes (rows, inputs) as uint8; the other members as in `types.py`, (rows,
     places)."""
 
@@ -38,13 +38,13 @@ class Parts:
         return [array for array in every if array is not None]
 
 
-def read_blocks(kind: BlockType, raw: Array) -> Parts:
+def read_blocks(kind: BlockType, raw: Array) -> UnpackedRows:
     """The content of the blocks of some rows."""
     blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.name])  # (rows, blocks, bytes)
     return _READERS[kind.name](blocks)
 
 
-def strips_of(kind: BlockType, parts: Parts) -> list[Array]:
+def strips_of(kind: BlockType, parts: UnpackedRows) -> list[Array]:
     """The stored tensors of these rows: strips of 16, the last one padded with zeros."""
     words, *others = parts.arrays()
     return [_strips(array) for array in (_packed(words, kind.bits), *others)]
@@ -115,47 +115,49 @@ def _fifth_bits(blocks: Array, start: int) -> Array:
     return np.unpackbits(blocks[..., start : start + 4], axis=-1, bitorder="little") << 4
 
 
-def _q4_0(blocks: Array) -> Parts:
-    return Parts(_flat(_nibbles(blocks[..., 2:18], 16)), _half(blocks, 0))
+def _q4_0(blocks: Array) -> UnpackedRows:
+    return UnpackedRows(_flat(_nibbles(blocks[..., 2:18], 16)), _half(blocks, 0))
 
 
-def _q4_1(blocks: Array) -> Parts:
-    return Parts(_flat(_nibbles(blocks[..., 4:20], 16)), _half(blocks, 0), _half(blocks, 2))
+def _q4_1(blocks: Array) -> UnpackedRows:
+    return UnpackedRows(_flat(_nibbles(blocks[..., 4:20], 16)), _half(blocks, 0), _half(blocks, 2))
 
 
-def _q5_0(blocks: Array) -> Parts:
+def _q5_0(blocks: Array) -> UnpackedRows:
     codes = _nibbles(blocks[..., 6:22], 16) | _fifth_bits(blocks, 2)
-    return Parts(_flat(codes + np.uint8(128 - 16)), _half(blocks, 0))
+    return UnpackedRows(_flat(codes + np.uint8(128 - 16)), _half(blocks, 0))
 
 
-def _q5_1(blocks: Array) -> Parts:
+def _q5_1(blocks: Array) -> UnpackedRows:
     codes = _nibbles(blocks[..., 8:24], 16) | _fifth_bits(blocks, 4)
-    return Parts(_flat(codes), _half(blocks, 0), _half(blocks, 2))
+    return UnpackedRows(_flat(codes), _half(blocks, 0), _half(blocks, 2))
 
 
-def _q8_0(blocks: Array) -> Parts:
-    return Parts(_flat(blocks[..., 2:34] ^ np.uint8(128)), _half(blocks, 0))  # + 128, in a byte
+def _q8_0(blocks: Array) -> UnpackedRows:
+    return UnpackedRows(
+        _flat(blocks[..., 2:34] ^ np.uint8(128)), _half(blocks, 0)
+    )  # + 128, in a byte
 
 
-def _q4_k(blocks: Array) -> Parts:
+def _q4_k(blocks: Array) -> UnpackedRows:
     return _with_six_bit_scales(_nibbles(blocks[..., 16:144], 32), blocks)
 
 
-def _q5_k(blocks: Array) -> Parts:
+def _q5_k(blocks: Array) -> UnpackedRows:
     octets = blocks[..., None, 16:48]  # bit g of byte i belongs to weight i of group g
     shifts = np.arange(SUPER // GROUP, dtype=np.uint8)[:, None]
     fifth = ((octets >> shifts & 1) << 4).reshape(*blocks.shape[:2], SUPER)
     return _with_six_bit_scales(_nibbles(blocks[..., 48:176], 32) | fifth, blocks)
 
 
-def _with_six_bit_scales(codes: Array, blocks: Array) -> Parts:
+def _with_six_bit_scales(codes: Array, blocks: Array) -> UnpackedRows:
     """d, dmin, then 12 bytes. Scales and minimums 0 to 3 are in the lower six bits of 8 bytes.
     The others have four bits in the last 4 bytes, and two bits in the upper bits of the first 8
     bytes."""
     first, second, third = (blocks[..., i : i + 4] for i in (4, 8, 12))
     scales = [first & 63, third & 15 | first >> 6 << 4]
     minimums = [second & 63, third >> 4 | second >> 6 << 4]
-    return Parts(
+    return UnpackedRows(
         _flat(codes),
         *(_flat(np.concatenate(part, axis=-1).view(np.int8)) for part in (scales, minimums)),
         supers=_half(blocks, 0),
@@ -163,7 +165,7 @@ def _with_six_bit_scales(codes: Array, blocks: Array) -> Parts:
     )
 
 
-def _q6_k(blocks: Array) -> Parts:
+def _q6_k(blocks: Array) -> UnpackedRows:
     """For each 128 weights: 64 bytes of low halves and 32 bytes of two upper bits, in four runs of
     32."""
     low = _nibbles(blocks[..., :128], 64)
@@ -171,14 +173,14 @@ def _q6_k(blocks: Array) -> Parts:
     shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
     codes = low | ((upper >> shifts & 3) << 4).reshape(low.shape)
     scales = np.ascontiguousarray(blocks[..., 192:208]).view(np.int8)
-    return Parts(_flat(codes + np.uint8(128 - 32)), _flat(scales), supers=_half(blocks, 208))
+    return UnpackedRows(_flat(codes + np.uint8(128 - 32)), _flat(scales), supers=_half(blocks, 208))
 
 
-def _q2_k(blocks: Array) -> Parts:
+def _q2_k(blocks: Array) -> UnpackedRows:
     """For each 128 weights: four runs of 32 share 32 bytes. A byte of `scales` has a scale and a
     minimum."""
     scales = blocks[..., :16]
-    return Parts(
+    return UnpackedRows(
         _flat(_pairs_of_bits(blocks[..., 16:80])),
         _flat(scales & 15).view(np.int8),
         _flat(scales >> 4).view(np.int8),
@@ -193,7 +195,7 @@ def _pairs_of_bits(octets: Array) -> Array:
     return (runs >> shifts & 3).reshape(*octets.shape[:-1], -1)
 
 
-def _q3_k(blocks: Array) -> Parts:
+def _q3_k(blocks: Array) -> UnpackedRows:
     """Bit g of byte i of the first 32 bytes is the third bit of weight i of group g. Of the 12
     bytes of scales, each of the first 8 has four bits of two scales; each of the others has two
     bits of four scales."""
@@ -203,7 +205,7 @@ def _q3_k(blocks: Array) -> Parts:
     low = _nibbles(blocks[..., 96:104], 8)
     high = blocks[..., None, 104:108] >> np.arange(0, 8, 2, dtype=np.uint8)[:, None] & 3
     scales = (low | high.reshape(low.shape) << 4).view(np.int8) - np.int8(32)
-    return Parts(_flat(codes), _flat(scales), supers=_half(blocks, 108))
+    return UnpackedRows(_flat(codes), _flat(scales), supers=_half(blocks, 108))
 
 
 # The values of four bits: for IQ4_NL and IQ4_XS, and for MXFP4 (two times the real value).
@@ -218,11 +220,11 @@ def _looked_up(octets: Array, values: Array) -> Array:
     return (values + 128).astype(np.uint8)[_nibbles(octets, 16)]
 
 
-def _iq4_nl(blocks: Array) -> Parts:
-    return Parts(_flat(_looked_up(blocks[..., 2:18], _IQ4)), _half(blocks, 0))
+def _iq4_nl(blocks: Array) -> UnpackedRows:
+    return UnpackedRows(_flat(_looked_up(blocks[..., 2:18], _IQ4)), _half(blocks, 0))
 
 
-def _iq4_xs(blocks: Array) -> Parts:
+def _iq4_xs(blocks: Array) -> UnpackedRows:
     """A scale has four bits in the nibbles of 4 bytes, and two bits in a 16-bit word."""
     octets = blocks[..., 4:8]
     low = np.stack([octets & 15, octets >> 4], axis=-1).reshape(*blocks.shape[:2], 8)
@@ -230,14 +232,14 @@ def _iq4_xs(blocks: Array) -> Parts:
     high = (upper >> np.arange(0, 16, 2, dtype=np.uint16) & 3).astype(np.uint8)
     scales = (low | high << 4).view(np.int8) - np.int8(32)
     codes = _looked_up(blocks[..., 8:136], _IQ4)
-    return Parts(_flat(codes), _flat(scales), supers=_half(blocks, 0))
+    return UnpackedRows(_flat(codes), _flat(scales), supers=_half(blocks, 0))
 
 
-def _mxfp4(blocks: Array) -> Parts:
+def _mxfp4(blocks: Array) -> UnpackedRows:
     """The scale is a power of two: 2 ** (e - 128)."""
     e = blocks[..., 0].astype(np.uint32)
     bits = np.where(e < 2, np.uint32(0x200000) << np.minimum(e, 2), e - (e >= 2) << np.uint32(23))
-    return Parts(_flat(_looked_up(blocks[..., 1:17], _E2M1)), bits.astype("<u4").view("<f4"))
+    return UnpackedRows(_flat(_looked_up(blocks[..., 1:17], _E2M1)), bits.astype("<u4").view("<f4"))
 
 
 _READERS = {

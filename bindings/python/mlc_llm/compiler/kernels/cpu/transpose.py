@@ -6,7 +6,7 @@ from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu.vector import emit_value, shuffle
 
 
-def turned(rows: list) -> list:
+def transposed(rows: list) -> list:
     """Transposes 16 vectors of 16 lanes. Every step is one instruction if vectors are whole."""
     fours = []  # [four rows][word % 4]: 128-bit part p holds word 4 p + w of four rows
     for r in range(0, LANES, 4):
