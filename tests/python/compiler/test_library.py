@@ -114,7 +114,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(tmp_path):
     tiny("q4f32_1").module.export_library(str(library))
     folder = Path(__file__).parent
     code = (
-        f"import sys; sys.path.insert(0, {str(folder)!r})\n"
+        f"import sys; sys.path[:0] = {[str(folder), str(folder / 'support')]}\n"
         f"import test_library; print(test_library.digest({str(library)!r}))"
     )
     found = set()

@@ -26,6 +26,7 @@ import pytest
 pytest.importorskip("tvm")
 
 sys.path.append(str(Path(__file__).parents[1] / "engine"))
+sys.path.append(str(Path(__file__).parent / "support"))  # this file is a program, too
 
 import cuda_driver  # noqa: E402
 import cuda_emulated  # noqa: E402

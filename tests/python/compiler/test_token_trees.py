@@ -14,7 +14,7 @@ from token_trees import TokenTree, random_tree  # noqa: E402
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
 
-TREE_SHAPES = [SHAPES[0], SHAPES[3], SHAPES[5]]  # groups of three, 16-bit pages, window and sinks
+TREE_SHAPES = [SHAPES[0], SHAPES[3], SHAPES[5], SHAPES[7]]
 # History and tokens: none, short ones, around a page's and a block's end, parts that threads share.
 SIZES = [(0, 9), (1, 1), (13, 20), (15, 17), (16, 12), (60, 40), (1019, 14), (2100, 9)]
 

@@ -1,5 +1,6 @@
 """An engine over layers of different heads, sizes and windows, of which one is recurrent and one
-reads another's pages: the family of `compiler/toy_family.py`, whose NumPy reference is the judge.
+reads another's pages: the family of `compiler/support/toy_family.py`, judged by its NumPy
+reference.
 
 Answers are the same in chunks, from found prefixes, in a tight pool, with drafts that are taken
 back, and behind a saved state; also those to prompts with embedding rows, which C++ tests send.
@@ -22,7 +23,7 @@ import tiny_models
 from mlc_llm import MLCEngine
 from mlc_llm.errors import UnsupportedError
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "compiler"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "compiler" / "support"))
 
 import toy_reference  # noqa: E402
 from toy_family import LAYERS, ToyConfig  # noqa: E402

@@ -36,7 +36,7 @@ from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of
 from mlc_llm.compiler.quantization.gguf.types import TYPES
 from mlc_llm.compiler.targets import VectorUnit
 
-sys.path.append(str(Path(__file__).parents[1] / "convert"))
+sys.path.append(str(Path(__file__).parents[2] / "convert"))
 
 from gguf_random import HALVES, exact, random_blocks  # noqa: E402
 

@@ -31,6 +31,7 @@ class TokenTree:
         self, shape: AttentionShape, past: Array, own: Array, parents: list[int], rng: Rng
     ) -> None:
         self.shape, self.past, self.own, self.parents = shape, past, own, parents
+        self.sinks = np.linspace(-1, 2, shape.heads).astype(shape.learned_sinks or "float32")
         self.history, count = past.shape[1], len(parents)
         most = (self.history // PAGE_SIZE + 2) + (count + 1) * (count // PAGE_SIZE + 2)
         self._numbers = list(rng.permutation(most).astype(np.int32))
@@ -119,7 +120,7 @@ class TokenTree:
     def line(self, token: int) -> SimpleNamespace:
         """The history and the tokens that lead to `token`, as `expected_row` reads a sequence."""
         keys, values = np.concatenate([self.past, self.own[:, self.path(token)]], axis=1)
-        return SimpleNamespace(shape=self.shape, keys=[keys], values=[values])
+        return SimpleNamespace(shape=self.shape, sinks=self.sinks, keys=[keys], values=[values])
 
     def alone(self, token: int, rng: Rng) -> TokenTree:
         """The tokens that lead to `token`, as a chain."""
