@@ -101,6 +101,7 @@ class AsyncChunkStream(Generic[_Chunk]):
         return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 
     async def close(self) -> None:
+        """Ends the request. Closing again has no effect."""
         self._abort()
 
     def _end(self) -> None:
@@ -205,6 +206,7 @@ class AsyncMLCEngine(EngineBase):
 
     @cached_property
     def chat(self) -> AsyncChat:
+        """`chat.completions` answers a conversation."""
         return AsyncChat(_AsyncChatCompletions(self._core))
 
     @cached_property
@@ -245,6 +247,7 @@ class AsyncMLCEngine(EngineBase):
         return await asyncio.to_thread(self._core.load_kv, path)
 
     async def close(self) -> None:
+        """Ends every request and frees the model."""
         await asyncio.to_thread(self._core.close)
 
     async def __aenter__(self) -> AsyncMLCEngine:

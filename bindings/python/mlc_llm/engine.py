@@ -60,6 +60,7 @@ class ChunkStream(Generic[_Chunk]):
         return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 
     def close(self) -> None:
+        """Ends the request. Closing again has no effect."""
         if self._open:
             self._end()
             self._core.abort(self._id)
@@ -140,6 +141,7 @@ class MLCEngine(EngineBase):
 
     @cached_property
     def chat(self) -> Chat:
+        """`chat.completions` answers a conversation."""
         return Chat(_ChatCompletions(self._core))
 
     @cached_property

@@ -50,10 +50,12 @@ class EngineConfig:
     verbose: bool = True
 
     def asjson(self) -> str:
+        """The fields as JSON text."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(json_str: str) -> EngineConfig:
+        """The config of a text that `asjson` made."""
         return EngineConfig(**json.loads(json_str))
 
     def core_settings(self) -> dict[str, Any]:
