@@ -107,6 +107,7 @@ def test_a_kept_model_is_found_by_its_name(home: Path) -> None:
         (["", ], sorted([*COMMANDS, "--help", "--version"])),
         (["chat", "--promp"], ["--prompt"]),
         (["chat", "--device", "c"], ["cpu", "cuda"]),
+        (["serve", "--device", "w"], ["webgpu"]),
         (["chat", "HF"], ["HF://org/model"]),
         (["rm", "f"], ["file"]),
         (["chat", ""], ["HF://org/model", "default", "file"]),

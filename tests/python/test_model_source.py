@@ -133,9 +133,8 @@ def test_a_gguf_file_keeps_its_own_types(tmp_path, hf_folder):
 def test_a_file_of_half_floats_is_quantized_for_a_device_without_them(tmp_path, monkeypatch):
     kind = GGMLQuantizationType.F16
     path = tiny_models.write_gguf(tmp_path / "m.gguf", tiny_models.random_weights(), kind=kind)
-    devices = [{"name": "opencl:0", "found": True, "f16": True},
-               {"name": "opencl:1", "found": True, "f16": False}]  # fmt: skip
-    monkeypatch.setattr(model_source, "_devices", lambda: devices)
+    probes = {"opencl:0": {"f16": True}, "opencl:1": {"f16": False}}
+    monkeypatch.setattr(model_source, "_probe", lambda device: probes.get(device, {}))
 
     def quantization_on(device, asked=None):
         folder = resolve_folder(path, device=device, quantization=asked, progress=Lines())
@@ -332,14 +331,29 @@ def test_a_given_library_is_used(prepared, compiler, tmp_path):
         resolve_model(prepared, model_lib=tmp_path / "gone.so", progress=Lines())
 
 
+def fake_core_choices(monkeypatch, probes):
+    """`_core.choose_device` knows these devices alone."""
+    from mlc_llm import _core
+
+    def choose(device):
+        if (probe := probes.get(device.decode())) is None:
+            raise _core.CoreError(5, "no such device", "device", "")
+        return json.dumps({"name": probe["name"], "probes": [probe]})
+
+    monkeypatch.setattr(_core, "choose_device", choose)
+
+
 def test_default_quantization_follows_the_device(monkeypatch):
     """Devices without 16-bit floats get a scheme without them, alone and among others."""
-    devices = [
-        {"name": "opencl:0", "found": True, "f16": True},
-        {"name": "opencl:1", "found": True, "f16": False},
-        {"name": "vulkan:0", "found": True, "f16": False},
-    ]
-    monkeypatch.setattr(model_source, "_devices", lambda: devices)
+    fake_core_choices(
+        monkeypatch,
+        {
+            "opencl": {"name": "opencl:0", "f16": True},
+            "opencl:0": {"name": "opencl:0", "f16": True},
+            "opencl:1": {"name": "opencl:1", "f16": False},
+            "vulkan": {"name": "vulkan:0", "f16": False},
+        },
+    )
     wanted = {
         "cpu": "q4f32_1",
         "auto": "q4f32_1",

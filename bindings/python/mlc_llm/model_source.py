@@ -46,9 +46,6 @@ DEFAULT_MODEL = "default"
 # folders do.
 _FALLBACK = "q4f32_1"
 
-# 16-bit floats are not in every device of these kinds.
-_MAY_LACK_HALF = ("opencl", "vulkan", "webgpu")
-
 Log = Callable[[str], None]
 Told = Steps | Log | None  # who is told of what is made: see `steps.py`
 
@@ -187,11 +184,7 @@ def default_quantization(device: str) -> str:
 
 def _has_half(device: str) -> bool:
     """Whether a GPU has 16-bit floats. One that is not here is refused elsewhere."""
-    if _device(device) not in _MAY_LACK_HALF:
-        return True
-    found = [d for d in _devices() if d["name"].partition(":")[0] == _device(device)]
-    exact = [d for d in found if d["name"] == device] or found
-    return not exact or bool(exact[0].get("f16", True))
+    return _device(device) == "cpu" or bool(_probe(device).get("f16", True))
 
 
 def _needs_half(folder: Path, device: str) -> bool:
@@ -199,10 +192,15 @@ def _needs_half(folder: Path, device: str) -> bool:
     return not _has_half(device) and read_chat_config(folder).get("quantization") == "q0f16"
 
 
-def _devices() -> list[dict[str, Any]]:
+def _probe(device: str) -> dict[str, Any]:
+    """What the driver of a device tells about it; nothing if the device is not here."""
     from mlc_llm import _core
 
-    return cast("list[dict[str, Any]]", json.loads(_core.list_devices()))
+    try:
+        choice = json.loads(_core.choose_device(device.encode(errors="replace")))
+    except _core.CoreError:
+        return {}
+    return cast("dict[str, Any]", choice["probes"][-1])
 
 
 def _quantization(path: Path, asked: str | None, device: str) -> str:

@@ -101,6 +101,15 @@ DeviceProbe ReadProbe(const DeviceKind& kind, size_t index, const Json& json) {
   return probe;
 }
 
+// The names that ChooseDevice accepts: "auto, cuda, ..., cpu (which is cpu:0), webgpu".
+std::string AcceptedNames() {
+  std::string names = "auto";
+  for (const DeviceKind& kind : kKinds) {
+    names += std::string(", ") + kind.name + (kind.type == kDLCPU ? " (which is cpu:0)" : "");
+  }
+  return names;
+}
+
 // Whether a device of the backend is of this kind.
 bool Belongs(const DeviceKind& kind, const Json& json) {
   return std::string_view(kind.name) != "vulkan" ||
@@ -201,9 +210,8 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   const DeviceKind* kind = FindKind(text.substr(0, colon));
   Result<int> index = ParseDeviceIndex(has_index ? text.substr(colon + 1) : "0");
   if (kind == nullptr || !index.ok() || (kind->type == kDLCPU && *index != 0)) {
-    return InvalidArgument("unknown device '" + std::string(text) +
-                           "'; use auto, cpu (which is cpu:0), cuda, rocm, metal, vulkan, opencl "
-                           "or webgpu, with an index if there are several (cuda:1)")
+    return InvalidArgument("unknown device '" + std::string(text) + "'; use one of " +
+                           AcceptedNames() + "; with an index if there are several (cuda:1)")
         .WithParam("device");
   }
   std::vector<DeviceProbe> probes = Probe(*kind);

@@ -33,6 +33,14 @@ TEST(ParseDevice, RefusesWhatIsNoDevice) {
   }
 }
 
+TEST(ParseDevice, AWrongNameIsAnsweredWithAllKinds) {
+  std::string message = ParseDevice("gpu").status().message();
+  for (const DeviceProbe& probe : ProbeDevices()) {
+    std::string kind = probe.name.substr(0, probe.name.find(':'));
+    EXPECT_NE(message.find(", " + kind), std::string::npos) << message;
+  }
+}
+
 // On a machine without it, a known kind is told apart from a wrong name.
 TEST(ParseDevice, AKnownDeviceThatIsNotHereIsNotFound) {
   for (const DeviceProbe& probe : ProbeDevices()) {

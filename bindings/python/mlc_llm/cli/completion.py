@@ -56,7 +56,6 @@ _TAKE_MODELS = (
     "convert_weight",
     "gen_config",
 )
-_DEVICES = ("auto", "cpu", "cuda", "metal", "opencl", "vulkan")
 
 
 def register(subparsers: Any) -> None:
@@ -95,7 +94,7 @@ def _after(command: str, previous: str, start: str) -> Iterable[str]:
     options = _options(parser_of(command), command)
     if (action := options.get(previous)) is not None and action.nargs != 0:
         if previous == "--device":
-            return _DEVICES
+            return _devices()
         return map(str, action.choices or ())
     if start.startswith("-"):
         return options
@@ -104,6 +103,12 @@ def _after(command: str, previous: str, start: str) -> Iterable[str]:
     if command == "completion":
         return _SCRIPTS
     return ("default", *_kept()) if command in _TAKE_MODELS else ()
+
+
+def _devices() -> list[str]:
+    from mlc_llm.compiler import targets
+
+    return ["auto", "cpu", *targets.gpu_kinds()]
 
 
 def _options(parser: argparse.ArgumentParser, command: str) -> dict[str, argparse.Action]:

@@ -271,8 +271,7 @@ def resolve(device: str) -> Device | GPU:
     offered = ", ".join(["auto", "cpu", *PRESETS, *GPUS, *_PHONES])
     if device in NOT_YET or kind in NOT_YET:
         raise UnsupportedError(
-            f'device "{device}" is not built yet: see the status table in README.md; '
-            f"available: {offered}",
+            f'device "{device}" is not built yet: see docs/status.md; available: {offered}',
             param="device",
         )
     raise InvalidRequestError(f'unknown device "{device}"; available: {offered}', param="device")
@@ -288,6 +287,11 @@ def resolve_all(devices: str) -> list[Device | GPU]:
             param="device",
         )
     return [resolve(name) for name in dict.fromkeys(names)]
+
+
+def gpu_kinds() -> list[str]:
+    """The names of GPUs for `--device` where a model runs, such as "opencl"."""
+    return list(dict.fromkeys(name.partition(":")[0] for name in GPUS))
 
 
 def host() -> Device:
