@@ -10,9 +10,9 @@ import pytest
 
 from mlc_llm import embedded_model, scratch
 from mlc_llm.errors import DownloadError, NotFoundError, ResourceError
-from mlc_llm.jit_cache import Making, Policies
+from mlc_llm.jit_cache import MakeRules, Policies
 
-ONLINE, OFFLINE = (Making(policies=Policies(download=policy)) for policy in ("ON", "OFF"))
+ONLINE, OFFLINE = (MakeRules(policies=Policies(download=policy)) for policy in ("ON", "OFF"))
 
 
 @pytest.fixture
@@ -94,5 +94,7 @@ def test_what_is_missing_is_found_before_the_download(not_installed, monkeypatch
         raise NotFoundError("no linker")
 
     with pytest.raises(NotFoundError, match="no linker"):
-        embedded_model.embedded_model_file(tmp_path, Making(policies=Policies(), check=no_linker))
+        embedded_model.embedded_model_file(
+            tmp_path, MakeRules(policies=Policies(), check=no_linker)
+        )
     assert calls == []

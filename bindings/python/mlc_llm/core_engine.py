@@ -20,7 +20,7 @@ from mlc_llm.errors import (
     error_from_core,
     error_from_json,
 )
-from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, Told, resolve_model
+from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, StepListener, resolve_model
 from mlc_llm.steps import steps_of
 
 if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
@@ -34,7 +34,7 @@ Progress = Callable[[float, str], bool | None]
 _open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
 
 
-def choose_device(device: str, log: Told = None) -> str:
+def choose_device(device: str, log: StepListener = None) -> str:
     """`auto` becomes the first device that exists; other names are checked. The details have the
     form of MLC-LLM's lines."""
     if device == FAKE_DEVICE:
@@ -95,7 +95,7 @@ class CoreEngine:
         quantization: str | None,
         engine_config: EngineSettings | None,
         enable_tracing: bool = False,
-        log: Told = None,
+        log: StepListener = None,
         name: str | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class CoreEngine:
         device: str,
         quantization: str | None,
         config: Mapping[str, Any],
-        log: Told,
+        log: StepListener,
         name: str | None,
         progress: Progress | None,
     ) -> None:
@@ -258,7 +258,7 @@ class EngineBase:
         quantization: str | None = None,
         engine_config: EngineSettings | None = None,
         enable_tracing: bool = False,
-        log: Told = None,
+        log: StepListener = None,
     ) -> None:
         self._core = CoreEngine(
             model,

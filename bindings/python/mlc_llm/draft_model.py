@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_source import ResolvedModel, Told, resolve_model
+from mlc_llm.model_source import ResolvedModel, StepListener, resolve_model
 from mlc_llm.serve.config import EngineConfig
 
 if TYPE_CHECKING:  # slow to import
@@ -62,7 +62,7 @@ def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, 
 
 
 def resolve_draft(
-    config: Mapping[str, Any], *, device: str, progress: Told
+    config: Mapping[str, Any], *, device: str, progress: StepListener
 ) -> ResolvedModel | None:
     """The draft model of `small_draft`. Its missing parts are made. The core refuses wrong
     settings."""

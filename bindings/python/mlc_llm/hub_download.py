@@ -27,7 +27,7 @@ from mlc_llm.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from mlc_llm.jit_cache import Making, home_errors_named
+from mlc_llm.jit_cache import MakeRules, home_errors_named
 from mlc_llm.scratch import check_space, locked
 from mlc_llm.steps import Steps
 
@@ -76,10 +76,10 @@ class HubModel:
         return weights_home / "hf" / owner / (repo + suffix)
 
 
-def download(model: HubModel, weights_home: Path, making: Making) -> Path:
+def download(model: HubModel, weights_home: Path, rules: MakeRules) -> Path:
     """The folder of a downloaded repository. Downloads it if the policy allows that."""
     folder = model.folder(weights_home)
-    policy = making.policies.download
+    policy = rules.policies.download
     if policy == "OFF":
         raise DownloadError(
             f"cannot download {model}: MLC_DOWNLOAD_CACHE_POLICY=OFF",
@@ -87,7 +87,7 @@ def download(model: HubModel, weights_home: Path, making: Making) -> Path:
             code="download_forbidden",
         )
     if policy != "REDO" and (folder / MARK).is_file():
-        making.steps.detail(f"Weights already downloaded: {folder}")
+        rules.steps.detail(f"Weights already downloaded: {folder}")
         return folder
     if policy == "READONLY":
         raise DownloadError(
@@ -96,8 +96,8 @@ def download(model: HubModel, weights_home: Path, making: Making) -> Path:
             param="model",
             code="download_forbidden",
         )
-    making.check()
-    _fetch_locked(model, folder, redo=policy == "REDO", steps=making.steps)
+    rules.check()
+    _fetch_locked(model, folder, redo=policy == "REDO", steps=rules.steps)
     return folder
 
 

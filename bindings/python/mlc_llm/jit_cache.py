@@ -66,7 +66,7 @@ def home() -> Path:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Making:
+class MakeRules:
     """The rules for making things: what is allowed, who gets the progress, and what is checked
     before any work."""
 
@@ -84,7 +84,7 @@ def clean_home() -> None:
 
 def converted_folder(
     source: Path, *, name: str, origin: str, identity: Any, quantization: str, fallback: str | None,
-    extra: Mapping[str, Any], making: Making,
+    extra: Mapping[str, Any], rules: MakeRules,
 ) -> Path:  # fmt: skip
     """The `-MLC` folder of a model in another format.
 
@@ -93,9 +93,9 @@ def converted_folder(
     """
     key = _digest([identity, quantization, extra, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
-    steps = making.steps
+    steps = rules.steps
     what = f"the converted weights of {name}"
-    with _made(folder, making, _is_whole_folder, what=what) as missing:
+    with _made(folder, rules, _is_whole_folder, what=what) as missing:
         if missing:
             steps.detail(f"Converting {source} to {quantization}: {folder}")
             job: dict[str, Any] = {"kind": "convert", "source": str(source), "output": str(folder)}
@@ -114,17 +114,17 @@ def types_said(quantization: str) -> str:
 
 def model_library(
     folder: Path, config: Mapping[str, Any], *, name: str, device: str, options: LibraryOptions,
-    making: Making,
+    rules: MakeRules,
 ) -> Path:  # fmt: skip
     """The compiled model library for an `-MLC` folder. `name` is the model's name in messages."""
     key = _digest([_library_config(config), device, options.key(), _toolchain(), _host()])
     library = home() / "model_lib" / f"{key}.so"
     what = f"the model library of {name}"
-    with _made(library, making, _is_whole_library, what=what) as missing:
+    with _made(library, rules, _is_whole_library, what=what) as missing:
         if missing:
-            _compile(folder, library, name=name, device=device, options=options, making=making)
+            _compile(folder, library, name=name, device=device, options=options, rules=rules)
         else:
-            making.steps.detail(f"Using cached model lib: {library}")
+            rules.steps.detail(f"Using cached model lib: {library}")
     mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
     return library
 
@@ -155,10 +155,10 @@ class LibraryOptions:
 
 @contextlib.contextmanager
 def _made(
-    path: Path, making: Making, is_whole: Callable[[Path], bool], *, what: str
+    path: Path, rules: MakeRules, is_whole: Callable[[Path], bool], *, what: str
 ) -> Generator[bool]:
     """Yields whether `path` must be made. If so, it holds the lock."""
-    policy = making.policies.jit
+    policy = rules.policies.jit
     if policy == "OFF":
         raise NotFoundError(
             f"{what}: MLC_JIT_POLICY=OFF forbids conversion and compilation; give a prepared -MLC "
@@ -173,8 +173,8 @@ def _made(
             f"{what}: not in the cache ({path}), and MLC_JIT_POLICY=READONLY forbids making it",
             param="model_lib",
         )
-    making.check()
-    with home_errors_named(path), locked(path, making.steps, what):
+    rules.check()
+    with home_errors_named(path), locked(path, rules.steps, what):
         missing = policy == "REDO" or not is_whole(path)
         if missing and path.is_dir():
             shutil.rmtree(path)
@@ -280,13 +280,19 @@ def _host() -> list[str]:
 
 
 def _compile(
-    folder: Path, library: Path, *, name: str, device: str, options: LibraryOptions, making: Making
+    folder: Path,
+    library: Path,
+    *,
+    name: str,
+    device: str,
+    options: LibraryOptions,
+    rules: MakeRules,
 ) -> None:
     with scratch_folder(library) as work:
         output = work / "lib.so"
-        making.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
+        rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
         job = {"kind": "compile", "folder": str(folder), "output": str(output), "device": device}
         job |= {"opt": options.opt, "overrides": options.overrides_text()}
-        run_job(job, f"Compiling {name} for {device}", making.steps)
+        run_job(job, f"Compiling {name} for {device}", rules.steps)
         output.replace(library)
-    making.steps.detail(f"Using compiled model lib: {library}")
+    rules.steps.detail(f"Using compiled model lib: {library}")

@@ -1,11 +1,12 @@
-"""What a model argument means, and how it becomes a folder and a library that the core can load.
+"""Turns a model argument into a folder and a library that the core can load.
 
     resolved = resolve_model("HF://org/repo", device="cpu")
     resolved.folder, resolved.model_lib
 
 A model argument is `HF://org/repo[:revision]` (a prepared `-MLC` repository or an ordinary one), a
-local folder of either kind, a `.gguf` file, or None or "default": the embedded default model. What
-is missing is made just in time and kept under MLC_LLM_HOME. Nothing here imports the toolchain.
+local folder of either kind, a `.gguf` file, or None or "default": the embedded default model.
+Missing files are made just in time and kept under MLC_LLM_HOME. This module never imports the
+toolchain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
 from mlc_llm.jit_cache import (
     LAST_USE,
     LibraryOptions,
-    Making,
+    MakeRules,
     Policies,
     clean_home,
     converted_folder,
@@ -34,25 +35,24 @@ from mlc_llm.steps import Steps, steps_of
 
 CHAT_CONFIG = "mlc-chat-config.json"
 
-# A script of the core's answers in place of a model: for tests and benchmarks.
+# A script in the core answers instead of a model: for tests and benchmarks.
 FAKE_DEVICE = "fake"
 
-# A quantization: a GGUF file keeps the types that it has; other models get the default.
+# A quantization: a GGUF file keeps its own types; other models get the default.
 OWN_TYPES = "auto"
-# The embedded model by name, where a model argument is a word.
+# The model argument that means the embedded model.
 DEFAULT_MODEL = "default"
 
-# What a GGUF file becomes whose own types have no kernels. It runs on every device, as other files'
-# folders do.
+# The quantization of a GGUF file whose own types have no kernels. It runs on every device.
 _FALLBACK = "q4f32_1"
 
 Log = Callable[[str], None]
-Told = Steps | Log | None  # who is told of what is made: see `steps.py`
+StepListener = Steps | Log | None  # who gets the progress: see `steps.py`
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedModel:
-    """A model that can be loaded: the folder, its library and what the folder's config says."""
+    """A model that can be loaded: the folder, its library and the folder's config."""
 
     folder: Path
     model_lib: Path
@@ -64,7 +64,8 @@ class ResolvedModel:
         return str(self.config.get("quantization", ""))
 
     def core_json(self, device: str, draft: ResolvedModel | None = None) -> dict[str, Any]:
-        """What the core's `load` and `plan` take; `draft`: the model of speculative decoding."""
+        """The argument of the core's `load` and `plan`. `draft`: the model of speculative
+        decoding."""
         paths: dict[str, Any] = {
             "model": str(self.folder),
             "model_lib": str(self.model_lib),
@@ -85,22 +86,22 @@ def resolve_model(
     opt: str = "O2",
     overrides: Mapping[str, int] | None = None,
     policies: Policies | None = None,
-    progress: Told = None,
+    progress: StepListener = None,
 ) -> ResolvedModel:
-    """Finds a model, downloads, converts and compiles what is missing.
+    """Finds a model. Downloads, converts and compiles what is missing.
 
-    `quantization` applies to a model that is converted; a prepared folder has its own and another
-    one is refused. `progress`: steps, or a function that gets a line for each (default: a bar on
-    the terminal for what takes long).
+    `quantization` is for a model that is converted; a prepared folder keeps its own, and a
+    different one is an error. `progress`: steps, or a function that gets a line for each step
+    (default: a bar on the terminal for long steps).
     """
     needs_linker = model_lib is None and device != FAKE_DEVICE
-    making = Making(
+    rules = MakeRules(
         policies=policies or Policies.from_environment(),
         steps=steps_of(progress),
         check=linker.require if needs_linker else _nothing,
     )
     clean_home()
-    folder = _folder(model, quantization, device, making)
+    folder = _folder(model, quantization, device, rules)
     config = read_chat_config(folder)
     name = _name(model)
     if device == FAKE_DEVICE:
@@ -112,7 +113,7 @@ def resolve_model(
     else:
         options = LibraryOptions(opt=opt, overrides=overrides)
         library = model_library(
-            folder, config, name=name, device=_device(device), options=options, making=making
+            folder, config, name=name, device=_device(device), options=options, rules=rules
         )
     return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
 
@@ -123,33 +124,33 @@ def resolve_folder(
     quantization: str | None = None,
     device: str = "cpu",
     policies: Policies | None = None,
-    progress: Told = None,
+    progress: StepListener = None,
 ) -> Path:
     """The `-MLC` folder of a model argument."""
-    making = Making(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
     clean_home()
-    return _folder(model, quantization, device, making)
+    return _folder(model, quantization, device, rules)
 
 
 def resolve_source(
-    model: str | Path | None, *, policies: Policies | None = None, progress: Told = None
+    model: str | Path | None, *, policies: Policies | None = None, progress: StepListener = None
 ) -> Path:
-    """The folder or file that a model argument means, as it is: downloaded, not converted."""
-    making = Making(policies=policies or Policies.from_environment(), steps=steps_of(progress))
-    return _local_path(_meant(model), making)
+    """The folder or file that a model argument names: downloaded, but not converted."""
+    rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    return _local_path(_none_if_default(model), rules)
 
 
 def _folder(
-    model: str | Path | None, quantization: str | None, device: str, making: Making
+    model: str | Path | None, quantization: str | None, device: str, rules: MakeRules
 ) -> Path:
-    model = _meant(model)
-    path = _local_path(model, making)
+    model = _none_if_default(model)
+    path = _local_path(model, rules)
     if (path / CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
-    identity = _identity(path, making.steps)
+    identity = _identity(path, rules.steps)
 
     def converted(chosen: str) -> Path:
         return converted_folder(
@@ -160,7 +161,7 @@ def _folder(
             quantization=chosen,
             fallback=_FALLBACK if quantization is None and chosen == OWN_TYPES else None,
             extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
-            making=making,
+            rules=rules,
         )
 
     chosen = _quantization(path, quantization, device)
@@ -170,25 +171,25 @@ def _folder(
     return folder
 
 
-def _meant(model: str | Path | None) -> str | Path | None:
-    """None for the embedded model's name, unless a folder has it."""
+def _none_if_default(model: str | Path | None) -> str | Path | None:
+    """Replaces the embedded model's name by None, unless a folder has that name."""
     return None if model == DEFAULT_MODEL and not Path(DEFAULT_MODEL).exists() else model
 
 
 def default_quantization(device: str) -> str:
-    """What a model is converted to when nobody says, and its file has no types to keep."""
+    """The quantization when the user gives none and the file has no types to keep."""
     if _device(device) in ("cpu", FAKE_DEVICE) or not _has_half(device):
         return "q4f32_1"
     return "q4f16_1"
 
 
 def _has_half(device: str) -> bool:
-    """Whether a GPU has 16-bit floats. One that is not here is refused elsewhere."""
+    """Whether a device has 16-bit floats. True for a GPU that is not found."""
     return _device(device) == "cpu" or bool(_probe(device).get("f16", True))
 
 
 def _needs_half(folder: Path, device: str) -> bool:
-    """Whether the folder's weights are 16-bit floats, which the device does not have."""
+    """Whether the folder's weights are 16-bit floats and the device has none."""
     return not _has_half(device) and read_chat_config(folder).get("quantization") == "q0f16"
 
 
@@ -204,7 +205,7 @@ def _probe(device: str) -> dict[str, Any]:
 
 
 def _quantization(path: Path, asked: str | None, device: str) -> str:
-    """A GGUF file keeps its types, on every device, unless the user says otherwise."""
+    """A GGUF file keeps its own types on every device, unless the user asks for others."""
     if asked not in (None, OWN_TYPES):
         return str(asked)
     return OWN_TYPES if path.suffix == ".gguf" else default_quantization(device)
@@ -224,14 +225,14 @@ def read_chat_config(folder: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", config)
 
 
-def _local_path(model: str | Path | None, making: Making) -> Path:
-    """The folder or file that the argument means, downloaded if need be."""
+def _local_path(model: str | Path | None, rules: MakeRules) -> Path:
+    """The folder or file that the argument names, downloaded if necessary."""
     weights_home = home() / "model_weights"
     if model is None:
-        return embedded_model.embedded_model_file(weights_home / "embedded", making)
+        return embedded_model.embedded_model_file(weights_home / "embedded", rules)
     if isinstance(model, str) and model.startswith(hub_download.PREFIX):
         repository = hub_download.HubModel.parse(model)
-        return hub_download.download(repository, weights_home, making)
+        return hub_download.download(repository, weights_home, rules)
     path = Path(model).expanduser()
     if path.is_file() and path.name == CHAT_CONFIG:
         path = path.parent
@@ -242,7 +243,7 @@ def _local_path(model: str | Path | None, making: Making) -> Path:
 
 
 def _kept_folder(name: str) -> Path | None:
-    """The converted model of that name, as `mlc_llm list` shows it: the one that was used last."""
+    """The converted model with this name in `mlc_llm list`; of several, the one used last."""
     if not re.fullmatch(r"[\w.-]+", name):
         return None
     folder = home() / "model_weights" / "converted"
@@ -287,8 +288,8 @@ def _require_same_quantization(folder: Path, asked: str | None) -> None:
 
 
 def _identity(path: Path, steps: Steps) -> Any:
-    """What changes when the model does, and nothing else: the files' contents, or a download's
-    commit."""
+    """A value that changes only when the model changes: hashes of the files, or the commit of a
+    download."""
     commit = hub_download.commit_of(path)
     if commit is not None:
         return commit
@@ -300,7 +301,7 @@ def _identity(path: Path, steps: Steps) -> Any:
 
 def _name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
-    if _meant(model) is None:
+    if _none_if_default(model) is None:
         return embedded_model.NAME
     text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
     path = Path(text)
@@ -309,7 +310,7 @@ def _name(model: str | Path | None) -> str:
 
 
 def _device(device: str) -> str:
-    """`cuda:0` -> `cuda`; `auto` is decided before, and means the CPU here."""
+    """`cuda:0` -> `cuda`. `auto` means the CPU here: the caller has already chosen a device."""
     kind = device.partition(":")[0]
     return "cpu" if kind == "auto" else kind
 

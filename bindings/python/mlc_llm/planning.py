@@ -9,7 +9,7 @@ from pathlib import Path
 from mlc_llm import _core
 from mlc_llm.core_engine import call_core, choose_device
 from mlc_llm.draft_model import EngineSettings, core_config, resolve_draft
-from mlc_llm.model_source import Told, resolve_model
+from mlc_llm.model_source import StepListener, resolve_model
 from mlc_llm.types_gen import Plan
 
 
@@ -21,7 +21,7 @@ def plan(
     mode: str = "local",
     quantization: str | None = None,
     engine_config: EngineSettings | None = None,
-    log: Told = None,
+    log: StepListener = None,
 ) -> Plan:
     """The memory that `MLCEngine` with the same arguments would allocate, and whether it fits.
 
@@ -48,7 +48,7 @@ def plan_modes(
     device: str,
     quantization: str | None,
     engine_config: EngineSettings | None,
-    log: Told,
+    log: StepListener,
 ) -> list[Plan]:
     """The plan of each mode. The model is resolved only once."""
     chosen = choose_device(device, log)

@@ -138,11 +138,11 @@ def _bar(stream: TextIO) -> Any:
     )
 
 
-def steps_of(told: Steps | Callable[[str], None] | None) -> Steps:
+def steps_of(listener: Steps | Callable[[str], None] | None) -> Steps:
     """Accepts steps, a function for lines, or None for the terminal."""
-    if told is None:
+    if listener is None:
         return TerminalSteps()
-    return told if isinstance(told, Steps) else LogSteps(told)
+    return listener if isinstance(listener, Steps) else LogSteps(listener)
 
 
 def _ignore(_: float) -> None: ...

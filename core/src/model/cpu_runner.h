@@ -1,4 +1,4 @@
-// Steps on this processor, kernel by kernel (runtime/kernel_program.h).
+// Runs steps on this CPU, kernel by kernel (runtime/kernel_program.h).
 #ifndef MLC_MODEL_CPU_RUNNER_H_
 #define MLC_MODEL_CPU_RUNNER_H_
 
@@ -13,7 +13,7 @@ namespace mlc {
 
 class CpuRunner : public StepRunner {
  public:
-  // Null when the library has no programs. kCorrupt when it has some and not all.
+  // Null when the library has no programs. kCorrupt when it has only some of them.
   static Result<std::unique_ptr<CpuRunner>> Load(const ModelLibrary& library,
                                                  const LibraryMetadata& metadata,
                                                  const TensorList& params);
@@ -31,8 +31,8 @@ class CpuRunner : public StepRunner {
 
   std::unique_ptr<KernelProgram> embed_, prefill_, hidden_states_, head_;
   std::unique_ptr<KernelProgram> verify_;  // null: the library has no token trees
-  size_t embedding_bytes_ = 0;             // of a row
-  StateInputs states_;                     // of the step at hand
+  size_t embedding_bytes_ = 0;             // bytes of one row
+  StateInputs states_;                     // for the current step
 };
 
 }  // namespace mlc

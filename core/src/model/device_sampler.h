@@ -1,10 +1,10 @@
-// Choosing tokens where the logits of a step lie, so that tokens come back instead of rows of
-// floats.
+// Chooses tokens on the device that holds the logits of a step. So the host gets tokens instead of
+// rows of floats.
 //
 //   batch.keeps_logits = true;
 //   model->Forward(batch);
-//   model->sampler()->Sample(tasks);      // some rows
-//   model->sampler()->ReadRows(rows, to);  // others
+//   model->sampler()->Sample(tasks);       // some rows
+//   model->sampler()->ReadRows(rows, to);  // other rows
 #ifndef MLC_MODEL_DEVICE_SAMPLER_H_
 #define MLC_MODEL_DEVICE_SAMPLER_H_
 
@@ -16,20 +16,21 @@
 
 namespace mlc {
 
-// One token to be chosen, as sampling/sampler_cpu.h chooses it. Where the mask and the changes lie
-// is the sampler's to say.
+// One token to choose, by the rules of sampling/sampler_cpu.h. The sampler fills in where the mask
+// and the changes are stored.
 struct SampleTask : TaskWords {
-  std::vector<int32_t> mask;         // one bit a token, low bits first; empty: all may be chosen
-  std::vector<LogitChange> changes;  // each of another token below `limit`
+  std::vector<int32_t> mask;         // one bit per token, low bits first; empty: all are allowed
+  std::vector<LogitChange> changes;  // at most one per token, for tokens below `limit`
 };
 
 class DeviceSampler {
  public:
   virtual ~DeviceSampler() = default;
-  // The tokens of `tasks`, each of another row of the last step, which is used up; -1 where no
-  // token is possible or a logit is not a number.
+  // Returns one token for each task; -1 when no token is possible or a logit is not a number. Each
+  // task uses a different row of the last step, and overwrites it.
   virtual Result<std::vector<int32_t>> Sample(const std::vector<SampleTask>& tasks) = 0;
-  // Copies rows of the last step, ascending, that Sample was not given: `to` [rows, vocab_size].
+  // Copies rows of the last step to `to` [rows, vocab_size]. `rows` are ascending, and no task of
+  // Sample has used them.
   virtual Status ReadRows(const std::vector<int32_t>& rows, float* to) = 0;
 };
 

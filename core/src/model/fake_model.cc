@@ -17,7 +17,7 @@ uint32_t HashOf(const std::vector<int32_t>& history) {
 
 constexpr int32_t kNeverWritten = -1;
 
-// Of what is no plain token: -2 and below, so that no slot with it counts as never written.
+// The id of a row that is not a plain token: -2 or below, so it differs from "never written".
 template <typename T>
 int32_t NegativeToken(const T* values, size_t count) {
   auto bytes = std::string_view(reinterpret_cast<const char*>(values), count * sizeof(T));
@@ -108,7 +108,7 @@ Status FakeModel::AllocateStates(int num_slots) {
   return Status();
 }
 
-// A state is the number of its tokens, then they.
+// A state is the number of its tokens, then the tokens.
 Status FakeModel::ReadState(int32_t slot, char* out) const {
   const std::vector<int32_t>& state = states_[static_cast<size_t>(slot)];
   auto count = static_cast<int32_t>(state.size());
@@ -277,7 +277,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
 FakeModel::Script FakeModel::HashOfHistory(int vocab_size) {
   return [vocab_size](const std::vector<int32_t>& history, float* logits) {
     uint32_t hash = HashOf(history);
-    for (int k = 0; k < 8; ++k) {  // a few likely tokens, so that sampling has a choice
+    for (int k = 0; k < 8; ++k) {  // several likely tokens, so that sampling can choose
       logits[(hash >> 3) % vocab_size] = 4.0f - 0.5f * k;
       hash = hash * 1664525u + 1013904223u;
     }
@@ -291,7 +291,7 @@ FakeModel::Script FakeModel::Words(int vocab_size, std::vector<int32_t> end_toke
   return [=, ends = std::move(end_tokens)](const std::vector<int32_t>& history, float* logits) {
     int32_t last = history.back();
     if (has_halves && last >= kFirstHalves && last < kSecondHalves) {
-      logits[last + kSecondHalves - kFirstHalves] = 100.0f;  // whatever the temperature
+      logits[last + kSecondHalves - kFirstHalves] = 100.0f;  // certain at any temperature
       return;
     }
     uint32_t hash = HashOf(history);

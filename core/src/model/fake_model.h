@@ -1,13 +1,13 @@
-// A model without tensors: a script says which token follows a history. Its "keys and values" are
-// the token ids themselves (page_bytes is four times page_size), written to slots and read back
-// through the block table, so that a wrong page, slot or position changes the answer or fails. A
-// hidden state is made from a hash of the row's history.
+// A model without tensors: a script decides which token follows a history. Its "keys and values"
+// are the token ids themselves (page_bytes is four times page_size). They are written to slots and
+// read back through the block table, so a wrong page, slot or position changes the answer or fails.
+// A hidden state is made from a hash of the row's history.
 //
-// Told to have recurrent layers (info.state_bytes is what StateBytes says), it keeps the history in
-// a slot as well, and answers by that one; a step fails when the two differ.
+// If info.state_bytes equals StateBytes(info), the model has recurrent layers: it keeps the history
+// in a state slot too and answers from that copy. A step fails when the two histories differ.
 //
-// An embedding row counts as a negative token made of its numbers, and so does a token whose rotary
-// position is not its own number.
+// An embedding row counts as a negative token made from its numbers. A token whose rotary position
+// differs from its index counts as a negative token too.
 //
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
 #ifndef MLC_MODEL_FAKE_MODEL_H_
@@ -25,7 +25,8 @@ namespace mlc {
 
 class FakeModel : public Model {
  public:
-  // Fills `logits` [vocab_size], all zero before, for the token that follows `history`.
+  // Fills `logits` [vocab_size] for the token that follows `history`. They are zero before the
+  // call.
   using Script = std::function<void(const std::vector<int32_t>& history, float* logits)>;
 
   FakeModel(ModelInfo info, Script script);
@@ -44,39 +45,40 @@ class FakeModel : public Model {
   Result<Outputs> Forward(const Batch& batch) override;
   DeviceSampler* sampler() override { return nullptr; }
 
-  // The n-th call of Forward from now (0 is the next) fails with `status`.
+  // The n-th call of Forward from now (0: the next call) fails with `status`.
   void FailForward(int n, Status status);
   int num_forwards() const { return num_forwards_; }
 
-  // A small model's figures: page size 4, 64 tokens of context, vocabulary 256.
+  // The sizes of a small model: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
-  // What state_bytes is of such a model with recurrent layers.
+  // The state_bytes of a fake model with recurrent layers.
   static int64_t StateBytes(const ModelInfo& info) { return 4 * (info.context_window_size + 1); }
-  // What stands in for the model of a folder: its vocabulary and context, no weights.
+  // Replaces the model of a folder: has its vocabulary and context, but no weights.
   static ModelInfo InfoFor(const ChatConfig& config);
-  // The most likely token is a hash of the whole history: any wrong history shows.
+  // The most likely token is a hash of the whole history: a wrong history changes it.
   static Script HashOfHistory(int vocab_size);
-  // Like it, of the first 256 tokens of a vocabulary made for it (tests/fixtures/fake-model): 0 ..
-  // 223 are whole words, 224 .. 239 first halves of characters, each followed by its second half,
-  // which is 16 further on. One of `end_tokens` comes after about 60 tokens.
+  // Like HashOfHistory, but uses the first 256 tokens of the vocabulary in
+  // tests/fixtures/fake-model: 0 .. 223 are whole words. 224 .. 239 are first halves of characters;
+  // the second half, whose id is larger by 16, always follows. One of `end_tokens` comes after
+  // about 60 tokens.
   static Script Words(int vocab_size, std::vector<int32_t> end_tokens);
-  // After the first `prompt_length` tokens the most likely ones are `reply`, then `end`.
+  // After the first `prompt_length` tokens the most likely tokens are `reply`, then `end`.
   static Script Reply(int prompt_length, std::vector<int32_t> reply, int32_t end);
 
  private:
   Result<std::vector<int32_t>> History(const Batch& batch, int row) const;
-  // What the rows of the batch are in histories: [n].
+  // The token that stands for each row of the batch in a history: [n].
   std::vector<int32_t> TokensOf(const Batch& batch) const;
   Status CheckBatch(const Batch& batch) const;
   Status CheckStates(const Batch& batch) const;
-  // The histories of the rows, as recurrent layers know them, and the states that the batch writes.
+  // Returns the history of each row from the recurrent states, and writes the batch's new states.
   Result<std::vector<std::vector<int32_t>>> RunStates(const Batch& batch,
                                                       const std::vector<int32_t>& tokens);
   bool has_states() const { return info_.state_bytes > 0; }
 
   ModelInfo info_;
   Script script_;
-  std::vector<int32_t> slots_;                // the token at each slot; -1 was never written
+  std::vector<int32_t> slots_;                // the token at each slot; -1: never written
   std::vector<std::vector<int32_t>> states_;  // the history in each slot
   std::vector<float> logits_, hidden_states_;
   int num_forwards_ = 0;

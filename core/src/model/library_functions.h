@@ -1,4 +1,4 @@
-// The functions of a model library that compute steps (ARCHITECTURE.md, "The model library").
+// The names of a model library's functions that compute steps (docs/model-library.md).
 #ifndef MLC_MODEL_LIBRARY_FUNCTIONS_H_
 #define MLC_MODEL_LIBRARY_FUNCTIONS_H_
 

@@ -6,7 +6,7 @@ namespace mlc {
 
 void ModelInfo::SetLayers(const std::vector<LayerState>& layers) {
   page_bytes = state_bytes = 0;
-  int window = -1;  // no layer of pages yet
+  int window = -1;  // no layer with pages seen yet
   for (const LayerState& layer : layers) {
     bool has_pages = layer.kind == LayerKind::kAttention || layer.kind == LayerKind::kLatent;
     if (layer.kind == LayerKind::kRecurrent) state_bytes += layer.bytes;

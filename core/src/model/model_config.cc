@@ -5,9 +5,9 @@
 namespace mlc {
 namespace {
 
-constexpr int64_t kMaxTokens = int64_t{1} << 24;  // of any window or chunk
+constexpr int64_t kMaxTokens = int64_t{1} << 24;  // in any window or chunk
 constexpr int64_t kSupportedSchema = 2;
-constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // of one layer, also of its state
+constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // for one layer; also the limit of its state
 constexpr size_t kMaxLayers = 4096;
 constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
 
@@ -95,7 +95,7 @@ Result<DType> ReadDType(const Json& object, std::string_view key) {
   return *dtype;
 }
 
-// "slot_runs": [[blocks, width], ...], which make up a page of `num_elements`.
+// "slot_runs": [[blocks, width], ...]. Together they are a page of `num_elements`.
 Result<std::vector<SlotRun>> ReadSlotRuns(const Json& layer, int page_size, int64_t num_elements) {
   const Json* list = layer.Find("slot_runs");
   std::vector<SlotRun> runs;
@@ -183,8 +183,8 @@ void SetLayers(LibraryMetadata* out) {
   out->info.SetLayers(layers);
 }
 
-// "rows": [first, number]: the parameter is shape[0] rows of a tensor that has so many; "columns":
-// the same of shape[1].
+// "rows": [first, number]: the parameter is shape[0] rows, from row `first`, of a tensor with
+// `number` rows. "columns": the same for shape[1].
 Status ReadPart(const Json& param, ParamSpec* spec) {
   for (auto [key, axis] : {std::pair("rows", 0), {"columns", 1}}) {
     const Json* part = param.Find(key);
@@ -206,7 +206,7 @@ Status ReadPart(const Json& param, ParamSpec* spec) {
   return Status();
 }
 
-// "stored_dtype": the type of the elements in the weights, which the library takes as `dtype`.
+// "stored_dtype": the type of the elements in the weight files. The library takes them as `dtype`.
 Status ReadStoredDType(const Json& param, ParamSpec* spec) {
   if (param.Find("stored_dtype") == nullptr) return Status();
   MLC_ASSIGN_OR_RETURN(DType stored, ReadDType(param, "stored_dtype"));
@@ -249,7 +249,7 @@ void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {
   }
 }
 
-// Bytes of a function's temporaries: whatever its sizes, a row, a row of logits.
+// Bytes of a function's temporaries: fixed, for each row, and for each row of logits.
 struct StepMemory {
   int64_t fixed = 0, row = 0, logit_row = 0;
 };
@@ -268,8 +268,8 @@ Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) 
   return memory;
 }
 
-// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ...}, "batch_decode_tokens": the
-// same, of what is kept}.
+// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ...}, "batch_decode_tokens":
+// ...}. The second has the same fields, for the memory that is kept.
 Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   const Json* usage = json.Find("memory_usage");
   if (usage == nullptr) return Status();
@@ -282,7 +282,7 @@ Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   return Status();
 }
 
-// "hidden_states": whether the library has the functions that give them.
+// "hidden_states": whether the library has the functions that return hidden states.
 Status ReadHiddenSize(const Json& json, ModelInfo* info) {
   const Json* given = json.Find("hidden_states");
   if (given == nullptr || !given->is_bool() || !given->as_bool()) return Status();

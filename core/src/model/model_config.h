@@ -1,4 +1,5 @@
-// What a model folder (mlc-chat-config.json) and a model library (its metadata) say of the model.
+// The description of a model in its folder (mlc-chat-config.json) and in its library (the
+// metadata).
 #ifndef MLC_MODEL_MODEL_CONFIG_H_
 #define MLC_MODEL_MODEL_CONFIG_H_
 
@@ -15,10 +16,10 @@
 
 namespace mlc {
 
-// Which hidden states make a text's vector: the mean of all, or the last one.
+// How hidden states become a text's vector: the mean of all, or the last one.
 enum class Pooling { kMean, kLast };
 
-// mlc-chat-config.json. `path` is for the messages.
+// The contents of mlc-chat-config.json. `path` is for error messages.
 struct ChatConfig {
   std::string model_type, quantization;
   int context_window_size = 0;
@@ -26,32 +27,32 @@ struct ChatConfig {
   int vocab_size = 0;
   std::vector<int32_t> eos_token_ids;
   std::optional<int32_t> bos_token_id;
-  std::optional<int32_t> image_token_id;  // which a chat template writes for a picture
+  std::optional<int32_t> image_token_id;  // the token that a chat template writes for a picture
   std::optional<Pooling> embedding_pooling;
   Json conv_template;  // MLC-LLM's object, or null
-  // Names of formats (chat/tools/formats.h); "": what the chat template tells.
+  // Names of formats (chat/tools/formats.h); "": found from the chat template.
   std::string tool_call_format, reasoning_format;
 };
 Result<ChatConfig> ParseChatConfig(std::string_view text, const std::string& path);
 
-// A part of a layer's page: `blocks` blocks one after another, in each of which every slot has
+// A part of a layer's page: `blocks` blocks, one after another. In each block every slot has
 // `width` elements, slot after slot.
 struct SlotRun {
   int64_t blocks = 0, width = 0;
 };
 
-// The pages of one layer that has keys and values of its own; other layers may read them.
+// The pages of one layer that writes keys and values; other layers may read them.
 struct LayerPages {
   Shape page_shape;
   DType dtype = DType::kFloat32;
   std::vector<SlotRun> slot_runs;
   int64_t page_bytes = 0;
-  int sliding_window_size = -1;  // tokens that a row looks back in them; -1: all
+  int sliding_window_size = -1;  // tokens that a row looks back; -1: all
 };
 
 // A tensor of a recurrent layer's state; a layer may have several.
 struct LayerStates {
-  Shape shape;  // of what a slot holds
+  Shape shape;  // of one slot
   DType dtype = DType::kFloat32;
   int64_t bytes = 0;
 };
@@ -62,9 +63,9 @@ struct LibraryMetadata {
   std::vector<LayerPages> layers;   // in the order of the library's kv_pages
   std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;
-  std::vector<std::string> cpu_features;  // that its code may use
-  int sampling_version = 0;               // of the functions that choose tokens; 0: none
-  std::string target_kind;                // what TVM compiled for: "llvm", "opencl"; "": not said
+  std::vector<std::string> cpu_features;  // CPU features that its code may use
+  int sampling_version = 0;               // version of the functions that choose tokens; 0: none
+  std::string target_kind;                // TVM's target: "llvm", "opencl"; "": unknown
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);
 

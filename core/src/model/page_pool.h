@@ -1,4 +1,4 @@
-// The tensors that hold keys and values: one a layer, page after page.
+// The tensors that hold keys and values: one tensor per layer, page after page.
 #ifndef MLC_MODEL_PAGE_POOL_H_
 #define MLC_MODEL_PAGE_POOL_H_
 
@@ -11,14 +11,14 @@
 
 namespace mlc {
 
-// Pages as Model has them.
+// Pages in the form of model.h: ReadPages, WritePages, CopyPages.
 class PagePool {
  public:
-  // `library`, which copies pages, and `metadata` must outlive it.
+  // `library` copies pages. `library` and `metadata` must outlive the pool.
   PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
       : library_(library), metadata_(metadata), device_(device) {}
 
-  // How many pages a pool can have: the pages of a layer are one tensor.
+  // The most pages that a pool can have: all pages of a layer are one tensor.
   static int64_t MostPages(const LibraryMetadata& metadata, Device device);
 
   const std::vector<Tensor>& layers() const { return layers_; }
@@ -35,7 +35,7 @@ class PagePool {
   const LibraryMetadata* metadata_;
   Device device_;
   std::vector<Tensor> layers_;
-  TensorList list_;  // the same, as functions take them
+  TensorList list_;  // `layers_` as an argument for library functions
 };
 
 }  // namespace mlc

@@ -8,7 +8,7 @@
 namespace mlc {
 namespace {
 
-constexpr int32_t kMaxPosition = 1 << 24;  // as far as rotary tables reach
+constexpr int32_t kMaxPosition = 1 << 24;  // limit of the rotary tables
 
 template <typename T>
 void AppendBytes(const std::vector<T>& values, std::string* out) {

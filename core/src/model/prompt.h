@@ -1,10 +1,10 @@
-// A prompt: spans of token ids and spans of embedding rows, one behind another.
+// A prompt: spans of token ids and spans of embedding rows, one after another.
 //
 //   Prompt prompt({1, 2, 3});
-//   prompt.Append(rows);        // what a tower made of a picture
+//   prompt.Append(rows);        // made by a tower from a picture
 //   prompt.Append({4, 5});
 //
-// Embedding rows stand where `embed` would put the rows of tokens. They are shared, never copied.
+// Embedding rows replace the rows that `embed` computes for tokens. They are shared, never copied.
 #ifndef MLC_MODEL_PROMPT_H_
 #define MLC_MODEL_PROMPT_H_
 
@@ -19,14 +19,15 @@
 
 namespace mlc {
 
-// Where a row stands for rotary embeddings: time, height, width. A token has the same three.
+// The position of a row for rotary embeddings: time, height, width. For a token all three are
+// equal.
 using RotaryPosition = std::array<int32_t, 3>;
 
 class EmbeddingRows {
  public:
-  // `values` [num_rows, width], finite, at least one row. `positions`: of each row, counted from
-  // where the span begins, none below zero; empty: 0, 1, 2, ... Rows are alike to caches when their
-  // values and positions are.
+  // `values` [num_rows, width], finite, at least one row. `positions`: one per row, relative to the
+  // begin of the span, none below zero; empty: 0, 1, 2, ... Caches treat rows as equal when their
+  // values and positions are equal.
   static Result<std::shared_ptr<const EmbeddingRows>> Make(
       std::vector<float> values, int width, std::vector<RotaryPosition> positions = {});
 
@@ -36,7 +37,7 @@ class EmbeddingRows {
   const ContentHash& hash() const { return hash_; }
   bool has_positions() const { return !positions_.empty(); }
   RotaryPosition position(int index) const;
-  // How far behind the span's first position the next span begins: past the largest of its own.
+  // The distance from the span's first position to that of the next span: its largest position + 1.
   int num_positions() const { return num_positions_; }
 
  private:
@@ -51,9 +52,9 @@ class Prompt {
  public:
   struct Span {
     int begin = 0, size = 0;                    // rows of the prompt
-    int position = 0;                           // of its first row, for rotary embeddings
-    std::vector<int32_t> tokens;                // unless there are
-    std::shared_ptr<const EmbeddingRows> rows;  // null: tokens
+    int position = 0;                           // rotary position of its first row
+    std::vector<int32_t> tokens;                // empty when there are `rows`
+    std::shared_ptr<const EmbeddingRows> rows;  // null: the span is tokens
   };
 
   Prompt() = default;
@@ -68,10 +69,10 @@ class Prompt {
   bool empty() const { return size_ == 0; }
   const std::vector<Span>& spans() const { return spans_; }
   bool has_rows() const { return has_rows_; }
-  // Whether rotary positions differ anywhere from the rows' own numbers.
+  // Whether any rotary position differs from the row's index.
   bool has_positions() const { return has_positions_; }
 
-  // The embedding row at `index` of the prompt or of what follows it; null where a token stands.
+  // The embedding row at `index`; null for a token. `index` may be past the end of the prompt.
   const float* RowAt(int index) const;
   RotaryPosition RotaryAt(int index) const;
 
@@ -83,7 +84,7 @@ class Prompt {
   bool has_rows_ = false, has_positions_ = false;
 };
 
-// By tokens and by the contents of rows.
+// Compares tokens and the contents of embedding rows.
 bool operator==(const Prompt& a, const Prompt& b);
 
 }  // namespace mlc

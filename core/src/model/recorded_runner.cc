@@ -8,16 +8,16 @@
 namespace mlc {
 namespace {
 
-// Every sequence has one row, of a token, and every row wants logits: what the program is for. It
-// has no recurrent layers.
+// The program is for steps in which every sequence has one row, a token, and every row wants
+// logits. It has no recurrent layers.
 bool IsDecode(const Batch& batch) {
   return batch.num_rows() == batch.num_sequences() && !batch.has_copies() &&
          batch.logit_rows.size() == batch.tokens.size() && batch.embeddings.empty() &&
          batch.state_source.empty();
 }
 
-// So many pages that steps of as many sequences seldom differ in it, which a record of their
-// launches would have to follow.
+// Rounds up to a power of two. Recorded launches depend on the number of pages, so this number
+// should rarely change between steps.
 size_t PaddedPages(size_t num_pages) {
   size_t padded = 16;
   while (padded < num_pages) padded *= 2;

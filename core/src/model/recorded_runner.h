@@ -1,5 +1,5 @@
-// Decode steps on a device as one program whose launches are recorded; all others by another
-// runner.
+// Runs decode steps on a device as one program whose kernel launches are recorded. Another runner
+// does all other steps.
 #ifndef MLC_MODEL_RECORDED_RUNNER_H_
 #define MLC_MODEL_RECORDED_RUNNER_H_
 
@@ -13,7 +13,7 @@ namespace mlc {
 
 class RecordedRunner : public StepRunner {
  public:
-  // `others` itself when the library has no such program.
+  // Returns `others` itself when the library has no such program.
   static Result<std::unique_ptr<StepRunner>> Over(std::unique_ptr<StepRunner> others,
                                                   const ModelLibrary& library,
                                                   const LibraryMetadata& metadata,
@@ -35,7 +35,7 @@ class RecordedRunner : public StepRunner {
 
   std::unique_ptr<StepRunner> others_;
   std::unique_ptr<KernelProgram> decode_;
-  std::vector<int32_t> padded_pages_;  // of the step at hand
+  std::vector<int32_t> padded_pages_;  // for the current step
 };
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// The tensors that hold recurrent states: slot after slot.
+// The tensors that hold recurrent states, slot after slot.
 #ifndef MLC_MODEL_STATE_POOL_H_
 #define MLC_MODEL_STATE_POOL_H_
 
@@ -10,10 +10,10 @@
 
 namespace mlc {
 
-// States as Model has them: a state is its tensors, one after another in the library's order.
+// States in the form of model.h: a state is its tensors, one after another in the library's order.
 class StatePool {
  public:
-  // `metadata` must outlive it.
+  // `metadata` must outlive the pool.
   StatePool(const LibraryMetadata* metadata, Device device)
       : metadata_(metadata), device_(device) {}
 

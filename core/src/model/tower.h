@@ -1,4 +1,4 @@
-// What makes rows of a prompt out of a picture. A model without one reads text alone.
+// A tower turns a picture into embedding rows of a prompt. A model without a tower reads only text.
 #ifndef MLC_MODEL_TOWER_H_
 #define MLC_MODEL_TOWER_H_
 
@@ -13,12 +13,12 @@ namespace mlc {
 class Tower {
  public:
   virtual ~Tower() = default;
-  // `picture`: the bytes of a file, PNG or JPEG. Called from any thread. kInvalidArgument for what
-  // is no picture.
+  // `picture`: the bytes of a PNG or JPEG file. May be called from any thread. kInvalidArgument
+  // when the bytes are not a picture.
   virtual Result<std::shared_ptr<const EmbeddingRows>> Encode(std::string_view picture) const = 0;
 };
 
-// Of the fake model: a few rows made of a hash of the bytes, whatever they are.
+// The tower of the fake model: makes a few rows from a hash of the bytes. It takes any bytes.
 class FakeTower : public Tower {
  public:
   explicit FakeTower(int width) : width_(width) {}

@@ -15,11 +15,11 @@ Status CheckFunctions(const ModelLibrary& library, const ModelInfo& info, const 
   return Status();
 }
 
-// An instruction that the processor does not know would end the process.
-Status CheckProcessor(const LibraryMetadata& metadata, const std::string& path) {
+// An instruction that the CPU does not have would kill the process.
+Status CheckCpu(const LibraryMetadata& metadata, const std::string& path) {
   std::vector<std::string> missing = MissingCpuFeatures(metadata.cpu_features);
   if (missing.empty()) return Status();
-  return Unsupported(path + ": was compiled for processors with " + missing.front() +
+  return Unsupported(path + ": was compiled for CPUs with " + missing.front() +
                      ", which this one lacks; compile the model for this machine (mlc_llm compile "
                      "--device cpu)")
       .WithParam("model_lib");
@@ -46,7 +46,7 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
   MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
   MLC_RETURN_IF_ERROR(CheckDevice(open.metadata, path, device));
-  MLC_RETURN_IF_ERROR(CheckProcessor(open.metadata, path));
+  MLC_RETURN_IF_ERROR(CheckCpu(open.metadata, path));
   MLC_RETURN_IF_ERROR(CheckFunctions(*open.library, open.metadata.info, path));
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
@@ -129,7 +129,7 @@ Status TVMModel::GiveLogits(const Batch& batch, Tensor logits, Outputs* outputs)
 
 Result<Outputs> TVMModel::Forward(const Batch& batch) {
   MLC_RETURN_IF_ERROR(Check(batch));
-  logits_ = hidden_states_ = Tensor();  // their memory is this step's
+  logits_ = hidden_states_ = Tensor();  // this step uses their memory again
   Outputs outputs;
   if (batch.hidden_rows.empty()) {
     MLC_ASSIGN_OR_RETURN(Tensor logits, runner_->Logits(batch));

@@ -1,5 +1,5 @@
-// A model that TVM compiled: a library, a runner of its steps with the weights, and its pools
-// of pages and states.
+// A model that TVM compiled: a library, the weights, a runner for its steps, and its pools of pages
+// and states.
 #ifndef MLC_MODEL_TVM_MODEL_H_
 #define MLC_MODEL_TVM_MODEL_H_
 
@@ -20,13 +20,13 @@ namespace mlc {
 
 class TVMModel : public Model {
  public:
-  // Loads the library at `library_path` and its weights out of `source`; both are checked against
+  // Loads the library at `library_path` and its weights from `source`. Checks both against
   // `config`, the folder's mlc-chat-config.json.
   static Result<std::unique_ptr<TVMModel>> Load(const ByteSource& source, const ChatConfig& config,
                                                 const std::string& library_path, Device device,
                                                 const LoadProgress& progress);
 
-  // What a library's metadata says, without its weights; checked against `config`.
+  // Reads a library's metadata without its weights, and checks it against `config`.
   static Result<ModelInfo> Inspect(const ChatConfig& config, const std::string& library_path,
                                    Device device);
 
@@ -55,7 +55,7 @@ class TVMModel : public Model {
  private:
   TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
   Status Check(const Batch& batch) const;
-  // Leaves them on the device for the sampler, or brings them to the host, as the batch says.
+  // Leaves the logits on the device for the sampler, or copies them to the host, as the batch asks.
   Status GiveLogits(const Batch& batch, Tensor logits, Outputs* outputs);
 
   std::unique_ptr<ModelLibrary> library_;
@@ -65,8 +65,8 @@ class TVMModel : public Model {
   StatePool states_;
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepRunner> runner_;
-  Tensor logits_;         // of the last step, on the host
-  Tensor hidden_states_;  // of its hidden_rows, then of its logit_rows
+  Tensor logits_;         // from the last step, on the host
+  Tensor hidden_states_;  // for its hidden_rows, then for its logit_rows
 };
 
 }  // namespace mlc

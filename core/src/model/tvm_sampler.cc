@@ -18,7 +18,7 @@ void AppendWords(const Record& record, std::vector<int32_t>* words) {
   std::memcpy(words->data() + size, &record, sizeof(record));
 }
 
-// The least of the functions that does what all tasks ask for.
+// The cheapest function that can do all tasks.
 const char* FunctionFor(const std::vector<SampleTask>& tasks) {
   bool draws = false, top_p = false, top_k = false;
   for (const SampleTask& task : tasks) {
@@ -32,7 +32,7 @@ const char* FunctionFor(const std::vector<SampleTask>& tasks) {
   return draws ? kAll : kGreedy;
 }
 
-// A task's own words, then its mask and changes in `extra`.
+// Writes the task's own words, then puts its mask and changes into `extra`.
 void Append(const SampleTask& task, std::vector<int32_t>* table, std::vector<int32_t>* extra) {
   TaskWords words = task;
   if (!task.mask.empty()) words.mask_start = static_cast<int32_t>(extra->size());
@@ -65,7 +65,7 @@ Result<std::vector<int32_t>> TVMSampler::Sample(const std::vector<SampleTask>& t
   table_.clear();
   extra_.clear();
   for (const SampleTask& task : tasks) Append(task, &table_, &extra_);
-  if (extra_.empty()) extra_.push_back(0);  // no device takes a buffer of nothing
+  if (extra_.empty()) extra_.push_back(0);  // no device accepts an empty buffer
   int64_t count = static_cast<int64_t>(tasks.size());
   int64_t width = static_cast<int64_t>(table_.size()) / count;
   MLC_ASSIGN_OR_RETURN(Tensor table, Upload(table_, {count, width}));
@@ -86,7 +86,7 @@ Result<std::vector<int32_t>> TVMSampler::Sample(const std::vector<SampleTask>& t
 Status TVMSampler::ReadRows(const std::vector<int32_t>& rows, float* to) {
   int64_t row_bytes = logits_.bytes() / std::max<int64_t>(1, logits_.shape()[0]);
   for (size_t first = 0; first < rows.size();) {
-    size_t end = first + 1;  // of a run of neighbours, read at once
+    size_t end = first + 1;  // end of a run of adjacent rows, which one read copies
     while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
     int64_t bytes = row_bytes * static_cast<int64_t>(end - first);
     MLC_RETURN_IF_ERROR(logits_.Read(rows[first] * row_bytes, to, bytes));

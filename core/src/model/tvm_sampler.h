@@ -12,11 +12,11 @@ namespace mlc {
 
 class TVMSampler : public DeviceSampler {
  public:
-  // Null when the library has no such functions, as those for processors and older ones, or
-  // declares another version of them. `library` must outlive it.
+  // Null when the library has no such functions (a CPU library, an older library) or has another
+  // version of them. `library` must outlive the sampler.
   static std::unique_ptr<TVMSampler> For(ModelLibrary* library, int version, Device device);
 
-  // The logits of the step at hand: [rows, vocab_size] float32, on the device.
+  // The logits of the current step: [rows, vocab_size] float32, on the device.
   void SetLogits(Tensor logits) { logits_ = std::move(logits); }
 
   Result<std::vector<int32_t>> Sample(const std::vector<SampleTask>& tasks) override;
@@ -29,7 +29,7 @@ class TVMSampler : public DeviceSampler {
   ModelLibrary* library_;
   Device device_;
   Tensor logits_;
-  std::vector<int32_t> table_, extra_;  // memory, to be used again
+  std::vector<int32_t> table_, extra_;  // kept to use their memory again
 };
 
 }  // namespace mlc

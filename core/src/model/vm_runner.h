@@ -1,4 +1,4 @@
-// Steps by the virtual machine of a model library, on any device.
+// Runs steps with the virtual machine of a model library, on any device.
 #ifndef MLC_MODEL_VM_RUNNER_H_
 #define MLC_MODEL_VM_RUNNER_H_
 

@@ -89,7 +89,7 @@ def test_the_prefix_is_made_of_model_and_quantization(
     [
         ({"system_lib_prefix": "tiny_"}, InvalidRequestError, "static libraries"),
         ({"output": "x.a", "system_lib_prefix": "a-b"}, InvalidRequestError, "C name"),
-        ({"output": "x.a", "device": "x86-64-v2,x86-64-v3"}, InvalidRequestError, "one processor"),
+        ({"output": "x.a", "device": "x86-64-v2,x86-64-v3"}, InvalidRequestError, "one CPU"),
         ({"output": "x.a", "host": "nonsense"}, InvalidRequestError, "triple"),
         ({"output": "x.a", "host": "wasm32-unknown-none"}, UnsupportedError, "no code for it"),
         ({"output": "x.a", "host": "x86_64-plan9"}, UnsupportedError, "no code for it"),

@@ -30,8 +30,8 @@ def register(subparsers: Any) -> None:
         "--device",
         default="auto",
         help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, iphone, android, ...) or a "
-        "processor's preset; several (x86-64-v2,x86-64-v4) make one library "
-        "that takes the fastest that runs",
+        "CPU's preset; several presets (x86-64-v2,x86-64-v4) make one library, "
+        "which uses the fastest code that the CPU can run",
     )
     parser.add_argument(
         "--host",

@@ -185,7 +185,7 @@ def _check_linking(
 ) -> None:
     if is_static and len(devices) > 1:
         raise InvalidRequestError(
-            f"{output}: a static library is for one processor; give one --device", param="device"
+            f"{output}: a static library is for one CPU; give one --device", param="device"
         )
     foreign = [one.name for one in devices if hosts.is_foreign(one)]
     if foreign and not is_static and "CXX" not in os.environ:

@@ -283,7 +283,7 @@ def resolve_all(devices: str) -> list[Device | GPU]:
     if len(names) > 1 and not set(names) <= set(PRESETS):
         unknown = next(name for name in names if name not in PRESETS)
         raise InvalidRequestError(
-            f'several processors names presets: {", ".join(PRESETS)}; not "{unknown}"',
+            f'a library for several CPUs takes presets: {", ".join(PRESETS)}; not "{unknown}"',
             param="device",
         )
     return [resolve(name) for name in dict.fromkeys(names)]

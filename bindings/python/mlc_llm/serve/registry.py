@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
-from mlc_llm.model_source import Told
+from mlc_llm.model_source import StepListener
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.loading import Loading, Report
 from mlc_llm.serve.model_names import require_path, same_model
@@ -57,13 +57,13 @@ class ModelRegistry:
     embeddings.
     """
 
-    def __init__(self, told: Told = None, *, any_name: bool = False) -> None:
+    def __init__(self, listener: StepListener = None, *, any_name: bool = False) -> None:
         self._models: dict[str, ServedModel] = {}
         self._any_name = any_name
         self.loading = Loading()  # the models of the command line
         self._embedder: str | None = None
         self._lock = threading.Lock()
-        self._told = told
+        self._listener = listener
 
     def load(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
         """Loads a model. Raises MLCError with the code `model_exists` if it is loaded already."""
@@ -76,7 +76,7 @@ class ModelRegistry:
             mode=spec.mode,
             quantization=spec.quantization,
             engine_config=spec.engine_config,
-            log=self._told,
+            log=self._listener,
             name=spec.names[0] if spec.names else None,
             progress=report,
         )

@@ -132,17 +132,17 @@ Result<std::optional<Grammar>> FromPlan(const ModelBundle& model,
                                         std::optional<Json> content,
                                         std::vector<SchemaWarning> warnings,
                                         GrammarCompiler* compiler) {
-  AnswerShape shape;
-  shape.must_call = MustCall(request);
-  shape.parallel_calls =
+  AnswerConstraints constraints;
+  constraints.must_call = MustCall(request);
+  constraints.parallel_calls =
       request.parallel_tool_calls && !(request.tool_choice && request.tool_choice->named());
-  shape.content = std::move(content);
+  constraints.content = std::move(content);
   if (plan.tools != nullptr) {
     MLC_RETURN_IF_ERROR(CheckTools(request, compiler, &plan.offered, &warnings));
   }
   std::vector<SpecialMarker> markers = FindSpecialMarkers(model);
-  Result<Grammar> grammar =
-      compiler->CompileStructuralTag(AnswerTag(plan, shape, markers).Dump(), Strictness::kLenient);
+  Result<Grammar> grammar = compiler->CompileStructuralTag(
+      AnswerTag(plan, constraints, markers).Dump(), Strictness::kLenient);
   if (grammar.ok()) grammar = grammar->WithWarnings(std::move(warnings));
   return From(plan.tools != nullptr ? "tools" : "response_format", std::move(grammar));
 }
@@ -159,12 +159,12 @@ GrammarCompiler* CompilerOf(const ModelBundle& model) {
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
                                             const protocol::ChatCompletionRequest& request,
                                             const AnswerPlan* plan) {
-  bool is_shaped = request.response_format && !request.response_format->text();
+  bool has_format = request.response_format && !request.response_format->text();
   bool has_guided_calls = plan != nullptr && plan->tools != nullptr && plan->is_guided;
-  if (!is_shaped && !has_guided_calls) return std::optional<Grammar>();
+  if (!has_format && !has_guided_calls) return std::optional<Grammar>();
   GrammarCompiler* compiler = CompilerOf(model);
-  if (!is_shaped) return FromPlan(model, request, *plan, std::nullopt, {}, compiler);
-  // What stands alone says best what is wrong with it.
+  if (!has_format) return FromPlan(model, request, *plan, std::nullopt, {}, compiler);
+  // Compile the format alone first: its errors have no paths of the structural tag.
   Result<std::optional<Grammar>> alone = FromResponseFormat(*request.response_format, compiler);
   bool is_alone = !has_guided_calls && (plan == nullptr || plan->reasoning == nullptr);
   if (is_alone || !alone.ok()) return alone;

@@ -26,12 +26,12 @@ Json Repeat(int min, int max, Json content) {
 
 class TagWriter {
  public:
-  TagWriter(const AnswerPlan& plan, const AnswerShape& shape,
+  TagWriter(const AnswerPlan& plan, const AnswerConstraints& constraints,
             const std::vector<SpecialMarker>& markers)
-      : plan_(plan), shape_(shape), markers_(markers) {}
+      : plan_(plan), constraints_(constraints), markers_(markers) {}
 
   Json Answer() const {
-    Json body = plan_.tools == nullptr ? Content() : shape_.must_call ? Section() : MayCall();
+    Json body = plan_.tools == nullptr ? Content() : constraints_.must_call ? Section() : MayCall();
     if (plan_.reasoning == nullptr) return body;
     return Sequence({Thoughts(), std::move(body)});
   }
@@ -86,7 +86,7 @@ class TagWriter {
   Json Section(size_t skipped = 0) const {
     const ToolFormat& format = *plan_.tools;
     Json::Array parts{Call(format.section_begin, skipped)};
-    if (shape_.parallel_calls && !format.ends_with_call) {
+    if (constraints_.parallel_calls && !format.ends_with_call) {
       parts.push_back(Repeat(0, kMostCalls - 1, Call(format.separator, 0)));
     }
     AddText(format.section_end, &parts);
@@ -96,13 +96,13 @@ class TagWriter {
   Json Content() const {
     Json::Array parts;
     if (plan_.reasoning != nullptr) AddText(plan_.reasoning->answer_begin, &parts);
-    parts.push_back(shape_.content.value_or(AnyText()));
+    parts.push_back(constraints_.content.value_or(AnyText()));
     return Sequence(std::move(parts));
   }
 
   Json MayCall() const {
     bool is_framed = plan_.reasoning != nullptr && !plan_.reasoning->answer_begin.empty();
-    if (shape_.content || is_framed) return OneOf({Content(), Section()});
+    if (constraints_.content || is_framed) return OneOf({Content(), Section()});
     return TextWithCalls();
   }
 
@@ -118,7 +118,7 @@ class TagWriter {
     Json rule(Json::Array{std::move(pattern), std::move(call)});
     return Format(token != nullptr ? "token_dispatch" : "dispatch")
         .Set("rules", Json(Json::Array{std::move(rule)}))
-        .Set("loop", shape_.parallel_calls && !has_section);
+        .Set("loop", constraints_.parallel_calls && !has_section);
   }
 
   Json Thoughts() const {
@@ -142,7 +142,7 @@ class TagWriter {
   }
 
   const AnswerPlan& plan_;
-  const AnswerShape& shape_;
+  const AnswerConstraints& constraints_;
   const std::vector<SpecialMarker>& markers_;
 };
 
@@ -156,11 +156,11 @@ Json ArgumentsSchema(const OfferedTool& tool) {
       .Set("additionalProperties", false);
 }
 
-Json AnswerTag(const AnswerPlan& plan, const AnswerShape& shape,
+Json AnswerTag(const AnswerPlan& plan, const AnswerConstraints& constraints,
                const std::vector<SpecialMarker>& markers) {
   return Json()
       .Set("type", "structural_tag")
-      .Set("format", TagWriter(plan, shape, markers).Answer());
+      .Set("format", TagWriter(plan, constraints, markers).Answer());
 }
 
 }  // namespace mlc

@@ -12,7 +12,8 @@
 
 namespace mlc {
 
-struct AnswerShape {
+// The rules for an answer besides those of its plan.
+struct AnswerConstraints {
   bool must_call = false;
   bool parallel_calls = true;   // several calls in one answer
   std::optional<Json> content;  // a format of structural tags; empty: any text
@@ -20,7 +21,7 @@ struct AnswerShape {
 
 // Returns {"type": "structural_tag", "format": ...}. A call must follow its schema if
 // `plan.offered` has one. `markers` are written as tokens, all other text as text.
-Json AnswerTag(const AnswerPlan& plan, const AnswerShape& shape,
+Json AnswerTag(const AnswerPlan& plan, const AnswerConstraints& constraints,
                const std::vector<SpecialMarker>& markers);
 
 // The schema for the arguments of a call.

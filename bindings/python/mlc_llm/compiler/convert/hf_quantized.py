@@ -1,6 +1,6 @@
-"""Weights that a Hugging Face repository has quantized, read as floats.
+"""Reads the quantized weights of a Hugging Face repository as floats.
 
-`quantization_config` in `config.json` names the method; the tensors of a module say the rest:
+`quantization_config` in `config.json` names the method. The tensors of a module are:
 
     awq                 qweight int32 [in, out / 8], qzeros int32 [groups, out / 8],
                         scales [groups, out]: (q - z) * s
@@ -35,18 +35,18 @@ from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-ReadTensor = Callable[[str], Array]  # a whole tensor, in the type that the file stores
+ReadTensor = Callable[[str], Array]  # reads a whole tensor, in the type of the file
 _FLOATS = ("F32", "F16", "BF16")
 _FLOAT8 = ("F8_E4M3", "F8_E5M2")
 _INT8_RANGE = np.float32(127)
 
 
 class QuantizedWeight(Protocol):
-    """A weight (out, in) whose floats have to be computed."""
+    """A weight (out, in) whose floats must be computed."""
 
     @property
     def info(self) -> TensorInfo:
-        """As if the file held floats."""
+        """The name, shape and type as if the file had floats."""
 
     def rows(self, start: int, stop: int) -> Array:
         """Outputs [start, stop), float32 (outputs, in)."""
@@ -61,16 +61,16 @@ class Repository:
     read: ReadTensor
 
     def modules(self, suffix: str) -> list[str]:
-        """The modules that have a tensor of that name."""
+        """The modules with a tensor named `suffix`."""
         ending = f".{suffix}"
         return [name.removesuffix(ending) for name in self.tensors if name.endswith(ending)]
 
     def find(self, *names: str) -> TensorInfo | None:
-        """The first of those tensors that is there."""
+        """The first of these tensors that exists."""
         return next((self.tensors[name] for name in names if name in self.tensors), None)
 
     def need(self, name: str, shape: tuple[int, ...], *dtypes: str) -> None:
-        """Refuses a repository without that tensor of that shape and one of those types."""
+        """Raises an error unless the tensor exists with this shape and one of these types."""
         found = self.tensors.get(name)
         if found is None:
             raise CorruptFileError(
@@ -93,7 +93,7 @@ class Repository:
 
 
 def quantized_weights(repository: Repository) -> dict[str, QuantizedWeight]:
-    """The weights that are no floats, by the name of the weight; {} where nothing is quantized."""
+    """The quantized weights by name; {} if nothing is quantized."""
     if not repository.config:
         return {}
     find = _METHODS.get(repository.method)
@@ -165,7 +165,7 @@ class _GPTQWeight:
     module: str
     info: TensorInfo
     bits: int
-    zero_offset: int  # what is added to a stored zero point
+    zero_offset: int  # added to each stored zero point
 
     def rows(self, start: int, stop: int) -> Array:
         read, ins = self.repository.read, self.info.shape[1]
@@ -186,7 +186,7 @@ class _GPTQWeight:
 
 
 def _even_groups(ins: int, count: int) -> Array:
-    """The group of each input, where groups are neighbours."""
+    """The group of each input, for groups of adjacent inputs."""
     return np.arange(ins) // -(-ins // count)
 
 
@@ -245,7 +245,7 @@ def _groups(repository: Repository, module: str, ins: int, outs: int) -> int:
     return groups
 
 
-# ---- A number of 8 bits for a weight, and scales ----------------------------------------------
+# ---- Weights of 8 bits, and scales ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class _ScaledWeight:
     scale: str
     zero: str | None
     block: tuple[int, int]
-    factor: np.float32  # of all scales
+    factor: np.float32  # for all scales
 
     def rows(self, start: int, stop: int) -> Array:
         values = self.repository.read(self.info.name)[start:stop].astype(np.float32)
@@ -264,7 +264,7 @@ class _ScaledWeight:
         return values * (self._spread(self.scale, start, stop) * self.factor)
 
     def _spread(self, name: str, start: int, stop: int) -> Array:
-        """The scale (or zero point) of each weight of some rows, or what broadcasts to it."""
+        """The scale (or zero point) of each weight in the rows; its shape may need broadcasting."""
         outs, ins = self.info.shape
         scale = self.repository.read(name).astype(np.float32)
         if scale.size == 1:
@@ -305,7 +305,7 @@ def _scaled(repository: Repository) -> list[QuantizedWeight]:
 
 
 def _block(config: Mapping[str, Any]) -> tuple[int, int]:
-    """The weights that share a scale where scales are of blocks: (outputs, inputs)."""
+    """The size of a block of weights that share a scale: (outputs, inputs)."""
     groups = config.get("config_groups")
     weights = [g.get("weights") or {} for g in groups.values()] if isinstance(groups, dict) else []
     named = [config.get("weight_block_size"), *(w.get("block_structure") for w in weights)]
@@ -358,7 +358,7 @@ class _PackedWeight:
         return (codes - zeros[:, groups]) * scales[:, groups]
 
     def _zeros(self, start: int, stop: int) -> Array:
-        """(outputs, groups), in the codes' own terms: 0 is stored as the middle of their range."""
+        """The zero points as codes (outputs, groups). 0 is stored as the middle of the range."""
         name = f"{self.module}.weight_zero_point"
         if name not in self.repository.tensors:
             groups = self.repository.tensors[f"{self.module}.weight_scale"].shape[1]
@@ -409,12 +409,12 @@ def _compressed(repository: Repository) -> list[QuantizedWeight]:
 
 @dataclass(frozen=True)
 class _BlockwiseWeight:
-    """4 bits an element, the high half of a byte first, and a table of what they mean."""
+    """4 bits per element, the high half of a byte first, and a table of their values."""
 
     repository: Repository
     info: TensorInfo
     block: int
-    nested_block: int  # 0: absmax is plain
+    nested_block: int  # 0: absmax is not quantized
     nested_offset: float
 
     def rows(self, start: int, stop: int) -> Array:
@@ -440,7 +440,7 @@ class _BlockwiseWeight:
 
 
 def _bitsandbytes(repository: Repository) -> list[QuantizedWeight]:
-    found = _scaled(repository)  # those of 8 bits
+    found = _scaled(repository)  # weights of 8 bits
     for kind in ("nf4", "fp4"):
         for weight in repository.modules(f"quant_state.bitsandbytes__{kind}"):
             found.append(

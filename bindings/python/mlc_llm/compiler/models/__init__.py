@@ -87,7 +87,7 @@ __all__ = [
 
 
 def get(model_type: str) -> ModelFamily:
-    """The family of that name; an unknown one is refused with the list of those that exist."""
+    """The family with this name. The error for an unknown name lists all families."""
     if model_type in FAMILIES:
         return FAMILIES[model_type]
     raise UnsupportedError(
@@ -125,5 +125,5 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
 
 
 def gguf_families() -> dict[str, str]:
-    """By the `general.architecture` of GGUF files: the family's name."""
+    """Maps the `general.architecture` of GGUF files to the family's name."""
     return {f.gguf.architecture: name for name, f in FAMILIES.items() if f.gguf is not None}

@@ -1,5 +1,5 @@
-"""Cohere's Command R, Aya: attention and the MLP side by side behind one layer norm without a bias,
-a rotation of neighbouring pairs, and scaled logits.
+"""Cohere's Command R, Aya: one layer norm without a bias, then attention and the MLP in parallel;
+rotary pairs of neighbours, and scaled logits.
 
 transformers' `models/cohere/modeling_cohere.py`.
 """

@@ -1,12 +1,12 @@
-"""Configurations: what decoders have in common, and typed look-ups whose errors name the field.
+"""Configurations: the fields that decoders share, and typed look-ups whose errors name the field.
 
     class MyConfig(DecoderConfig):
         @classmethod
         def fields(cls, read):
             return {**super().fields(read), "scale": read.number("my_scale", default=1.0)}
 
-A key of a config.json that may change what the model computes is read, or has the value that means
-"off", or is refused by its name.
+Each key of a config.json that may change what the model computes is read, or must have a value that
+means "off". Otherwise an error names it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_WINDOW = -1
 
 @dataclass(frozen=True)
 class ConfigReader:
-    """Typed look-ups in a configuration; it knows which fields were asked for."""
+    """Typed look-ups in a configuration. It remembers which fields were read."""
 
     config: Mapping[str, Any]
     seen: set[str] = field(default_factory=set)
@@ -44,7 +44,7 @@ class ConfigReader:
         minimum: int = 1,
         maximum: int = 2**24,
     ) -> int:
-        """The first of `names` that is set. The bounds keep a hostile file from costing memory."""
+        """The first of `names` that is set. The bounds limit the memory that a bad file can use."""
         name, value = self._find(names, default)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
             raise CorruptFileError(
@@ -60,7 +60,7 @@ class ConfigReader:
         return float(value)
 
     def switch(self, name: str, default: float = 0.0) -> float:
-        """A positive number; 0 where the field is null or, without a default, absent."""
+        """A positive number; 0 if the field is null, or absent without a default."""
         if name in self.config and not self.config[name]:
             self.seen.add(name)
             return 0.0
@@ -83,7 +83,7 @@ class ConfigReader:
         return value
 
     def choice(self, *names: str, of: Mapping[str, str], default: str) -> str:
-        """One of the words of `of`, and what it stands for."""
+        """Reads one of the words in `of` and returns its value."""
         name, value = self._find(names, default)
         if not isinstance(value, str) or value not in of:
             raise UnsupportedError(
@@ -94,7 +94,7 @@ class ConfigReader:
         return of[value]
 
     def words(self, name: str, count: int, of: Sequence[Any]) -> tuple[Any, ...] | None:
-        """A list of `count` values out of `of`; None where it is absent or empty."""
+        """A list of `count` values that are in `of`; None if it is absent or empty."""
         self.seen.add(name)
         value = self.config.get(name)
         if not value:
@@ -111,7 +111,7 @@ class ConfigReader:
         return tuple(value)
 
     def refuse_unread(self) -> None:
-        """Refuses by name what was not asked for and may change the result."""
+        """Refuses each field that was not read and may change the result; the error names it."""
         for name, value in self.config.items():
             if name in self.seen or not may_matter(name) or is_off(value):
                 continue
@@ -131,14 +131,14 @@ class ConfigReader:
         return names[0], default
 
 
-# Words in the names of fields that say how a model computes.
+# Words in the names of fields that may change what a model computes.
 _TELLING = frozenset(
     "act activation alibi attention attn bias bidirectional capping clip embedding eps expert "
     "experts factor head heads interleaved kv layernorm layers logit logits lora mla mlp moe mtp "
     "multiplier norm pattern qk qkv residual rope rotary scalar scale scaling shared softcap "
     "softcapping sparse ssm state types window".split()
 )
-# Fields with such a word that change nothing: of training, of implementations, and of our own
+# Fields with such a word that change nothing: for training, for implementations, and in our own
 # configurations.
 _HARMLESS = frozenset(
     "attention_dropout attn_dropout attn_pdrop attn_implementation attention_probs_dropout_prob "
@@ -149,14 +149,14 @@ _HARMLESS = frozenset(
 
 
 def may_matter(name: str) -> bool:
-    """Whether a field of that name may say how a model computes."""
+    """Whether a field with this name may change what a model computes."""
     if name in _HARMLESS or name.startswith("_attn"):
         return False
     return not _TELLING.isdisjoint(re.split(r"[_.]", name))
 
 
 def is_off(value: Any) -> bool:
-    """Whether a field of that value asks for nothing."""
+    """Whether this value of a field means "off"."""
     if value is None or isinstance(value, (bool, str)):
         return value in (None, False, "")
     return value in (0, 1, [], {}, ())
@@ -167,10 +167,11 @@ _SILU = {"silu": "silu", "swish": "silu"}
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderConfig:
-    """Sizes and options of a decoder, under Hugging Face's names where those exist.
+    """Sizes and options of a decoder, with Hugging Face's names where these exist.
 
-    Windows: `sliding_window_size` where every layer has that window, and the pages behind it are
-    given back; `sliding_window` where `layer_types` says which layers have it.
+    Windows: `sliding_window_size` is for models in which every layer has this window, and the pages
+    before the window are freed. `sliding_window` is for models in which `layer_types` says which
+    layers have it.
     """
 
     hidden_size: int
@@ -191,16 +192,18 @@ class DecoderConfig:
     sliding_window: int = _NO_WINDOW
     layer_types: tuple[str, ...] = ()
 
-    # What a family says once for all its models.
+    # Set by a family, the same for all its models.
     hidden_act = "silu"
-    activations = _SILU  # values of `hidden_act`, and what they mean
+    activations = _SILU  # values of `hidden_act`, and our names for them
     tied_by_default = False
     default_eps = 1e-6
-    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what its configs call our fields
+    aliases: ClassVar[
+        Mapping[str, tuple[str, ...]]
+    ] = {}  # other names of our fields in its configs
     default_theta = 10000.0
-    default_window = _NO_WINDOW  # where `sliding_window` is not there
-    window_by_default = True  # where `use_sliding_window` does not say
-    kinds_matter = False  # whether layers of different `layer_types` differ in more than a window
+    default_window = _NO_WINDOW  # if `sliding_window` is absent
+    window_by_default = True  # if `use_sliding_window` is absent
+    kinds_matter = False  # whether `layer_types` means more than a window
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> DecoderConfig:
@@ -223,7 +226,7 @@ class DecoderConfig:
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        """What `cls` is made of. A family adds its own."""
+        """The arguments of `cls`. A family adds its own fields."""
         read.choice("hidden_act", "hidden_activation", of=cls.activations, default=cls.hidden_act)
         heads, hidden = read.integer("num_attention_heads"), read.integer("hidden_size")
         layers = read.integer("num_hidden_layers", maximum=1024)
@@ -243,7 +246,7 @@ class DecoderConfig:
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
-        """Which layers have the window of `sliding_window` where `layer_types` does not say."""
+        """The kind of each layer if there is no `layer_types`."""
         return [SLIDING] * layers
 
     @classmethod
@@ -295,7 +298,7 @@ class DecoderConfig:
         windows = {"use_sliding_window": True} if self.layer_types else {}
         return {**fields, **windows, "hidden_act": self.hidden_act}
 
-    # What families describe their layers with
+    # Helpers with which families describe their layers
 
     @property
     def rms(self) -> NormSpec:
@@ -310,7 +313,7 @@ class DecoderConfig:
         return bool(self.layer_types) and self.layer_types[layer] == SLIDING
 
     def attention(self, layer: int, **changes: Any) -> AttentionSpec:
-        """That of Llama, with what is different here."""
+        """Llama's attention with `changes`."""
         own = self.sliding_window if self.is_sliding(layer) else _NO_WINDOW
         windows = [window for window in (own, self.sliding_window_size) if window > 0]
         fields: dict[str, Any] = {
@@ -336,7 +339,7 @@ class DecoderConfig:
 
 
 def _rope_fields(read: ConfigReader, default_theta: float) -> dict[str, Any]:
-    """transformers 5 has everything of the rotation in `rope_parameters`."""
+    """The fields of the rotation. transformers 5 has all of them in `rope_parameters`."""
     context = read.integer("context_window_size", "max_position_embeddings", default=2048)
     trained = read.integer("max_position_embeddings", default=context)
     rope = read.mapping("rope_parameters") or {}

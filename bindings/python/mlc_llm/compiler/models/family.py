@@ -1,7 +1,7 @@
-"""What every model family offers the toolchain.
+"""The interface of a model family.
 
-A family is one file in this folder; its entry in `models/__init__.py` names its parts. Nothing here
-imports TVM: configurations and weight maps serve the converter, which does not need a compiler.
+A family is one file in this folder; its entry in `models/__init__.py` names its parts. This folder
+does not import TVM: the converter uses configurations and weight maps, and needs no compiler.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ModelConfig(Protocol):
     num_hidden_layers: int
     vocab_size: int
     context_window_size: int
-    sliding_window_size: int  # of all layers; -1: some layer sees everything
+    sliding_window_size: int  # of all layers; -1: at least one layer sees everything
     attention_sink_size: int
 
     @classmethod
@@ -34,8 +34,8 @@ class ModelConfig(Protocol):
 
 
 class GGUFFields(Protocol):
-    """A GGUF file's metadata, under the keys of its architecture ("attention.head_count"). A value
-    that cannot be is refused by the key's name."""
+    """A GGUF file's metadata, by the keys of its architecture ("attention.head_count"). The error
+    for an impossible value names the key."""
 
     def __contains__(self, key: str) -> bool: ...
 
@@ -43,7 +43,7 @@ class GGUFFields(Protocol):
         """A positive whole number."""
 
     def sizes(self, key: str) -> list[int]:
-        """Of each layer; 0 where a layer has none."""
+        """One size for each layer; 0 for a layer without one."""
 
     def number(self, key: str, default: float | None = None) -> float:
         """A positive number."""
@@ -53,15 +53,15 @@ class GGUFFields(Protocol):
     def has_tensor(self, name: str) -> bool: ...
 
     def values(self, tensor: str) -> list[float]:
-        """The content of a small tensor of the file."""
+        """The values of a small tensor in the file."""
 
 
 @dataclass(frozen=True)
 class GGUFFormat:
-    """How llama.cpp writes a family's models.
+    """How llama.cpp writes the models of a family.
 
-    `config` gives the fields of Hugging Face's config.json that not every architecture has, such as
-    `hidden_act`.
+    `config` returns those fields of Hugging Face's config.json that not every architecture has,
+    such as `hidden_act`.
     """
 
     architecture: str  # the file's `general.architecture`
@@ -76,12 +76,12 @@ class ModelFamily:
 
     config_class: type[ModelConfig]
     decoder: Callable[[Any], DecoderSpec]
-    tensors: Callable[[Any], TensorMap]  # where a Hugging Face folder keeps them
+    tensors: Callable[[Any], TensorMap]  # where a Hugging Face folder stores them
     gguf: GGUFFormat | None = None
 
     def weight_map(self, config: Any, source: FileFormat = "huggingface") -> list[WeightSource]:
-        """All tensors of the model, in the order of the library's parameter list, and where a
-        source of that format has them."""
+        """All tensors of the model in the order of the library's parameters, and where a file of
+        the format `source` stores them."""
         tensors = self.tensors
         if source == "gguf":
             assert self.gguf is not None

@@ -1,7 +1,7 @@
 """Gemma 1: Llama's block with gelu, a scaled embedding, and norms whose weight is 1 + w.
 
-transformers' `models/gemma/modeling_gemma.py`. Our weights, as MLC-LLM's and llama.cpp's, have the
-1 in them.
+transformers' `models/gemma/modeling_gemma.py`. Our stored weights include the 1, like those of
+MLC-LLM and llama.cpp.
 """
 
 from __future__ import annotations

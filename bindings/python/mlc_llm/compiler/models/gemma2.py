@@ -1,5 +1,5 @@
-"""Gemma 2: Gemma with norms before and behind both halves of a block, softcaps, and a window in
-every other layer.
+"""Gemma 2: Gemma with norms before and after both halves of a block, softcaps, and a window in
+every second layer.
 
 transformers' `models/gemma2/modeling_gemma2.py`.
 """
@@ -26,7 +26,7 @@ from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 SANDWICH_NAMES = {**NAMES, "mlp_norm": "pre_feedforward_layernorm"}
-_LARGE = 46  # layers of the 27B model, whose scale is of another size than the head
+_LARGE = 46  # layers of the 27B model, whose scale does not come from the head's size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
-"""Gemma 3, text: Gemma 2 without softcaps, with normalized queries and keys, five layers with a
-window to one without, and another rotation in those.
+"""Gemma 3, text: Gemma 2 without softcaps. Queries and keys are normalized. Five layers with a
+window, then one without; the two kinds have different rotations.
 
 transformers' `models/gemma3/modeling_gemma3.py`.
 """
@@ -23,7 +23,7 @@ from mlc_llm.compiler.spec import (
     RopeSpec,
 )
 
-_LARGE = 62  # layers of the 27B model, whose scale is of another size than the head
+_LARGE = 62  # layers of the 27B model, whose scale does not come from the head's size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,8 @@ class Gemma3Config(GemmaConfig):
 
 
 def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
-    """transformers 5 has `rope_parameters` for each kind of layer: as its earlier fields."""
+    """transformers 5 has `rope_parameters` for each kind of layer. Converts them to the fields of
+    earlier versions."""
     rope = config.get("rope_parameters")
     fields = dict(config)
     if not isinstance(rope, Mapping) or not isinstance(rope.get(FULL), Mapping):

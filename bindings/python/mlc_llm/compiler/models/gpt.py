@@ -1,4 +1,4 @@
-"""What decoders with layer norms and an MLP without a gate have in common."""
+"""The common parts of decoders with layer norms and an MLP without a gate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GPTConfig(DecoderConfig):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         act = read.choice("hidden_act", of=cls.activations, default=cls.hidden_act)
-        read.seen.update(("embedding_dropout", "residual_dropout"))  # of training
+        read.seen.update(("embedding_dropout", "residual_dropout"))  # only for training
         return {**super().fields(read), "hidden_act": act}
 
     def norm(self, *, bias: bool = True) -> NormSpec:
@@ -38,6 +38,6 @@ class GPTConfig(DecoderConfig):
 
 
 def rotated_part(fields: GGUFFields) -> float:
-    """The share of a head that is rotated."""
+    """The fraction of a head that is rotated."""
     dim = fields.size("embedding_length") // fields.size("attention.head_count")
     return fields.size("rope.dimension_count", dim) / dim

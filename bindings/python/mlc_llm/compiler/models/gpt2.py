@@ -1,4 +1,4 @@
-"""GPT-2: learned positions, layer norms, biases, and weights that files keep transposed.
+"""GPT-2: learned positions, layer norms, biases, and weights that are transposed in the files.
 
 transformers' `models/gpt2/modeling_gpt2.py`.
 """
@@ -33,7 +33,7 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class GPT2Config(GPTConfig):
-    n_positions: int  # that have an embedding
+    n_positions: int  # number of learned position embeddings
     aliases = {
         **GPTConfig.aliases,
         "hidden_size": ("n_embd",),

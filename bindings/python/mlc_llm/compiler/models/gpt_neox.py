@@ -1,5 +1,5 @@
-"""GPT-NeoX, Pythia, RedPajama, Dolly: attention and the MLP side by side, each behind a layer norm
-of its own, exact gelu, and a rotation of a part of each head.
+"""GPT-NeoX, Pythia, RedPajama, Dolly: attention and the MLP in parallel, each with its own layer
+norm; exact gelu, and a rotation of a part of each head.
 
 transformers' `models/gpt_neox/modeling_gpt_neox.py`.
 """
@@ -42,7 +42,7 @@ class GPTNeoXConfig(GPTConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        # An absent factor is a quarter.
+        # The default factor is a quarter.
         rope = read.config.get("rope_parameters") or {}
         own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.25}
         names = ("use_parallel_residual", "attention_bias")
@@ -70,7 +70,7 @@ def decoder(c: GPTNeoXConfig) -> DecoderSpec:
 
 
 def _tensors(c: GPTNeoXConfig) -> TensorMap:
-    """Queries, keys and values lie head by head."""
+    """The file stores queries, keys and values head by head."""
     sizes = (c.head_dim,) * 3
     fused = [Grouped(c.num_attention_heads, sizes, i) for i in range(3)]
     return HUGGING_FACE.renamed(
@@ -90,7 +90,7 @@ FAMILY = ModelFamily(
     config_class=GPTNeoXConfig,
     decoder=decoder,
     tensors=_tensors,
-    gguf=GGUFFormat(  # whose converter puts queries, keys and values one behind another
+    gguf=GGUFFormat(  # llama.cpp's converter writes queries, then keys, then values
         "gptneox",
         "GPTNeoXForCausalLM",
         lambda fields: {

@@ -1,4 +1,4 @@
-"""Granite 3, dense: Llama's block with four given scales.
+"""Granite 3, dense: Llama's block with four scales from the config.
 
 transformers' `models/granite/modeling_granite.py`.
 """

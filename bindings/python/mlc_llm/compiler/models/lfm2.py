@@ -1,4 +1,4 @@
-"""LFM2: short convolutions in most layers, and attention with normalized queries and keys in some.
+"""LFM2: most layers are short convolutions; some have attention with normalized queries and keys.
 
 transformers' `models/lfm2/modeling_lfm2.py`.
 """
@@ -44,9 +44,9 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Lfm2Config(DecoderConfig):
-    conv_L_cache: int  # rows that a convolution sees
+    conv_L_cache: int  # number of rows that a convolution uses
     conv_bias: bool
-    aliases = {  # of the first configs of the family
+    aliases = {  # names in the first configs of the family
         "rms_norm_eps": ("norm_eps", "block_norm_eps"),
         "intermediate_size": ("block_ff_dim",),
         "tie_word_embeddings": ("tie_embedding",),
@@ -103,7 +103,7 @@ def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mlp_width(read: ConfigReader, width: int) -> int:
-    """Configs say by default what two thirds of which, rounded up, is the width."""
+    """The width of the MLP. By default it is two thirds of the config's value, rounded up."""
     names = ("block_multiple_of", "block_ffn_dim_multiplier")
     read.seen.update(names)
     if not read.flag("block_auto_adjust_ff_dim", default=True):

@@ -1,4 +1,4 @@
-"""Llama 1 to 3, SmolLM, TinyLlama and whoever shares their blocks.
+"""Llama 1 to 3, SmolLM, TinyLlama and all models with the same blocks.
 
 Grouped-query attention with rotary positions, RMS norms before both halves of a block and a gated
 MLP. The layers are described in transformers' `models/llama/modeling_llama.py`.
@@ -47,7 +47,7 @@ def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     hidden, heads = fields.size("embedding_length"), fields.size("attention.head_count")
     dim = fields.size("attention.key_length", max(1, hidden // heads))
     rotated = fields.size("rope.dimension_count", dim)
-    if rotated != dim:  # the order of the rows would be another one
+    if rotated != dim:  # the order of the rows would differ
         raise UnsupportedError(
             f"rotary embedding over {rotated} of {dim} dimensions is not supported",
             param="rope.dimension_count",

@@ -1,4 +1,4 @@
-"""Mistral 7B and its kin: Llama's block, every layer with the same window, if with any.
+"""Mistral 7B and similar models: Llama's block; all layers have the same window, or none has one.
 
 transformers' `models/mistral/modeling_mistral.py`. llama.cpp writes these files as "llama".
 """

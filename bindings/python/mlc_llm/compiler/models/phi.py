@@ -1,5 +1,5 @@
-"""Phi 1, 1.5 and 2: attention and the MLP side by side behind one layer norm, biases everywhere,
-and a rotation of a part of each head.
+"""Phi 1, 1.5 and 2: one layer norm, then attention and the MLP in parallel; biases everywhere, and
+a rotation of a part of each head.
 
 transformers' `models/phi/modeling_phi.py`.
 """
@@ -33,7 +33,7 @@ _NAMES = {
 class PhiConfig(GPTConfig):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        # An absent factor is a half.
+        # The default factor is a half.
         rope = read.config.get("rope_parameters") or {}
         own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.5}
         return super().fields(ConfigReader({**own, **read.config}, read.seen))

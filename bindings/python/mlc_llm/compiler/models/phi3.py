@@ -1,7 +1,7 @@
-"""Phi 3, 3.5, 4 and 4-mini: Llama's block; files keep q, k and v, and gate and up, fused.
+"""Phi 3, 3.5, 4 and 4-mini: Llama's block. In the files q, k and v are fused, gate and up too.
 
-transformers' `models/phi3/modeling_phi3.py`. Longer variants have longrope, 4-mini turns three
-quarters of a head.
+transformers' `models/phi3/modeling_phi3.py`. Variants with a long context have longrope. 4-mini
+rotates three quarters of a head.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class Phi3Config(DecoderConfig):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         config, original = dict(read.config), read.config.get("original_max_position_embeddings")
-        for name in ("rope_scaling", "rope_parameters"):  # the context that it stretches is outside
+        for name in (
+            "rope_scaling",
+            "rope_parameters",
+        ):  # `original_max_position_embeddings` is outside
             if isinstance(config.get(name), dict) and original is not None:
                 config[name] = {"original_max_position_embeddings": original, **config[name]}
         return super().fields(ConfigReader(config, read.seen))

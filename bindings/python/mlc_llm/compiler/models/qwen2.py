@@ -1,4 +1,4 @@
-"""Qwen 1.5, 2, 2.5, and models distilled into them: Llama's block with biases of q, k and v.
+"""Qwen 1.5, 2, 2.5, and models distilled into them: Llama's block; q, k and v have biases.
 
 transformers' `models/qwen2/modeling_qwen2.py`.
 """

@@ -1,4 +1,4 @@
-"""Qwen 3, dense: Llama's block; each head's query and key is normalized before it is rotated.
+"""Qwen 3, dense: Llama's block; each head's query and key are normalized before the rotation.
 
 transformers' `models/qwen3/modeling_qwen3.py`.
 """

@@ -1,4 +1,4 @@
-"""SmolLM 3: Llama's block; every fourth layer turns nothing.
+"""SmolLM 3: Llama's block; every fourth layer has no rotary positions.
 
 transformers' `models/smollm3/modeling_smollm3.py`.
 """
@@ -17,7 +17,7 @@ from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
 
 @dataclass(frozen=True, kw_only=True)
 class SmolLM3Config(LlamaConfig):
-    no_rope_layers: tuple[int, ...]  # 1: the layer turns its queries and keys; 0: it does not
+    no_rope_layers: tuple[int, ...]  # 1: the layer rotates its queries and keys; 0: it does not
     default_theta = 2e6
     tied_by_default = True
     window_by_default = False

@@ -7,7 +7,7 @@ A model asks for layers once and calls them on Relax expressions inside `functio
     with nn.function("final", {"x": Input(("n", 576))}, bounds={"n": 2048}) as f:
         f.result = norm(f["x"])
 
-Each kernel is emitted once, however many layers call it. A weight that the weight map does not hold
+Each kernel is emitted once, even if many layers call it. A weight that is missing in the weight map
 is a mistake in the model's file (KeyError).
 """
 
@@ -33,7 +33,7 @@ from mlc_llm.errors import UnsupportedError
 
 @dataclass(frozen=True)
 class Input:
-    """A function's argument. Strings in shapes are run-time sizes."""
+    """An argument of a function. A string in the shape is a run-time size."""
 
     shape: tuple[int | str, ...]
     dtype: str = "float32"
@@ -44,12 +44,11 @@ Inputs = Mapping[str, Input | list[Input]]
 
 @dataclass(frozen=True)
 class Batch:
-    """Where each row of a batch stands; all are int32 tensors (docs/model-library.md).
+    """The place of each row of a batch: int32 tensors (docs/model-library.md).
 
-    Where branches of a token tree may be among the sequences, `copy_source` and
-    `copy_destination` say which slots they take over from rows of the same step. Recurrent layers
-    have the last three: the state that each sequence goes on from, its rows, and the slot that the
-    state behind each row is written to.
+    If sequences may be branches of a token tree, `copy_source` and `copy_destination` name the
+    slots to copy from rows of the same step. The last three are for recurrent layers: the state
+    from which each sequence continues, its rows, and the slot for the state after each row.
     """
 
     positions: relax.Var
@@ -66,15 +65,15 @@ class Batch:
 
 @dataclass
 class Memory:
-    """What layers keep between steps: the pages and the states of all layers, in their order. What
-    a layer writes takes the place of its own."""
+    """The pages and the states of all layers, in the order of the layers. They stay between steps.
+    A layer that writes replaces its own tensor in the list."""
 
     pages: list[Any]
     states: list[Any]
 
 
 class Function:
-    """The function being built: its arguments by name, and what it is to return."""
+    """The function that is being built: its arguments by name, and its result."""
 
     def __init__(self, arguments: dict[str, relax.Var]) -> None:
         self._arguments = arguments
@@ -122,15 +121,15 @@ class Builder:
 
     @property
     def row_dtype(self) -> str:
-        """On GPUs, of what layers give each other; what is added up through the model (the
-        residual), the last hidden states and logits are float32 always."""
+        """The type of rows between layers: float16 on some GPUs. The residual, the last hidden
+        states and the logits are always float32."""
         half = self.scheme.model_dtype == "float16"
         takes_half = isinstance(self.device, GPU) and self.device.half_rows
         return "float16" if half and takes_half and self.activation_bits != 32 else "float32"
 
     @property
     def page_dtype(self) -> str:
-        """Of cached keys and values: no coarser than what the layers around them compute with."""
+        """The type of cached keys and values: not less precise than the inputs of linear layers."""
         if isinstance(self.device, GPU):
             return self.row_dtype
         coarse = self.activation_bits == 8 and not self.scheme.exact
@@ -165,12 +164,12 @@ class Builder:
     def paged_attention(
         self, spec: AttentionSpec, norms: list[str], sinks: str | None, pages: int | None
     ) -> Any:
-        """`norms`: the weights of its queries' and keys' norm; `sinks`: that of its learned sinks;
-        `pages`: those that it reads, where it has none of its own."""
+        """`norms`: the weights of the norms of queries and keys. `sinks`: the weight of its learned
+        sinks. `pages`: the pages that it reads, if it has none of its own."""
         return self._layers.PagedAttention(self, spec, norms, sinks, pages)
 
     def recurrent(self, spec: RecurrentSpec, layer: int, name: Callable[[str], str]) -> Any:
-        """The mixer between its two linear layers; `name` gives the weights of its roles."""
+        """The mixer between the two linear layers. `name` maps a role to the name of its weight."""
         if isinstance(self.device, GPU):
             raise UnsupportedError(
                 "models with recurrent layers run on CPUs only; compile with --device cpu",
@@ -179,12 +178,12 @@ class Builder:
         return recurrent.mixer(self, spec, layer, name)
 
     def add_state(self, state: State) -> int:
-        """A tensor of a layer's state; its number."""
+        """Adds a tensor of a layer's state; returns its index."""
         self.states.append(state)
         return len(self.states) - 1
 
     def add_pages(self, pages: Pages) -> int:
-        """A layer's own; their number."""
+        """Adds the pages of a layer; returns their index."""
         self.pages.append(pages)
         return len(self.pages) - 1
 
@@ -197,22 +196,23 @@ class Builder:
         return self.params[self._index[name, 0]]
 
     def parts_of(self, weight: str) -> list[Part]:
-        """What the weight is made of; mostly one part."""
+        """The parts of the weight; usually one."""
         return self._parts[weight]
 
     def param(self, name: str, first: int = 0) -> relax.Expr:
-        """The parameter inside the function being built; of one in parts, the part from there."""
+        """The parameter in the function that is being built. `first`: the first output of the part,
+        for a weight in parts."""
         return relax.TupleGetItem(self._packed, self._index[name, first])
 
     def params_of(self, reader: Any) -> list[relax.Expr]:
-        """Those of one of a weight's parts."""
+        """The parameters of one part of a weight."""
         return [self.param(param.name, param.first) for param in reader.stored]
 
     def constant(self, value: np.ndarray) -> relax.Expr:
         return relax.const(value)
 
     def kernel(self, name: str, key: Any, make: Callable[[], tirx.PrimFunc]) -> relax.GlobalVar:
-        """The kernel of that key; made on the first call."""
+        """The kernel with this key. The first call makes it."""
         if (name, key) not in self._kernels:
             self._kernels[name, key] = self._module.add_func(make(), name)
         return self._kernels[name, key]
@@ -222,11 +222,11 @@ class Builder:
         return self._module.emit(relax.call_tir(kernel, args, out))
 
     def first_of(self, made: relax.Var) -> relax.Var:
-        """Of a call that makes several tensors."""
+        """The first tensor of a call that returns several."""
         return self._module.emit(relax.TupleGetItem(made, 0))
 
     def call_in_place(self, kernel: relax.GlobalVar, args: list, changed: list[int], out: Any):
-        """`out[i]` is argument `changed[i]`, written in place, or new where that is -1."""
+        """`out[i]` is argument `changed[i]`, written in place. It is a new tensor if that is -1."""
         return self._module.emit(relax.op.call_tir_inplace(kernel, args, changed, out))
 
     @property
@@ -239,8 +239,8 @@ class Builder:
     def function(
         self, name: str, inputs: Inputs, *, bounds: dict[str, int], params: bool = True
     ) -> Iterator[Function]:
-        """Builds one function of the library. An input that is a list is a tuple of tensors;
-        `bounds` are the largest run-time sizes, by name."""
+        """Builds one function of the library. An input that is a list is a tuple of tensors.
+        `bounds`: the largest value of each run-time size, by name."""
         sizes: dict[str, tirx.Var] = {}
         arguments = {key: _argument(key, value, sizes) for key, value in inputs.items()}
         packed = relax.Var("params", relax.TupleType([_tensor(p, {}) for p in self.params]))
@@ -256,12 +256,12 @@ class Builder:
         self._packed = None
 
     def text_function(self, name: str, text: str) -> None:
-        """A function without arguments that returns that text."""
+        """A function without arguments that returns `text`."""
         with self._module.function(name, []):
             self._module.emit_func_output(tvm.ir.StringImm(text))
 
     def constant_function(self, name: str, value: tvm.runtime.Tensor) -> None:
-        """A function without arguments that returns that constant."""
+        """A function without arguments that returns `value`."""
         with self._module.function(name, []):
             self._module.emit_func_output(relax.const(value))
 

@@ -1,7 +1,7 @@
-"""Any decoder that `spec.DecoderSpec` describes, out of the layers of a device.
+"""Builds the decoder that a `spec.DecoderSpec` describes from the layers of a device.
 
-What a layer adds to the residual is added by the last kernel of each half: that of its linear
-layer, or that of the norm behind it. Tensors are Relax expressions.
+The last kernel of each half adds to the residual: the kernel of its linear layer, or of the norm
+after it. Tensors are Relax expressions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mlc_llm.compiler.spec import DecoderSpec
 
 
 class Decoder:
-    """The whole model: what the library's functions call."""
+    """The whole model. The library's functions call it."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
         vocabulary, hidden, names = spec.vocab_size, spec.hidden_size, spec.names
@@ -37,7 +37,7 @@ class Decoder:
         return self.table(ids)
 
     def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
-        """(rows of x, hidden) -> those `rows` of x behind the last norm; writes into `memory`."""
+        """(rows of x, hidden) -> the chosen `rows` of x after the last norm. Writes `memory`."""
         x = x if self.places is None else self.places(x, batch)
         for layer in self.layers:
             x = layer(x, batch, memory)
@@ -60,8 +60,7 @@ class PositionTable:
 
 
 class Layer:
-    """Attention, or what is in its place, and the MLP, with their norms; each adds to the
-    residual."""
+    """Attention (or a recurrent mixer) and the MLP, with their norms. Each adds to the residual."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
         places = spec.layers[index].places
@@ -131,7 +130,7 @@ class Attention:
 
 
 class Recurrent:
-    """A mixer that keeps a state in the place of pages."""
+    """A mixer that keeps a state instead of pages."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
         r, hidden = spec.layers[index].recurrent, spec.hidden_size

@@ -1,8 +1,8 @@
-"""The layers of `layers.py` on GPU kernels: the same names, arguments and parameters.
+"""The layers of `layers.py` with GPU kernels: the same names, arguments and parameters.
 
-Activations are tensors (rows, features) in the device's memory, of `Builder.row_dtype`: 16-bit
-floats for schemes of those. Weights come as the scheme stores them; one that is too large for the
-device comes in parts, by outputs.
+Activations are tensors (rows, features) in the device's memory with the type `Builder.row_dtype`:
+16-bit floats if the scheme has them. Weights have the form in which the scheme stores them. A
+weight that is too large for the device is split into parts by outputs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def reader_of(matrix: Matrix) -> Packs:
-    """How these devices' kernels read it."""
+    """The reader that the GPU kernels use."""
     return matrix.on_gpu()
 
 
 class _Weight:
-    """A weight (out, in), and what it is made of."""
+    """A weight (out, in), and its parts."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int]) -> None:
         self.nn, self.shape = nn, shape
@@ -46,7 +46,7 @@ class _Weight:
         extras: list,
         out: Any,
     ) -> relax.Var:
-        """Calls `make(packs, shape, part=...)` for each part; all write the same result."""
+        """Calls `make(packs, shape, part=...)` for each part. All parts write the same result."""
         nn, made = self.nn, None
         for part in self.parts:
             kernel = nn.kernel(
@@ -100,7 +100,7 @@ class Linear:
 
 
 class Embedding:
-    """Rows of a table; with tied embeddings the table is the output layer too."""
+    """Rows of a table. With tied embeddings the table is also the output layer."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int], scale: float) -> None:
         self.nn, self.matrix, self.scale = nn, _Weight(nn, name, shape), scale
@@ -115,7 +115,7 @@ class Embedding:
 
 
 class RMSNorm:
-    """x / rms(x) * weight. Of the rows that are named, if any are: those leave the model, in
+    """x / rms(x) * weight, of the chosen `rows` or of all. Chosen rows leave the model, so they are
     float32."""
 
     def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
@@ -150,7 +150,7 @@ class RMSNorm:
 
 
 class LayerNorm(layers.LayerNorm):
-    """The same over the GPU's kernel. Of the rows that are named, in float32."""
+    """The same with the GPU's kernel. Chosen `rows` are float32."""
 
     kernels = layer_norm
 
@@ -163,19 +163,19 @@ class LayerNorm(layers.LayerNorm):
 
 
 class ScaleAndCap(layers.ScaleAndCap):
-    """The same over the GPU's kernel."""
+    """The same with the GPU's kernel."""
 
     kernels = elementwise
 
 
 class ScaledAdd(layers.ScaledAdd):
-    """The same over the GPU's kernel."""
+    """The same with the GPU's kernel."""
 
     kernels = elementwise
 
 
 class Gated:
-    """activation(gate) * up, of a tensor that holds gate then up."""
+    """activation(gate) * up. The input holds gate, then up."""
 
     def __init__(self, nn: Builder, size: int, activation: str) -> None:
         self.nn, self.size, self.activation = nn, size, activation
@@ -203,7 +203,7 @@ class Activated:
 
 
 class PagedAttention(layers.PagedAttention):
-    """The same over the GPU's kernels."""
+    """The same with the GPU's kernels."""
 
     kernels = attention
 

@@ -1,12 +1,13 @@
-"""Functions of a library that choose tokens on a GPU, from logits that lie there.
+"""Functions of a library that choose tokens on a GPU, from logits in the GPU's memory.
 
     sample_greedy   the likeliest token
-    sample          by temperature and min_p; the likeliest token where top_k is 1
+    sample          by temperature and min_p; the likeliest token if top_k is 1
     sample_top_p    the same with top_p
     sample_top_k    the same with top_k, then top_p
 
 Each is f(logits [m, vocabulary], tasks i32 [n, TASK_WORDS], extra i32 [w]) -> tokens i32 [n]; the
-words are named in `codegen/schema/sampling.py`. A row of logits is of one task at most, and lost.
+words are named in `codegen/schema/sampling.py`. A row of logits belongs to at most one task. The
+functions overwrite the logits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, Rows
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
 
-# Each function's searches for what is left, in order.
+# The searches of each function for the tokens that remain, in order.
 FUNCTIONS: dict[str, tuple[int, ...] | None] = {
     "sample_greedy": None,
     "sample": (),
@@ -34,7 +35,7 @@ FUNCTIONS: dict[str, tuple[int, ...] | None] = {
 
 
 class Sampler:
-    """One choice of tokens; emits the calls of a function."""
+    """Emits the kernel calls of one function that chooses tokens."""
 
     def __init__(self, nn: Builder, logits: Any, tasks: Any, extra: Any, *, columns: int) -> None:
         self.nn, self.rows = nn, Rows.of(columns)
@@ -89,7 +90,7 @@ class Sampler:
         return self._emit(name, self.rows, lambda: make(self.rows), args, out)
 
     def _in_place(self, name: str, args: list[Any], made: list[Any]) -> list[Any]:
-        """A kernel that changes the logits; they come first, then what it makes."""
+        """Calls a kernel that changes the logits. Returns the logits, then its other results."""
         make = getattr(sampling, name)
         kernel = self.nn.kernel(name, self.rows, lambda: make(self.rows))
         changed = [len(args), *([-1] * len(made))]
@@ -101,7 +102,7 @@ class Sampler:
 
 
 def describe() -> dict[str, Any]:
-    """A library's metadata."""
+    """The part of a library's metadata about sampling."""
     return {"version": SAMPLER_VERSION, "functions": list(FUNCTIONS)}
 
 

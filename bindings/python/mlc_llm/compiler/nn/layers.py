@@ -1,6 +1,8 @@
-"""Layers: each knows its parameters' names and picks its kernel; calling it emits the call.
+"""Layers for the CPU. A layer knows its parameters' names and chooses its kernel; calling the layer
+emits the kernel call.
 
-Activations are float32 tensors (rows, features); weights come as the scheme stores them.
+Activations are float32 tensors (rows, features). Weights have the form in which the scheme stores
+them.
 """
 
 from __future__ import annotations
@@ -39,12 +41,12 @@ def num_rows(x: relax.Expr) -> Any:
 
 
 def reader_of(matrix: Matrix) -> CPUMatrix:
-    """How this device's kernels read it."""
+    """The reader that the CPU kernels use."""
     return matrix.on_cpu()
 
 
 def matrices_of(nn: Builder, name: str, shape: tuple[int, int]) -> list[CPUMatrix]:
-    """What the weight of the module `name` is made of, by rows: mostly one matrix."""
+    """The matrices of the weight of module `name`, split by rows; usually one."""
     parts = nn.parts_of(f"{name}.weight")
     assert (parts[-1].outputs.stop, parts[0].reader.shape[1]) == shape, (name, shape)
     return [part.reader for part in parts]
@@ -78,8 +80,8 @@ def multiply(nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None) -> 
 
 
 def _join(nn: Builder, matrices: list[CPUMatrix], x, bias, residual) -> relax.Var:
-    """The products with each, side by side."""
-    x = x if isinstance(x, Deferred) else Deferred.of(nn, x)  # so that codes are made once
+    """Multiplies by each matrix and puts the results side by side."""
+    x = x if isinstance(x, Deferred) else Deferred.of(nn, x)  # the codes are made only once
     parts = [multiply(nn, matrix, x) for matrix in matrices]
     widths = tuple(matrix.shape[0] for matrix in matrices)
     options = _options(bias, residual)
@@ -97,10 +99,10 @@ def _extras(nn: Builder, bias, residual) -> list[relax.Expr]:
 
 
 class Deferred:
-    """A tensor that is computed in the form in which it is asked for: as floats, or as codes.
+    """A tensor that is computed when a form of it is needed: floats, or codes.
 
-    So that a norm or an activation before a linear layer writes the layer's input at once. Each
-    form is computed once at most.
+    So a norm or an activation before a linear layer writes the input of that layer directly. Each
+    form is computed at most once.
     """
 
     def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms) -> None:
@@ -109,7 +111,7 @@ class Deferred:
 
     @classmethod
     def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
-        """Of a tensor that is there: its codes."""
+        """For a tensor that already exists as floats: only codes are computed."""
 
         def forms(codes: activations.Codes | None):
             return "quantize", codes, [x], lambda: activations.quantize(codes)
@@ -135,7 +137,7 @@ class Deferred:
         return self._made[codes]
 
 
-# The kernel of a form (None: floats): its name, its key, its arguments and how it is made.
+# The kernel of a form (None: floats): its name, its key, its arguments, and a function to make it.
 Forms = Callable[[activations.Codes | None], tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
 
 
@@ -148,7 +150,7 @@ def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -
 
 
 class Embedding:
-    """Rows of a table; with tied embeddings the table is the output layer too."""
+    """Rows of a table. With tied embeddings the table is also the output layer."""
 
     def __init__(self, nn: Builder, name: str, shape: tuple[int, int], scale: float) -> None:
         self.nn, (self.matrix,), self.scale = nn, matrices_of(nn, name, shape), scale
@@ -168,7 +170,7 @@ class Embedding:
 
 
 class RMSNorm:
-    """x / rms(x) * weight; of the rows that are named, if any are."""
+    """x / rms(x) * weight, of the chosen `rows` or of all."""
 
     def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
         self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
@@ -209,7 +211,7 @@ class RMSNorm:
 
 
 class LayerNorm:
-    """(x - mean) / deviation * weight, and a bias; of the rows that are named, if any are."""
+    """(x - mean) / deviation * weight + bias, of the chosen `rows` or of all."""
 
     kernels: Any = layer_norm
 
@@ -237,7 +239,7 @@ class LayerNorm:
         return nn.call(kernel, [arg for arg in args if arg is not None], out)
 
     def _types(self, x: relax.Expr, is_exact: bool) -> dict[str, str]:
-        """Those of the kernel's rows, on devices where they differ."""
+        """The types of the kernel's rows, on devices that have several."""
         return {}
 
 
@@ -258,7 +260,7 @@ class Activated:
 
 
 class ScaleAndCap:
-    """x * scale, then cap * tanh(x / cap): of logits."""
+    """x * scale, then cap * tanh(x / cap), for logits."""
 
     kernels: Any = elementwise
 
@@ -287,7 +289,7 @@ class ScaledAdd:
 
 
 class Gated:
-    """activation(gate) * up, of a tensor that holds gate then up."""
+    """activation(gate) * up. The input holds gate, then up."""
 
     def __init__(self, nn: Builder, size: int, activation: str) -> None:
         self.nn, self.size, self.activation = nn, size, activation
@@ -305,14 +307,14 @@ class Gated:
 
 
 class PagedAttention:
-    """Rotates queries and keys, appends to its pages and attends over them.
+    """Rotates queries and keys, appends keys and values to its pages, and attends over the pages.
 
-    `norms` are the names of the weights that queries and keys are normed with, if any, `sinks` that
-    of its learned sinks, `pages` the
-    number of an earlier layer's pages, if it has none of its own.
+    `norms`: the names of the weights of the norms of queries and keys, if any. `sinks`: the name of
+    the weight of its learned sinks. `pages`: the index of an earlier layer's pages, if it has none
+    of its own.
     """
 
-    kernels: Any = attention  # whose `rope_and_append`, `copy_slots` and `copy_pages` it calls
+    kernels: Any = attention  # the module with `rope_and_append`, `copy_slots` and `copy_pages`
 
     def __init__(
         self,
@@ -347,7 +349,7 @@ class PagedAttention:
         self.table = nn.constant(rope_table(frequencies, rope.scaling.magnitude))
 
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
-        """`pages` are those of all layers; what this one writes takes the place of its own."""
+        """`pages`: those of all layers. The layer replaces its own pages by the written ones."""
         nn, shape = self.nn, self.shape
         q = self._append(qkv, batch, pages)
         key = (shape, self.spec.scale)
@@ -358,7 +360,7 @@ class PagedAttention:
         return nn.call(attend, [q, *where, pages[self.pages], *sinks], out)
 
     def _append(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Expr:
-        """The queries, rotated; keys and values go into the pages."""
+        """Returns the rotated queries; writes keys and values into the pages."""
         nn, shape = self.nn, self.shape.of_append
         kernel = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
         norms = [nn.param(name) for name in self.norms]

@@ -1,4 +1,4 @@
-"""What layers keep between steps: key/value pages, and states of fixed size."""
+"""Memory that layers keep between steps: key/value pages, and states of fixed size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """A tensor of a recurrent layer's state, one of which lies in each slot."""
+    """A tensor of a recurrent layer's state. Each slot holds one."""
 
     layer: int
     shape: tuple[int, ...]
@@ -34,15 +34,16 @@ class State:
 
 @dataclass
 class Pages:
-    """`shape` is that of the attention that writes them; `kernels` has the device's copies;
-    `window` is how far any layer that reads them looks back, -1: to the first position."""
+    """The pages of one layer. `shape`: the shape of the attention that writes them. `kernels`: the
+    device's module with `copy_pages`. `window`: the largest window of the layers that read them;
+    -1: they read all positions."""
 
     shape: AttentionShape
     kernels: Any
     window: int
 
     def widen(self, window: int) -> None:
-        """For another layer that reads them."""
+        """Adds a layer that reads these pages with this window."""
         self.window = -1 if -1 in (window, self.window) else max(window, self.window)
 
     def input(self) -> Input:
@@ -61,7 +62,7 @@ class Pages:
         }
 
     def copy(self, nn: Builder, source: Any, destination: Any, pages: Any) -> relax.Var:
-        """Copies whole pages; the result is the tensor of pages itself."""
+        """Copies whole pages. Returns the tensor `pages`, written in place."""
         shape = self.shape.of_pages
         kernel = nn.kernel("copy_pages", shape, lambda: self.kernels.copy_pages(shape))
         own = nn.block.emit(pages)

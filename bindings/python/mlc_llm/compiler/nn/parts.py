@@ -1,8 +1,8 @@
-"""The matrices that a weight is made of, as a device's kernels take them.
+"""Splits a weight into the matrices that a device's kernels take.
 
-A scheme may store a weight in several matrices, by outputs, and a matrix that a device cannot give
-a kernel whole is cut, by outputs too. Each part is parameters of its own, which the core loads out
-of the tensors in the weight files, and has a kernel call of its own.
+A scheme may store a weight as several matrices, each with some of the outputs. A matrix that is too
+large for one kernel argument is split by outputs too. Each part has its own parameters, which the
+core loads from the tensors in the weight files, and its own kernel call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mlc_llm.compiler.spec import WeightSource
 
 @dataclass(frozen=True)
 class Part:
-    """Outputs of a weight, and what reads them: `Matrix.on_cpu()` or `Matrix.on_gpu()`."""
+    """Some outputs of a weight, and their reader: `Matrix.on_cpu()` or `Matrix.on_gpu()`."""
 
     outputs: range
     reader: Any
@@ -28,7 +28,7 @@ class Part:
 def parts_of(
     weight: WeightSource, scheme: Scheme, reader: Callable[[Matrix], Any], largest_bytes: int
 ) -> list[Part]:
-    """`largest_bytes` of a tensor are given to a kernel; 0: of any size."""
+    """The parts of a weight. `largest_bytes`: the limit for a kernel argument; 0: no limit."""
     assert weight.quantizable is not None, weight
     parts, first = [], 0
     rows, ins = weight.shape
@@ -41,11 +41,11 @@ def parts_of(
 
 
 def spans_of(matrix: Matrix, largest_bytes: int) -> list[range]:
-    """The outputs of each part of a matrix, of nearly equal numbers."""
+    """The outputs of each part of a matrix. The parts have nearly the same size."""
     outs, each = matrix.shape[0], matrix.granule
     if not largest_bytes:
         return [range(outs)]
-    count = -(-outs // each)  # of granules
+    count = -(-outs // each)  # granules
     granule_bytes = max(
         math.prod(p.shape) // count * numpy_dtype(p.dtype).itemsize for p in matrix.stored
     )

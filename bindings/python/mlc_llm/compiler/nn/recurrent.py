@@ -1,8 +1,8 @@
-"""What recurrent layers do between their two linear layers, on a CPU.
+"""The part of recurrent layers between their two linear layers, on a CPU.
 
-A mixer has `ins` and `outs`, the widths of what it takes and gives, `bias`, whether its linear
-layers have one, and is called with a batch and the states of all layers, of which it writes its
-own.
+A mixer has `ins` and `outs`, the widths of its input and output, and `bias`: whether its linear
+layers have a bias. It is called with a batch and the states of all layers, and writes its own
+state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _CausalConv:
 
 
 class ShortConv:
-    """c * conv(b * x) of b, c and x."""
+    """c * conv(b * x); the input holds b, c and x."""
 
     def __init__(self, nn: Builder, spec: ShortConvSpec, layer: int, name: Name) -> None:
         self.ins, self.outs, self.bias = 3 * spec.width, spec.width, spec.bias
@@ -62,7 +62,7 @@ class ShortConv:
 
 
 class DeltaRule:
-    """The gated delta rule behind a convolution, and the gated norm behind it."""
+    """A convolution, then the gated delta rule, then the gated norm."""
 
     bias = False
 
@@ -107,7 +107,7 @@ def _step(
     state: int,
     width: int,
 ) -> relax.Expr:
-    """Calls a kernel that goes on from a state and writes it."""
+    """Calls a kernel that continues from a state and writes the new state."""
     own = nn.block.emit(states[state])
     args = [*args, batch.state_source, batch.row_indptr, batch.state_writes, own]
     out = tensor(num_rows(args[0]), width)

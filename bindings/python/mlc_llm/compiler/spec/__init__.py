@@ -1,7 +1,7 @@
-"""A model as data: what its layers are, which parameters they have, and where files keep these.
+"""A model as data: its layers, their parameters, and where files store the parameters.
 
-Model families describe themselves in these words, `nn` builds them and `convert` reads their
-weights. Nothing here imports TVM, a family or a layer.
+Model families fill in these descriptions, `nn` builds them, and `convert` reads the weights. No
+module here imports TVM, a family or a layer.
 """
 
 from mlc_llm.compiler.spec.decoder import (

@@ -7,7 +7,7 @@
     )
     DecoderSpec(vocab_size=49152, hidden_size=576, layers=(layer,) * 30, norm=layer.norm)
 
-Layers may differ in everything but the hidden size. A field's default is what Llama does.
+Layers may differ in everything except the hidden size. A field's default is its value in Llama.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mlc_llm.compiler.spec.rope import RopeSpec
 Activation = Literal["silu", "gelu", "gelu_tanh"]
 Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
 
-# Our name of each parameter's module: MLC-LLM's names, so that its repositories load. Those of a
-# layer stand behind `layer`, in which `{}` is the layer's number.
+# Our name of each parameter's module. They are MLC-LLM's names, so that its repositories load.
+# Names in a layer have the prefix `layer`, in which `{}` is the number of the layer.
 NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "norm": "model.norm",
@@ -52,8 +52,8 @@ NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class NormSpec:
-    """x / rms(x) * weight; of the kind "layer" (x - mean) / deviation * weight, and a bias. A
-    family whose weights mean 1 + w adds the 1 in its weight map."""
+    """x / rms(x) * weight. The kind "layer": (x - mean) / deviation * weight + bias. A family whose
+    files store w for the weight 1 + w adds the 1 in its weight map."""
 
     eps: float
     kind: Literal["rms", "layer"] = "rms"
@@ -70,38 +70,39 @@ class AttentionSpec:
     heads: int
     kv_heads: int
     dim: int  # of a head
-    scale: float  # of scores
-    rope: RopeSpec | None  # None: no positions
+    scale: float  # factor on scores
+    rope: RopeSpec | None  # None: no rotary positions
     qkv_bias: bool = False
     output_bias: bool = False
-    qk_norm: NormSpec | None = None  # of each head's query and key, before they are rotated
+    qk_norm: NormSpec | None = None  # norm of each head's query and key, before the rotation
     window: int = -1  # positions that a row looks back, itself included; -1: all
-    pinned: int = 0  # first positions that stay in reach of the window
-    sinks: bool = False  # a learned score of each head, whose weight no value gets
-    softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: they stay
+    pinned: int = 0  # first positions that every row still sees with a window
+    sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
+    softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShortConvSpec:
-    """Recurrent: out(c * conv(b * x)), where `in` gives b, c and x, `width` channels of each.
+    """Recurrent: out(c * conv(b * x)). The linear layer `in` computes b, c and x, `width` channels
+    each.
 
-    conv adds up, channel by channel, the last `taps` rows times a weight each. The state is the
-    rows that the next one will see.
+    For each channel, conv is the weighted sum of the last `taps` rows. The state holds the rows
+    that the next row needs.
     """
 
     width: int
     taps: int
-    bias: bool = False  # of `in`, of the convolution and of `out`
+    bias: bool = False  # whether `in`, the convolution and `out` have a bias
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaRuleSpec:
     """Recurrent: the gated delta rule, a state [key_dim, value_dim] for each of `heads`.
 
-    `in` gives queries, keys and values, which go through a convolution of `taps` rows and silu,
-    then the output gate z, beta and the time step of each head. Head by head and row by row, with
-    keys and queries of length 1:
+    The linear layer `in` computes queries, keys and values, which go through a convolution of
+    `taps` rows and silu. It also computes the output gate z, beta and the time step of each head.
+    For each head and each row, with keys and queries scaled to length 1:
 
         state = exp(decay * softplus(time_step + its bias)) * state
         state = state + outer(key, sigmoid(beta) * (value - key @ state))
@@ -119,7 +120,7 @@ class DeltaRuleSpec:
 
     @property
     def keys(self) -> int:
-        """The width of all keys, which is that of all queries."""
+        """The width of all keys; the queries have the same width."""
         return self.key_heads * self.key_dim
 
     @property
@@ -138,7 +139,7 @@ RecurrentSpec = ShortConvSpec | DeltaRuleSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MLPSpec:
-    """down(activation(gate(x)) * up(x)); without a gate down(activation(up(x)))."""
+    """down(activation(gate(x)) * up(x)), or without a gate: down(activation(up(x)))."""
 
     width: int
     activation: Activation = "silu"
@@ -148,16 +149,16 @@ class MLPSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerSpec:
-    """Attention or a recurrent mixer, then the MLP; each adds to the residual.
+    """Attention or a recurrent mixer, then the MLP. Each adds to the residual.
 
-    `places` says where norms stand: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))), "post"
-    x + norm(f(x)), "parallel" x + attention(norm(x)) + mlp(norm(x)) with one norm, "parallel_two"
-    the same with a norm for each. `residual_scale` multiplies what is added, where no norm stands
-    behind it.
+    `places` is the position of the norms: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))),
+    "post" x + norm(f(x)), "parallel" x + attention(norm(x)) + mlp(norm(x)) with one norm,
+    "parallel_two" the same with a norm for each. `residual_scale` multiplies the result of f before
+    the addition, if no norm follows f.
     """
 
     attention: AttentionSpec | None = None
-    recurrent: RecurrentSpec | None = None  # in the place of attention
+    recurrent: RecurrentSpec | None = None  # instead of attention
     mlp: MLPSpec
     norm: NormSpec
     places: Places = "pre"
@@ -173,15 +174,15 @@ class DecoderSpec:
     vocab_size: int
     hidden_size: int
     layers: tuple[LayerSpec, ...]
-    norm: NormSpec  # behind the last layer
+    norm: NormSpec  # after the last layer
     tied_head: bool = False
     head_bias: bool = False
-    positions: int = 0  # that have learned embeddings, which are added to the tokens'; 0: none
+    positions: int = 0  # number of learned position embeddings, added to the tokens'; 0: none
     embedding_scale: float = 1.0
     logit_scale: float = 1.0
-    logit_softcap: float = 0.0  # logits become cap * tanh(logit / cap), behind the scale; 0: none
+    logit_softcap: float = 0.0  # scaled logits become cap * tanh(logit / cap); 0: no change
     names: Mapping[str, str] = field(default_factory=lambda: NAMES)
 
     def layer_name(self, layer: int, role: str) -> str:
-        """Of a layer's module."""
+        """The full name of a module of a layer."""
         return f"{self.names['layer'].format(layer)}.{self.names[role]}"

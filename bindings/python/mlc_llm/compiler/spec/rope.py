@@ -1,7 +1,7 @@
-"""Rotary position embedding: which variants exist, and their frequencies.
+"""Rotary position embedding: its variants and their frequencies.
 
-`RopeScaling.from_dict` reads Hugging Face's `rope_scaling` (or, from transformers 5 on,
-`rope_parameters`); `RopeSpec.frequencies` gives what the kernels bake in. Formulas follow
+`RopeScaling.from_dict` reads Hugging Face's `rope_scaling` (since transformers 5:
+`rope_parameters`). `RopeSpec.frequencies` returns the constants of the kernels. The formulas follow
 transformers' `modeling_rope_utils.py`.
 """
 
@@ -20,7 +20,7 @@ _ALIASES = {"su": "longrope"}
 
 @dataclass(frozen=True, kw_only=True)
 class RopeScaling:
-    """How frequencies are stretched beyond the context the model was trained on."""
+    """How the frequencies change for contexts longer than the model was trained on."""
 
     kind: str = "default"
     factor: float = 1.0
@@ -29,13 +29,14 @@ class RopeScaling:
     original_context: int = 0
     beta_fast: float = 32.0
     beta_slow: float = 1.0
-    attention_factor: float = 0.0  # yarn and longrope; 0: derived from the factor
-    mscale: float = 0.0  # yarn: the magnitude is that of the first over that of the second;
-    mscale_all_dim: float = 0.0  # 0: of the factor alone
-    truncate: bool = True  # yarn: the ends of its ramp are whole pairs
-    # longrope: what each frequency is divided by, in texts within the original context and in
-    # longer ones. transformers takes the second once a text is long, which would turn cached keys
-    # anew; llama.cpp and we take it when the configured context is.
+    attention_factor: float = 0.0  # yarn and longrope; 0: computed from the factor
+    mscale: float = 0.0  # yarn: magnitude = that of `mscale` / that of `mscale_all_dim`;
+    mscale_all_dim: float = 0.0  # 0: from the factor only
+    truncate: bool = True  # yarn: the ends of its ramp are rounded to whole pairs
+    # longrope: the divisors of the frequencies, for short texts (within the original context) and
+    # for long texts. transformers changes to the long ones when a text gets long; then all cached
+    # keys would have to be rotated again. llama.cpp and we use the long ones when the configured
+    # context is long.
     short_factor: tuple[float, ...] = ()
     long_factor: tuple[float, ...] = ()
     is_long: bool = False
@@ -44,8 +45,8 @@ class RopeScaling:
     def from_dict(
         cls, fields: Mapping[str, Any] | None, *, context: int, window: int = 0
     ) -> RopeScaling:
-        """`context` stands in for a missing `original_max_position_embeddings`; `window` is the
-        context that the model is to be used with."""
+        """`context` replaces a missing `original_max_position_embeddings`. `window` is the context
+        with which the model will run."""
         fields = fields or {}
         kind = str(fields.get("rope_type") or fields.get("type") or "default")
         kind = _ALIASES.get(kind, kind)
@@ -102,8 +103,8 @@ class RopeScaling:
 
 @dataclass(frozen=True, kw_only=True)
 class RopeSpec:
-    """The rotation of one layer's queries and keys: of the first `dim` elements of a head, in pairs
-    (i, i + dim / 2)."""
+    """The rotation of one layer's queries and keys. It rotates the first `dim` elements of a head,
+    in pairs (i, i + dim / 2)."""
 
     dim: int
     theta: float
@@ -130,8 +131,8 @@ def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling) -> list[fl
 
 
 def _llama3(frequency: float, s: RopeScaling) -> float:
-    """Long waves are stretched, short ones kept, those between blended."""
-    turns = s.original_context * frequency / (2 * math.pi)  # in the original context
+    """Stretches long waves, keeps short ones, and blends those between."""
+    turns = s.original_context * frequency / (2 * math.pi)  # full turns in the original context
     if turns < s.low_freq_factor:
         return frequency / s.factor
     if turns > s.high_freq_factor:
@@ -141,7 +142,7 @@ def _llama3(frequency: float, s: RopeScaling) -> float:
 
 
 def _yarn(plain: list[float], dim: int, theta: float, s: RopeScaling) -> list[float]:
-    """Interpolates the pairs that turn rarely, keeps those that turn often, ramps between."""
+    """Interpolates slow pairs, keeps fast pairs, and uses a linear ramp between."""
 
     def pair_with(turns: float) -> float:
         return dim * math.log(s.original_context / (turns * 2 * math.pi)) / (2 * math.log(theta))
@@ -180,7 +181,7 @@ def _check_kind(kind: str) -> None:
 
 
 def _factor(kind: str, fields: Mapping[str, Any], stretch: float) -> float:
-    """`stretch`: the whole context over the original one, which longrope need not say."""
+    """`stretch`: context / original context, the default of longrope."""
     return _positive(fields, "factor", stretch if kind == "longrope" else None)
 
 

@@ -1,11 +1,10 @@
-"""From a decoder's description and a table of names to its weight map.
+"""Makes the weight map from a decoder's description and a table of names.
 
     weight_map(spec, HUGGING_FACE)
     weight_map(spec, GGUF.changed(qkv=(Source("attn_qkv"),)))
 
-`parameters` says what a decoder's tensors are, in the order in which the library asks for them; a
-`TensorMap` says where a file format keeps each. Families change single entries of the two tables
-below.
+`parameters` lists a decoder's tensors in the order of the library's parameters. A `TensorMap` says
+where a file format stores each of them. Families change single entries of the two tables below.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _NORM_ROLES = {
     "parallel": ("attention_norm",),
     "parallel_two": ("attention_norm", "mlp_norm"),
 }
-# What is done to the weight of a causal convolution: a row for each tap.
+# The transforms of a causal convolution's weight. The result has one row for each tap.
 CONV = (Squeezed(), Transposed())
 
 
 @dataclass(frozen=True)
 class Source:
-    """A tensor in a file, without ".weight" unless `is_whole`, and what is done to it."""
+    """A tensor in a file and its transforms. The name has no ".weight" unless `is_whole`."""
 
     name: str
     transforms: tuple[Transform, ...] = ()
@@ -55,10 +54,10 @@ class Source:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Where a file format keeps a decoder's tensors, by our roles.
+    """Where a file format stores a decoder's tensors, by our roles.
 
-    The sources of a role are stacked along the outputs. `layer` stands before the names of a
-    layer's tensors; `norm` is done to the weight of every norm.
+    The sources of a role are stacked along the outputs. `layer` is the prefix of the names in a
+    layer. `norm`: the transforms of the weight of every norm.
     """
 
     layer: str
@@ -72,19 +71,19 @@ class TensorMap:
         norm: tuple[Transform, ...] = (),
         **sources: tuple[Source, ...],
     ) -> TensorMap:
-        """The same with other sources of some roles."""
+        """A copy with other sources for some roles."""
         every = {**self.sources, **sources}
         return replace(self, layer=layer or self.layer, sources=every, norm=norm)
 
     def renamed(self, **names: str) -> TensorMap:
-        """The same with other tensors of some roles, by their names, without transforms."""
+        """A copy with other tensors for some roles, by name and without transforms."""
         return replace(self, sources={**self.sources, **_named(**names)})
 
     def parts(self, parameter: Parameter) -> tuple[Part, ...]:
         sources, pieces = self.sources[parameter.role], parameter.pieces
         if len(sources) == 1:
             pieces = (sum(pieces),)
-        sources = sources[: len(pieces)]  # a layer without keys of its own has queries alone
+        sources = sources[: len(pieces)]  # a layer without its own keys has only queries
         prefix = "" if parameter.layer is None else self.layer.format(parameter.layer)
         norm = self.norm if parameter.role in NORMS and parameter.kind == "weight" else ()
         return tuple(
@@ -101,7 +100,7 @@ def _named(**names: str) -> dict[str, tuple[Source, ...]]:
     return {role: tuple(Source(name) for name in text.split()) for role, text in names.items()}
 
 
-# Recurrent layers are named as those of Qwen 3.5 are.
+# Recurrent layers have the names of Qwen 3.5.
 _DELTA_RULE = {
     **_named(
         recurrent_in="linear_attn.in_proj_qkv linear_attn.in_proj_z linear_attn.in_proj_b "
@@ -160,10 +159,10 @@ GGUF = TensorMap(
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tensor of the decoder. `pieces` are the outputs of what is fused in it."""
+    """A tensor of the decoder. `pieces`: the numbers of outputs of the tensors fused in it."""
 
     role: str
-    name: str  # ours, whole
+    name: str  # our full name
     pieces: tuple[int, ...]
     inputs: tuple[int, ...] = ()
     use: WeightUse | None = None
@@ -176,7 +175,7 @@ class Parameter:
 
 
 def weight_map(spec: DecoderSpec, tensors: TensorMap) -> list[WeightSource]:
-    """All tensors, in the order in which the library asks for them."""
+    """All tensors, in the order of the library's parameters."""
     return [WeightSource(p.name, tensors.parts(p), p.use) for p in parameters(spec)]
 
 

@@ -1,7 +1,7 @@
-"""What a weight map may do to a file's tensor before it becomes one of ours. One idea each.
+"""Transforms that a weight map applies to a tensor of a file. Each does one thing.
 
-A transform is a value with `apply(array)`, and with `source_shape(shape)`, the shape that it takes
-to give `shape`. All of them work along axis 0, the outputs, unless they say otherwise.
+A transform has `apply(array)` and `source_shape(shape)`: the shape of its input when `shape` is the
+shape of its result. All work along axis 0 (the outputs), unless their docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ Shape = tuple[int, ...]
 class Transform(Protocol):
     @property
     def moves_rows(self) -> bool:
-        """Whether whole rows only change their places or are left out."""
+        """Whether it only moves or drops whole rows."""
 
     @property
     def rows_together(self) -> int:
-        """The rows of the source that it needs at a time: a multiple of them; 0: all."""
+        """It needs a multiple of this number of source rows at a time; 0: all rows."""
 
     def source_shape(self, shape: Shape) -> Shape: ...
 
@@ -32,7 +32,7 @@ class Transform(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows [start, stop) of a tensor that has `total`: a split."""
+    """Rows [start, stop) of a tensor with `total` rows: a split."""
 
     start: int
     stop: int
@@ -50,8 +50,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class Grouped:
-    """One member of each group: rows are (groups, sum(sizes)), and of each group those of the
-    member number `index` are taken. So lie q, k and v where a file keeps them head by head."""
+    """One member of each group. The rows are (groups, sum(sizes)); the result has the rows of
+    member `index` of each group. For files that store q, k and v head by head."""
 
     groups: int
     sizes: tuple[int, ...]
@@ -74,7 +74,8 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Unpaired:
-    """Rotary rows of `head_rows` a head, from pairs (x0, y0), (x1, y1) to halves (x..., y...)."""
+    """Reorders the rotary rows of each head from pairs (x0, y0), (x1, y1) to halves (x..., y...).
+    A head has `head_rows` rows."""
 
     head_rows: int
     moves_rows = True
@@ -94,7 +95,7 @@ class Unpaired:
 
 @dataclass(frozen=True)
 class Transposed:
-    """(in, out) to (out, in); a vector stays."""
+    """(in, out) to (out, in). A vector does not change."""
 
     moves_rows = False
     rows_together = 0
@@ -108,7 +109,7 @@ class Transposed:
 
 @dataclass(frozen=True)
 class Squeezed:
-    """(out, 1, in) to (out, in): of convolutions that keep channels apart."""
+    """(out, 1, in) to (out, in), for depthwise convolutions."""
 
     moves_rows = False
     rows_together = 1
@@ -122,7 +123,7 @@ class Squeezed:
 
 @dataclass(frozen=True)
 class PlusOne:
-    """w + 1: of norms whose weight is kept as what differs from 1."""
+    """w + 1, for norms whose files store the weight minus 1."""
 
     moves_rows = False
     rows_together = 1
@@ -136,7 +137,7 @@ class PlusOne:
 
 @dataclass(frozen=True)
 class MinusExp:
-    """-exp(w): of decays that are kept as logarithms."""
+    """-exp(w), for decays that are stored as logarithms."""
 
     moves_rows = False
     rows_together = 1

@@ -1,4 +1,4 @@
-"""One of our tensors, and the tensors of a file that make it."""
+"""One of our tensors, and the tensors of a file from which it is made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlc_llm.compiler.spec.transforms import Shape, Transform
 
 @dataclass(frozen=True)
 class Part:
-    """What one tensor of a file gives, behind its transforms."""
+    """One tensor of a file and its transforms. `shape` is the shape after the transforms."""
 
     tensor: str
     shape: Shape
@@ -18,7 +18,7 @@ class Part:
 
     @property
     def source_shape(self) -> Shape:
-        """Of the tensor in the file."""
+        """The shape of the tensor in the file."""
         shape = self.shape
         for transform in reversed(self.transforms):
             shape = transform.source_shape(shape)
@@ -26,19 +26,19 @@ class Part:
 
     @property
     def moves_rows(self) -> bool:
-        """Whether its rows only change their places, so that they can stay as they are stored."""
+        """Whether its transforms only move rows, so that rows can keep their stored form."""
         return all(transform.moves_rows for transform in self.transforms)
 
     @property
     def rows_together(self) -> int:
-        """How many rows have to be read at a time; 0: all."""
+        """How many rows must be read at a time; 0: all."""
         counts = [transform.rows_together for transform in self.transforms]
         return 0 if 0 in counts else max(counts, default=1)
 
 
 @dataclass(frozen=True)
 class WeightSource:
-    """One of our tensors: its parts, stacked along the outputs (axis 0) in their order.
+    """One of our tensors: its parts, stacked in order along the outputs (axis 0).
 
     With `experts` the parts are those of expert 0, then those of expert 1, and so on, and the
     tensor is (experts, outputs, inputs).
@@ -56,5 +56,5 @@ class WeightSource:
         return (self.experts, *stacked) if self.experts else stacked
 
     def stored_params(self, scheme: Scheme) -> tuple[StoredParam, ...]:
-        """The tensors that a weight folder of that scheme holds for it."""
+        """The tensors that a weight folder with this scheme has for it."""
         return scheme.stored_params(self.name, self.shape, use=self.quantizable)
