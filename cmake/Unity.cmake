@@ -1,6 +1,6 @@
 # Unity builds: a few files are compiled as one, so that the headers which they share are read, and
 # the templates of the standard library compiled, once for all of them. It takes a third of the
-# processor time. MLC_UNITY=OFF compiles each file by itself; each must go on to work so.
+# CPU time. MLC_UNITY=OFF compiles each file by itself; this must keep working.
 option(MLC_UNITY "Compile several source files of a folder as one" ON)
 
 # mlc_unity(TARGET count): files of one folder, at most `count` of them, are one unit. A file with

@@ -1,5 +1,5 @@
-// Conversions between half and single precision that LLVM calls by name where the machine has no
-// instruction for them. Weak: the platform's own win where it has them.
+// Conversions between half and single precision. LLVM calls them by name if the CPU has no
+// instruction for them. They are weak symbols: if the platform has its own, those are used.
 #include <cstdint>
 #include <cstring>
 
@@ -26,13 +26,14 @@ float HalfToFloat(uint16_t half) {
   return FloatOf(BitsOf(tiny) | sign);
 }
 
-// `bits` of a float, of which `sticky` says that nonzero bits were cut off below; to nearest even.
+// Rounds to nearest even. `bits`: a float's bits; `sticky`: whether nonzero lower bits were cut
+// off.
 uint16_t RoundToHalf(uint32_t bits, bool sticky) {
   uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000)
     return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   if (magnitude >= 0x47800000) return static_cast<uint16_t>(sign | 0x7c00);  // 65536 and above
-  int exponent = static_cast<int>(magnitude >> 23) - 112;                    // of the half
+  int exponent = static_cast<int>(magnitude >> 23) - 112;                    // exponent of the half
   if (exponent < -10) return static_cast<uint16_t>(sign);
   uint32_t value = magnitude & 0x7fffff, shift = 13;
   if (exponent <= 0) {  // subnormal: the leading one is written out
@@ -48,7 +49,7 @@ uint16_t RoundToHalf(uint32_t bits, bool sticky) {
                                (half + up));  // a carry goes on into the exponent, to infinity
 }
 
-// The float towards zero from `value`, and whether it differs.
+// `value` rounded towards zero to a float, and whether that changed it.
 uint32_t Truncate(double value, bool* inexact) {
   float nearest = static_cast<float>(value);
   uint32_t bits = BitsOf(nearest);

@@ -9,14 +9,15 @@
 #include "grammar/grammar_impl.h"
 
 namespace xgrammar {
-// How many rows its parser may still advance on this thread (cmake/XGrammar.cmake).
+// The number of rows that xgrammar's parser may still advance on this thread
+// (cmake/XGrammar.cmake).
 extern thread_local int64_t rows_left;
 }  // namespace xgrammar
 
 namespace mlc {
 namespace {
 
-// Some 10 s on one core of 2020; a usual schema takes a hundredth.
+// About 10 s on a CPU core of 2020; a usual schema takes a hundredth of that.
 constexpr int64_t kMostRows = 150'000'000;
 
 xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size,
@@ -26,17 +27,17 @@ xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size
   for (int32_t id = 0; id < vocab_size; ++id) {
     if (!tokenizer.IsSpecial(id)) bytes[static_cast<size_t>(id)] = tokenizer.TokenBytes(id);
   }
-  // A token without bytes is never allowed. The first byte is none of UTF-8, so that no text is
-  // taken for a marker.
+  // A token without bytes is never allowed. A marker begins with a byte that UTF-8 never has, so
+  // no text looks like a marker.
   for (int32_t id : marker_ids) {
     bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
   }
   xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
-  // On the calling thread alone, and without a cache: GrammarCompiler has one for all kinds.
+  // On the calling thread only, and without a cache: GrammarCompiler has one cache for all kinds.
   return xgrammar::GrammarCompiler(info, /*max_threads=*/1, /*cache_enabled=*/false);
 }
 
-// Lets the parser advance so many rows on this thread.
+// Limits the rows that the parser may advance on this thread.
 class RowLimit {
  public:
   explicit RowLimit(int64_t rows) { xgrammar::rows_left = rows; }
@@ -57,11 +58,11 @@ std::string LibraryMessage(const std::string& message) {
   size_t end = file == std::string::npos ? file : message.find(": ", file);
   std::string text = end == std::string::npos ? message : message.substr(end + 2);
   constexpr size_t kLongest = 300;
-  // It quotes the caller's text, now and then up to the middle of a character.
+  // The message quotes the caller's text and may end in the middle of a character.
   return RepairUtf8(text.substr(0, std::min(text.find('\n'), kLongest)));
 }
 
-// The work is counted, so that what is refused does not depend on the machine or on what else runs.
+// The work is counted, so the machine and its load do not change which grammars are refused.
 xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::string& source) {
   std::call_once(once_, [this] {
     compiler_.emplace(CompilerFor(tokenizer_, vocab_size_, stops_, markers_));
@@ -74,7 +75,7 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
       if (!text.empty()) first_bytes_[at] = static_cast<unsigned char>(text[0]);
     }
     for (const std::vector<int32_t>& ids : {stops_, markers_}) {
-      for (int32_t id : ids) {  // one that is no token of the model is ignored
+      for (int32_t id : ids) {  // an id that is not a token of the model is ignored
         if (id >= 0 && id < vocab_size_) may_allow_[static_cast<size_t>(id)] = true;
       }
     }

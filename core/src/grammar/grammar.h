@@ -1,9 +1,9 @@
-// Grammars that an answer must follow: compiled once a tokenizer and source, matched token by
-// token.
+// Grammars that an answer must follow. A grammar is compiled once for each tokenizer and source,
+// and matched token by token.
 //
 //   GrammarCompiler compiler(tokenizer, vocab_size, stop_token_ids);
 //   MLC_ASSIGN_OR_RETURN(Grammar grammar, compiler.CompileJsonSchema(schema));
-//   MLC_RETURN_IF_ERROR(grammar.Prepare());  // takes its time: on a thread that may wait
+//   MLC_RETURN_IF_ERROR(grammar.Prepare());  // may be slow: call it on a thread that may wait
 //   GrammarMatcher matcher(grammar);
 //   matcher.FillMask(&mask);                 // which tokens may come next
 //   matcher.Accept(token);
@@ -21,17 +21,17 @@
 
 namespace mlc {
 
-// What becomes of keywords of a schema that no grammar can say: an error, or a warning.
+// A keyword of a schema that cannot be enforced is an error (strict) or a warning (lenient).
 enum class Strictness { kStrict, kLenient };
 
-// What a grammar made of a schema leaves out.
+// A keyword of a schema that the grammar leaves out.
 struct SchemaWarning {
   std::string path;  // the keyword's JSON pointer
   std::string message;
   std::string param = "";  // the field of the request that holds the schema
 };
 
-// A shared handle to a grammar that is compiled, or can be.
+// A shared handle to a grammar. It is compiled by Prepare.
 class Grammar {
  public:
   class Impl;
@@ -39,16 +39,16 @@ class Grammar {
 
   // Whether Prepare returns at once.
   bool ready() const;
-  // Compiles it, or waits for the thread that does; once for all handles of a source. May be
-  // called from any thread. Errors are kInvalidArgument.
+  // Compiles the grammar, or waits for the thread that compiles it. A source is compiled once for
+  // all handles. May be called from any thread. Errors are kInvalidArgument.
   Status Prepare() const;
-  // The same grammar, whose errors name the field `place` of a request.
+  // The same grammar; its errors name the field `place` of a request.
   Grammar For(std::string place) const;
-  // What its schemas say and it does not hold to; none when strict.
+  // The keywords of its schemas that it does not enforce; none when strict.
   std::vector<SchemaWarning> warnings() const;
-  // The same grammar, with warnings of its maker's.
+  // The same grammar with other warnings.
   Grammar WithWarnings(std::vector<SchemaWarning> warnings) const;
-  // Takes memory of that much; 0 before it is compiled.
+  // The memory that it takes; 0 before it is compiled.
   int64_t memory_bytes() const;
 
   const Impl& impl() const { return *impl_; }
@@ -59,14 +59,15 @@ class Grammar {
   std::optional<std::vector<SchemaWarning>> warnings_;
 };
 
-// Keeps what was compiled, the longest unused first to go. May be called from several threads at
-// once. Each Compile... reads its source, in time linear in its length, and refuses what is wrong,
-// too large or cannot be enforced (kInvalidArgument); the grammar is then made by Prepare.
+// Makes grammars and keeps the compiled ones; it drops the least recently used first. May be called
+// from several threads at once. Each Compile... reads its source in time linear in its length. It
+// refuses a source that is wrong, too large or cannot be enforced (kInvalidArgument). Prepare then
+// compiles the grammar.
 class GrammarCompiler {
  public:
-  // Stop tokens are allowed where the grammar is complete; special tokens among `marker_ids` where
-  // a structural tag names them as tokens; other special tokens never. The tokenizer must live
-  // until the last Prepare has returned.
+  // Stop tokens are allowed when the grammar is complete. Special tokens in `marker_ids` are
+  // allowed where a structural tag names them as tokens. Other special tokens are never allowed.
+  // The tokenizer must live until the last Prepare has returned.
   GrammarCompiler(const Tokenizer& tokenizer, int vocab_size,
                   const std::vector<int32_t>& stop_token_ids,
                   const std::vector<int32_t>& marker_ids = {});
@@ -74,23 +75,23 @@ class GrammarCompiler {
 
   // Any JSON object.
   Result<Grammar> CompileJsonObject();
-  // JSON that a schema (JSON text) admits. Errors begin with the JSON pointer of the keyword that
-  // is wrong or cannot be enforced (grammar/schema/keywords).
+  // JSON that is valid under a schema (JSON text). Errors begin with the JSON pointer of the
+  // keyword that is wrong or cannot be enforced (grammar/schema/keywords).
   Result<Grammar> CompileJsonSchema(const std::string& schema,
                                     Strictness strictness = Strictness::kStrict);
   // Text that a regular expression of ECMAScript's syntax matches as a whole.
   Result<Grammar> CompileRegex(const std::string& regex);
-  // Text that an EBNF grammar (GBNF's notation) derives from its rule `root`.
+  // Text of the rule `root` of an EBNF grammar (GBNF's notation).
   Result<Grammar> CompileEbnf(const std::string& grammar);
-  // Text with tagged stretches of a shape: {"type": "structural_tag", "format": {...}}, as xgrammar
-  // defines it. The schemas in it are held to as CompileJsonSchema does.
+  // Text with tagged parts: {"type": "structural_tag", "format": {...}}, as xgrammar defines it.
+  // The schemas in it are enforced like those of CompileJsonSchema.
   Result<Grammar> CompileStructuralTag(const std::string& tag_json,
                                        Strictness strictness = Strictness::kStrict);
 
   struct Stats {
     int64_t compiled = 0;  // by Prepare
-    int64_t found = 0;     // asked for and known already
-    int64_t kept = 0;      // at present
+    int64_t found = 0;     // requests that found a kept grammar
+    int64_t kept = 0;      // kept now
     int64_t kept_bytes = 0;
   };
   Stats stats() const;
@@ -100,7 +101,7 @@ class GrammarCompiler {
   std::shared_ptr<Cache> cache_;
 };
 
-// Where one answer stands in its grammar, which must be prepared.
+// The position of one answer in its grammar, which must be prepared.
 class GrammarMatcher {
  public:
   explicit GrammarMatcher(const Grammar& grammar);
@@ -108,17 +109,19 @@ class GrammarMatcher {
   GrammarMatcher(GrammarMatcher&&) noexcept;
   GrammarMatcher& operator=(GrammarMatcher&&) noexcept;
 
-  // One bit a token, low bits first, resized to the vocabulary. Not once finished().
+  // One bit per token, low bits first, resized to the vocabulary. Do not call it after finished().
   Status FillMask(std::vector<int32_t>* mask);
-  // False (and nothing changed) for a token that the grammar does not allow.
+  // False for a token that the grammar does not allow; then nothing changes.
   bool Accept(int32_t token);
-  // Takes the last tokens back that were accepted.
+  // Undoes the last `num_tokens` accepted tokens.
   void Rollback(int num_tokens);
-  // Nothing can follow: a stop token was accepted or, where there are none, the text is complete.
+  // Nothing can follow: a stop token was accepted, or the text is complete and there are no stop
+  // tokens.
   bool finished() const;
-  // The text that must come next, or its beginning, however it is cut; "" when there is a choice.
+  // The text that must come next, or its beginning. It may be split into tokens in any way. "" when
+  // there is a choice.
   std::string ForcedText();
-  // One that stands at the same place and goes its own way.
+  // A copy at the same position, independent from this one.
   GrammarMatcher Fork() const;
 
  private:

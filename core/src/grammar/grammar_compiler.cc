@@ -1,4 +1,4 @@
-// The sources of grammars, read and remembered.
+// Reads the sources of grammars and keeps the compiled grammars.
 #include <algorithm>
 #include <exception>
 #include <list>
@@ -27,7 +27,7 @@ std::string KeyOf(const char* kind, Strictness strictness, const std::string& so
   return std::string(kind) + (strictness == Strictness::kStrict ? " strict:" : ":") + source;
 }
 
-// Names in a schema may hold U+0000, at which callers in C would cut the message.
+// Names in a schema may contain U+0000, which would end the message for callers in C.
 Status Printable(const Status& status) {
   std::string message;
   for (char c : status.message()) message += c == '\0' ? std::string("\\u0000") : std::string(1, c);
@@ -51,7 +51,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
   struct Entry {
     std::string key;
     std::shared_ptr<Grammar::Impl> grammar;
-    int64_t bytes;  // its key's, and its own once it is compiled
+    int64_t bytes;  // of its key, and of the grammar after it is compiled
   };
   using Entries = std::list<Entry>;
 
@@ -66,7 +66,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
     return Grammar(entries.front().grammar);
   }
 
-  // What another thread has added meanwhile wins.
+  // If another thread has added the same source, its entry is used.
   Grammar Add(const std::string& key, GrammarSource source) {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = by_key.find(key);
@@ -88,7 +88,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
     found->second->bytes += grammar.memory_bytes();
     stats.kept_bytes += found->second->bytes;
     if (grammar.compiled() == nullptr) Forget(found->second);
-    // What is not compiled yet is in somebody's hands, and there are few of them.
+    // Keeps grammars that are not compiled yet: requests hold them, and there are few.
     for (auto last = entries.end(); stats.kept_bytes > kCacheBytes && last != entries.begin();) {
       --last;
       if (last->grammar->ready()) last = Forget(last);

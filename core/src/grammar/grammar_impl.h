@@ -1,4 +1,4 @@
-// A grammar on its way from source to compiled; internal to the directory.
+// A grammar from its source to its compiled form; internal to the directory.
 #ifndef MLC_GRAMMAR_GRAMMAR_IMPL_H_
 #define MLC_GRAMMAR_GRAMMAR_IMPL_H_
 
@@ -20,14 +20,14 @@ enum class GrammarKind { kEbnf, kStructuralTag };
 
 struct GrammarSource {
   GrammarKind kind = GrammarKind::kEbnf;
-  // Every text that the source begins can be ended, as in all that this directory writes.
+  // Every beginning of a text can be completed. True for all sources that this directory writes.
   bool ends = true;
   std::string text;
   std::vector<SchemaWarning> warnings;
 };
 
-// What compiling needs of a model. Describing a vocabulary takes time: it is done when first
-// needed.
+// The parts of a model that are needed for compiling. Describing a vocabulary takes time, so the
+// first compilation does it.
 class GrammarBackend {
  public:
   GrammarBackend(const Tokenizer& tokenizer, int vocab_size, std::vector<int32_t> stop_token_ids,
@@ -38,14 +38,14 @@ class GrammarBackend {
         markers_(std::move(marker_ids)) {}
 
   int vocab_size() const { return vocab_size_; }
-  // Once something was compiled: whether a grammar may ever allow it. It has text, or is a marker
-  // or a stop token.
+  // Whether a grammar may ever allow the token: it has text, or is a marker or a stop token. Valid
+  // after the first compilation.
   bool MayAllow(int32_t token) const {
     return token >= 0 && token < vocab_size_ && may_allow_[static_cast<size_t>(token)];
   }
-  // Of a token's text; -1 for one without.
+  // The first byte of a token's text; -1 for a token without text.
   int FirstByte(int32_t token) const { return first_bytes_[static_cast<size_t>(token)]; }
-  // Throws what the library throws, and refuses what would take it too long.
+  // Throws the library's exceptions. Refuses a source that would take the library too long.
   xgrammar::CompiledGrammar Compile(GrammarKind kind, const std::string& source);
 
  private:
@@ -58,12 +58,12 @@ class GrammarBackend {
   std::optional<xgrammar::GrammarCompiler> compiler_;
 };
 
-// The library's message in one line, without the time and the place in its source.
+// The library's message in one line, without the time and its source location.
 std::string LibraryMessage(const std::string& message);
 
 class Grammar::Impl {
  public:
-  // `compiled` is called once, when it is done.
+  // `done` is called once, after compiling.
   using Done = std::function<void(const Impl& grammar)>;
   Impl(std::shared_ptr<GrammarBackend> backend, GrammarSource source, Done done)
       : backend_(std::move(backend)),
@@ -75,7 +75,7 @@ class Grammar::Impl {
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   Status Prepare();
-  // Once it is ready; null after an error.
+  // Call it when ready(); null after an error.
   const xgrammar::CompiledGrammar* compiled() const { return compiled_ ? &*compiled_ : nullptr; }
   const std::shared_ptr<GrammarBackend>& backend() const { return backend_; }
   int64_t memory_bytes() const;

@@ -10,7 +10,7 @@
 namespace mlc {
 namespace {
 
-// The byte that all tokens of a mask begin with; nothing where they differ, or one ends the text.
+// The first byte of all tokens in a mask; none if they differ or if one of them ends the text.
 std::optional<char> OnlyFirstByte(const std::vector<int32_t>& mask, const GrammarBackend& backend) {
   std::optional<int> only;
   for (size_t word = 0; word < mask.size(); ++word) {
@@ -52,7 +52,7 @@ Status GrammarMatcher::Impl::FillMask(std::vector<int32_t>* mask) {
   return Status();
 }
 
-// The library follows forced text to its end, which `root ::= "a" root` has not.
+// The library follows forced text to its end, but `root ::= "a" root` has no end.
 std::string GrammarMatcher::Impl::BoundedForcedText() {
   constexpr size_t kLongest = 64;
   std::string text;
@@ -71,7 +71,7 @@ GrammarMatcher::GrammarMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
   MLC_ICHECK(grammar.Prepare().ok());
   const xgrammar::CompiledGrammar& compiled = *grammar.impl().compiled();
-  // Without a stop token nothing could follow a complete text, and nothing would end it.
+  // Without a stop token no token can follow a complete text, and no token would end it.
   bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
   impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
                        grammar.impl().backend(), grammar.impl().ends()});

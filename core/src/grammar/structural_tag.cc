@@ -18,13 +18,13 @@ Status RefusePart(const std::string& path, const std::string& why) {
   return InvalidArgument(path + " " + why);
 }
 
-// Writes the schemas and expressions of a tag anew.
+// Replaces the schemas and expressions of a tag.
 class TagReader {
  public:
   TagReader(Strictness strictness, std::vector<SchemaWarning>* warnings)
       : strictness_(strictness), warnings_(*warnings) {}
 
-  // The depth of recursion is bounded by the parser's.
+  // The JSON parser's limit also limits the depth of this recursion.
   Status Rewrite(const std::string& path, Json* json);
 
  private:
@@ -35,7 +35,7 @@ class TagReader {
   std::vector<SchemaWarning>& warnings_;
 };
 
-// What a {"type": "json_schema"} or one of xgrammar's XML forms holds.
+// The schema in a {"type": "json_schema"} or in one of xgrammar's XML forms.
 Result<std::string> TagReader::EbnfOfSchema(const Json& format, const std::string& path) {
   std::string where = PointerTo(path, "json_schema");
   const Json* document = format.Find("json_schema");

@@ -1,4 +1,4 @@
-// Sources that users write in xgrammar's own words, made safe to hand on.
+// Checks sources that users write in xgrammar's own notation, and makes them safe for xgrammar.
 #ifndef MLC_GRAMMAR_STRUCTURAL_TAG_H_
 #define MLC_GRAMMAR_STRUCTURAL_TAG_H_
 
@@ -10,13 +10,13 @@
 
 namespace mlc {
 
-// The tag with each JSON schema and regular expression in it turned into a grammar of ours, so that
-// what cannot be enforced is refused here, too. `holds_grammar`: whether it may hold another's.
-// The paths of warnings are those in the tag.
+// Returns the tag with each JSON schema and regular expression replaced by a grammar that we wrote,
+// so that keywords that cannot be enforced are refused here too. `holds_grammar` is set to whether
+// the tag may contain a grammar that the user wrote. The paths of warnings are paths in the tag.
 Result<std::string> ReadStructuralTag(const std::string& tag_json, Strictness strictness,
                                       bool* holds_grammar, std::vector<SchemaWarning>* warnings);
 
-// Refuses what the compiler would take too long for, or too much of the stack.
+// Refuses a grammar for which the compiler would need too much time or stack.
 Status CheckEbnf(const std::string& grammar);
 
 }  // namespace mlc

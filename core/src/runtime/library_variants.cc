@@ -83,8 +83,8 @@ Result<std::string_view> VariantForThisCpu(std::string_view file, const std::str
     if (variant.missing.empty()) return variant.bytes;
   }
   const Variant& last = variants->back();
-  return Unsupported(path + ": this CPU can run none of the library's variants; '" +
-                     last.device + "' needs " + last.missing.front() +
+  return Unsupported(path + ": this CPU can run none of the library's variants; '" + last.device +
+                     "' needs " + last.missing.front() +
                      "; compile the model for this machine (mlc_llm compile --device cpu)")
       .WithParam("model_lib");
 }

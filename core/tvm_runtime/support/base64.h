@@ -1,4 +1,4 @@
-// Streams that write and read Base64 over another stream, by tvm-ffi's own coder.
+// Streams that write and read Base64 over another stream. They use tvm-ffi's coder.
 #ifndef MLC_TVM_RUNTIME_SUPPORT_BASE64_H_
 #define MLC_TVM_RUNTIME_SUPPORT_BASE64_H_
 

@@ -12,7 +12,7 @@
 namespace tvm {
 namespace support {
 
-// Reads `bytes`, which must outlive it.
+// Reads `bytes`, which must outlive the stream.
 class BytesInStream : public Stream {
  public:
   explicit BytesInStream(const std::string& bytes) : data_(bytes.data()), size_(bytes.size()) {}

@@ -1,4 +1,4 @@
-// The helper that TVM's thread pool takes from its general utilities.
+// The one function of TVM's general utilities that its thread pool uses.
 #ifndef MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
 #define MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
 

@@ -22,7 +22,7 @@ std::tm LocalNow() {
   return local;
 }
 
-// Every variable name a template reads.
+// All variable names that a template reads.
 class NameCollector {
  public:
   void Visit(const Block& block) {
@@ -57,7 +57,7 @@ struct ChatTemplate::State {
   std::string source, bos_token, eos_token;
   Block block;
   std::set<std::string> names;
-  // What the probes found.
+  // The results of the probes.
   bool takes_strings = true;
   bool takes_parts = false;
   bool takes_null = true;
@@ -73,7 +73,7 @@ struct ChatTemplate::State {
 namespace {
 
 constexpr char kProbe[] = "4711047110";  // no letters: the template may change their case
-// A probe is one short exchange: a template that spends more on it tells nothing, and loads fast.
+// A probe is one short exchange. It stops at this limit and then finds nothing, so loading is fast.
 constexpr jinja::Limits kProbeLimits{/*steps=*/500'000, /*bytes=*/int64_t{16} << 20};
 
 Json TextParts(Json text) {
@@ -137,7 +137,7 @@ void ChatTemplate::State::Probe() {
   std::string with_parts = Try(TextParts(kProbe), no_reply);
   bool printed_whole = Holds(with_parts, "'type'") || Holds(with_parts, "\"type\"");
   takes_parts = Holds(with_parts, kProbe) && !printed_whole;
-  if (!takes_strings && !takes_parts) takes_strings = true;  // the probe told nothing
+  if (!takes_strings && !takes_parts) takes_strings = true;  // the probe found nothing
   Json user = takes_strings ? Json(kProbe) : TextParts(kProbe);
   std::string with_null = Try(user, nullptr), with_empty = Try(user, "");
   takes_null = with_empty.empty() || (!with_null.empty() && !Holds(with_null, "None"));

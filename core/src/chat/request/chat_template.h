@@ -7,14 +7,14 @@
 // The variables a template sees: messages, tools, documents (none), add_generation_prompt,
 // bos_token, eos_token, and the members of `extra_context`, which may replace any of them.
 //
-// Messages are adapted to what the template can take, which Parse finds out once by rendering small
-// conversations:
-//  - content given as a list of parts is joined with newlines to one string where the template
-//    would print the list itself or fail on it; a part that is no text is then an error. Content
-//    given as a string becomes a list of one text part where the template can only take lists;
-//  - content that is null or absent becomes "" where the template would print "None" or fail;
-//  - the arguments of a tool call, JSON text in OpenAI's protocol, become an object, as templates
-//    expect; text that is no JSON object stays as it is.
+// Messages are changed to a form that the template can use. Parse renders small conversations once
+// to find this form:
+//  - If the template cannot use a list of parts, the parts are joined with newlines to a string; a
+//    part that is not text is then an error. If the template can only use lists, a string becomes a
+//    list with one text part.
+//  - Content that is null or absent becomes "" if the template would print "None" or fail.
+//  - The arguments of a tool call are JSON text in OpenAI's protocol. They become an object, as
+//    templates expect. Text that is not a JSON object does not change.
 #ifndef MLC_CHAT_REQUEST_CHAT_TEMPLATE_H_
 #define MLC_CHAT_REQUEST_CHAT_TEMPLATE_H_
 
@@ -37,9 +37,10 @@ class ChatTemplate {
                                     std::string eos_token);
 
   // `messages`: array of objects. `tools`: null or array. `extra_context`: object or null.
-  // What the template itself refuses (raise_exception) is kInvalidArgument with the template's own
-  // message and reason "template_error"; any other failure names the template's line. Safe on
-  // several threads at once. Time, memory and recursion are bounded; 512 KB of stack are enough.
+  // If the template refuses the conversation (raise_exception), the error is kInvalidArgument with
+  // the template's message and the reason "template_error". Other errors name the template's line.
+  // Several threads may call it at once. Time, memory and recursion are limited; 512 KB of stack
+  // are enough.
   Result<std::string> Render(const Json& messages, const Json& tools, bool add_generation_prompt,
                              const Json& extra_context = Json::MakeObject(),
                              const Clock& clock = nullptr) const;
@@ -47,7 +48,7 @@ class ChatTemplate {
   // Whether the template reads a variable of that name: "tools", "enable_thinking", ...
   bool Uses(const std::string& name) const;
   bool UsesTools() const { return Uses("tools"); }
-  // Whether content can be a list of parts as it stands (images need it).
+  // Whether the template can use a list of parts as content (images need it).
   bool TakesContentParts() const;
 
   const std::string& source() const;

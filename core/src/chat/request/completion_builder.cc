@@ -20,7 +20,7 @@ Status CheckSupported(const CompletionRequest& request) {
   return Status();
 }
 
-// What both kinds of request say in the same words.
+// Copies the fields that both kinds of request share.
 protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
   protocol::ChatCompletionRequest chat;
   static_cast<protocol::SamplingFields&>(chat) = request;

@@ -1,5 +1,4 @@
-// From a parsed completion request (a text to be continued, no chat template) to what the engine
-// runs.
+// Makes engine requests from a parsed completion request: a text to continue, no chat template.
 #ifndef MLC_CHAT_REQUEST_COMPLETION_BUILDER_H_
 #define MLC_CHAT_REQUEST_COMPLETION_BUILDER_H_
 
@@ -17,8 +16,8 @@ struct PromptRequest {
   std::string echo;  // the prompt's text, when the answer begins with it
 };
 
-// One engine request for each prompt, in their order; ids are left to the caller. Refuses what is
-// not supported: `suffix`, `best_of` over `n`.
+// Returns one engine request for each prompt, in their order. The caller sets the ids. Refuses
+// unsupported fields: `suffix`, `best_of` over `n`.
 Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
                                                    const protocol::CompletionRequest& request);
 

@@ -27,7 +27,8 @@ std::string Literal(const std::string& text) {
   return out + "'";
 }
 
-// The text cut at every placeholder, as a Jinja list: joining it with a message fills it in.
+// The text split at every placeholder, as a Jinja list. Joining the list with a message fills the
+// placeholders.
 std::string Pieces(const std::string& text, const std::string& placeholder) {
   std::string out = "[";
   size_t begin = 0;
@@ -89,7 +90,8 @@ std::string TemplateOf(const StringMap& role_templates, const std::string& role)
   return text;
 }
 
-// The rules of a conversation, the same for every model; what differs is in variables set before.
+// The rules of a conversation, the same for every model. Variables that are set before it have the
+// differences.
 constexpr char kBody[] = R"(
 {%- set state = namespace(system=system_message, turns=messages, first=true) -%}
 {%- if messages and messages[0].role == 'system' -%}
@@ -132,8 +134,8 @@ constexpr char kBody[] = R"(
 
 constexpr char kFunctionPlaceholder[] = "{function_string}";
 
-// Around the body where a template has a place for functions: the last such place gets them, the
-// others are emptied. The functions are written as json.dumps writes MLC-LLM's tool objects.
+// Wraps the body if a template has places for functions: the last place gets the functions, the
+// others become empty. The functions have the form of json.dumps of MLC-LLM's tool objects.
 constexpr char kFunctionsBegin[] = R"({%- set text -%})";
 constexpr char kFunctionsEnd[] = R"({%- endset -%}
 {%- set functions = namespace(list=[], text=function_string) -%}
@@ -151,7 +153,7 @@ std::string Set(const char* name, const std::string& value) {
   return std::string("{%- set ") + name + " = " + value + " -%}\n";
 }
 
-// The variables that say what is particular to this conversation template.
+// The variables with the properties of this conversation template.
 Result<std::string> Variables(const Json& conv, const StringMap& roles,
                               const StringMap& role_templates) {
   MLC_ASSIGN_OR_RETURN(std::string system_template,

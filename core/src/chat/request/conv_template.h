@@ -1,15 +1,16 @@
 // MLC-LLM's own conversation template (`conv_template` of mlc-chat-config.json), for model folders
-// that carry no Jinja template. It is translated to one, so that there is one way to render.
+// without a Jinja template. It is translated to a Jinja template, so that there is one renderer.
 //
 //   MLC_ASSIGN_OR_RETURN(ConvTemplate conv, ParseConvTemplate(config_member));
 //   MLC_ASSIGN_OR_RETURN(ChatTemplate chat, ChatTemplate::Parse(conv.jinja_source, "", ""));
 //   prompt ids = conv.system_prefix_token_ids + tokenizer(chat.Render(messages, ...))
 //
-// The semantics are those of MLC-LLM (protocol/conversation_protocol.py and its serving layer): a
-// system message of the conversation replaces the template's own; every other message is role, role
-// separator, content in the role's template, and the separator of its side; a prompt for the
-// assistant ends in the assistant's role and the separator for an empty message. Where tools are
-// given, the text "{function_string}" in the system or a user message becomes their JSON.
+// The rules are those of MLC-LLM (protocol/conversation_protocol.py and its serving layer). A
+// system message of the conversation replaces the template's own. Every other message is: role,
+// role separator, content in the role's template, and the separator of its side. A prompt for the
+// assistant ends in the assistant's role and the separator for an empty message. If there are
+// tools, the text "{function_string}" in the system message or in a user message becomes their
+// JSON.
 #ifndef MLC_CHAT_REQUEST_CONV_TEMPLATE_H_
 #define MLC_CHAT_REQUEST_CONV_TEMPLATE_H_
 

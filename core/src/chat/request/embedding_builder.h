@@ -1,4 +1,4 @@
-// From a parsed embedding request to what the engine runs.
+// Makes engine requests from a parsed embedding request.
 #ifndef MLC_CHAT_REQUEST_EMBEDDING_BUILDER_H_
 #define MLC_CHAT_REQUEST_EMBEDDING_BUILDER_H_
 
@@ -13,14 +13,14 @@ namespace mlc {
 
 struct TextRequest {
   Request request;
-  std::string path;  // of its text: "input[2]"
+  std::string path;  // the path of its text: "input[2]"
 };
 
-// How vectors are made: as the engine's config says, else the model's, else the mean.
+// How vectors are made: from the engine's config, else from the model's config, else the mean.
 Pooling PoolingOf(const protocol::EngineConfig& config, const ChatConfig& model);
 
-// One engine request for each text, in their order; ids are left to the caller. `hidden_size`: of
-// the model, which `dimensions` must not exceed.
+// Returns one engine request for each text, in their order. The caller sets the ids. `dimensions`
+// must not be larger than the model's `hidden_size`.
 Result<std::vector<TextRequest>> BuildEmbedding(const ModelBundle& model,
                                                 const protocol::EmbeddingRequest& request,
                                                 Pooling pooling, int hidden_size);

@@ -10,13 +10,13 @@ namespace {
 using protocol::ChatCompletionRequest;
 using protocol::ResponseFormat;
 
-// What a compiler refuses is wrong in the field that it was compiled from.
+// An error of the compiler gets the field that was compiled as its param.
 Result<std::optional<Grammar>> From(const char* field, Result<Grammar> grammar) {
   if (!grammar.ok()) return std::move(grammar).status().In(field).WithParam(field);
   return std::optional<Grammar>(grammar->For(field));
 }
 
-// An object, or the text of one.
+// A schema: an object, or its JSON text.
 std::string SchemaText(const protocol::JsonSchemaSource& schema) {
   return schema.text() ? *schema.text() : schema.object()->Dump();
 }
@@ -37,7 +37,7 @@ Result<std::optional<Grammar>> FromJsonSchema(const protocol::JSONSchema& format
   return From(kField, compiler->CompileJsonSchema(format.schema->Dump(), strictness));
 }
 
-// The older form, tags behind triggers, in the words of the newer one.
+// Translates the older form (tags and triggers) to the newer one.
 Result<Json> TagFormat(const protocol::ResponseFormatStructuralTag& format) {
   bool has_tags = format.tags && format.triggers;
   bool has_some = format.tags || format.triggers;
@@ -82,7 +82,7 @@ Result<std::optional<Grammar>> FromResponseFormat(const ResponseFormat& format,
   return FromStructuralTag(*format.structural_tag(), compiler);
 }
 
-// The same as a part of a structural tag.
+// A response format as a part of a structural tag.
 Result<Json> ElementOf(const ResponseFormat& format) {
   auto json_schema = [](const std::string& text) -> Result<Json> {
     MLC_ASSIGN_OR_RETURN(Json schema, Json::Parse(text));
@@ -104,8 +104,8 @@ Result<Json> ElementOf(const ResponseFormat& format) {
   return TagFormat(*format.structural_tag());
 }
 
-// What the schemas of the tools say and a grammar cannot: an error for a strict tool. The calls of
-// another one, where not even a part of its schema can be held to, are held to be JSON objects.
+// Checks the tools' schemas. A keyword that a grammar cannot enforce is an error for a strict tool.
+// If no part of another tool's schema can be enforced, its arguments must only be a JSON object.
 Status CheckTools(const ChatCompletionRequest& request, GrammarCompiler* compiler,
                   OfferedTools* offered, std::vector<SchemaWarning>* warnings) {
   for (OfferedTool& tool : *offered) {
@@ -126,7 +126,7 @@ Status CheckTools(const ChatCompletionRequest& request, GrammarCompiler* compile
   return {};
 }
 
-// `warnings`: of the content's own schema.
+// `warnings`: those of the content's schema.
 Result<std::optional<Grammar>> FromPlan(const ModelBundle& model,
                                         const ChatCompletionRequest& request, AnswerPlan plan,
                                         std::optional<Json> content,

@@ -1,4 +1,4 @@
-// The grammar that an answer must follow, from what a request asks for.
+// Makes the grammar that an answer must follow from the fields of a request.
 #ifndef MLC_CHAT_REQUEST_GRAMMAR_BUILDER_H_
 #define MLC_CHAT_REQUEST_GRAMMAR_BUILDER_H_
 
@@ -11,8 +11,8 @@
 
 namespace mlc {
 
-// None when any text will do. `plan`: of an answer with calls or thoughts, if it is one. An error
-// names the field, as in "response_format.json_schema.schema: /properties/a/not cannot be enforced:
+// None when any text is allowed. `plan`: the plan of an answer with calls or thoughts, or null. An
+// error names the field: "response_format.json_schema.schema: /properties/a/not cannot be enforced:
 // ...".
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
                                             const protocol::ChatCompletionRequest& request,

@@ -17,7 +17,7 @@ bool TakePrefix(std::string_view prefix, std::string_view* text) {
   return true;
 }
 
-// What stands behind "data:": "image/png;base64,iVBOR...".
+// Decodes the part after "data:": "image/png;base64,iVBOR...".
 Result<std::string> ReadDataUrl(std::string_view url) {
   constexpr std::string_view kBase64 = ";base64";
   size_t comma = url.find(',');
@@ -40,7 +40,7 @@ Result<size_t> ReadBufferNumber(std::string_view digits, size_t num_buffers) {
                          "': " + std::to_string(num_buffers) + " came with the request");
 }
 
-// The bytes of a URL; marks the buffer that it names.
+// The bytes of a URL. Marks the buffer that the URL names as used.
 Result<std::string> ReadUrl(std::string_view url, const MediaBuffers& buffers,
                             std::vector<bool>* used) {
   if (TakePrefix("data:", &url)) return ReadDataUrl(url);

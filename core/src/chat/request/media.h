@@ -1,7 +1,7 @@
-// Pictures of a chat: from parts of messages to rows of the prompt.
+// Turns the pictures in messages into rows of the prompt.
 //
-// A picture comes as a data: URL with its bytes in base64, or as "buffer:N": the N-th buffer that
-// was handed over beside the JSON. The model's chat template writes one placeholder token for each.
+// A picture is a data: URL with its bytes in base64, or "buffer:N": the N-th buffer that the caller
+// gave with the JSON. The model's chat template writes one placeholder token for each picture.
 #ifndef MLC_CHAT_REQUEST_MEDIA_H_
 #define MLC_CHAT_REQUEST_MEDIA_H_
 
@@ -21,13 +21,13 @@ using MediaBuffers = std::vector<std::string>;
 using Pictures = std::vector<std::shared_ptr<const EmbeddingRows>>;
 
 // The pictures of all messages, in order. Errors name the part: kUnsupported when the model has no
-// tower or the URL is one that would have to be fetched; kInvalidArgument, also for a buffer that
-// no part names.
+// tower or the URL would have to be downloaded; else kInvalidArgument, also for a buffer that no
+// part names.
 Result<Pictures> ReadPictures(const ModelBundle& model,
                               const protocol::ChatCompletionRequest& request,
                               const MediaBuffers& buffers);
 
-// Makes of parts with pictures what chat templates know: {"type": "image"}.
+// Replaces parts with pictures by the form that chat templates expect: {"type": "image"}.
 void ShowPictures(Json* messages);
 
 // `ids` with each placeholder replaced by the next picture.

@@ -1,4 +1,4 @@
-// The texts of a completion or of an embedding request, as tokens.
+// Reads the texts of a completion or embedding request as tokens.
 #ifndef MLC_CHAT_REQUEST_PROMPT_READER_H_
 #define MLC_CHAT_REQUEST_PROMPT_READER_H_
 
@@ -10,24 +10,25 @@
 
 namespace mlc {
 
-// A text whose marks (special_text.h) are no part of it.
+// A text with marks (special_text.h). The tokenizer removes the marks.
 struct MarkedPrompt {
   std::string text, mark;
 };
 
-// Its tokens; kInvalidArgument with reason "context_length_exceeded" when there are more than the
-// model takes, which the text's length may tell at once. `param`: what the request calls it.
+// Returns the tokens of the prompt. kInvalidArgument with the reason "context_length_exceeded" when
+// there are more than the model takes; for a very long text its length is enough to know. `param`:
+// the name of the field in the request.
 Result<std::vector<int32_t>> EncodePrompt(const ModelBundle& model, const MarkedPrompt& prompt,
                                           const char* param, bool add_special_tokens = false);
 
 struct PromptText {
   std::vector<int32_t> tokens;  // at least one
   std::string path;             // in the request: "prompt", "prompt[2]"
-  const std::string* text;      // as it was given, the caller's; null when it was token ids
+  const std::string* text;      // the caller's text, not owned; null for token ids
 };
 
-// A list of token ids is one prompt; a list of texts or of lists is several. `field`: what the
-// request calls it. Errors name the path of the prompt that is wrong.
+// A list of token ids is one prompt; a list of texts or of lists is several prompts. `field`: the
+// name of the field in the request. Errors name the path of the wrong prompt.
 Result<std::vector<PromptText>> ReadPrompts(const ModelBundle& model, const char* field,
                                             const protocol::Prompt& prompt);
 

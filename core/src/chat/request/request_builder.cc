@@ -16,7 +16,7 @@ namespace {
 
 using protocol::ChatCompletionRequest;
 
-// The rules between fields, which a schema of single fields cannot hold.
+// Checks rules between fields, which a schema of single fields cannot express.
 Status CheckConsistent(const ChatCompletionRequest& request) {
   if (request.top_logprobs.value_or(0) > 0 && !request.logprobs) {
     return InvalidArgument("'top_logprobs' needs 'logprobs' to be true").WithParam("top_logprobs");
@@ -33,7 +33,7 @@ Status CheckConsistent(const ChatCompletionRequest& request) {
   return CheckTools(request);
 }
 
-// What the protocol knows and this engine does not do yet is said, not ignored.
+// A field of the protocol that this engine does not support yet is an error, not ignored.
 Status CheckSupported(const ChatCompletionRequest& request) {
   if (request.modalities &&
       (request.modalities->size() != 1 || request.modalities->front() != "text")) {
@@ -53,7 +53,7 @@ Status CheckSupported(const ChatCompletionRequest& request) {
   return Status();
 }
 
-// The names under which templates know whether a model is to think.
+// The variables by which templates turn a model's thoughts on and off.
 constexpr const char* kThinkingSwitches[] = {"enable_thinking", "thinking"};
 
 Json TemplateContext(const ModelBundle& model, const ChatCompletionRequest& request) {
@@ -70,8 +70,8 @@ Json TemplateContext(const ModelBundle& model, const ChatCompletionRequest& requ
   return context;
 }
 
-// The limit of thoughts in tokens, -1 for none. A model whose template has no switch is kept from
-// thinking by a limit of 0.
+// The limit of thoughts in tokens; -1: no limit. If the template has no switch, a limit of 0 turns
+// thoughts off.
 int ReasoningBudget(const ModelBundle& model, const ChatCompletionRequest& request) {
   if (request.reasoning_budget) return static_cast<int>(*request.reasoning_budget);
   if (request.reasoning_effort != protocol::ReasoningEffort::kNone) return -1;

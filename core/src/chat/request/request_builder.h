@@ -1,4 +1,4 @@
-// From a parsed chat completion request to what the engine runs.
+// Makes an engine request from a parsed chat completion request.
 #ifndef MLC_CHAT_REQUEST_REQUEST_BUILDER_H_
 #define MLC_CHAT_REQUEST_REQUEST_BUILDER_H_
 
@@ -15,28 +15,28 @@
 
 namespace mlc {
 
-// A parameter that the protocol knows and this engine does not: "'PARAM' WHY".
+// The error for a parameter that the protocol has but this engine does not support: "'PARAM' WHY".
 Status UnsupportedParameter(const char* param, const std::string& why);
 
-// The prompt's text, by the model's chat template, with the answer's opening appended. Errors:
-// kInvalidArgument, with the template's own message when it refuses the conversation.
+// The prompt's text, rendered by the model's chat template, with the beginning of the answer.
+// Errors: kInvalidArgument, with the template's own message if the template refuses the
+// conversation.
 Result<std::string> RenderPrompt(const ModelBundle& model,
                                  const protocol::ChatCompletionRequest& request);
 
-// The same with marks in it where the caller's texts would be taken for special tokens
-// (special_text.h).
+// The same text with marks in the caller's texts that look like special tokens (special_text.h).
 Result<MarkedPrompt> RenderMarkedPrompt(const ModelBundle& model,
                                         protocol::ChatCompletionRequest request);
 
-// A request, and what is to be found in its answer.
+// A request, and the plan for parsing its answer.
 struct PlannedRequest {
   Request request;
   std::shared_ptr<const AnswerPlan> plan;  // null: the answer's text is its content
 };
 
-// Refuses what is not supported, renders, tokenizes, and fills what the request leaves open with
-// the model's defaults. Without a seed a random one is taken. The id is left to the caller.
-// `buffers`: bytes beside the JSON.
+// Refuses unsupported fields, renders and tokenizes the prompt, and uses the model's defaults for
+// absent fields. Without a seed it takes a random one. The caller sets the id. `buffers`: the bytes
+// that the caller gave with the JSON.
 Result<PlannedRequest> PlanRequest(const ModelBundle& model,
                                    const protocol::ChatCompletionRequest& request,
                                    const MediaBuffers& buffers = {});
@@ -44,8 +44,8 @@ Result<Request> BuildRequest(const ModelBundle& model,
                              const protocol::ChatCompletionRequest& request,
                              const MediaBuffers& buffers = {});
 
-// The same once the prompt is made: sampling, limits, stops, grammar. `request` has no part in
-// the prompt. `plan`: of an answer with calls or thoughts.
+// The same for a finished prompt: sampling, limits, stops, grammar. It does not use the messages of
+// `request`. `plan`: the plan of an answer with calls or thoughts, or null.
 Result<Request> BuildGeneration(const ModelBundle& model,
                                 const protocol::ChatCompletionRequest& request, Prompt prompt,
                                 const AnswerPlan* plan = nullptr);

@@ -14,7 +14,7 @@ namespace {
 using protocol::ChatCompletionMessage;
 using protocol::ChatCompletionRequest;
 
-// What is done to a text; `is_models`: the assistant said it.
+// The function that is applied to each text. `is_models`: the text is the assistant's.
 using Visitor = std::function<void(std::string* text, bool is_models)>;
 
 void VisitJson(const Visitor& visit, bool is_models, Json* json) {
@@ -43,7 +43,7 @@ void VisitArguments(const Visitor& visit, std::string* arguments) {
   std::string before = parsed->Dump();
   VisitJson(visit, /*is_models=*/true, &*parsed);
   std::string after = parsed->Dump();
-  if (after != before) *arguments = std::move(after);  // else its own spelling stays
+  if (after != before) *arguments = std::move(after);  // else the caller's spelling is kept
 }
 
 void VisitMessage(const Visitor& visit, ChatCompletionMessage* message) {
@@ -85,8 +85,8 @@ void VisitTexts(const Visitor& visit, ChatCompletionRequest* request) {
   }
 }
 
-// Letters of Yi and Hangul: they print as they are, have no case, and combine with nothing before
-// them. The mark is one that no text has.
+// Letters of Yi and Hangul: they print unchanged, have no case, and do not combine with the letter
+// before them. The mark is one of them that no text has.
 class FreeLetters {
  public:
   void Strike(std::string_view text) {
@@ -100,7 +100,7 @@ class FreeLetters {
       if (letter >= kFirst && letter <= kLast) struck_.set(letter - kFirst);
     }
   }
-  // "" when there is none.
+  // "" when no letter is free.
   std::string First() const {
     std::string out;
     for (char32_t letter = kFirst; letter <= kLast && out.empty(); ++letter) {

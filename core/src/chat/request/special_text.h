@@ -1,16 +1,16 @@
-// The texts of special tokens in what a caller says: "<|im_start|>" in a user's message is twelve
+// Texts of special tokens in a caller's texts: "<|im_start|>" in a user's message is twelve
 // letters, not the token that begins a message.
 //
-// A letter that occurs nowhere in the request, the mark, is put into such texts before the chat
-// template is rendered. It travels with them however the template trims, joins, cuts or repeats
-// what it is given; the tokenizer finds no special token across it, and takes it out. What the
-// template itself writes has none. A request without such texts is rendered as it came.
+// Before the chat template is rendered, a mark is put into such texts. The mark is a letter that
+// occurs nowhere in the request. The template may trim, join, split or repeat the text; the mark
+// stays in it. The tokenizer finds no special token that contains the mark, and removes the mark.
+// Text that the template itself writes has no mark. A request without such texts does not change.
 //
-// What follows from it: a template that looks for a special token in a message does not find it.
-// Tokens that the file does not call special (often <think>, <tool_call>) stay tokens, and so do
-// those of the model's own formats of thoughts and calls in an assistant's message, where the model
-// wrote them and the template looks for them. `chat_template_kwargs` are the template's own, except
-// for its `documents`.
+// Consequences: A template that looks for a special token in a message does not find it. Tokens
+// that the tokenizer file does not mark as special (often <think>, <tool_call>) remain tokens. So
+// do the markers of thoughts and calls in an assistant's message, because the model wrote them and
+// the template looks for them. `chat_template_kwargs` count as the template's own text, except
+// `documents`.
 #ifndef MLC_CHAT_REQUEST_SPECIAL_TEXT_H_
 #define MLC_CHAT_REQUEST_SPECIAL_TEXT_H_
 
@@ -21,8 +21,8 @@
 
 namespace mlc {
 
-// Puts the mark into the texts of `request` where they need it, and returns it; "" when none does.
-// Errors: kInvalidArgument for a request that has every letter that could be the mark.
+// Puts the mark into the texts of `request` that need it, and returns the mark; "" when no text
+// needs it. Errors: kInvalidArgument for a request that contains every possible mark.
 Result<std::string> MarkSpecialTexts(const ModelBundle& model,
                                      protocol::ChatCompletionRequest* request);
 

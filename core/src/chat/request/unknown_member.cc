@@ -5,7 +5,7 @@
 namespace mlc {
 namespace {
 
-// The path of the first member of `given` that `kept` has not; "" when there is none.
+// The path of the first member of `given` that `kept` does not have; "" when there is none.
 std::string FindLost(const Json& given, const Json& kept, const std::string& path) {
   if (given.is_array() && kept.is_array()) {
     const Json::Array& items = given.as_array();

@@ -1,4 +1,4 @@
-// Members of a request that no field has.
+// Finds members of a request that are not fields of the protocol.
 #ifndef MLC_CHAT_REQUEST_UNKNOWN_MEMBER_H_
 #define MLC_CHAT_REQUEST_UNKNOWN_MEMBER_H_
 
@@ -7,8 +7,8 @@
 
 namespace mlc {
 
-// `kept` is what reading and writing `given` has left. Errors: kInvalidArgument with the path of a
-// member that is lost, as in "tools[0].function.parameter". A null is no member.
+// `kept` is `given` after it was read and written again. Errors: kInvalidArgument with the path of
+// a lost member, such as "tools[0].function.parameter". A member that is null does not count.
 Status CheckNoUnknownMember(const Json& given, const Json& kept);
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// Whether a value that a schema names, in an `enum` or a `const`, fits other terms.
+// Checks whether a value from an `enum` or a `const` fits other terms.
 #ifndef MLC_GRAMMAR_SCHEMA_CHECK_H_
 #define MLC_GRAMMAR_SCHEMA_CHECK_H_
 
@@ -20,7 +20,7 @@ class ValueCheck {
   ValueCheck(const References& references, MatchingFn matching)
       : references_(references), matching_(std::move(matching)) {}
 
-  // None where a keyword plays a part that is not judged here.
+  // None if the result depends on a keyword that this class does not check.
   std::optional<bool> Fits(const Json& value, const Term& term);
 
  private:

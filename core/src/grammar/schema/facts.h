@@ -33,9 +33,9 @@ struct Facts {
   };
 
   unsigned types = kAllTypes;
-  bool has_types = false;          // something says which
-  unsigned meant = 0;              // the types that keywords speak of
-  std::vector<const Json*> lists;  // of which a value is one
+  bool has_types = false;          // a keyword gives the types
+  unsigned meant = 0;              // the types to which keywords apply
+  std::vector<const Json*> lists;  // the value must be in each of them
   std::vector<const Json*> excluded;
   std::string excluded_path, values_path;
   NumberRange range;
@@ -46,23 +46,23 @@ struct Facts {
   std::string length_path;
   int64_t min_items = 0, max_items = -1;
   std::vector<Term> arrays, objects;  // schemas with keywords of arrays, of objects
-  // Lists have an item that `items` denies, or none that `contains` asks for.
+  // Denied: a list must have an item that breaks `items`, or none that fits `contains`.
   std::vector<Term> denied_items, denied_contains;
   int64_t min_members = 0, max_members = -1;
   std::string min_members_path, max_members_path;
   std::vector<Name> required, absent;
   std::vector<Term> members;  // Term::kMember
   std::vector<Implication> implications;
-  std::vector<Json> kept;  // lists of one, for `const`
+  std::vector<Json> kept;  // lists with one value, for `const`
 };
 
-// Says that a keyword is left out, or returns the error that it is.
+// Reports that a keyword is left out, or returns an error.
 using LeaveOutFn = std::function<Status(const std::string& path, const std::string& why)>;
 
-// `own`: terms of part kOwn, and of single keywords.
+// `own`: terms of the part kOwn, and terms of single keywords.
 Result<Facts> GatherFacts(const std::vector<Term>& own, const LeaveOutFn& leave_out);
 
-// A member that counts something; `fallback` without it.
+// Reads a member that is a count; `fallback` if it is absent.
 Result<int64_t> ReadCount(const Json& schema, const char* key, int64_t fallback,
                           const std::string& path);
 

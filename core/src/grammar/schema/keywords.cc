@@ -110,7 +110,7 @@ std::string Lower(std::string_view word) {
   return out;
 }
 
-// Letters to insert, take out, replace or swap with the next.
+// The number of letters to insert, remove, replace or swap with the next letter.
 size_t Distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {

@@ -1,5 +1,5 @@
-// What becomes of each keyword of JSON Schema 2020-12. docs/structured.md shows this table; a test
-// holds the two together.
+// How each keyword of JSON Schema 2020-12 is treated. docs/structured.md shows this table; a test
+// compares the two.
 #ifndef MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
 #define MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
 
@@ -9,23 +9,23 @@
 namespace mlc {
 
 enum class Verdict {
-  kEnforced,    // or refused, when strict, where `note` says so
-  kAnnotation,  // says nothing about which values are valid
+  kEnforced,    // when strict, refused in the cases that `note` names
+  kAnnotation,  // does not change which values are valid
 };
 
 struct SchemaKeyword {
   std::string_view name;
   std::string_view vocabulary;
   Verdict verdict;
-  std::string_view note;  // the limits of an enforced one, why another is refused
+  std::string_view note;  // the limits of an enforced keyword
 };
 
 const std::vector<SchemaKeyword>& SchemaKeywords();
-// nullptr for a word that is none.
+// nullptr for a word that is not a keyword.
 const SchemaKeyword* FindSchemaKeyword(std::string_view name);
 
-// The keyword that a word may be meant for: one that is enforced, with a letter or two wrong. ""
-// for any other word, which is an annotation.
+// The enforced keyword that differs from `word` in one or two letters. "" for any other word, which
+// is an annotation.
 std::string_view MisspeltKeyword(std::string_view word);
 
 }  // namespace mlc

@@ -1,4 +1,4 @@
-// How far the writing of an object has come.
+// The positions while an object is written, property by property.
 #ifndef MLC_GRAMMAR_SCHEMA_OBJECT_PLACES_H_
 #define MLC_GRAMMAR_SCHEMA_OBJECT_PLACES_H_
 
@@ -11,8 +11,8 @@
 
 namespace mlc {
 
-// Where the writing of an object stands: which property comes next, how many have been written
-// (counted only where that matters), whether any has, and of those that others depend on which.
+// A position: the next property, the number of written properties (counted only if it matters),
+// whether any was written, and which written properties others depend on.
 struct ObjectPlace {
   size_t next;
   int64_t count;
@@ -24,12 +24,13 @@ struct ObjectPlace {
   }
 };
 
-// All that can be reached, by the property that comes next.
+// All reachable positions, by the next property.
 std::vector<std::set<ObjectPlace>> PlacesOf(const SchemaNode& node, bool counts);
 // Whether the next property may be written, or left out.
 bool MayTake(const SchemaNode& node, const ObjectPlace& place);
 bool MayLeave(const SchemaNode& node, const ObjectPlace& place);
-// Behind the next property. What was written is remembered as long as a later one depends on it.
+// The position after the next property. A written property is remembered as long as a later one
+// depends on it.
 ObjectPlace After(const SchemaNode& node, const ObjectPlace& place, bool takes, bool counts);
 
 }  // namespace mlc

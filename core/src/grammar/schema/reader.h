@@ -1,4 +1,4 @@
-// From a JSON Schema to what of it can be enforced; internal to the directory.
+// Reads a JSON Schema into nodes that can be enforced; internal to the directory.
 #ifndef MLC_GRAMMAR_SCHEMA_READER_H_
 #define MLC_GRAMMAR_SCHEMA_READER_H_
 
@@ -26,16 +26,16 @@ class SchemaReader {
 
  private:
   using Terms = std::vector<Term>;
-  // What terms come to: those that speak of the value itself, and those that leave a choice.
+  // Terms after flattening: `own` are about the value itself, `choices` have alternatives.
   struct Flat {
     Terms own, choices;
     bool is_never = false;
-    std::optional<SchemaWarning> given_up;          // why it is, where more could fit
-    std::vector<std::pair<const Json*, bool>> way;  // of schemas that lead here
+    std::optional<SchemaWarning> given_up;          // why some values are not written
+    std::vector<std::pair<const Json*, bool>> way;  // the schemas that lead here
   };
 
   // ---- reader.cc
-  // The node of values that fit all terms; the same terms have one node, so that circles end.
+  // The node of values that fit all terms. Equal terms share one node, so that cycles end.
   Result<int> Read(Terms terms);
   Result<int> ReadOne(const Json& schema, const std::string& path);
   Status Fill(int node, const Terms& terms);
@@ -43,7 +43,7 @@ class SchemaReader {
   Status FillPlain(int node, const Terms& own);
   Result<SchemaNode> ReadType(const char* type, const Facts& facts);
   Result<bool> Round();
-  // What cannot be enforced: an error when strict, else a warning, and it is left out.
+  // Reports what cannot be enforced: an error when strict; else it is left out with a warning.
   Status LeaveOut(const std::string& path, const std::string& why);
   int Add(SchemaNode node);
   int AnyNode();
@@ -108,8 +108,8 @@ class SchemaReader {
   using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool>>;
   std::map<Key, int> nodes_;
   std::set<const Json*> checked_;
-  std::map<int, SchemaWarning> given_up_;              // nodes that are never, and why
-  std::set<std::string> told_;                         // warnings that were given
+  std::map<int, SchemaWarning> given_up_;              // nodes of kind kNever, and why
+  std::set<std::string> told_;                         // warnings already reported
   std::map<std::string, Result<Automaton>> automata_;  // by pattern
   struct OneOf {
     std::vector<int> parts;
@@ -117,10 +117,10 @@ class SchemaReader {
     std::string path;
   };
   std::vector<OneOf> one_ofs_;
-  // Branches of a oneOf that overlap: of the first what fits the second, too, is taken away.
+  // Branches of a oneOf that overlap: values that fit both are removed from the first.
   std::set<std::tuple<const Json*, size_t, size_t>> overlaps_;
-  std::set<std::string> overlap_paths_;  // of the lists
-  bool has_given_up_ = false;            // overlaps stay
+  std::set<std::string> overlap_paths_;  // paths of the oneOf lists
+  bool has_given_up_ = false;            // overlaps are not removed
   int depth_ = 0, any_node_ = SchemaNode::kNone;
   int64_t regex_cost_ = 0, num_optional_ = 0, parts_read_ = 0;
 };

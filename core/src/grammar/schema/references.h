@@ -20,10 +20,10 @@ class References {
 
   explicit References(const Json& document);
 
-  // What the `$ref` (or `$dynamicRef`, `$recursiveRef`) of a schema names. Errors: kUnsupported
-  // where it leaves the document, kInvalidArgument where it names nothing in it.
+  // The place that the `$ref` (or `$dynamicRef`, `$recursiveRef`) of a schema names. Errors:
+  // kUnsupported if it is outside the document, kInvalidArgument if it does not exist.
   Result<Place> Follow(const Json& schema, const std::string& keyword) const;
-  // Before the draft of 2019, nothing beside a `$ref` counts.
+  // Before the draft of 2019, keywords beside a `$ref` are ignored.
   bool ref_stands_alone() const { return ref_stands_alone_; }
 
  private:

@@ -26,11 +26,11 @@ struct SchemaNode {
     kArray,
     kObject,
     kValues,
-    kUnion,  // of `parts`; of one: that one
+    kUnion,  // of `parts`; with one part it equals that part
   };
   struct Property {
     std::string name;
-    int node;  // kNone: never written, and no additional one has its name
+    int node;  // kNone: never written, not as an additional property either
     bool is_required;
   };
   struct Additional {
@@ -41,27 +41,27 @@ struct SchemaNode {
   static constexpr int kNone = -1;
 
   Kind kind = Kind::kNever;
-  // Nothing says that values are of this kind, others fit as well: they are not written.
+  // No keyword gives the type. Values of other kinds fit too, but they are not written.
   bool is_implied = false;
-  std::string expression;     // EBNF: the numeral; between the quotes, where a pattern says
-  Text text;                  // in its place: the numerals, or what the quotes hold
-  std::vector<Json> values;   // kValues; kArray whose items are these, each at most once
-  std::vector<int> parts;     // kUnion; kArray: of its first items
-  int64_t min = 0, max = -1;  // items, properties or characters; -1: no end
+  std::string expression;     // EBNF: the numeral, or the text between the quotes
+  Text text;                  // instead of `expression`: the numerals, or the texts in the quotes
+  std::vector<Json> values;   // kValues; kArray: the items, each at most once
+  std::vector<int> parts;     // kUnion; kArray: the nodes of its first items
+  int64_t min = 0, max = -1;  // items, properties or characters; -1: no limit
   int rest = kNone;           // the node of further items, or of properties with any other name
-  int wanted = kNone;         // kArray: of items of which there are `wanted_min` to `wanted_max`
+  int wanted = kNone;         // kArray: `wanted_min` to `wanted_max` items fit this node
   int64_t wanted_min = 0, wanted_max = -1;
   std::vector<Property> properties;
-  std::vector<Additional> additional;        // no name is in two of them, or that of a property
-  std::vector<std::pair<int, int>> implies;  // properties: with the first, the second is written
+  std::vector<Additional> additional;        // their names and the properties' are all disjoint
+  std::vector<std::pair<int, int>> implies;  // properties: the first requires the second
 };
 
 struct Schema {
-  std::vector<SchemaNode> nodes;  // may refer to each other in circles
+  std::vector<SchemaNode> nodes;  // may refer to each other in cycles
   int root = 0;
   std::vector<SchemaWarning> warnings;
-  // Unions that lack a part because it has no grammar, and what that is. One of them without any
-  // other part makes the schema one that cannot be enforced.
+  // Unions without a part that has no grammar, and that part. If such a union has no other part,
+  // the schema cannot be enforced.
   struct GivenUp {
     int node;
     SchemaWarning what;
@@ -70,25 +70,26 @@ struct Schema {
 };
 
 // Follows `$ref` within the document. Errors are kInvalidArgument and begin with the JSON pointer
-// of the keyword that is wrong or, when strict, cannot be enforced; otherwise that is left out, and
-// a warning says so.
+// of the keyword that is wrong or, when strict, cannot be enforced. When lenient, such a keyword is
+// left out with a warning.
 Result<Schema> ReadSchema(const Json& document, Strictness strictness);
 
-// Whether no value that is written for one fits the other, as far as that is easily seen.
+// Whether no value that is written for one node fits the other. May return false when it is hard to
+// tell.
 bool AreDisjoint(const Schema& schema, int a, int b);
 
-// The values of a node that has few; false for any other.
+// Lists the values of a node that has few; false for any other node.
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values);
 
-// Takes out what no finite value fits: parts of unions, values of optional properties. False when
-// nothing of the root is left. kInvalidArgument where that is so because a part was given up.
+// Removes nodes that no finite value fits: parts of unions, values of optional properties. False
+// when nothing of the root is left; kInvalidArgument if the reason is a part that was given up.
 Result<bool> RemoveEmpty(Schema* schema);
 
-// EBNF with the rule `root`. Members are separated by ", ", names from values by ": ", as Python's
-// json.dumps does: no other white space is written.
+// EBNF with the rule `root`. Members are separated by ", ", names and values by ": ", as in
+// Python's json.dumps. There is no other white space.
 std::string SchemaEbnf(const Schema& schema);
 
-// All of the above for a document. Warnings are added to.
+// Does all of the above for a document. Adds to `warnings`.
 Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,
                                      std::vector<SchemaWarning>* warnings);
 

@@ -22,13 +22,13 @@ enum TypeBit : unsigned {
   kAllTypes = 127,
 };
 
-// 0 for a word that is no type.
+// 0 for a word that is not a type.
 unsigned TypeBitsOf(std::string_view word);
-// Of whole numbers kIntegerType, of others kFractionType.
+// kIntegerType for whole numbers, kFractionType for other numbers.
 unsigned TypeOf(const Json& value);
-// Two values that JSON Schema takes for one: 1 and 1.0, members in any order.
+// Equal in the sense of JSON Schema: 1 equals 1.0, and the order of members does not matter.
 bool EqualValues(const Json& a, const Json& b);
-// A text that equal values share, and no others.
+// A text that is the same for equal values and different for all others.
 std::string TextOf(const Json& value);
 
 }  // namespace mlc

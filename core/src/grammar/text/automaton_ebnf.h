@@ -1,4 +1,4 @@
-// Automata as EBNF: a rule for each state.
+// Writes automata as EBNF: one rule for each state.
 #ifndef MLC_GRAMMAR_TEXT_AUTOMATON_EBNF_H_
 #define MLC_GRAMMAR_TEXT_AUTOMATON_EBNF_H_
 
@@ -9,14 +9,14 @@
 namespace mlc {
 
 enum class TextPlace {
-  kPlain,        // the texts as they are
-  kInJsonString  // behind an opening quote: with escapes where they must be, and the closing quote
+  kPlain,        // the texts without a change
+  kInJsonString  // after an opening quote: with the necessary escapes, and the closing quote
 };
 
-// Appends rules that begin with `prefix` and returns the name of the first; "" where no text is
-// left. Behind what fits in any case the rule `text` goes on, in a string. A rule holds what comes
-// next in a text and the rest of it: of a token that reaches beyond its rule the matcher cannot
-// know beforehand whether it fits, and a mask then takes milliseconds.
+// Appends rules whose names begin with `prefix`, and returns the name of the first; "" if the set
+// is empty. In a string, when any further text fits, the rule `text` follows. A rule contains the
+// next part of a text and the whole rest after it. The reason: the matcher cannot precompute
+// whether a token fits if the token is longer than its rule, and a mask then takes milliseconds.
 std::string AutomatonToEbnf(const Automaton& automaton, TextPlace place, const std::string& prefix,
                             std::string* rules);
 

@@ -13,23 +13,23 @@ namespace mlc {
 // A decimal number in digits: [-]whole[.fraction]
 struct Decimal {
   bool negative = false;
-  std::string whole = "0";  // no leading zeros, but for "0"
+  std::string whole = "0";  // no leading zeros, except "0"
   std::string fraction;     // no trailing zeros
   bool is_zero() const { return whole == "0" && fraction.empty(); }
 };
 
-// The shortest decimal that reads back as `value` (a number). Errors for one with over 400 digits.
+// The shortest decimal that reads back as `value` (a number). An error for over 400 digits.
 Result<Decimal> ToDecimal(const Json& value);
 // -1, 0 or 1.
 int Compare(const Decimal& a, const Decimal& b);
 Decimal OfWhole(int64_t whole);
 
-// The magnitude plus or minus one of the last of `places` digits behind the point, all others cut
-// off. Not below 0.
+// The magnitude of `value` with only `places` digits after the point, plus `by` in the last digit.
+// Not below 0.
 Decimal Nudged(const Decimal& value, int places, int by);
 // The exponent of a decimal above 0, written with one digit before the point.
 int ExponentOf(const Decimal& value);
-// With one digit before the point.
+// The digits of a decimal above 0, with one digit before the point.
 Decimal MantissaOf(const Decimal& value);
 
 }  // namespace mlc

@@ -9,16 +9,16 @@
 
 namespace mlc {
 
-// "..." with everything escaped that is not plain ASCII. `text` is UTF-8.
+// "..." in which all characters except plain ASCII are escaped. `text` is UTF-8.
 std::string EbnfLiteral(std::string_view text);
 // [...]; not for an empty set.
 std::string EbnfClass(const CodePointRanges& set);
-// What may stand in a JSON string as it is: no quote, no backslash, no control characters. Without
-// surrogates, which have no UTF-8.
+// Characters that need no escape in a JSON string: no quote, no backslash, no control characters.
+// No surrogates, because UTF-8 cannot have them.
 const CodePointRanges& JsonStringRanges();
-// The escapes of those characters in the set that have one of a letter, as "\\" [...]; "" for none.
+// The escapes of one letter for characters in the set, as "\\" [...]; "" if there are none.
 std::string EbnfEscapes(const CodePointRanges& set);
-// {min,max}; `max` below 0: no end.
+// {min,max}; `max` below 0: no limit.
 std::string EbnfRepeat(int64_t min, int64_t max);
 
 }  // namespace mlc

@@ -1,5 +1,5 @@
-// The values of `format` as regular expressions. docs/structured.md lists them; a test holds the
-// two together.
+// The values of `format` as regular expressions. docs/structured.md lists them; a test compares the
+// two.
 #ifndef MLC_GRAMMAR_TEXT_FORMATS_H_
 #define MLC_GRAMMAR_TEXT_FORMATS_H_
 
@@ -11,11 +11,11 @@ namespace mlc {
 
 struct StringFormat {
   std::string_view name;
-  std::string pattern;  // "": known, and not enforced
+  std::string pattern;  // "": known, but not enforced
 };
 
 const std::vector<StringFormat>& StringFormats();
-// nullptr for any other, which is an annotation.
+// nullptr for any other name, which is an annotation.
 const StringFormat* FindStringFormat(std::string_view name);
 
 }  // namespace mlc

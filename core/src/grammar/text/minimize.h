@@ -1,4 +1,4 @@
-// Which states of an automaton no text can tell apart.
+// Finds equal states of an automaton: states that accept the same texts.
 #ifndef MLC_GRAMMAR_TEXT_MINIMIZE_H_
 #define MLC_GRAMMAR_TEXT_MINIMIZE_H_
 
@@ -8,12 +8,12 @@
 
 namespace mlc {
 
-// Edges with their targets renamed; neighbours that lead to one place become one.
+// Renames the targets of edges, and joins adjacent edges with the same target.
 std::vector<Automaton::Edge> Renamed(const std::vector<Automaton::Edge>& edges,
                                      const std::vector<int>& names);
 
-// The class of each state, numbered in the order in which the states meet them. Where the budget of
-// work is spent, each state has a class of its own.
+// The class of each state. Classes are numbered in the order of their first states. If the budget
+// of work is spent, each state has its own class.
 std::vector<int> EqualStates(const std::vector<Automaton::State>& states);
 
 }  // namespace mlc

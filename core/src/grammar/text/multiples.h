@@ -1,4 +1,4 @@
-// Multiples of a decimal number, as the numerals that write them.
+// The numerals of all multiples of a decimal number.
 #ifndef MLC_GRAMMAR_TEXT_MULTIPLES_H_
 #define MLC_GRAMMAR_TEXT_MULTIPLES_H_
 
@@ -8,8 +8,8 @@
 
 namespace mlc {
 
-// Numerals, without an exponent, of multiples of `step` (above zero). kUnsupported where telling
-// them takes too many rules.
+// Numerals, without an exponent, of multiples of `step` (above zero). kUnsupported if they need too
+// many rules.
 Result<Automaton> MultiplesOf(const Decimal& step);
 
 }  // namespace mlc

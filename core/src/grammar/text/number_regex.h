@@ -20,10 +20,10 @@ struct NumberRange {
 };
 
 // For the integers within `range`, at most 19 digits long; "" when there are none. kUnsupported
-// when a bound lies beyond what is written.
+// when a bound is outside the numbers that we write.
 Result<std::string> IntegerRegex(const NumberRange& range);
-// The same for numbers, with and without an exponent. No reader's rounding carries one over a
-// bound.
+// The same for numbers, with and without an exponent. A number is within its bounds even after a
+// reader rounds it.
 Result<std::string> NumberRegex(const NumberRange& range);
 
 }  // namespace mlc

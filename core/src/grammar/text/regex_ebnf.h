@@ -17,29 +17,29 @@ struct LengthRange {
 };
 
 struct RegexEbnfOptions {
-  // What matches is written into a JSON string: escaped where it must be.
+  // The matched text is inside a JSON string: escaped where necessary.
   bool in_json_string = false;
-  // How many characters may match. An expression whose own lengths are not all within it is
-  // narrowed where it is one repeated class, else refused.
+  // How many characters may match. An expression that matches other lengths too is narrowed if it
+  // is one repeated class; else it is refused.
   LengthRange length;
-  // What compiling will cost is added to it, and refused when the sum is over kMaxRegexCost: of
-  // several expressions that become one grammar.
+  // The cost of compiling is added to it; a sum over kMaxRegexCost is refused. Shared by several
+  // expressions of one grammar.
   int64_t* cost = nullptr;
 };
 
-// Parts in a row that may be empty take the compiler time by the cube of their number: some 2 s for
-// 40 of them (optional classes, 49,000 tokens).
+// For adjacent parts that may be empty, the compiler's time grows with the cube of their number:
+// about 2 s for 40 of them (optional classes, 49,000 tokens).
 constexpr int64_t kMaxRegexCost = 64000;
 constexpr int64_t CostOfEmptyRun(int64_t length) { return length * length * length; }
 
 // An expression (no rules) for the texts that the pattern matches from end to end; '^' at the
-// beginning and '$' at the end say nothing new. Errors: kInvalidArgument for what is malformed,
-// kUnsupported for what a grammar cannot say (look-around, \b, anchors inside, back-references)
-// or is too large.
+// beginning and '$' at the end change nothing. Errors: kInvalidArgument for a malformed pattern,
+// kUnsupported for a pattern that is too large or that no grammar can have (look-around, \b,
+// anchors inside, back-references).
 Result<std::string> RegexToEbnf(std::string_view pattern, const RegexEbnfOptions& options = {});
 
-// Whether every text that the pattern matches somewhere is matched from end to end: it begins with
-// '^' and ends with '$', in each of its alternatives.
+// Whether the pattern can only match texts from end to end: each of its alternatives begins with
+// '^' and ends with '$'.
 bool IsAnchored(std::string_view pattern);
 
 }  // namespace mlc

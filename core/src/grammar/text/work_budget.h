@@ -1,8 +1,8 @@
-// How much work the reading of one source may take. It is counted in edges and ranges that are
-// looked at, not in time, so that a source is read in the same way on every machine.
+// A limit for the work of reading one source. It counts edges and ranges, not time, so that a
+// source is read in the same way on every machine.
 //
-//   WorkBudget budget(kMost);           // holds on this thread until it goes out of scope
-//   if (!WorkBudget::Spend(100)) ...    // somewhere below
+//   WorkBudget budget(kMost);           // for this thread, until it goes out of scope
+//   if (!WorkBudget::Spend(100)) ...    // in the functions that do the work
 #ifndef MLC_GRAMMAR_TEXT_WORK_BUDGET_H_
 #define MLC_GRAMMAR_TEXT_WORK_BUDGET_H_
 

@@ -11,7 +11,7 @@ namespace support {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // How many of `size` bytes were read or written.
+  // Returns the number of bytes that were read or written, at most `size`.
   virtual size_t Read(void* data, size_t size) = 0;
   virtual size_t Write(const void* data, size_t size) = 0;
 
@@ -19,7 +19,7 @@ class Stream {
   void Write(const T& value);
   template <typename T>
   bool Read(T* value);
-  // The elements alone, without their number.
+  // Only the elements, without their number.
   template <typename T>
   void WriteArray(const T* data, size_t count);
   template <typename T>

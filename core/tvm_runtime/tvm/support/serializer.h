@@ -1,6 +1,6 @@
-// How TVM writes values into a stream: numbers little-endian as they lie in memory, strings and
-// lists with their length in front as a 64-bit number. (The format of a saved Relax executable;
-// read off its bytes and the uses in the runtime's sources.)
+// How TVM writes values into a stream: numbers as their little-endian bytes; strings and lists
+// after their length, a 64-bit number. (The format of a saved Relax executable. We found it from
+// its bytes and from the calls in the runtime's sources.)
 #ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_SERIALIZER_H_
 #define MLC_TVM_RUNTIME_TVM_SUPPORT_SERIALIZER_H_
 
@@ -38,8 +38,8 @@ inline void WriteSize(Stream* stream, size_t size) {
   Serializer<uint64_t>::Write(stream, static_cast<uint64_t>(size));
 }
 
-// Appends `count` items that `read` makes. Grows with what the stream really holds: a length that
-// was damaged must not allocate by itself.
+// Appends `count` items that `read` makes. The list grows item by item, so that a damaged length
+// cannot allocate much memory.
 template <typename Container, typename ReadItem>
 bool ReadItems(Stream* stream, Container* out, ReadItem&& read) {
   uint64_t count;

@@ -1,4 +1,4 @@
-// For `JSONEncoder` and others of the language's own: every value goes through a JSONValue.
+// For `JSONEncoder` and other encoders of the language: every value is converted to a JSONValue.
 
 private struct AnyKey: CodingKey {
     let stringValue: String
@@ -9,7 +9,7 @@ private struct AnyKey: CodingKey {
 }
 
 extension JSONValue: Codable {
-    /// A decoder does not tell the order of an object's members: they are sorted.
+    /// A decoder does not give the order of an object's members, so they are sorted.
     public init(from decoder: any Decoder) throws {
         if let object = try? decoder.container(keyedBy: AnyKey.self) {
             let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }

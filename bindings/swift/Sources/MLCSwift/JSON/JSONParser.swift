@@ -1,11 +1,11 @@
-/// JSON text that cannot be read, with the number of bytes before the fault.
+/// JSON text that cannot be read, with the number of bytes before the error.
 struct JSONSyntaxError: Error, Equatable {
     let reason: String
     let offset: Int
 }
 
-/// Reads JSON text. Written here because a chunk has to be read in microseconds and in order, and
-/// Foundation's decoder gives neither. It takes what RFC 8259 does, bounds the
+/// Reads JSON text. We wrote our own parser because a chunk must be read in microseconds and the
+/// order of members must be kept; Foundation's decoder does neither. It accepts RFC 8259, limits the
 /// depth, and reads bytes that are not UTF-8 as U+FFFD.
 struct JSONParser {
     static let maxDepth = 128
@@ -41,7 +41,7 @@ struct JSONParser {
         JSONSyntaxError(reason: reason, offset: self.position)
     }
 
-    /// The byte at the position; 0, which JSON has no use for, at the end.
+    /// The byte at the position. At the end it is 0, which valid JSON never has.
     private var next: UInt8 {
         self.position < self.bytes.count ? self.bytes[self.position] : 0
     }
@@ -142,7 +142,7 @@ struct JSONParser {
         throw self.fault("a string has no end")
     }
 
-    /// The rest of a string that has an escape: copied piece by piece.
+    /// Copies the rest of a string with an escape, piece by piece.
     private mutating func escapedString(from start: Int) throws(JSONSyntaxError) -> String {
         var utf8 = Array(self.bytes[start..<self.position])
         while self.position < self.bytes.count {
@@ -173,7 +173,7 @@ struct JSONParser {
         }
     }
 
-    /// Behind `\u`: a code point, which may be written as two surrogates.
+    /// Reads a code point after `\u`. It may be written as two surrogates.
     private mutating func scalar() throws(JSONSyntaxError) -> Character {
         var code = try self.hex4()
         if (0xD800..<0xDC00).contains(code),
@@ -214,7 +214,7 @@ struct JSONParser {
             try self.digits()
         }
         let text = String(decoding: self.bytes[start..<self.position], as: UTF8.self)
-        // As in the core, an integer that does not fit becomes a decimal.
+        // An integer that does not fit becomes a decimal, as in the core.
         if isWhole, let whole = Int(text) { return .int(whole) }
         guard let decimal = Double(text), decimal.isFinite else {
             throw self.fault("a number is too large")

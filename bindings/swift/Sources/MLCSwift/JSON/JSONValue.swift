@@ -11,7 +11,7 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The kinds of JSON value that its grammar knows.
+    /// The kinds of JSON values.
     public enum Kind: String, Sendable {
         case null, boolean, number, string, array, object
     }
@@ -45,7 +45,7 @@ public enum JSONValue: Hashable, Sendable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The number; nil when this is none.
+    /// The number; nil when this is not a number.
     public var doubleValue: Double? {
         switch self {
         case .int(let number): Double(number)
@@ -54,7 +54,7 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// The number; nil when this is none, or not a whole one that fits.
+    /// The integer; nil when this is not a whole number that fits.
     public var intValue: Int? {
         switch self {
         case .int(let number): number
@@ -65,7 +65,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 /// A JSON object whose members keep their order. A key occurs once when it is set through the
-/// subscript; of equal keys in a text the last counts.
+/// subscript. If a text has equal keys, the last one is used.
 public struct JSONObject: Hashable, Sendable {
     public struct Member: Hashable, Sendable {
         public var key: String

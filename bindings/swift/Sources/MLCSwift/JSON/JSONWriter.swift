@@ -1,7 +1,7 @@
 /// Writes compact JSON text, members in order.
 struct JSONWriter {
     private(set) var text = ""
-    /// Where a number stands that JSON cannot write: NaN or an infinity.
+    /// The path of a number that JSON cannot write: NaN or an infinity.
     private(set) var fault: String?
 
     mutating func write(_ value: JSONValue, at path: String = "") {

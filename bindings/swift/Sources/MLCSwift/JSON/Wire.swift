@@ -1,4 +1,4 @@
-/// A value with a form in JSON: what the generated types are made of.
+/// A value with a JSON form. The generated types consist of such values.
 public protocol WireValue: Sendable {
     init(jsonValue: JSONValue) throws(WireFault)
     var jsonValue: JSONValue { get }
@@ -7,7 +7,7 @@ public protocol WireValue: Sendable {
 /// A generated type. It is `Codable` for any encoder; `jsonValue` is faster and keeps the order.
 public protocol WireObject: WireValue, Codable, Hashable {}
 
-/// Words to which a newer engine may add: an unknown one is kept. A literal is a value, so that
+/// An enum to which a newer engine may add words: an unknown word is kept. A literal is a value, so
 /// `choice.finish_reason == "length"` compares.
 public protocol WireEnum: WireObject, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The words that this version knows.

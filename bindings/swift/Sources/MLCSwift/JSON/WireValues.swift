@@ -1,4 +1,4 @@
-// How the language's own types stand in JSON.
+// The JSON form of the language's own types.
 
 extension Bool: WireValue {
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -92,7 +92,7 @@ extension String: WireKey {
 }
 
 extension Int: WireKey {
-    /// In decimal and not negative, as the core takes it.
+    /// Decimal and not negative, the form that the core accepts.
     public init?(wireKey: String) {
         guard wireKey.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }

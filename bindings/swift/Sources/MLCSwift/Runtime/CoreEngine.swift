@@ -3,11 +3,11 @@ import Foundation
 
 /// The engine in the core. Every function of the C interface may be called from any thread.
 ///
-/// It lives as long as somebody refers to it: a stream that is being read keeps it. Its end waits
-/// for the core's callbacks, which never hold it: they know the queue of their request alone.
+/// It lives as long as there is a reference to it, such as a stream that is being read. Its end
+/// waits for the core's callbacks. They have no reference to it, only to the queue of their request.
 final class CoreEngine: @unchecked Sendable {
     private let handle: OpaquePointer
-    // For calls that may take long: they must not block the threads that Swift's tasks share.
+    // For slow calls: they must not block the threads that Swift's tasks share.
     private let calls = DispatchQueue(label: "mlc-llm.calls", attributes: .concurrent)
     private let lifeCalls = DispatchQueue(label: "mlc-llm.life")
 
@@ -24,7 +24,7 @@ final class CoreEngine: @unchecked Sendable {
         mlc_engine_destroy(self.handle)
     }
 
-    /// A library that speaks another protocol is refused, not tried.
+    /// A library with another protocol is refused.
     private static func checkLibrary() throws(MLCError) {
         let hash = String(cString: mlc_schema_hash())
         guard mlc_abi_version() == MLC_LLM_ABI_VERSION, hash == schemaHash else {
@@ -79,7 +79,7 @@ final class CoreEngine: @unchecked Sendable {
         }.get()
     }
 
-    /// The text that a call gives, which is freed.
+    /// The text that a call returns. Frees the core's text.
     private func text(
         _ call: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) ->
             OpaquePointer?
@@ -98,11 +98,11 @@ final class CoreEngine: @unchecked Sendable {
         try self.check { mlc_engine_trim_memory($0) }
     }
 
-    /// Queues a request. The core renders and tokenizes it meanwhile, and may compile a grammar.
+    /// Queues a request. During this call the core renders and tokenizes the prompt.
     func submit(route: String, json: String) async throws(MLCError) -> RunningRequest {
         try await self.run(on: self.calls) { core throws(MLCError) in
             let events = EventQueue()
-            // Released by the last event, of which there is exactly one, or here when refused.
+            // The last event releases it; there is exactly one. A refused request is released here.
             let user = Unmanaged.passRetained(events)
             var id: UInt64 = 0
             do throws(MLCError) {
@@ -137,7 +137,7 @@ final class CoreEngine: @unchecked Sendable {
     }
 }
 
-/// The caller's wish to see, and to end, a load.
+/// The progress function of a load, and whether the caller has cancelled the load.
 final class LoadProgress: Sendable {
     private let report: (@Sendable (Double, String) -> Void)?
     private let isCancelled = Locked(false)
@@ -150,7 +150,7 @@ final class LoadProgress: Sendable {
         self.isCancelled.with { $0 = true }
     }
 
-    /// Whether to go on.
+    /// Whether to continue.
     func step(_ fraction: Double, _ what: String) -> Bool {
         self.report?(fraction, what)
         return !self.isCancelled.with { $0 }
@@ -163,7 +163,7 @@ private let reportProgress: mlc_progress_callback = { user, fraction, what in
     return progress.step(fraction, String(cString: what)) ? 0 : 1
 }
 
-/// On the core's callback thread: copies the text and goes.
+/// Runs on the core's callback thread: copies the text and returns.
 private let takeEvent: mlc_event_callback = { user, kind, json, size in
     guard let user else { return }
     let bytes = Array(UnsafeRawBufferPointer(start: json, count: size))

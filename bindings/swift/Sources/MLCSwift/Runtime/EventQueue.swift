@@ -1,4 +1,5 @@
-/// What the core sends for a request, in order; the last is a result, the end or a failure.
+/// The events that the core sends for a request, in order. The last one is a result, the end or a
+/// failure.
 enum Event: Sendable {
     case chunk([UInt8])
     case result([UInt8])
@@ -10,11 +11,11 @@ enum Event: Sendable {
     }
 }
 
-/// Between the core's callback thread and the task that reads an answer.
+/// The queue between the core's callback thread and the task that reads an answer.
 ///
-/// The callback thread serves all of an engine's requests, so that it never waits here: what is not
-/// read yet is kept, as the bytes that came. That is bounded by the length of the answer, some
-/// 300 bytes a token, and so by the request's `max_tokens`. A reader that left frees it at once.
+/// The callback thread serves all requests of an engine, so it must never wait here: unread events
+/// are kept as bytes. Their size is limited by the length of the answer, some 300 bytes per token,
+/// and so by the request's `max_tokens`. When the reader leaves, they are freed at once.
 final class EventQueue: Sendable {
     private struct State {
         var events: [Event] = []
@@ -37,7 +38,7 @@ final class EventQueue: Sendable {
 
     private let state = Locked(State())
 
-    /// From the callback thread.
+    /// Called on the callback thread.
     func push(_ event: Event) {
         let reader: CheckedContinuation<Event?, Never>? = self.state.with { state in
             guard !state.hasEnded else { return nil }
@@ -63,7 +64,7 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// The reader leaves: what it has not read is dropped. Whether the request was still going on.
+    /// The reader leaves: unread events are dropped. Returns whether the request was still running.
     func close() -> Bool {
         let wasOpen = self.state.with { state in
             defer {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that one thread at a time may touch.
+/// A value that only one thread at a time may use.
 final class Locked<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
@@ -9,7 +9,7 @@ final class Locked<Value>: @unchecked Sendable {
         self.value = value
     }
 
-    /// `act` must be short, and must not call out: it runs under the lock.
+    /// `act` runs under the lock: it must be short, and must not call other code.
     func with<Result>(_ act: (inout Value) -> Result) -> Result {
         self.lock.lock()
         defer { self.lock.unlock() }

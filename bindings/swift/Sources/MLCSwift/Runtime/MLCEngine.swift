@@ -1,4 +1,4 @@
-/// An engine with one model in it. It may be used from any task and any actor.
+/// An engine with one model. It may be used from any task and any actor.
 ///
 ///     let engine = MLCEngine()
 ///     try await engine.load(model: folder, modelLib: library)
@@ -7,18 +7,18 @@
 ///         print(chunk.choices.first?.delta.content ?? "", terminator: "")
 ///     }
 ///
-/// Several requests run at the same time; several engines too. The engine ends with the last
-/// reference to it, a stream that is being read included; that may wait for a step of the model,
-/// which `unload` does without blocking.
+/// Several requests may run at the same time, and several engines too. The engine ends when the
+/// last reference to it is gone; a stream that is being read is a reference too. The end may wait
+/// for a step of the model; `unload` waits without blocking.
 public final class MLCEngine: Sendable {
     public let chat: Chat
-    /// Continues a text as it is, without a chat template.
+    /// Continues a raw text, without a chat template.
     public let completions: Completions
     /// Gives a vector for each text.
     public let embeddings: Embeddings
     let channel: RequestChannel
 
-    /// With the defaults. Should the core refuse even these, each use says why.
+    /// With the defaults. If the core refuses the defaults, each use throws the reason.
     public convenience init() {
         self.init(core: Result { () throws(MLCError) in try CoreEngine(config: EngineConfig()) })
     }
@@ -41,7 +41,7 @@ public final class MLCEngine: Sendable {
     ///   - modelLib: the model's compiled library.
     ///   - device: such as `cpu:0`; `auto` is the first that is found.
     ///   - name: the model's name in answers; nil is the folder's.
-    ///   - progress: called with 0 ... 1 and what is being done, on a thread of the engine's.
+    ///   - progress: called with 0 ... 1 and the current stage, on a thread of the engine.
     ///     Cancelling the task ends the load with a `CancellationError`.
     public func load(
         model: String, modelLib: String? = nil, device: String = "auto", name: String? = nil,
@@ -57,7 +57,7 @@ public final class MLCEngine: Sendable {
         }
     }
 
-    /// What loading a model would take, without loading it.
+    /// The memory that a model would need, without loading it.
     public func plan(
         model: String, modelLib: String? = nil, device: String = "auto"
     ) async throws(MLCError) -> Plan {
@@ -65,8 +65,8 @@ public final class MLCEngine: Sendable {
         return try Plan(answer: try await self.channel.core.get().plan(request))
     }
 
-    /// MLC-LLM's `load`. It does not throw; what went wrong is in the result, and each request says
-    /// that no model is loaded.
+    /// MLC-LLM's `load`. It does not throw. The result has the error, and each request then fails
+    /// because no model is loaded.
     @discardableResult
     public func reload(modelPath: String, modelLib: String) async -> Result<Void, any Error> {
         do {
@@ -93,7 +93,7 @@ public final class MLCEngine: Sendable {
         try EngineMetrics(answer: try await self.channel.core.get().metrics())
     }
 
-    /// No step is begun until `resume`; requests wait. For an app that goes to the background.
+    /// Starts no step until `resume`; requests wait. For an app that goes to the background.
     public func pause() throws(MLCError) {
         try self.channel.core.get().setPaused(true)
     }
@@ -102,18 +102,18 @@ public final class MLCEngine: Sendable {
         try self.channel.core.get().setPaused(false)
     }
 
-    /// Frees what can be had again. For an app that is told that memory is short.
+    /// Frees memory that can be filled again. For an app that gets a memory warning.
     public func trimMemory() throws(MLCError) {
         try self.channel.core.get().trimMemory()
     }
 
-    /// A route of the core's that has no function here: JSON in, JSON out, in one piece.
+    /// Calls a route of the core that has no function here: JSON in, JSON out, not streamed.
     public func call(_ route: String, _ request: JSONValue) async throws -> JSONValue {
         try await (self.channel.result(route, AnyJSON(jsonValue: request)) as AnyJSON)
             .jsonValue
     }
 
-    /// Queues what may be no request at all, and gives it up: for tests of what is refused.
+    /// Queues a text that may not be a request, and aborts it: for tests of refused requests.
     package func submit(route: String, body: String) async throws(MLCError) {
         _ = try await self.channel.core.get().submit(route: route, json: body)
     }

@@ -1,13 +1,13 @@
 import CMLCLLM
 import Foundation
 
-/// What went wrong, with OpenAI's fields. `message` also says what to do about it.
+/// An error with OpenAI's fields. `message` also says what to do.
 public struct MLCError: Error, Hashable, Sendable {
-    /// The families that a program may want to tell apart.
+    /// The kinds of errors that a program may want to handle differently.
     public enum Kind: String, Hashable, Sendable {
-        /// The caller asked for something that cannot be.
+        /// The request is wrong.
         case invalidRequest = "invalid_request"
-        /// A model or file is not where it was said to be.
+        /// A model or file does not exist at the given place.
         case notFound = "not_found"
         /// A file is damaged or is not of its format.
         case corruptFile = "corrupt_file"
@@ -19,14 +19,14 @@ public struct MLCError: Error, Hashable, Sendable {
         case rateLimited = "queue_full"
         /// The request was ended by `reset`, not by its own task.
         case cancelled = "request_cancelled"
-        /// Not now: no model is loaded, or the engine is shutting down.
+        /// Not available now: no model is loaded, or the engine is shutting down.
         case unavailable
-        /// The request took longer than it was given.
+        /// The request took longer than its time limit.
         case deadlineExceeded = "timeout"
         /// A typed answer ended before it was a whole value: give it more tokens. Python's
         /// `UnfinishedAnswerError`.
         case unfinishedAnswer = "unfinished_answer"
-        /// A mistake of ours.
+        /// A bug in this engine.
         case internalError = "internal_error"
     }
 
@@ -56,7 +56,7 @@ public struct MLCError: Error, Hashable, Sendable {
         self.code = error.code
     }
 
-    /// The error in OpenAI's shape.
+    /// The error in OpenAI's form.
     public var response: ErrorResponse {
         ErrorResponse(
             error: ErrorObject(
@@ -72,7 +72,7 @@ public struct MLCError: Error, Hashable, Sendable {
         }
     }
 
-    /// Which family an error that came as JSON belongs to: its code says, or else its type.
+    /// The kind of an error that came as JSON, from its code, or else from its type.
     private static func kind(code: String?, type: String) -> Kind {
         switch code {
         case "corrupt_file": return .corruptFile
@@ -110,14 +110,14 @@ extension MLCError {
         }
     }
 
-    /// Of a status of the core's, which it frees; nil for success.
+    /// The error for a status of the core; nil for success. Frees the status.
     init?(consuming status: OpaquePointer?) {
         guard let status else { return nil }
         defer { mlc_status_free(status) }
         self.init(event: Array(String(cString: mlc_status_get_error_json(status)).utf8))
     }
 
-    /// An answer of the core's that this binding cannot read.
+    /// The error for an answer of the core that this binding cannot read.
     static func unreadable(_ error: MLCError) -> MLCError {
         MLCError(
             .internalError, "the engine's answer cannot be read: \(error.message)",

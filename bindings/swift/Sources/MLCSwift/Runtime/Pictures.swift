@@ -1,6 +1,6 @@
 import Foundation
 
-/// The URL that holds a picture's file; the core finds out by itself what kind of picture it is.
+/// The URL that contains a picture's file. The core detects the kind of picture.
 func dataURL(of bytes: Data) -> String {
     "data:;base64," + bytes.base64EncodedString()
 }

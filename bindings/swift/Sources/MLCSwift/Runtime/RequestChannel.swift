@@ -1,6 +1,6 @@
-/// What the generated `create`, `stream` and `complete` stand on.
+/// The functions behind the generated `create`, `stream` and `complete`.
 struct RequestChannel: Sendable {
-    /// The engine, or why there is none.
+    /// The engine, or the error why there is none.
     let core: Result<CoreEngine, MLCError>
 
     func submit(_ route: String, _ request: some WireObject) async throws(MLCError)
@@ -22,7 +22,7 @@ struct RequestChannel: Sendable {
         }
     }
 
-    /// The request is sent when the first chunk is asked for.
+    /// The request is sent when the first chunk is read.
     func chunks<Chunk: WireObject>(
         _ route: String, _ request: some WireObject
     ) -> AsyncThrowingStream<Chunk, any Error> {
@@ -48,7 +48,7 @@ struct RequestChannel: Sendable {
 }
 
 extension WireObject {
-    /// What the core wrote: when it cannot be read the mistake is ours.
+    /// Reads the core's text. If it cannot be read, that is a bug of ours.
     init(answer utf8: [UInt8]) throws(MLCError) {
         do throws(MLCError) {
             try self.init(utf8: utf8)
@@ -58,7 +58,7 @@ extension WireObject {
     }
 }
 
-/// The chunks of a request that is sent when the first is asked for.
+/// The chunks of a request that is sent when the first chunk is read.
 actor ChunkReader<Chunk: WireObject> {
     private let submit: @Sendable () async throws(MLCError) -> RunningRequest
     private var running: RunningRequest?
@@ -72,8 +72,8 @@ actor ChunkReader<Chunk: WireObject> {
         switch await running.next() {
         case .chunk(let bytes)?, .result(let bytes)?: return try Chunk(answer: bytes)
         case .failure(let error)?: throw error
-        // A stream whose task is cancelled ends without an error, as all of the language's do: it
-        // would not even ask here when the task was cancelled between two elements.
+        // A stream whose task is cancelled ends without an error, like all streams of the language.
+        // If the task is cancelled between two elements, this is not even called.
         case .done?, nil: return nil
         }
     }

@@ -1,5 +1,5 @@
-/// A request in the core. It is aborted when its reader's task is cancelled, and when nobody refers
-/// to it any more: a loop that was left drops its stream, and the stream this.
+/// A request in the core. It is aborted when its reader's task is cancelled, and when the last
+/// reference is gone: when a program leaves a loop, the stream is freed, and with it this object.
 final class RunningRequest: Sendable {
     private let core: CoreEngine
     private let id: UInt64

@@ -1,12 +1,12 @@
-/// An element of the stream that `create` gives: a chunk, whose properties it has, or the failure
-/// that ended the answer.
+/// An element of the stream of `create`: a chunk, with the chunk's properties, or the failure that
+/// ended the answer.
 ///
 /// A failure comes once, as the last element, with `error` set. Its choices, one for each answer
-/// that was asked for, have the finish reason `error`, so that a loop which looks at nothing else
-/// still sees that the answer did not end well.
+/// that was requested, have the finish reason `error`. So a loop that reads only the finish reason
+/// also sees the failure.
 ///
-/// The content of a chat's `delta` is never nil, as MLC-LLM's programs expect: where a chunk adds no
-/// text it is empty, and in a failure it is the error's message.
+/// The content of a chat's `delta` is never nil, as MLC-LLM's programs expect: it is empty if a
+/// chunk adds no text, and in a failure it is the error's message.
 ///
 ///     for await res in await engine.chat.completions.create(messages: messages) {
 ///         if let error = res.error { show(error.message) }
@@ -75,7 +75,7 @@ extension Completion: FailableChunk {
     public func withContent() -> Self { self }
 }
 
-/// The elements of a request that runs; a failure becomes the last one.
+/// The elements of a running request; a failure becomes the last element.
 actor ElementReader<Chunk: FailableChunk> {
     private let request: Chunk.Request
     private var running: RunningRequest?

@@ -1,6 +1,6 @@
-/// What a type asked its decoder for.
+/// The values that a type requested from its decoder.
 final class ProbeNode {
-    /// A schema that is not an object's: of a single value or of an array.
+    /// The schema of a single value or of an array, not of an object.
     var whole: JSONValue?
     private var properties = JSONObject()
     private var required: [JSONValue] = []
@@ -38,7 +38,7 @@ struct ProbeDecoder: Decoder {
         }
     }
 
-    /// A value to go on with, and its schema.
+    /// A value with which decoding can continue, and its schema.
     func value<T: Decodable>(_ type: T.Type) throws -> (JSONValue, T) {
         let (schema, value) = try self.probe.describe(type)
         guard let value else { throw undescribable(type, "it contains itself") }
@@ -77,7 +77,7 @@ private struct KeyedProbe<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try self.optional(type, key)
     }
 
-    // The protocol has each of these by itself.
+    // The protocol requires each of these functions.
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
         try self.optional(type, key)
     }
@@ -138,7 +138,7 @@ private struct KeyedProbe<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { try self.superDecoder() }
 }
 
-/// An array that a type reads by itself: its first element stands for all.
+/// An array that a type reads element by element: the first element's schema is used for all.
 private struct UnkeyedProbe: UnkeyedDecodingContainer {
     let decoder: ProbeDecoder
     let codingPath: [any CodingKey] = []
@@ -176,7 +176,7 @@ private struct UnkeyedProbe: UnkeyedDecodingContainer {
     }
 }
 
-/// A type that stands for another one, such as a wrapper around a String.
+/// A type with a single value of another type, such as a wrapper around a String.
 private struct SingleProbe: SingleValueDecodingContainer {
     let decoder: ProbeDecoder
     let codingPath: [any CodingKey] = []

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the JSON Schema of a `Decodable` type: it lets the type decode itself from a decoder that
-/// has no data, writes down what is asked for, and gives empty values.
+/// Finds the JSON Schema of a `Decodable` type. The type decodes itself from a decoder without
+/// data, which records the requested values and returns empty ones.
 final class SchemaProbe {
     private var definitions = JSONObject()
     private var open: [(type: ObjectIdentifier, name: String)] = []
@@ -15,7 +15,8 @@ final class SchemaProbe {
         return schema
     }
 
-    /// The schema, and a value to go on with; none for a type that is being described already.
+    /// The schema, and a value with which decoding can continue; none for a type that is already
+    /// being described.
     func describe<T: Decodable>(_ type: T.Type) throws -> (schema: JSONValue, value: T?) {
         if let schema = scalarSchemas[ObjectIdentifier(type)] {
             return (schema, scalarValues[ObjectIdentifier(type)] as? T)
@@ -52,12 +53,12 @@ final class SchemaProbe {
     }
 }
 
-/// A type that says its own schema: for what cannot be found out by decoding.
+/// A type that gives its own schema, because decoding cannot find it.
 public protocol JSONSchemaConvertible: Decodable {
     static var jsonSchema: JSONObject { get }
 }
 
-/// Why a type has no schema, with what to do.
+/// Why a type has no schema, and what to do.
 func undescribable(_ type: Any.Type, _ why: String) -> MLCError {
     MLCError(
         .unsupported,
@@ -69,7 +70,7 @@ private let integer: JSONValue = ["type": "integer"]
 private let natural: JSONValue = ["type": "integer", "minimum": 0]
 private let number: JSONValue = ["type": "number"]
 
-// As JSONDecoder's defaults read them.
+// In the form that JSONDecoder reads by default.
 private let scalarSchemas: [ObjectIdentifier: JSONValue] = [
     ObjectIdentifier(Bool.self): ["type": "boolean"],
     ObjectIdentifier(String.self): ["type": "string"],
@@ -121,7 +122,7 @@ private func allCases<Listed: CaseIterable>(_ type: Listed.Type) -> [Any] {
     type.allCases.map { $0 }
 }
 
-/// The containers of the language, of which decoding says too little.
+/// The containers of the language: decoding does not tell enough about them.
 protocol Describable {
     static var emptyValue: Any { get }
     static func describe(_ probe: SchemaProbe) throws -> JSONValue

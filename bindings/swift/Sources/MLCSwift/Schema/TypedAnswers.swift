@@ -6,7 +6,7 @@ import Foundation
 //     let country = try await engine.chat.completions.complete(
 //         Country.self, ChatCompletionRequest(messages: messages))
 //
-// A type's schema is found by letting it decode itself from nothing. That works for structs and
+// To find a type's schema, the type decodes itself from no data. That works for structs and
 // classes with synthesized or plain `init(from:)`, optionals, arrays, sets, dictionaries with String
 // keys, enums that are CaseIterable with String or Int raw values, and types that contain
 // themselves in an array or an optional. It does not for enums with payloads, nested containers,
@@ -40,8 +40,8 @@ extension ResponseFormat {
 }
 
 extension ChatCompletion {
-    /// The answer as a value; throws an ``MLCError`` of the kind `unfinishedAnswer` when it is no
-    /// whole one, and of another when there is no text.
+    /// The answer as a value. Throws an ``MLCError`` of the kind `unfinishedAnswer` when the answer
+    /// is not complete, and of another kind when there is no text.
     public func decode<T: Decodable>(_ type: T.Type, choice: Int = 0) throws -> T {
         guard self.choices.indices.contains(choice),
             let text = self.choices[choice].message.content

@@ -1,4 +1,4 @@
-/// The chunks of an answer, put together to what it would have been as a whole.
+/// Joins the chunks of an answer to the same value as an answer without streaming.
 package struct AnswerFold {
     private struct Call {
         var id = ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A function that a model may call, with what the model is told of it.
+/// A function that a model may call, with its description for the model.
 ///
 ///     struct City: Decodable { let name: String }
 ///     let population = try Tool(name: "population", description: "How many people live there.") {
@@ -10,13 +10,13 @@ import Foundation
 ///         [population], ChatCompletionRequest(messages: messages))
 public struct Tool: Sendable {
     public let definition: FunctionDefinition
-    /// Reads the arguments' JSON; then there is something to be called, which gives what the model
-    /// reads of the result.
+    /// Reads the arguments' JSON. Returns a function to call, whose result is the text for the
+    /// model.
     let bind: @Sendable (String) throws -> @Sendable () async throws -> String
 
     /// A function whose arguments are a type's properties; see ``JSONSchemaConvertible`` for types
-    /// whose schema cannot be found out. A result that is a text goes to the model as it is, any
-    /// other as JSON.
+    /// whose schema cannot be found. A text result goes to the model unchanged, any other result as
+    /// JSON.
     public init<Arguments: Decodable & Sendable, Result: Encodable & Sendable>(
         name: String, description: String? = nil,
         _ function: @escaping @Sendable (Arguments) async throws -> Result

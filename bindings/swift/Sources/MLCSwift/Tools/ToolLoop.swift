@@ -1,6 +1,6 @@
-/// The loop without its waiting: what to ask, what to call, when it has ended.
+/// The decisions of the loop, without any waiting: what to ask, what to call, and when it ends.
 struct ToolLoop {
-    /// A call of the model's: what is to be done, or why there is nothing.
+    /// A call that the model makes: the function to run, or the reason why none can run.
     struct Planned: Sendable {
         let call: ChatCompletionMessageToolCall
         var work: (@Sendable () async throws -> String)?
@@ -23,7 +23,7 @@ struct ToolLoop {
         }
     }
 
-    /// The next request: `tool_choice` binds the first one alone.
+    /// The next request. `tool_choice` applies only to the first request.
     private(set) var request: ChatCompletionRequest
     private let tools: [String: Tool]
     private let maxCalls: Int
@@ -67,7 +67,7 @@ struct ToolLoop {
         return calls
     }
 
-    /// To be given in the order of the calls.
+    /// Takes the results, in the order of the calls.
     mutating func answer(_ result: ToolResult) -> ToolRunEvent {
         self.request.messages.append(
             ChatCompletionMessage(

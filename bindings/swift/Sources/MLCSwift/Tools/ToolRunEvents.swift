@@ -1,17 +1,17 @@
-/// Says whether a call may be made.
+/// Decides whether a call may be made.
 public typealias Approve = @Sendable (ChatCompletionMessageToolCall) async throws -> Bool
 
 extension ChatCompletions {
     /// Runs the tools that the model calls, and sends it their results, until it answers with text.
     ///
-    /// What goes wrong in a call goes back to the model as the call's result, so that it may try
-    /// again. The calls of one answer run at the same time. Cancelling the task ends it all.
+    /// An error in a call becomes the call's result, so that the model may try again. The calls of
+    /// one answer run at the same time. Cancelling the task ends everything.
     ///
     /// - Parameters:
-    ///   - request: its `tool_choice` holds for the first round alone, or the loop would not end.
-    ///   - maxCalls: of all rounds together; then the model must answer without.
-    ///   - approve: asked before each call, one after the other; where it says no the model is told
-    ///     so.
+    ///   - request: its `tool_choice` applies only to the first round, or the loop would not end.
+    ///   - maxCalls: the limit for all rounds together; then the model must answer without calls.
+    ///   - approve: called before each call, one after another. If it returns no, the model gets a
+    ///     message about that.
     public func runTools(
         _ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
         approve: Approve? = nil
@@ -19,10 +19,10 @@ extension ChatCompletions {
         try await self.streamTools(tools, request, maxCalls: maxCalls, approve: approve).run()
     }
 
-    /// The same, telling what happens while it does; the last event has the run.
+    /// The same with events while it runs; the last event has the run.
     ///
-    /// It begins when the first event is asked for, and goes on as they are read. Leaving the loop
-    /// over the events ends the calls that run and what was asked of the model.
+    /// It starts with the first read and continues only while events are read. Leaving the loop
+    /// over the events ends the running calls and the request to the model.
     public func streamTools(
         _ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
         approve: Approve? = nil
@@ -31,7 +31,7 @@ extension ChatCompletions {
     }
 }
 
-/// What happens while a model's tool calls are run. Each iteration runs them anew.
+/// The events while a model's tool calls run. Each iteration runs the loop again.
 public struct ToolRunEvents: AsyncSequence, Sendable {
     package typealias Ask =
         @Sendable (ChatCompletionRequest) -> AsyncThrowingStream<ChatCompletionChunk, any Error>
@@ -58,7 +58,7 @@ public struct ToolRunEvents: AsyncSequence, Sendable {
         }
     }
 
-    /// The work is a task of its own, which waits wherever nobody asks for its next event.
+    /// The work runs in a separate task, which waits until somebody reads its next event.
     public func makeAsyncIterator() -> AsyncIterator {
         let (demands, demand) = AsyncStream.makeStream(of: Void.self)
         let (events, continuation) = AsyncThrowingStream.makeStream(of: ToolRunEvent.self)
@@ -76,7 +76,7 @@ public struct ToolRunEvents: AsyncSequence, Sendable {
         return AsyncIterator(events: events.makeAsyncIterator(), demand: demand)
     }
 
-    /// How it ends; the events before are dropped.
+    /// The end of the run; earlier events are dropped.
     func run() async throws -> ToolRun {
         for try await event in self {
             if case .end(let run) = event { return run }
@@ -85,7 +85,7 @@ public struct ToolRunEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Hands on one event after the other, as they are asked for.
+/// Gives one event for each read.
 private struct Emitter {
     let events: AsyncThrowingStream<ToolRunEvent, any Error>.Continuation
     var demands: AsyncStream<Void>.Iterator
@@ -117,7 +117,7 @@ private func runLoop(
     try await emit(loop.ended())
 }
 
-/// The whole answer, its chunks being told.
+/// The whole answer; its chunks are sent as events.
 private func answer(
     _ chunks: AsyncThrowingStream<ChatCompletionChunk, any Error>, _ emit: inout Emitter
 ) async throws -> ChatCompletion {
@@ -138,7 +138,7 @@ private func isApproved(_ planned: ToolLoop.Planned, _ approve: Approve?) async 
     return try await approve(planned.call)
 }
 
-/// All at the same time; their results in the order of the calls.
+/// Runs all calls at the same time; the results have the order of the calls.
 private func make(
     _ calls: [ToolLoop.Planned], _ approved: [Bool], _ loop: inout ToolLoop, _ emit: inout Emitter
 ) async throws {

@@ -1,4 +1,4 @@
-// Ranges for NVIDIA's profiler, which TVM's sources open; nothing here.
+// Ranges for NVIDIA's profiler, which TVM's sources open. Here they do nothing.
 #ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_CUDA_NVTX_H_
 #define MLC_TVM_RUNTIME_TVM_SUPPORT_CUDA_NVTX_H_
 

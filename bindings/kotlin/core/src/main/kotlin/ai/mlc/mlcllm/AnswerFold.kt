@@ -2,7 +2,7 @@ package ai.mlc.mlcllm
 
 import java.util.TreeMap
 
-/** The chunks of an answer, put together to what it would have been as a whole. */
+/** Joins the chunks of an answer to the same value as an answer without streaming. */
 internal class AnswerFold {
     private var last: ChatCompletionChunk? = null
     private var usage: CompletionUsage? = null

@@ -19,7 +19,7 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.JsonTransformingSerializer
 import kotlinx.serialization.json.jsonPrimitive
 
-// What stands behind MLC-LLM's names: see OpenAIProtocol.
+// The implementation of MLC-LLM's names: see OpenAIProtocol.
 
 /** `prefill: 120.5 tok/s, decode: 33.1 tok/s`, of what was measured. */
 internal fun speedLabel(prefill: Number?, decode: Number?): String =
@@ -32,9 +32,9 @@ fun CompletionUsageExtra.asTextLabel(): String =
     speedLabel(prefill_tokens_per_s, decode_tokens_per_s)
 
 /**
- * A request of MLC-LLM's, answered as there: each `delta` has a role and a content that is not null,
- * and whole tool calls come with an answer's end. A failure is not thrown: it is the last response,
- * whose `error` says what happened, with the finish reason `error` and the message as content.
+ * Answers a request in MLC-LLM's way: each `delta` has a role and a content that is not null, and the
+ * last response has whole tool calls. A failure is not thrown: it is the last response, with `error`,
+ * the finish reason `error`, and the message as content.
  */
 internal suspend fun ChatCompletions.createCompatible(
     request: OpenAIProtocol.ChatCompletionRequest,
@@ -55,7 +55,7 @@ private fun <T> oneResponse(response: T): ReceiveChannel<T> =
         close()
     }
 
-/** The responses of one answer, made of this package's chunks. */
+/** The responses of one answer, made from this package's chunks. */
 private class CompatibleAnswer(private val n: Int) {
     private val calls = mutableMapOf<Long, AnswerFold>()
     private var id = ""
@@ -173,7 +173,7 @@ internal object JsonMembersSerializer : JsonTransformingSerializer<Map<String, S
         return if (held is JsonObject || held is JsonArray || isLiteral(held)) held!! else value
     }
 
-    /** A boolean or a number; a word such as `object` is read as one too, but is none. */
+    /** A boolean or a number. The parser also accepts a word such as `object`, but it is neither. */
     private fun isLiteral(held: JsonElement?): Boolean =
         held is JsonPrimitive && held !is JsonNull && (held.isBoolean || held.isNumber)
 

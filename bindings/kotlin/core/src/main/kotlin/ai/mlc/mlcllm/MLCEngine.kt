@@ -12,20 +12,20 @@ import kotlinx.serialization.builtins.ListSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 
-/** Hears how far a load is: from 0.0 to 1.0, and what is being done. */
+/** Gets the progress of a load: from 0.0 to 1.0, and the current stage. */
 fun interface LoadProgress {
     fun onProgress(fraction: Double, what: String)
 }
 
 /**
- * An engine, with one model in it at a time. Any thread may call it; [close] it in the end.
+ * An engine with one model at a time. Any thread may call it. Call [close] at the end.
  *
  *     val engine = MLCEngine()
  *     engine.load("/data/SmolLM2-135M-Instruct-MLC", "/data/SmolLM2.so")
  *     engine.chat.completions.stream(listOf(ChatCompletionMessage(ChatCompletionRole.user, "Hi")))
  *         .collect { print(it.choices.firstOrNull()?.delta?.content.orEmpty()) }
  *
- * What the engine refuses or fails at is an [MLCException].
+ * All errors are [MLCException].
  */
 class MLCEngine @JvmOverloads constructor(
     config: EngineConfig = EngineConfig(),
@@ -39,7 +39,7 @@ class MLCEngine @JvmOverloads constructor(
     @get:JvmName("chat")
     val chat: Chat
 
-    /** `engine.completions`: a text is continued as it is, without a chat template. */
+    /** `engine.completions`: continues a raw text, without a chat template. */
     @get:JvmName("completions")
     val completions: Completions
 
@@ -57,8 +57,8 @@ class MLCEngine @JvmOverloads constructor(
     }
 
     /**
-     * Loads a model folder (with `mlc-chat-config.json`) and its compiled library, in place of a model
-     * that is loaded. `device` is as `cuda:0`, or `auto`; `name` is what answers call the model.
+     * Loads a model folder (with `mlc-chat-config.json`) and its compiled library; replaces a loaded
+     * model. `device` is such as `cuda:0`, or `auto`; `name` is the model's name in answers.
      * Cancelling the coroutine ends the load.
      */
     suspend fun load(
@@ -91,7 +91,7 @@ class MLCEngine @JvmOverloads constructor(
         null
     }
 
-    /** What loading would allocate, and whether that fits; nothing is loaded. */
+    /** The memory that loading would need, and whether it fits; loads nothing. */
     suspend fun plan(model: String, modelLib: String? = null, device: String = "auto"): Plan {
         val json = encode(ModelLoadRequest.serializer(), ModelLoadRequest(model, modelLib, device))
         val plan = withContext(Dispatchers.IO) { engine.call { NativeBridge.plan(it, json) } }
@@ -112,15 +112,15 @@ class MLCEngine @JvmOverloads constructor(
     fun metrics(): EngineMetrics =
         decode(EngineMetrics.serializer(), engine.call(NativeBridge::metrics))
 
-    /** No step is begun until [resume]; requests wait. For an app that goes to the background. */
+    /** Starts no step until [resume]; requests wait. For an app that goes to the background. */
     fun pause(): Unit = engine.call(NativeBridge::pause)
 
     fun resume(): Unit = engine.call(NativeBridge::resume)
 
-    /** Frees what can be had again: caches, spare buffers. */
+    /** Frees memory that can be filled again: caches, spare buffers. */
     fun trimMemory(): Unit = engine.call(NativeBridge::trimMemory)
 
-    /** Any route of the core's by its name, such as `tokenize`; JSON in, JSON out. */
+    /** Calls any route of the core by its name, such as `tokenize`; JSON in, JSON out. */
     suspend fun call(route: String, body: JsonObject): JsonElement =
         call(route, body, JsonObject.serializer(), JsonElement.serializer())
 
@@ -144,7 +144,7 @@ class MLCEngine @JvmOverloads constructor(
     }
 
     companion object {
-        /** The devices that this build knows, and which of them are here. */
+        /** The devices that this build supports, and which of them this machine has. */
         @JvmStatic
         @JvmOverloads
         fun devices(library: NativeLibrary = NativeLibrary.default()): List<DeviceProbe> {

@@ -1,10 +1,10 @@
 package ai.mlc.mlcllm
 
 /**
- * What the engine refuses or fails at, with OpenAI's fields.
+ * An error of the engine, with OpenAI's fields.
  *
- * [message] says what is wrong and what to do, [param] names the field or file at fault, [code] is a
- * short stable word, [type] the family that REST answers are told apart by.
+ * [message] says what is wrong and what to do, [param] names the wrong field or file, [code] is a
+ * short stable word, [type] is the kind of error in REST answers.
  */
 sealed class MLCException(
     override val message: String,
@@ -45,7 +45,7 @@ sealed class MLCException(
     }
 }
 
-/** The caller asked for something that cannot be. */
+/** The request is wrong. */
 class InvalidRequestException internal constructor(
     message: String,
     type: String = "invalid_request_error",
@@ -54,7 +54,7 @@ class InvalidRequestException internal constructor(
     cause: Throwable? = null,
 ) : MLCException(message, type, param, code, cause)
 
-/** A model, a file or a library is not where it was said to be. */
+/** A model, a file or a library does not exist at the given place. */
 class NotFoundException internal constructor(
     message: String,
     type: String = "not_found_error",
@@ -95,7 +95,7 @@ class RateLimitException internal constructor(
     code: String?,
 ) : MLCException(message, type, param, code, null)
 
-/** The request was aborted before it was done, by other means than its coroutine's. */
+/** The request was aborted before it was done, but not by its coroutine. */
 class RequestCancelledException internal constructor(
     message: String,
     type: String,
@@ -103,7 +103,7 @@ class RequestCancelledException internal constructor(
     code: String?,
 ) : MLCException(message, type, param, code, null)
 
-/** Not now: no model is loaded, or the engine is closed. */
+/** Not available now: no model is loaded, or the engine is closed. */
 class UnavailableException internal constructor(
     message: String,
     type: String = "server_error",
@@ -119,7 +119,7 @@ class DeadlineExceededException internal constructor(
     code: String?,
 ) : MLCException(message, type, param, code, null)
 
-/** The answer ended before it was a whole value: give it more tokens. */
+/** The answer ended before it was a complete value: give it more tokens. */
 class UnfinishedAnswerException internal constructor(
     message: String,
     param: String?,
@@ -129,7 +129,7 @@ class UnfinishedAnswerException internal constructor(
 /** The name that it has in the other languages. */
 typealias UnfinishedAnswerError = UnfinishedAnswerException
 
-/** A mistake of ours. */
+/** A bug in this engine. */
 class InternalException internal constructor(
     message: String,
     type: String = "server_error",

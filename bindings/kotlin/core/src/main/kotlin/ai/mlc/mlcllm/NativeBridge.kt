@@ -13,7 +13,8 @@ internal fun interface NativeProgress {
 
 /**
  * The functions of `mlc_llm.h` (see there), implemented in `cpp/mlc_llm_jni.cc`. Text is UTF-8 in
- * byte arrays: Java's own `modified UTF-8` is not. Each throws an [MLCException] for a status.
+ * byte arrays, because Java's `modified UTF-8` is not UTF-8. Each throws an [MLCException] for a
+ * status.
  */
 internal object NativeBridge {
     const val CHUNK = 0
@@ -21,7 +22,7 @@ internal object NativeBridge {
     const val DONE = 2
     const val ERROR = 3
 
-    /** Loads `libmlc_llm` from a path, or by its name; null, or why it cannot be loaded. */
+    /** Loads `libmlc_llm` from a path, or by its name. Returns null, or the error. */
     @JvmStatic external fun open(path: ByteArray): ByteArray?
 
     /** Null, or what is wrong with the version of `libmlc_llm`. */
@@ -58,7 +59,7 @@ internal object NativeBridge {
 
     @JvmStatic external fun trimMemory(engine: Long)
 
-    /** Called by the native code to make what it throws. */
+    /** Called by the native code to make the exceptions that it throws. */
     @JvmStatic
     fun failure(errorJson: ByteArray): Throwable = try {
         MLCException.ofJson(errorJson)

@@ -5,8 +5,8 @@ import kotlin.concurrent.thread
 import kotlin.concurrent.withLock
 
 /**
- * The handle of an engine in the core. Any thread may call; the handle lives until the last call that
- * uses it has returned, and what comes after [close] is refused.
+ * The handle of an engine in the core. Any thread may call it. The handle lives until the last call
+ * that uses it has returned; calls after [close] are refused.
  */
 internal class NativeEngine(config: ByteArray) {
     private val lock = ReentrantLock()
@@ -19,7 +19,7 @@ internal class NativeEngine(config: ByteArray) {
     var isClosed = false
         private set
 
-    /** The engine's own thread that delivers events, once it has. */
+    /** The engine's thread that delivers events; known after the first event. */
     @Volatile
     var callbackThread: Thread? = null
 
@@ -36,9 +36,9 @@ internal class NativeEngine(config: ByteArray) {
     }
 
     /**
-     * Ends every request with an error and frees the model. The core cannot be destroyed out of its
-     * own callback, where a consumer without a dispatcher runs, nor out of a load's progress: another
-     * thread does it then.
+     * Ends every request with an error and frees the model. The core cannot be destroyed in its own
+     * callback, where a consumer without a dispatcher runs, nor in the progress function of a load.
+     * Then another thread destroys it.
      */
     fun close() {
         lock.withLock {

@@ -22,7 +22,7 @@ internal class Request(private val engine: NativeEngine, private val deliver: (E
     @Volatile
     private var hasEnded = false
 
-    /** Queues the request; what is wrong with it is thrown here. */
+    /** Queues the request. Throws if the request is wrong. */
     fun start(route: String, body: ByteArray) {
         id = engine.call { NativeBridge.submit(it, route.encodeToByteArray(), body, this) }
         if (isCancelled) abort()

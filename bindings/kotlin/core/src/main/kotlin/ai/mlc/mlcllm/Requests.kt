@@ -5,14 +5,14 @@ import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.channels.ReceiveChannel
 import kotlinx.coroutines.withContext
 
-/** How the engine's routes are reached. */
+/** Sends requests to the engine's routes. */
 internal class Requests(val engine: NativeEngine) {
     /**
-     * Starts a request and gives its events to [consume]; when that returns or throws, or the
+     * Starts a request and gives its events to [consume]. When that returns or throws, or when the
      * coroutine is cancelled, the request ends in the core too.
      *
-     * Events wait in a buffer of the request's own, which an answer's length bounds: a slow consumer
-     * never holds up the thread that serves all requests.
+     * Each request has its own buffer of events, whose size is limited by the length of the answer.
+     * So a slow consumer never blocks the thread that serves all requests.
      */
     suspend fun <T> events(
         route: String,
@@ -39,7 +39,7 @@ internal class Requests(val engine: NativeEngine) {
         event.json
     }
 
-    /** Checking, rendering and tokenizing take a moment: never on the caller's own thread. */
+    /** Checking, rendering and tokenizing take time, so they never run on the caller's thread. */
     suspend fun start(request: Request, route: String, body: ByteArray) =
         withContext(Dispatchers.Default) { request.start(route, body) }
 }

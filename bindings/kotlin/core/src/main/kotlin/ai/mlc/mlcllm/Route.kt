@@ -14,10 +14,10 @@ import kotlinx.coroutines.future.future
 import kotlinx.serialization.KSerializer
 
 /**
- * A route of the engine that answers whole or in chunks.
+ * A route of the engine that answers as a whole or in chunks.
  *
- * What is wrong with a request, or befalls it later, is an [MLCException]. Cancelling the coroutine
- * that waits ends the request in the engine and frees what it held.
+ * A wrong request, or a later failure, is an [MLCException]. Cancelling the coroutine that waits ends
+ * the request in the engine and frees its memory.
  */
 abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
     private val requests: Requests,
@@ -29,14 +29,14 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
     internal abstract fun streaming(request: Q, stream: Boolean): Q
 
     /**
-     * Sends a request; its chunks come by a channel, in order. A failure closes the channel, so that
-     * reading it throws. The request ends with the channel ([ReceiveChannel.cancel]) and with the
-     * coroutine that called, should that fail or be cancelled.
+     * Sends a request; its chunks come through a channel, in order. A failure closes the channel, so
+     * that reading it throws. The request ends when the channel is cancelled
+     * ([ReceiveChannel.cancel]), or when the calling coroutine fails or is cancelled.
      */
     suspend fun create(request: Q): ReceiveChannel<C> =
         open(bodyOf(request, stream = true), { it }, failed = null)
 
-    /** The channel of [create], of what [of] makes of a chunk and [failed] of a failure. */
+    /** The channel of [create]: [of] converts a chunk, [failed] converts a failure. */
     internal suspend fun <T> open(
         body: ByteArray,
         of: (C) -> T,
@@ -61,7 +61,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         return chunks
     }
 
-    /** The chunks of an answer as a cold flow: each collector sends the request anew. */
+    /** The chunks of an answer as a cold flow: each collector sends the request again. */
     fun stream(request: Q): Flow<C> = flow {
         requests.events(route, bodyOf(request, stream = true)) { events ->
             for (event in events) {

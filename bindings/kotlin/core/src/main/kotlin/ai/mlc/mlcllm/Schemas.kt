@@ -19,16 +19,16 @@ import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.serializer
 
-/** What a model is told of a class or a property. */
+/** The description of a class or a property for the model. */
 @OptIn(ExperimentalSerializationApi::class)
 @SerialInfo
 @Target(AnnotationTarget.CLASS, AnnotationTarget.PROPERTY)
 annotation class Description(val text: String)
 
 /**
- * The JSON Schema of a `@Serializable` type, as its descriptor tells it: classes, sealed ones, lists,
- * maps, enums, primitives, nullable ones, and types that contain themselves. A property with a
- * default may be left out; [Description] tells what it is. A type that is open or contextual is an
+ * The JSON Schema of a `@Serializable` type, from its descriptor: classes, sealed classes, lists,
+ * maps, enums, primitives, nullable types, and types that contain themselves. A property with a
+ * default may be left out; [Description] describes it. An open or contextual type throws an
  * [UnsupportedException].
  */
 fun jsonSchemaOf(serializer: KSerializer<*>): JsonObject = SchemaWriter(serializer.descriptor).write()

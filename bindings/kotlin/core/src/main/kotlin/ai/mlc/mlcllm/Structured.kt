@@ -7,11 +7,11 @@ import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.serializer
 
-/** Holds an answer to `T`: to be given as `response_format`. */
+/** The `response_format` that makes an answer a `T`. */
 inline fun <reified T> responseFormatOf(name: String = "answer"): ResponseFormat =
     ResponseFormatJSONSchema(JSONSchema(name, schema = jsonSchemaOf<T>(), strict = true))
 
-/** Asks for a `T` and reads it; an answer that was cut short is an [UnfinishedAnswerException]. */
+/** Asks for a `T` and reads it. Throws [UnfinishedAnswerException] for an incomplete answer. */
 suspend inline fun <reified T> ChatCompletions.completeAs(request: ChatCompletionRequest): T {
     val answer = complete(request.copy(response_format = responseFormatOf<T>()))
     return answerAs(serializer<T>(), answer)

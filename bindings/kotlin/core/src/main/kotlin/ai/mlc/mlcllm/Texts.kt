@@ -2,7 +2,7 @@
 
 package ai.mlc.mlcllm
 
-/** A message's text: what it says, with its images left out. */
+/** A message's text, without its images. */
 fun ChatCompletionMessageContent.asText(): String = when (this) {
     is ChatCompletionMessageContentText -> value
     is ChatCompletionMessageContentParts ->
@@ -10,5 +10,5 @@ fun ChatCompletionMessageContent.asText(): String = when (this) {
     is ChatCompletionMessageContentUnknown -> ""
 }
 
-/** The text itself: in an answer it is one already. */
+/** The text itself: in an answer the content is already a text. */
 fun String.asText(): String = this

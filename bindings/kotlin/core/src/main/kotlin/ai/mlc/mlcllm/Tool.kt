@@ -10,7 +10,7 @@ import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.serializer
 
 /**
- * A function that a model may call, with what the model is told of it.
+ * A function that a model may call, with its description for the model.
  *
  *     @Serializable data class City(@Description("The city's name.") val name: String)
  *     val population = Tool("population", "How many people live there.") { city: City ->
@@ -20,7 +20,7 @@ import kotlinx.serialization.serializer
  */
 class Tool private constructor(
     val definition: FunctionDefinition,
-    /** Reads the arguments, or throws [UnfitArguments]; then there is something to be called. */
+    /** Reads the arguments, or throws [UnfitArguments]. Returns a function to call. */
     internal val bind: (String) -> suspend () -> String,
 ) {
     /** The model's arguments are not those of the function. */
@@ -70,7 +70,7 @@ class Tool private constructor(
 
 /**
  * A function whose arguments are the properties of the `@Serializable` class `A`; `Unit` has none. A
- * result that is a text goes to the model as it is, any other as JSON.
+ * text result goes to the model unchanged, any other result as JSON.
  */
 inline fun <reified A, reified R> Tool(
     name: String,

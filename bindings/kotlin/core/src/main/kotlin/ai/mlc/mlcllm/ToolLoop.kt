@@ -19,19 +19,20 @@ import kotlinx.coroutines.flow.last
 import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.future.future
 
-/** Says whether a call may be made. */
+/** Decides whether a call may be made. */
 typealias Approve = suspend (ChatCompletionMessageToolCall) -> Boolean
 
 /**
  * Runs the tools that the model calls, and sends it their results, until it answers with text.
  *
- * What goes wrong in a call goes back to the model as the call's result, so that it may try again. The
- * calls of one answer run at the same time, on the dispatcher of the caller. Cancelling the coroutine
- * ends it all.
+ * An error in a call becomes the call's result, so that the model may try again. The calls of one
+ * answer run at the same time, on the dispatcher of the caller. Cancelling the coroutine ends
+ * everything.
  *
- * @param request its `tool_choice` holds for the first round alone, or the loop would not end.
- * @param maxCalls of all rounds together; then the model must answer without.
- * @param approve asked before each call, one after the other; where it says no the model is told so.
+ * @param request its `tool_choice` applies only to the first round, or the loop would not end.
+ * @param maxCalls the limit for all rounds together; then the model must answer without calls.
+ * @param approve called before each call, one after another. If it returns no, the model gets a
+ *     message about that.
  */
 suspend fun ChatCompletions.runTools(
     tools: List<Tool>,
@@ -41,8 +42,8 @@ suspend fun ChatCompletions.runTools(
 ): ToolRun = (streamTools(tools, request, maxCalls, approve).last() as ToolRunEvent.End).run
 
 /**
- * [runTools] as a cold flow of what happens while it does; the last event has the run. Leaving the
- * flow ends the loop: the calls that run and what was asked of the model are cancelled.
+ * [runTools] as a cold flow of events; the last event has the run. Leaving the flow ends the loop: it
+ * cancels the running calls and the request to the model.
  */
 fun ChatCompletions.streamTools(
     tools: List<Tool>,
@@ -51,7 +52,7 @@ fun ChatCompletions.streamTools(
     approve: Approve? = null,
 ): Flow<ToolRunEvent> = toolEvents(tools, request, maxCalls, approve) { stream(it) }
 
-/** [runTools] for Java; `onEvent` hears what happens, on a background thread. */
+/** [runTools] for Java; `onEvent` gets the events, on a background thread. */
 @JvmOverloads
 fun runToolsAsync(
     completions: ChatCompletions,
@@ -87,7 +88,7 @@ internal fun toolEvents(
     emit(ToolRunEvent.End(loop.ended()))
 }
 
-/** The whole answer, its chunks being told. */
+/** The whole answer; its chunks are sent as events. */
 private suspend fun FlowCollector<ToolRunEvent>.answer(chunks: Flow<ChatCompletionChunk>): ChatCompletion {
     val fold = AnswerFold()
     chunks.collect { chunk ->
@@ -99,7 +100,7 @@ private suspend fun FlowCollector<ToolRunEvent>.answer(chunks: Flow<ChatCompleti
     return fold.completion()
 }
 
-/** A call of the model's: what is to be done, or why there is nothing. */
+/** A call that the model makes: the function to run, or the reason why none can run. */
 internal class PlannedCall(
     val call: ChatCompletionMessageToolCall,
     val work: (suspend () -> String)?,
@@ -126,14 +127,14 @@ internal class PlannedCall(
     }
 }
 
-/** The loop without its waiting: what to ask, what to call, when it has ended. */
+/** The decisions of the loop, without any waiting: what to ask, what to call, and when it ends. */
 internal class ToolLoop(tools: List<Tool>, asked: ChatCompletionRequest, private val maxCalls: Long) {
     private val tools = tools.associateBy { it.definition.name }
     private var numCalls = 0L
     private var limitReached = false
     private var completion: ChatCompletion? = null
 
-    /** The next request: `tool_choice` binds the first one alone. */
+    /** The next request. `tool_choice` applies only to the first request. */
     var request: ChatCompletionRequest = asked.copy(
         tools = tools.map { ChatCompletionTool(it.definition) },
         stream_options = StreamOptions(include_usage = true),
@@ -167,7 +168,7 @@ internal class ToolLoop(tools: List<Tool>, asked: ChatCompletionRequest, private
         return calls
     }
 
-    /** To be given in the order of the calls. */
+    /** Takes the results, in the order of the calls. */
     fun answer(result: ToolResult): ToolRunEvent.Result {
         val content = ChatCompletionMessageContentText(result.content)
         say(ChatCompletionMessage(ChatCompletionRole.tool, content, tool_call_id = result.call.id))

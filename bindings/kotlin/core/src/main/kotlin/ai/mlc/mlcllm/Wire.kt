@@ -20,12 +20,12 @@ import kotlinx.serialization.json.booleanOrNull
 import kotlinx.serialization.json.doubleOrNull
 
 /**
- * JSON as the core reads and writes it: null means absent, and what is absent is not written. Types
- * that ignore unknown members say so themselves; the others (a configuration) refuse them.
+ * JSON in the core's form: null means absent, and absent members are not written. Types that ignore
+ * unknown members declare that; the others (a configuration) refuse them.
  */
 internal val wire: Json = Json { coerceInputValues = true }
 
-/** UTF-8, or an [InvalidRequestException]: half of a surrogate pair is no text. */
+/** UTF-8, or an [InvalidRequestException]: half of a surrogate pair is not a text. */
 internal fun <T> encode(serializer: KSerializer<T>, value: T): ByteArray = try {
     wire.encodeToString(serializer, value).encodeToByteArray(throwOnInvalidSequence = true)
 } catch (error: CharacterCodingException) {
@@ -34,7 +34,7 @@ internal fun <T> encode(serializer: KSerializer<T>, value: T): ByteArray = try {
     throw InvalidRequestException("this cannot be written as JSON: ${error.message}", cause = error)
 }
 
-/** What the core wrote as a value. It failing is a mistake of ours, or of another version. */
+/** Reads the core's text as a value. A failure is a bug of ours, or the core has another version. */
 internal fun <T> decode(serializer: KSerializer<T>, json: ByteArray): T = try {
     wire.decodeFromString(serializer, json.decodeToString())
 } catch (error: SerializationException) {
@@ -61,7 +61,7 @@ internal abstract class WordSerializer<T : Word>(name: String, private val of: (
     final override fun deserialize(decoder: Decoder): T = of(decoder.decodeString())
 }
 
-/** A union is told apart by its JSON, so it is read by way of a tree. */
+/** The JSON decides which type of a union it is, so it is first read into a tree. */
 internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> {
     final override val descriptor: SerialDescriptor = buildClassSerialDescriptor("ai.mlc.mlcllm.$name")
 
@@ -90,6 +90,6 @@ internal val JsonElement.isNumber: Boolean
 internal val JsonElement.isArray: Boolean get() = this is JsonArray
 internal val JsonElement.isObject: Boolean get() = this is JsonObject
 
-/** The text of the member by which a union's objects are told apart; null when there is none. */
+/** The text of the member that gives the type of a union's object; null when there is none. */
 internal fun JsonElement.tag(name: String): String? =
     ((this as? JsonObject)?.get(name) as? JsonPrimitive)?.takeIf { it.isString }?.content
