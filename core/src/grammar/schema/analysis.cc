@@ -100,7 +100,7 @@ bool AreDisjointObjects(const Schema& schema, const SchemaNode& a, const SchemaN
     const std::vector<Json>* theirs = Discriminator(schema, b, property.name);
     if (mine != nullptr && theirs != nullptr && HaveNoneInCommon(*mine, *theirs)) return true;
   }
-  // Members that nothing is said of are not written, but would be valid: so both ways.
+  // Members without a condition are not written but would be valid, so both directions are checked.
   return LacksRequired(a, b) && LacksRequired(b, a);
 }
 
@@ -220,7 +220,7 @@ class EmptinessCheck {
     return possible >= node.min && (node.max < 0 || (required <= node.max && node.min <= node.max));
   }
 
-  // A required member must not ask for one that cannot be.
+  // A required member must not require a member that cannot exist.
   bool HasImplied(const SchemaNode& node) const {
     return std::none_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
       const SchemaNode::Property& first = node.properties[static_cast<size_t>(pair.first)];

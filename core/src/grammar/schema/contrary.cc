@@ -76,8 +76,8 @@ Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
   return GiveUp(term, where, out);
 }
 
-// What is denied has no grammar. When strict, the other ways to hold to a contrary are left, and
-// the schema is refused only if none of them can be had (`RemoveEmpty`).
+// The contrary has no grammar. When strict, the other ways to meet it remain; the schema is refused
+// only if there is no other way (`RemoveEmpty`).
 Status SchemaReader::GiveUp(const Term& term, const std::string& where, Flat* out) {
   constexpr const char* kWhy = "its contrary has no grammar";
   if (strictness_ == Strictness::kStrict && term.is_option) {

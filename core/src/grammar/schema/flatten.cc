@@ -1,5 +1,5 @@
-// Terms taken apart: references followed, `allOf` and `not` carried inwards, until what is left
-// either speaks of the value itself or leaves a choice.
+// Flattens terms: follows references and moves `allOf` and `not` inwards, until each term is either
+// about the value itself or a choice.
 #include <algorithm>
 
 #include "grammar/schema/keywords.h"
@@ -13,7 +13,7 @@ constexpr size_t kMaxWay = 96;  // references and lists that lead from one to th
 
 bool IsTrue(const Json* flag) { return flag != nullptr && flag->is_bool() && flag->as_bool(); }
 
-// The keywords that are enforced, but for those that only change another's meaning.
+// The enforced keywords, without those that only change the meaning of another keyword.
 bool IsAsserting(const Json& schema, const std::string& key) {
   const SchemaKeyword* keyword = FindSchemaKeyword(key);
   if (keyword == nullptr || keyword->verdict == Verdict::kAnnotation) return false;

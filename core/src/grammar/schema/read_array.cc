@@ -8,12 +8,12 @@ namespace {
 
 using Kind = SchemaNode::Kind;
 
-// Longer lists are not written, though they would be valid: the matcher's states cost too much.
+// Longer lists would be valid but are not written: the matcher's states cost too much.
 constexpr int64_t kMaxItems = 20000;
 constexpr int64_t kMaxCountingRules = 4000;  // of one list that counts
 constexpr size_t kMaxUnique = 7;  // values of which each may come once: a rule for each set
 
-// What one schema says of items: of the first ones, and of those behind them.
+// The conditions of one schema on items: on the first ones, and on those after them.
 struct Items {
   const Json* first = nullptr;
   const Json* rest = nullptr;

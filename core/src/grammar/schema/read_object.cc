@@ -9,8 +9,8 @@ namespace {
 
 using Kind = SchemaNode::Kind;
 
-constexpr int64_t kMaxRules = 4000;  // of an object, to count its members
-// Of all objects together: the compiler takes quadratic time.
+constexpr int64_t kMaxRules = 4000;  // to count the members of one object
+// For all objects together: the compiler takes quadratic time.
 constexpr int64_t kMaxOptional = 4000, kMaxOptionalHere = 1000;
 constexpr size_t kMaxKeyCharacters = 12000;  // to tell other names from the named ones
 constexpr size_t kMaxClasses = 24;           // of names, by the patterns that they match
@@ -27,8 +27,8 @@ int CountRequired(const SchemaNode& node) {
                                         [](const auto& property) { return property.is_required; }));
 }
 
-// How many sets of written members there are to remember, at most: by the implications, `more`
-// included, of which one member is behind and the other one ahead.
+// The largest number of sets of written members to remember. It depends on the implications, `more`
+// included, of which one member is already passed and the other is still to come.
 int64_t WaysOf(const SchemaNode& node, const std::pair<int, int>* more) {
   std::vector<int> change(node.properties.size() + 1, 0);
   auto add = [&change](const std::pair<int, int>& pair) {
@@ -44,7 +44,7 @@ int64_t WaysOf(const SchemaNode& node, const std::pair<int, int>* more) {
 
 }  // namespace
 
-// What schemas say of members, by their names.
+// The conditions on members, by their names.
 struct SchemaReader::Members {
   struct Pattern {
     const Term* term;
@@ -53,7 +53,7 @@ struct SchemaReader::Members {
     Automaton names;
   };
   std::vector<Pattern> patterns;
-  // What members must fit that a schema neither names nor has a pattern for.
+  // The conditions on members that a schema neither names nor matches with a pattern.
   std::vector<std::pair<const Term*, Term>> additional;
   std::optional<Term> unevaluated;  // and what they must fit that no schema speaks of
   bool is_closed = false;           // nothing is said of others: none are written
@@ -151,7 +151,7 @@ Status SchemaReader::GatherPatterns(const Term& object, Members* members) {
   return Status();
 }
 
-// The members that are named, wherever: in the order in which they are first.
+// The members that any schema names, in the order of their first occurrence.
 Status SchemaReader::ReadNamed(const Facts& facts, Members* members, SchemaNode* node) {
   std::vector<std::string> names;
   std::set<std::string> seen, required, absent;
@@ -254,7 +254,7 @@ Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode
   return Status();
 }
 
-// What `propertyNames` leaves of the names.
+// Removes the names that `propertyNames` does not allow.
 Status SchemaReader::ReadNames(const Facts& facts, Members*, SchemaNode* node) {
   static const Json kString = Json().Set("type", "string");
   Terms terms;
@@ -340,7 +340,7 @@ Status SchemaReader::ReadImplied(const Facts& facts, SchemaNode* node) {
   return Status();
 }
 
-// What takes too many rules to count is left out.
+// Leaves out limits that need too many rules to count.
 Status SchemaReader::CheckCounts(const Facts& facts, SchemaNode* node) {
   int64_t total = static_cast<int64_t>(node->properties.size());
   bool is_open = node->rest != SchemaNode::kNone || !node->additional.empty();

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = SchemaNode::Kind;
 
-// Longer texts are not written, though they would be valid: the matcher's states cost too much.
+// Longer texts would be valid but are not written: the matcher's states cost too much.
 constexpr int64_t kMaxLength = 20000;
 // Beside a pattern that does not bound them itself.
 constexpr int64_t kMaxLengthBeside = 100, kMaxLengthCounted = 1000;
@@ -68,9 +68,8 @@ Result<std::string> ExcludedNumerals(const Facts& facts) {
   return excluded;
 }
 
-// The texts that a pattern matches in no reader's meaning. ECMAScript's \\d and \\w are ASCII,
-// Python's are not; Python's '$' also matches before a last line break: beside them such texts are
-// left out.
+// Texts about which readers of the pattern disagree; they are left out. ECMAScript's \\d and \\w
+// are ASCII, Python's are not; Python's '$' also matches before a last line break.
 Result<Automaton> Denied(const std::string& pattern, const Automaton& matching) {
   Automaton out = matching.Not();
   const char* kClasses[] = {"\\d", "\\D", "\\w", "\\W", "\\s", "\\S"};
@@ -95,7 +94,7 @@ bool ExcludesTexts(const Facts& facts) {
 
 }  // namespace
 
-// Each value that a schema lists is judged by everything else that is said.
+// Checks each value that a schema lists against all other conditions.
 Result<SchemaNode> SchemaReader::ReadListed(const Facts& facts, const Terms& own) {
   SchemaNode node;
   node.kind = Kind::kValues;
@@ -129,7 +128,7 @@ Result<Automaton> SchemaReader::Matching(const std::string& pattern) {
   return found->second;
 }
 
-// What patterns, formats and excluded values leave of all texts; lengths are left to the caller.
+// The texts that patterns, formats and excluded values allow. The caller handles lengths.
 Result<Automaton> SchemaReader::Texts(const Facts& facts) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
@@ -241,7 +240,7 @@ Result<SchemaNode> SchemaReader::ReadUncounted(const Facts& facts, SchemaNode un
   return uncounted;
 }
 
-// A part of the texts, with fewer repetitions; what is denied is denied in full.
+// A part of the texts, with fewer repetitions. Denied patterns are still denied completely.
 Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int64_t max,
                                             int most) {
   Automaton all = Writable();
@@ -289,7 +288,7 @@ Result<Automaton> SchemaReader::BoundedTexts(const Facts& facts, int64_t min, in
   return both.status();
 }
 
-// What is left of the numerals that `regex` matches; none where that is all of them.
+// The numerals of `regex` that meet the other conditions; none if all of them do.
 Status SchemaReader::JoinNumerals(const std::string& regex, Result<Automaton> one,
                                   const std::string& path, std::optional<Automaton>* numerals) {
   if (!*numerals) {

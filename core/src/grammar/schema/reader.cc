@@ -37,7 +37,7 @@ Result<Schema> SchemaReader::Run() {
     if (!is_done.ok() && overlaps_.empty()) return is_done.status();
     if (!is_done.ok()) break;
   }
-  // What overlaps cannot be taken apart.
+  // Branches that still overlap cannot be separated.
   overlaps_.clear();
   overlap_paths_.clear();
   has_given_up_ = true;
@@ -47,7 +47,7 @@ Result<Schema> SchemaReader::Run() {
   return std::move(out_);
 }
 
-// False where branches of a oneOf overlap that were not known to.
+// False if branches of a oneOf overlap and this was not known before.
 Result<bool> SchemaReader::Round() {
   out_ = Schema();
   nodes_.clear();
@@ -156,7 +156,7 @@ Status SchemaReader::Fill(int node, const Terms& terms) {
 
 // One node for each alternative of the first choice, with everything else joined to it.
 Status SchemaReader::FillChoice(int node, Flat flat) {
-  // What other members there may be is known once everything else is.
+  // The other members are known only after everything else.
   std::stable_partition(flat.choices.begin(), flat.choices.end(),
                         [](const Term& choice) { return choice.part != "additionalProperties"; });
   const Term& choice = flat.choices[0];
@@ -195,8 +195,8 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
   return Status();
 }
 
-// A part for each type. Without `type`, the types that the other keywords speak of: values of
-// other types would be valid, and nobody means them.
+// A part for each type. Without `type`, the types to which the other keywords apply: values of
+// other types would be valid too, but nobody wants them.
 Status SchemaReader::FillPlain(int node, const Terms& own) {
   LeaveOutFn leave_out = [this](const std::string& path, const std::string& why) {
     return LeaveOut(path, why);

@@ -1,4 +1,4 @@
-// A schema as EBNF: a rule a node, and rules that the nodes share.
+// Writes a schema as EBNF: one rule for each node, and rules that the nodes share.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,9 +16,10 @@ using Kind = SchemaNode::Kind;
 
 constexpr size_t kMaxTold = 64;  // characters by which names are told apart
 
-// Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule holds what comes
-// next in a text and the rest of it, the closing quote included: of a token that reaches beyond its
-// rule the matcher cannot know beforehand whether it fits, and a mask then takes milliseconds.
+// Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule contains the
+// next part of a text and the whole rest after it, with the closing quote. The reason: the matcher
+// cannot precompute whether a token fits if it is longer than its rule, and a mask then takes
+// milliseconds.
 constexpr char kSharedRules[] = R"(
 string ::= "\"" text
 text ::= "\"" | [ !#-\u005B\u005D-\u007E\u0080-\uD7FF\uE000-\U0010FFFF] text | "\\" escape text
@@ -30,7 +31,7 @@ anyobject ::= "{" (string ": " any (", " string ": " any)*)? "}"
 anyarray ::= "[" (any (", " any)*)? "]"
 )";
 
-// A value as all that is written is spaced.
+// A value with the white space that all written JSON has.
 std::string Written(const Json& value) {
   std::string out;
   if (value.is_array()) {

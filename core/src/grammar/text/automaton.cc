@@ -141,8 +141,7 @@ Result<Automaton> Automaton::And(const Automaton& other) const {
   return out;
 }
 
-// States from which nothing is accepted become one. Making all as few as can be would take time by
-// the square of their number.
+// Joins the states from which no text is accepted. A full minimization would take quadratic time.
 void Automaton::MergeDead() {
   std::vector<std::vector<size_t>> back(states_.size());
   std::vector<bool> live(states_.size(), false);

@@ -1,5 +1,5 @@
-// Regular expressions as automata: first one that may be in several states at once, whose sets of
-// states then become those of the deterministic one.
+// Converts regular expressions to automata: first to a nondeterministic one. Its sets of states
+// then become the states of the deterministic one.
 #include <algorithm>
 #include <map>
 

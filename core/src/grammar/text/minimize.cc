@@ -91,7 +91,7 @@ class Splitter {
     return signature;
   }
 
-  // The members that are not dirty agree with each other: one of them speaks for all.
+  // The members that are not dirty are equal to each other, so one of them is enough to compare.
   bool Split(int index) {
     std::vector<int> dirty = std::exchange(dirty_[static_cast<size_t>(index)], {});
     Groups groups;

@@ -96,9 +96,9 @@ std::string Whole(int64_t low, int64_t high) {
   return Join(choices);
 }
 
-// Below, `bound` is what is left of a bound's fraction when the digits so far are those of the
-// bound, and `left` the digits that may still be written. "" says that nothing can be; where
-// nothing need be, that is what an expression in "(...)?" says.
+// In the next functions `bound` is the rest of a bound's fraction after equal digits, and `left` is
+// the number of digits that may still be written. "" means that no digits are possible. If digits
+// are optional, the expression is "(...)?".
 
 // Digits that make the fraction at least the bound, which is not all 0.
 std::string AtLeast(const std::string& bound, int left) {
@@ -175,8 +175,8 @@ std::string Magnitude(const Decimal& low, const Decimal& high) {
 
 // ---- Bounds -----------------------------------------------------------------------------------
 
-// A bound that belongs to the range itself, with digits that are written: moved inwards, so far
-// that no reader's rounding takes a number over the bound.
+// A bound that is inside the range and has few enough digits. It is moved inwards, so that a number
+// stays within the bound even after a reader rounds it.
 Decimal Inclusive(const NumberBound& bound, bool is_lower) {
   const Decimal& value = bound.value;
   bool outwards_is_more = value.negative == is_lower;  // of the magnitude
