@@ -137,13 +137,13 @@ def resolve_source(
 ) -> Path:
     """The folder or file that a model argument names: downloaded, but not converted."""
     rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
-    return _local_path(_none_if_default(model), rules)
+    return _local_path(none_if_default(model), rules)
 
 
 def _folder(
     model: str | Path | None, quantization: str | None, device: str, rules: MakeRules
 ) -> Path:
-    model = _none_if_default(model)
+    model = none_if_default(model)
     path = _local_path(model, rules)
     if (path / CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)
@@ -171,7 +171,7 @@ def _folder(
     return folder
 
 
-def _none_if_default(model: str | Path | None) -> str | Path | None:
+def none_if_default(model: str | Path | None) -> str | Path | None:
     """Replaces the embedded model's name by None, unless a folder has that name."""
     return None if model == DEFAULT_MODEL and not Path(DEFAULT_MODEL).exists() else model
 
@@ -301,7 +301,7 @@ def _identity(path: Path, steps: Steps) -> Any:
 
 def _name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
-    if _none_if_default(model) is None:
+    if none_if_default(model) is None:
         return embedded_model.NAME
     text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
     path = Path(text)

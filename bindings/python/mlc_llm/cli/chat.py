@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> None:
     overrides = parse_overrides(args.overrides)
     from mlc_llm.cli.chat_session import ChatSession
     from mlc_llm.core_engine import CoreEngine
+    from mlc_llm.model_source import none_if_default
 
     steps = steps_for(args)
     engine = CoreEngine(
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
             system=args.system,
             settings=settings,
             quiet=args.quiet,
-            max_tokens=_EMBEDDED_MAX_TOKENS if args.model is None else None,
+            max_tokens=_EMBEDDED_MAX_TOKENS if none_if_default(args.model) is None else None,
         )
         _converse(session, args, steps)
     finally:
