@@ -153,10 +153,12 @@ def test_preempted_chats_go_on(model: tuple[Path, Path], greedy: list[float]) ->
     with engine_of(model) as engine:
         alone = [ask(engine, text) for text in others]
     with engine_of(model, **config) as engine, ThreadPoolExecutor(len(others)) as pool:
-        together = list(pool.map(lambda text: ask(engine, text), others))
+        for _ in range(50):  # in some rounds a busy machine runs one thread after another
+            assert list(pool.map(lambda text: ask(engine, text), others)) == alone
+            if engine.metrics()["num_preemptions"] > 0:
+                break
         assert engine.metrics()["num_preemptions"] > 0
-    assert together == alone
-    np.testing.assert_allclose(together[0], [greedy], atol=1e-4)
+    np.testing.assert_allclose(alone[0], [greedy], atol=1e-4)
 
 
 def test_token_trees_over_mixed_layers(without_states: tuple[Path, Path]) -> None:
