@@ -28,28 +28,69 @@ if(MLC_XGRAMMAR_LIBRARY)
   add_library(xgrammar STATIC IMPORTED)
   set_target_properties(xgrammar PROPERTIES IMPORTED_LOCATION ${MLC_XGRAMMAR_LIBRARY})
   target_include_directories(xgrammar SYSTEM INTERFACE
-    ${xgrammar_dir}/include ${xgrammar_dir}/3rdparty/dlpack/include)
+    ${xgrammar_dir}/include ${xgrammar_dir}/3rdparty/dlpack/include ${PROJECT_SOURCE_DIR}/core/xgrammar)
   return()
 endif()
 
 # Its own CMakeLists switches its Python bindings on; its sources need nothing but these includes.
-file(GLOB_RECURSE xgrammar_sources ${xgrammar_dir}/cpp/*.cc)
-list(FILTER xgrammar_sources EXCLUDE REGEX "/(nanobind|pybind|web|tvm_ffi)/")
-# Its parser counts the rows that it advances and stops when it may advance no more: nothing else
-# interrupts a compilation (core/src/grammar/grammar.cc).
-set(xgrammar_parser ${xgrammar_dir}/cpp/earley_parser.cc)
-set(xgrammar_counting ${CMAKE_BINARY_DIR}/xgrammar/earley_parser_counting.cc)
-file(READ ${xgrammar_parser} text)
-string(REPLACE "\nbool EarleyParser::Advance("
-  "\nthread_local int64_t rows_left = INT64_MAX;\n\nbool EarleyParser::Advance(" text "${text}")
-string(REPLACE "  // Scan all the scanable states.\n"
-  "  rows_left -= 1 + static_cast<int64_t>(latest_states.size());\n  if (rows_left < 0) throw std::runtime_error(\"too many rows\");\n" text "${text}")
-if(NOT text MATCHES "rows_left -= 1" OR NOT text MATCHES "thread_local int64_t rows_left")
-  message(FATAL_ERROR "xgrammar's parser has changed: see cmake/XGrammar.cmake")
-endif()
-file(GENERATE OUTPUT ${xgrammar_counting} CONTENT "#include <cstdint>\n#include <stdexcept>\n${text}")
-list(REMOVE_ITEM xgrammar_sources ${xgrammar_parser})
-add_library(xgrammar STATIC ${xgrammar_sources} ${xgrammar_counting})
+# A copy of its sources with the edits that core/xgrammar/lazy_masks.cc completes.
+set(xgrammar_cpp ${CMAKE_BINARY_DIR}/xgrammar/edited)
+file(GLOB_RECURSE files RELATIVE ${xgrammar_dir}/cpp ${xgrammar_dir}/cpp/*.cc ${xgrammar_dir}/cpp/*.h)
+list(FILTER files EXCLUDE REGEX "^(nanobind|pybind|web|tvm_ffi)/")
+set(edited earley_parser.cc compiled_grammar_impl.h compiled_grammar.cc grammar_compiler.cc grammar_matcher.cc)
+set(xgrammar_sources "")
+foreach(file ${files})
+  if(NOT file IN_LIST edited)
+    configure_file(${xgrammar_dir}/cpp/${file} ${xgrammar_cpp}/${file} COPYONLY)
+  endif()
+  if(file MATCHES "\\.cc$")
+    list(APPEND xgrammar_sources ${xgrammar_cpp}/${file})
+  endif()
+endforeach()
+
+# Writes a file of the copy in which each OLD text is replaced by the NEW one behind it.
+function(mlc_edit_xgrammar name)
+  file(READ ${xgrammar_dir}/cpp/${name} text)
+  math(EXPR last "${ARGC} - 1")
+  foreach(i RANGE 1 ${last} 2)
+    math(EXPR next "${i} + 1")
+    string(FIND "${text}" "${ARGV${i}}" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "xgrammar's ${name} has changed: see cmake/XGrammar.cmake")
+    endif()
+    string(REPLACE "${ARGV${i}}" "${ARGV${next}}" text "${text}")
+  endforeach()
+  file(GENERATE OUTPUT ${xgrammar_cpp}/${name} CONTENT "${text}")
+endfunction()
+
+# The parser counts the rows that it advances, and stops when it may advance no more: nothing else
+# interrupts its work (core/src/grammar/grammar.cc).
+mlc_edit_xgrammar(earley_parser.cc
+  "\nbool EarleyParser::Advance("
+  "\nthread_local int64_t rows_left = INT64_MAX;\n\nbool EarleyParser::Advance("
+  "  // Scan all the scanable states.\n"
+  "  rows_left -= 1 + static_cast<int64_t>(latest_states.size());\n  if (rows_left < 0) throw std::runtime_error(\"too many rows\");\n"
+  "#include \"earley_parser.h\"\n" "#include \"earley_parser.h\"\n\n#include <cstdint>\n#include <stdexcept>\n")
+# A compiled grammar makes a mask when it is first asked for it.
+mlc_edit_xgrammar(compiled_grammar_impl.h
+  "#include <cstdint>\n" "#include <atomic>\n#include <cstdint>\n#include <functional>\n#include <mutex>\n"
+  "      adaptive_token_mask_cache;\n"
+  "      adaptive_token_mask_cache;\n  mutable std::mutex mask_mutex;\n  std::atomic<int64_t> mask_bytes{0};\n  std::function<AdaptiveTokenMask(const ParserState&)> make_mask;\n  const AdaptiveTokenMask& MaskOf(const ParserState& state);\n")
+mlc_edit_xgrammar(compiled_grammar.cc
+  "MemorySize(impl.adaptive_token_mask_cache);" "static_cast<std::size_t>(impl.mask_bytes);")
+mlc_edit_xgrammar(grammar_compiler.cc
+  "  std::optional<ThreadPool> thread_pool;\n  std::optional<std::mutex> adaptive_token_mask_cache_mutex;\n"
+  "  compiled_grammar_impl->make_mask = [grammar = compiled_grammar_impl->grammar, info = tokenizer_info_,\n      tags = std::move(tag_dispatch_rule_id_to_second_slicing_bitset)](const ParserState& at) {\n    std::optional<RuleLevelCache> no_cache;\n    ParserState state(at.rule_id, at.sequence_id, at.element_id, ParserState::kNoPrevInputPos, 0);\n    return GrammarMatcherForTokenMaskCache(grammar, state, tags, info, no_cache)\n        .GetAdaptiveTokenMask(at.rule_id == grammar->GetRootRuleId());\n  };\n  return CompiledGrammar(compiled_grammar_impl);\n\n  std::optional<ThreadPool> thread_pool;\n  std::optional<std::mutex> adaptive_token_mask_cache_mutex;\n")
+mlc_edit_xgrammar(grammar_matcher.cc
+  "  const auto& adaptive_token_mask_cache = compiled_grammar_->adaptive_token_mask_cache;\n" ""
+  "std::pair<ParserState, decltype(adaptive_token_mask_cache.cbegin())>" "std::pair<ParserState, const AdaptiveTokenMask*>"
+  "    auto adaptive_token_mask_it = adaptive_token_mask_cache.find(state);\n    XGRAMMAR_CHECK(adaptive_token_mask_it != adaptive_token_mask_cache.end()) << state;\n    const auto& adaptive_token_mask = adaptive_token_mask_it->second;\n"
+  "    const AdaptiveTokenMask& adaptive_token_mask = compiled_grammar_->MaskOf(state);\n"
+  "std::make_pair(state, adaptive_token_mask_it)" "std::make_pair(state, &adaptive_token_mask)"
+  "    const auto& adaptive_token_mask = adaptive_token_mask_it->second;\n" "    const AdaptiveTokenMask& adaptive_token_mask = *adaptive_token_mask_it;\n")
+
+list(APPEND xgrammar_sources ${PROJECT_SOURCE_DIR}/core/xgrammar/lazy_masks.cc)
+add_library(xgrammar STATIC ${xgrammar_sources})
 set_target_properties(xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 17)
 foreach(source ${xgrammar_sources})  # three units, about as long to compile
   set(unit match)
@@ -68,8 +109,8 @@ endif()
 if(MLC_FUZZ)  # undefined behaviour in it is for the tests under sanitizers; here speed counts
   target_compile_options(xgrammar PRIVATE -fno-sanitize=undefined)
 endif()
-target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include)
+target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include ${PROJECT_SOURCE_DIR}/core/xgrammar)
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/3rdparty/dlpack/include
-                           PRIVATE ${xgrammar_dir}/3rdparty/picojson ${xgrammar_dir}/cpp)
+                           PRIVATE ${xgrammar_dir}/3rdparty/picojson ${xgrammar_cpp})
 find_package(Threads REQUIRED)
 target_link_libraries(xgrammar PUBLIC Threads::Threads)

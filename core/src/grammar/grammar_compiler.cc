@@ -51,7 +51,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
   struct Entry {
     std::string key;
     std::shared_ptr<Grammar::Impl> grammar;
-    int64_t bytes;  // of its key, and of the grammar after it is compiled
+    int64_t bytes = 0;  // of its key and its grammar, as counted last
   };
   using Entries = std::list<Entry>;
 
@@ -75,7 +75,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
       if (std::shared_ptr<Cache> cache = weak.lock()) cache->Done(key, grammar);
     };
     auto grammar = std::make_shared<Grammar::Impl>(backend, std::move(source), done);
-    entries.push_front({key, grammar, static_cast<int64_t>(key.size())});
+    entries.push_front({key, grammar});
     by_key[key] = entries.begin();
     return Grammar(std::move(grammar));
   }
@@ -85,18 +85,29 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
     ++stats.compiled;
     auto found = by_key.find(key);
     if (found == by_key.end() || found->second->grammar.get() != &grammar) return;
-    found->second->bytes += grammar.memory_bytes();
-    stats.kept_bytes += found->second->bytes;
     if (grammar.compiled() == nullptr) Forget(found->second);
+    int64_t kept = CountBytes();
     // Keeps grammars that are not compiled yet: requests hold them, and there are few.
-    for (auto last = entries.end(); stats.kept_bytes > kCacheBytes && last != entries.begin();) {
+    for (auto last = entries.end(); kept > kCacheBytes && last != entries.begin();) {
       --last;
-      if (last->grammar->ready()) last = Forget(last);
+      if (!last->grammar->ready()) continue;
+      kept -= last->bytes;
+      last = Forget(last);
     }
   }
 
+  // Of the compiled grammars, which grow when texts need more of their masks.
+  int64_t CountBytes() {
+    int64_t sum = 0;
+    for (Entry& entry : entries) {
+      if (!entry.grammar->ready()) continue;
+      entry.bytes = static_cast<int64_t>(entry.key.size()) + entry.grammar->memory_bytes();
+      sum += entry.bytes;
+    }
+    return sum;
+  }
+
   Entries::iterator Forget(Entries::iterator entry) {
-    stats.kept_bytes -= entry->bytes;
     by_key.erase(entry->key);
     return entries.erase(entry);
   }
@@ -174,6 +185,7 @@ GrammarCompiler::Stats GrammarCompiler::stats() const {
   std::lock_guard<std::mutex> lock(cache_->mutex);
   Stats stats = cache_->stats;
   stats.kept = static_cast<int64_t>(cache_->entries.size());
+  stats.kept_bytes = cache_->CountBytes();
   return stats;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "grammar/grammar.h"
+#include "lazy_masks.h"
 
 namespace mlc {
 
@@ -58,6 +59,20 @@ class GrammarBackend {
   std::optional<xgrammar::GrammarCompiler> compiler_;
 };
 
+// Limits the work of xgrammar's parser on this thread while it lives. The work is counted, so the
+// machine and its load do not change what is refused.
+class RowLimit {
+ public:
+  RowLimit();
+  ~RowLimit();
+  bool is_spent() const;
+};
+// Sets the bits of the tokens that may come next, 32 in a word. False: all may come. Throws the
+// library's exceptions.
+bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask);
+// The message when the limit is spent.
+std::string TooManyRows(int vocab_size);
+
 // The library's message in one line, without the time and its source location.
 std::string LibraryMessage(const std::string& message);
 
@@ -93,6 +108,7 @@ class Grammar::Impl {
   std::atomic<bool> ready_{false};
   Status status_;
   std::optional<xgrammar::CompiledGrammar> compiled_;
+  int64_t grammar_bytes_ = 0;  // without its masks
 };
 
 }  // namespace mlc

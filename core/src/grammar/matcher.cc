@@ -1,5 +1,3 @@
-#include <dlpack/dlpack.h>
-
 #include <algorithm>
 #include <exception>
 #include <optional>
@@ -39,14 +37,14 @@ struct GrammarMatcher::Impl {
 
 Status GrammarMatcher::Impl::FillMask(std::vector<int32_t>* mask) {
   mask->assign(static_cast<size_t>((backend->vocab_size() + 31) / 32), 0);
-  int64_t shape[] = {static_cast<int64_t>(mask->size())};
-  DLTensor tensor{mask->data(), {kDLCPU, 0}, 1, {kDLInt, 32, 1}, shape, nullptr, 0};
+  RowLimit limit;
   try {
-    bool is_needed = matcher.FillNextTokenBitmask(&tensor);
+    bool is_needed = FillTokenMask(&matcher, mask);
     if (!is_needed) mask->assign(mask->size(), -1);
     bool is_dead = std::all_of(mask->begin(), mask->end(), [](int32_t word) { return word == 0; });
     if (is_dead) return InvalidArgument("the grammar leaves no way to go on from here");
   } catch (const std::exception& error) {
+    if (limit.is_spent()) return InvalidArgument(TooManyRows(backend->vocab_size()));
     return Internal("the grammar failed: " + LibraryMessage(error.what()));
   }
   return Status();

@@ -143,18 +143,31 @@ std::unique_ptr<Tokenizer> LargeTokenizer(int vocab_size) {
   return std::move(Tokenizer::FromJson(testing::ByteTokenizerJson(words))).value();
 }
 
+constexpr int kLargeVocab = 128256;
+
+// Describing its vocabulary takes as long as a test.
+GrammarCompiler& LargeCompiler() {
+  static const std::unique_ptr<Tokenizer> tokenizer = LargeTokenizer(kLargeVocab);
+  static GrammarCompiler compiler(*tokenizer, kLargeVocab, {kEnd});
+  return compiler;
+}
+
+// A regular expression whose parts are alike for long.
+std::string AlikeParts() {
+  std::string regex;
+  for (int i = 1; i <= 100; ++i) {
+    regex += (i > 1 ? "|[a-z]{1," : "[a-z]{1,") + std::to_string(i) + "}x" + std::to_string(i);
+  }
+  return regex;
+}
+
 TEST(GrammarCompiler, RefusesWhatWouldTakeTooLongForALargeVocabulary) {
-  constexpr int kVocab = 128256;
-  std::unique_ptr<Tokenizer> tokenizer = LargeTokenizer(kVocab);
-  GrammarCompiler compiler(*tokenizer, kVocab, {kEnd});
+  GrammarCompiler& compiler = LargeCompiler();
   Grammar usual = *compiler.CompileJsonSchema(
       R"({"properties": {"a": {"type": "string", "maxLength": 20}, "b": {"type": "number"},
           "c": {"type": "string", "maxLength": 2000}, "d": {"enum": ["x", "y", 1]}}})");
   EXPECT_TRUE(usual.Prepare().ok()) << usual.Prepare().message();
-  std::string regex;  // whose parts are alike for long
-  for (int i = 1; i <= 100; ++i) {
-    regex += (i > 1 ? "|[a-z]{1," : "[a-z]{1,") + std::to_string(i) + "}x" + std::to_string(i);
-  }
+  std::string regex = AlikeParts();
   auto begin = std::chrono::steady_clock::now();
   Status status = compiler.CompileRegex(regex)->Prepare();
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -164,6 +177,45 @@ TEST(GrammarCompiler, RefusesWhatWouldTakeTooLongForALargeVocabulary) {
   EXPECT_LT(seconds.count(), 60);
   GrammarCompiler small(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   EXPECT_TRUE(small.CompileRegex(regex)->Prepare().ok()) << "it is the vocabulary that decides";
+}
+
+// The first letters take all the work that is done ahead.
+TEST(GrammarMatcher, MasksAreMadeWhenTheyAreNeeded) {
+  constexpr int kLetters = 50;
+  GrammarCompiler& compiler = LargeCompiler();
+  auto bytes_after = [](const Grammar& grammar) {
+    GrammarMatcher matcher(grammar);
+    std::vector<int32_t> mask;
+    for (int i = 0; i < kLetters; ++i) {
+      EXPECT_TRUE(matcher.FillMask(&mask).ok());
+      EXPECT_TRUE(matcher.Accept('a'));
+    }
+    return grammar.memory_bytes();
+  };
+  Grammar large = *compiler.CompileRegex(Repeated("[a-z ]", kLetters) + "[a-z]");
+  ASSERT_TRUE(large.Prepare().ok()) << large.Prepare().message();
+  int64_t bytes = large.memory_bytes(), all = bytes_after(large);
+  EXPECT_GT(all, bytes);
+  EXPECT_EQ(bytes_after(large), all) << "a mask is made once";
+  EXPECT_GE(compiler.stats().kept_bytes, all);
+  GrammarCompiler few(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  Grammar small = *few.CompileRegex(Repeated("[a-z ]", kLetters) + "[a-z]");
+  ASSERT_TRUE(small.Prepare().ok());
+  bytes = small.memory_bytes();
+  EXPECT_EQ(bytes_after(small), bytes) << "all were made ahead";
+}
+
+TEST(GrammarMatcher, RefusesAMaskThatWouldTakeTooLong) {
+  constexpr int kLetters = 50;
+  GrammarCompiler& compiler = LargeCompiler();
+  Grammar grammar = *compiler.CompileRegex(Repeated("[a-z ]", kLetters) + "(" + AlikeParts() + ")");
+  ASSERT_TRUE(grammar.Prepare().ok()) << grammar.Prepare().message();
+  GrammarMatcher matcher(grammar);
+  for (int i = 0; i < kLetters; ++i) ASSERT_TRUE(matcher.Accept('a'));
+  std::vector<int32_t> mask;
+  Status status = matcher.FillMask(&mask);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("fewer alternatives"), std::string::npos) << status.message();
 }
 
 TEST(GrammarMatcher, FollowsForcedTextThatNeverEndsForAWhile) {
