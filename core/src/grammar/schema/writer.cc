@@ -111,7 +111,7 @@ class SchemaWriter {
   }
 
   std::string StringOf(const SchemaNode& node) {
-    constexpr int64_t kMaxChain = 64;
+    constexpr int64_t kMaxChain = 8;
     if (node.text != nullptr) return "\"\\\"\" " + Texts(node.text, TextPlace::kInJsonString);
     if (!node.expression.empty()) return "\"\\\"\" (" + node.expression + ") \"\\\"\"";
     if (node.min == 0 && node.max < 0) return "string";
