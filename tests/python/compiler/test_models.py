@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from mlc_llm.compiler import models, quantization
@@ -41,7 +42,8 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
             {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
             {"use_sliding_window": True, "sliding_window": 5, "layer_types": mixed},
         ):
-            config = models.config_from_hf({**TINY, **change, "model_type": family})
+            own = {"rotary_dim": 8} if family == "gptj" else {}
+            config = models.config_from_hf({**TINY, **own, **change, "model_type": family})
             again = models.config_from_hf(config.to_dict(), family)
             assert again == config, (family, change)
 
@@ -85,6 +87,20 @@ def test_yarn_may_say_its_magnitude_by_two_scales():
     assert given.magnitude == 1.5
 
 
+def test_a_dynamic_rotation_with_alpha_has_a_larger_base():
+    fields = {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}
+    scaling = RopeScaling.from_dict(fields, context=512)
+    base = 1e4 * 1000.0 ** (16 / 14)
+    expected = base ** (-np.arange(0, 16, 2) / 16)
+    np.testing.assert_allclose(inverse_frequencies(16, 1e4, scaling), expected, rtol=1e-12)
+    assert RopeScaling.from_dict(scaling.to_dict(), context=512) == scaling
+
+
+def test_a_rotation_by_parts_of_a_picture_is_the_usual_one_for_text():
+    fields = {"type": "mrope", "mrope_section": [16, 24, 24]}
+    assert RopeScaling.from_dict(fields, context=512) == RopeScaling()
+
+
 def test_the_weight_map_names_fused_tensors_and_their_sources():
     config = models.config_from_hf({**TINY, "tie_word_embeddings": False, "attention_bias": True})
     weights = {w.name: w for w in models.weight_map(config)}
@@ -120,7 +136,8 @@ def test_stored_shapes_follow_layout_and_padding():
         ({"rope_scaling": [1]}, CorruptFileError, "rope_scaling"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2}}, UnsupportedError, "rope_scaling"),
         ({"rope_scaling": {"type": "longrope"}}, CorruptFileError, "rope_scaling.short_factor"),
-        ({"rope_scaling": {"type": "mrope"}}, UnsupportedError, "rope_scaling"),
+        ({"rope_scaling": {"type": "proportional"}}, UnsupportedError, "rope_scaling"),
+        ({"rope_parameters": {"full_attention": {}}}, UnsupportedError, "rope_parameters"),
         ({"hidden_act": "gelu"}, UnsupportedError, "hidden_act"),
         ({"model_type": "bert"}, UnsupportedError, "model_type"),
         ({"partial_rotary_factor": 1.5}, CorruptFileError, "partial_rotary_factor"),
