@@ -74,13 +74,13 @@ def decoder(c: GPT2Config) -> DecoderSpec:
     return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)
 
 
-_TURNED = {
+TURNED = {
     "qkv": "attn.c_attn",
     "output": "attn.c_proj",
     "up": "mlp.c_fc",
     "down": "mlp.c_proj",
 }
-_HUGGING_FACE = HUGGING_FACE.renamed(
+TENSORS = HUGGING_FACE.renamed(
     embedding="transformer.wte",
     positions="transformer.wpe",
     norm="transformer.ln_f",
@@ -88,13 +88,13 @@ _HUGGING_FACE = HUGGING_FACE.renamed(
     mlp_norm="ln_2",
 ).changed(
     layer="transformer.h.{}.",
-    **{role: (Source(name, (Transposed(),)),) for role, name in _TURNED.items()},
+    **{role: (Source(name, (Transposed(),)),) for role, name in TURNED.items()},
 )
 
 FAMILY = ModelFamily(
     config_class=GPT2Config,
     decoder=decoder,
-    tensors=lambda c: _HUGGING_FACE,
+    tensors=lambda c: TENSORS,
     gguf=GGUFFormat(
         "gpt2",
         "GPT2LMHeadModel",
