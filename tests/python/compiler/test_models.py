@@ -48,12 +48,49 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
             assert again == config, (family, change)
 
 
+# Fields of published configs that say what their family always does, and one value that it cannot.
+ALWAYS = {
+    "gptj": ({"rotary": True, "rotary_dim": 8, "scale_attn_weights": True}, {"rotary": False}),
+    "hunyuan_v1_dense": (
+        {"norm_type": "rms", "use_cla": False, "cla_share_factor": 2, "use_rotary_pos_emb": True},
+        {"use_cla": True},
+    ),
+    "cohere2": (
+        {"use_gated_activation": True, "position_embedding_type": "rope_gptj"},
+        {"use_gated_activation": "no"},
+    ),
+    "gpt_bigcode": ({"multi_query": True, "scale_attn_weights": True}, {"multi_query": False}),
+    "olmo": ({"clip_qkv": None}, {"clip_qkv": 8.0}),
+    "stablelm": ({"qk_layernorm": False}, {"qk_layernorm": True}),
+    "internlm2": ({"rope_scaling": None}, {"rope_scaling": {"type": "dynamic", "factor": 2.0}}),
+    "nemotron": ({"hidden_act": "relu2"}, {"hidden_act": "silu"}),
+}
+
+
+@pytest.mark.parametrize("family", ALWAYS)
+def test_the_fields_of_published_configs_are_read_and_other_values_refused(family):
+    fields, other = ALWAYS[family]
+    models.config_from_hf({**TINY, **fields, "model_type": family})
+    with pytest.raises(UnsupportedError) as caught:
+        models.config_from_hf({**TINY, **fields, **other, "model_type": family})
+    assert caught.value.param == next(iter(other))
+
+
+def test_nemotrons_weights_by_mlc_llm_are_refused():
+    fields = {**TINY, "hidden_act": "relu2", "context_window_size": 512}
+    with pytest.raises(UnsupportedError) as caught:
+        models.config_from_hf(fields, "nemotron")
+    assert caught.value.param == "norms_include_one"
+
+
 def test_the_first_configs_of_lfm2_say_the_same_in_other_words():
     kinds = ["conv", "full_attention"]
     new = {**TINY, "model_type": "lfm2", "norm_eps": 1e-4, "layer_types": kinds, "conv_bias": True}
     old = {k: v for k, v in new.items() if k not in ("norm_eps", "layer_types")}
     old |= {"block_norm_eps": 1e-4, "full_attn_idxs": [1], "num_heads": 6, "block_dim": 48}
     assert models.config_from_hf(old) == models.config_from_hf(new)
+    both = {**new, "full_attn_idxs": [1], "block_ff_dim": TINY["intermediate_size"]}
+    assert models.config_from_hf({**both, "intermediate_size": 7}) == models.config_from_hf(new)
     assert models.config_from_hf(new).intermediate_size == 256  # 53, rounded up
     exact = models.config_from_hf({**new, "block_auto_adjust_ff_dim": False})
     assert exact.intermediate_size == TINY["intermediate_size"]

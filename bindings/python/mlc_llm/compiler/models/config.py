@@ -75,6 +75,14 @@ class ConfigReader:
             raise CorruptFileError(f"config: {name} must be true or false", param=name)
         return value
 
+    def always(self, name: str, value: bool) -> None:
+        """A flag of published configs whose other value is not supported."""
+        if self.flag(name, default=value) != value:
+            raise UnsupportedError(
+                f"config: {name} {str(not value).lower()} is not supported in this family",
+                param=name,
+            )
+
     def mapping(self, name: str) -> Mapping[str, Any] | None:
         self.seen.add(name)
         value = self.config.get(name)

@@ -13,7 +13,6 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt2 import GPT2Config
 from mlc_llm.compiler.spec import GGUF, Source, TensorMap
-from mlc_llm.errors import UnsupportedError
 
 # Fields for transformers' own kernels, and in which precision it computes.
 _PRECISION = ("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32")
@@ -24,10 +23,7 @@ class GPTBigCodeConfig(GPT2Config):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.seen.update(_PRECISION)
-        if not read.flag("multi_query", default=True):
-            raise UnsupportedError(
-                "config: multi_query false is not supported", param="multi_query"
-            )
+        read.always("multi_query", True)
         return {**super().fields(read), "num_key_value_heads": 1}
 
 

@@ -48,6 +48,8 @@ class GPTJConfig(GPTConfig):
         if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
             config["intermediate_size"] = 4 * config["hidden_size"]
         base = ConfigReader(config, read.seen)
+        for name in ("rotary", "scale_attn_weights"):
+            base.always(name, True)
         fields = super().fields(base)
         rotated = base.integer("rotary_dim", default=64, maximum=fields["head_dim"])
         return {**fields, "rotary_dim": rotated}

@@ -26,6 +26,10 @@ class HunyuanConfig(DecoderConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        read.choice("norm_type", of={"rms": ""}, default="rms")
+        read.always("use_rotary_pos_emb", True)
+        read.always("use_cla", False)
+        read.seen.add("cla_share_factor")  # counts with use_cla
         return {
             **super().fields(read),
             "attention_bias": read.flag("attention_bias", default=False),
