@@ -205,12 +205,14 @@ def test_logits_are_scaled_and_capped(compiled: Compiled) -> None:
     np.testing.assert_allclose(y, 30 * np.tanh(x.astype(np.float64) / 60), atol=2e-5)
 
 
-def test_queries_and_keys_are_normed_and_turned_in_part(compiled: Compiled) -> None:
+@pytest.mark.parametrize("norms_of", ["", "norms_all_heads", "norms_rotated"])
+def test_queries_and_keys_are_normed_and_turned_in_part(compiled: Compiled, norms_of: str) -> None:
     """As the CPU's kernel does it; then queries alone."""
     rng = np.random.default_rng(8)
-    shape = AttentionShape(heads=4, kv_heads=2, dim=32, rotated=24, qk_norm=1e-5)
+    options = {norms_of: True} if norms_of else {}
+    shape = AttentionShape(heads=4, kv_heads=2, dim=32, rotated=24, qk_norm=1e-5, **options)
     table = rope_table(inverse_frequencies(24, 1e4, RopeScaling()))
-    norms = list(rng.standard_normal((2, 32)).astype(np.float32))
+    norms = [rng.standard_normal(shape.norm_size(n)).astype(np.float32) for n in (4, 2)]
     positions, slots = np.array([5, 900, 7], np.int32), np.array([3, 17, 40], np.int32)
     qkv = rng.standard_normal((3, 8 * 32)).astype(np.float32)
     for own in (shape, replace(shape, appends=False)):

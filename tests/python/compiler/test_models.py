@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from mlc_llm.compiler import models, quantization
@@ -41,9 +42,45 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
             {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1},
             {"use_sliding_window": True, "sliding_window": 5, "layer_types": mixed},
         ):
-            config = models.config_from_hf({**TINY, **change, "model_type": family})
+            own = {"rotary_dim": 8} if family == "gptj" else {}
+            config = models.config_from_hf({**TINY, **own, **change, "model_type": family})
             again = models.config_from_hf(config.to_dict(), family)
             assert again == config, (family, change)
+
+
+# Fields of published configs that say what their family always does, and one value that it cannot.
+ALWAYS = {
+    "gptj": ({"rotary": True, "rotary_dim": 8, "scale_attn_weights": True}, {"rotary": False}),
+    "hunyuan_v1_dense": (
+        {"norm_type": "rms", "use_cla": False, "cla_share_factor": 2, "use_rotary_pos_emb": True},
+        {"use_cla": True},
+    ),
+    "cohere2": (
+        {"use_gated_activation": True, "position_embedding_type": "rope_gptj"},
+        {"use_gated_activation": "no"},
+    ),
+    "gpt_bigcode": ({"multi_query": True, "scale_attn_weights": True}, {"multi_query": False}),
+    "olmo": ({"clip_qkv": None}, {"clip_qkv": 8.0}),
+    "stablelm": ({"qk_layernorm": False}, {"qk_layernorm": True}),
+    "internlm2": ({"rope_scaling": None}, {"rope_scaling": {"type": "dynamic", "factor": 2.0}}),
+    "nemotron": ({"hidden_act": "relu2"}, {"hidden_act": "silu"}),
+}
+
+
+@pytest.mark.parametrize("family", ALWAYS)
+def test_the_fields_of_published_configs_are_read_and_other_values_refused(family):
+    fields, other = ALWAYS[family]
+    models.config_from_hf({**TINY, **fields, "model_type": family})
+    with pytest.raises(UnsupportedError) as caught:
+        models.config_from_hf({**TINY, **fields, **other, "model_type": family})
+    assert caught.value.param == next(iter(other))
+
+
+def test_nemotrons_weights_by_mlc_llm_are_refused():
+    fields = {**TINY, "hidden_act": "relu2", "context_window_size": 512}
+    with pytest.raises(UnsupportedError) as caught:
+        models.config_from_hf(fields, "nemotron")
+    assert caught.value.param == "norms_include_one"
 
 
 def test_the_first_configs_of_lfm2_say_the_same_in_other_words():
@@ -52,6 +89,8 @@ def test_the_first_configs_of_lfm2_say_the_same_in_other_words():
     old = {k: v for k, v in new.items() if k not in ("norm_eps", "layer_types")}
     old |= {"block_norm_eps": 1e-4, "full_attn_idxs": [1], "num_heads": 6, "block_dim": 48}
     assert models.config_from_hf(old) == models.config_from_hf(new)
+    both = {**new, "full_attn_idxs": [1], "block_ff_dim": TINY["intermediate_size"]}
+    assert models.config_from_hf({**both, "intermediate_size": 7}) == models.config_from_hf(new)
     assert models.config_from_hf(new).intermediate_size == 256  # 53, rounded up
     exact = models.config_from_hf({**new, "block_auto_adjust_ff_dim": False})
     assert exact.intermediate_size == TINY["intermediate_size"]
@@ -83,6 +122,20 @@ def test_yarn_may_say_its_magnitude_by_two_scales():
     assert alone.magnitude == plain.magnitude
     given = RopeScaling.from_dict({**both.to_dict(), "attention_factor": 1.5}, context=512)
     assert given.magnitude == 1.5
+
+
+def test_a_dynamic_rotation_with_alpha_has_a_larger_base():
+    fields = {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}
+    scaling = RopeScaling.from_dict(fields, context=512)
+    base = 1e4 * 1000.0 ** (16 / 14)
+    expected = base ** (-np.arange(0, 16, 2) / 16)
+    np.testing.assert_allclose(inverse_frequencies(16, 1e4, scaling), expected, rtol=1e-12)
+    assert RopeScaling.from_dict(scaling.to_dict(), context=512) == scaling
+
+
+def test_a_rotation_by_parts_of_a_picture_is_the_usual_one_for_text():
+    fields = {"type": "mrope", "mrope_section": [16, 24, 24]}
+    assert RopeScaling.from_dict(fields, context=512) == RopeScaling()
 
 
 def test_the_weight_map_names_fused_tensors_and_their_sources():
@@ -120,7 +173,8 @@ def test_stored_shapes_follow_layout_and_padding():
         ({"rope_scaling": [1]}, CorruptFileError, "rope_scaling"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2}}, UnsupportedError, "rope_scaling"),
         ({"rope_scaling": {"type": "longrope"}}, CorruptFileError, "rope_scaling.short_factor"),
-        ({"rope_scaling": {"type": "mrope"}}, UnsupportedError, "rope_scaling"),
+        ({"rope_scaling": {"type": "proportional"}}, UnsupportedError, "rope_scaling"),
+        ({"rope_parameters": {"full_attention": {}}}, UnsupportedError, "rope_parameters"),
         ({"hidden_act": "gelu"}, UnsupportedError, "hidden_act"),
         ({"model_type": "bert"}, UnsupportedError, "model_type"),
         ({"partial_rotary_factor": 1.5}, CorruptFileError, "partial_rotary_factor"),

@@ -16,7 +16,7 @@ from vm_runner import Runner
 from mlc_llm.compiler import models, pipeline, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.source import TensorInfo
-from mlc_llm.compiler.convert.weights import check_tensors, convert_weights
+from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert_weights
 from mlc_llm.compiler.library import build_module
 
 Array = np.ndarray[Any, Any]
@@ -364,7 +364,8 @@ class Collector:
 def converted(source: Any, c: dict[str, Any], scheme: str = "q0f32") -> dict[str, Array]:
     """A library's parameters, by the converter's own way."""
     family = models.get(c["model_type"])
-    sources = family.weight_map(models.config_from_hf(c), source.format)
+    weights = family.weight_map(models.config_from_hf(c), source.format)
+    sources = as_in_files(weights, source.tensors())
     chosen = quantization.get(scheme)
     check_tensors(sources, source.tensors(), chosen)
     collector = Collector()

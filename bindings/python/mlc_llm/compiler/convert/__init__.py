@@ -22,6 +22,7 @@ from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import (
+    as_in_files,
     check_tensors,
     convert_weights,
     count_elements,
@@ -215,6 +216,7 @@ class _Work:
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",
             )
-        weights = models.get(self._model_type).weight_map(self._config, self._source.format)
+        family = models.get(self._model_type)
+        weights = as_in_files(family.weight_map(self._config, self._source.format), tensors)
         check_tensors(weights, tensors, scheme or self._scheme)
         return weights

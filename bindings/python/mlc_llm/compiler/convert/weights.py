@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,28 @@ _CHUNK_ELEMENTS = 4 << 20  # 16 MB of float32
 
 
 Advance = Callable[[int], None]  # gets the number of written bytes
+
+
+# Prefixes that files of one family have or leave out: (ours, theirs).
+_PREFIXES = (("transformer.", ""), ("model.", "model.language_model."), ("", "language_model."))
+
+
+def as_in_files(
+    weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]
+) -> list[WeightSource]:
+    """The weight map with the names that the files use, if they differ by a known prefix: GPT-2's
+    own repository has none, and models that also take pictures have one more."""
+
+    def renamed(part: Part) -> Part:
+        if part.tensor in tensors:
+            return part
+        for ours, theirs in _PREFIXES:
+            other = theirs + part.tensor.removeprefix(ours)
+            if part.tensor.startswith(ours) and other in tensors:
+                return replace(part, tensor=other)
+        return part
+
+    return [replace(w, parts=tuple(renamed(part) for part in w.parts)) for w in weights]
 
 
 def check_tensors(

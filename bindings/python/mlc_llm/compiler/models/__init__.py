@@ -14,20 +14,34 @@ from typing import Any
 
 from mlc_llm.compiler.models import (
     cohere,
+    cohere2,
+    exaone4,
     gemma,
     gemma2,
     gemma3,
+    glm4,
     gpt2,
+    gpt_bigcode,
     gpt_neox,
+    gptj,
     granite,
+    hunyuan,
+    internlm,
+    internlm2,
     lfm2,
     llama,
+    minicpm,
     mistral,
+    nemotron,
+    olmo,
+    olmo2,
+    orion,
     phi,
     phi3,
     qwen2,
     qwen3,
     smollm3,
+    stablelm,
     starcoder2,
 )
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
@@ -51,6 +65,22 @@ FAMILIES: dict[str, ModelFamily] = {
     "gpt_neox": gpt_neox.FAMILY,
     "cohere": cohere.FAMILY,
     "gpt2": gpt2.FAMILY,
+    "olmo": olmo.FAMILY,
+    "olmo2": olmo2.FAMILY,
+    "olmo3": olmo2.OLMO3,
+    "glm": glm4.GLM,
+    "glm4": glm4.FAMILY,
+    "cohere2": cohere2.FAMILY,
+    "exaone4": exaone4.FAMILY,
+    "hunyuan_v1_dense": hunyuan.FAMILY,
+    "nemotron": nemotron.FAMILY,
+    "stablelm": stablelm.FAMILY,
+    "internlm": internlm.FAMILY,
+    "internlm2": internlm2.FAMILY,
+    "minicpm": minicpm.FAMILY,
+    "orion": orion.FAMILY,
+    "gptj": gptj.FAMILY,
+    "gpt_bigcode": gpt_bigcode.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -71,6 +101,22 @@ ARCHITECTURES: dict[str, str] = {
     "GPTNeoXForCausalLM": "gpt_neox",
     "CohereForCausalLM": "cohere",
     "GPT2LMHeadModel": "gpt2",
+    "OlmoForCausalLM": "olmo",
+    "Olmo2ForCausalLM": "olmo2",
+    "Olmo3ForCausalLM": "olmo3",
+    "GlmForCausalLM": "glm",
+    "Glm4ForCausalLM": "glm4",
+    "Cohere2ForCausalLM": "cohere2",
+    "Exaone4ForCausalLM": "exaone4",
+    "HunYuanDenseV1ForCausalLM": "hunyuan_v1_dense",
+    "NemotronForCausalLM": "nemotron",
+    "StableLmForCausalLM": "stablelm",
+    "InternLMForCausalLM": "internlm",
+    "InternLM2ForCausalLM": "internlm2",
+    "MiniCPMForCausalLM": "minicpm",
+    "OrionForCausalLM": "orion",
+    "GPTJForCausalLM": "gptj",
+    "GPTBigCodeForCausalLM": "gpt_bigcode",
 }
 
 __all__ = [
@@ -90,8 +136,11 @@ def get(model_type: str) -> ModelFamily:
     """The family with this name. The error for an unknown name lists all families."""
     if model_type in FAMILIES:
         return FAMILIES[model_type]
+    from mlc_llm.compiler.models import mlc_keys  # which also runs as a program
+
+    reason = f": {mlc_keys.REASONS[model_type]}" if model_type in mlc_keys.REASONS else ""
     raise UnsupportedError(
-        f'model type "{model_type}" is not supported; available: {", ".join(FAMILIES)}',
+        f'model type "{model_type}" is not supported{reason}; available: {", ".join(FAMILIES)}',
         param="model_type",
     )
 

@@ -21,10 +21,10 @@ from mlc_llm.compiler.spec import (
     Source,
     TensorMap,
 )
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.decoder import NAMES as USUAL
 from mlc_llm.compiler.spec.transforms import Unpaired
 
-_NAMES = {**NAMES, "output": "self_attn.out_proj"}
+NAMES = {**USUAL, "output": "self_attn.out_proj"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +44,18 @@ class CohereConfig(DecoderConfig):
         }
 
 
+def norm(c: CohereConfig) -> NormSpec:
+    return NormSpec(eps=c.rms_norm_eps, kind="layer")
+
+
 def decoder(c: CohereConfig) -> DecoderSpec:
-    norm, mlp = NormSpec(eps=c.rms_norm_eps, kind="layer"), MLPSpec(width=c.intermediate_size)
+    mlp = MLPSpec(width=c.intermediate_size)
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=mlp, norm=norm, places="parallel")
+        LayerSpec(attention=c.attention(i, **bias), mlp=mlp, norm=norm(c), places="parallel")
         for i in range(c.num_hidden_layers)
     ]
-    return c.decoder(layers, norm=norm, logit_scale=c.logit_scale, names=_NAMES)
+    return c.decoder(layers, norm=norm(c), logit_scale=c.logit_scale, names=NAMES)
 
 
 def _unpaired(tensors: TensorMap, c: CohereConfig, query: str, key: str, value: str) -> TensorMap:
@@ -59,7 +63,15 @@ def _unpaired(tensors: TensorMap, c: CohereConfig, query: str, key: str, value: 
     return tensors.changed(qkv=(Source(query, pairs), Source(key, pairs), Source(value)))
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+def tensors(c: CohereConfig) -> TensorMap:
+    return _unpaired(HUGGING_FACE, c, *(f"self_attn.{name}_proj" for name in "qkv"))
+
+
+def gguf_tensors(c: CohereConfig) -> TensorMap:
+    return _unpaired(GGUF, c, "attn_q", "attn_k", "attn_v")
+
+
+def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     return {
         "logit_scale": fields.number("logit_scale", 0.0625),
         "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
@@ -69,11 +81,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=CohereConfig,
     decoder=decoder,
-    tensors=lambda c: _unpaired(HUGGING_FACE, c, *(f"self_attn.{name}_proj" for name in "qkv")),
-    gguf=GGUFFormat(
-        "command-r",
-        "CohereForCausalLM",
-        _gguf_config,
-        lambda c: _unpaired(GGUF, c, "attn_q", "attn_k", "attn_v"),
-    ),
+    tensors=tensors,
+    gguf=GGUFFormat("command-r", "CohereForCausalLM", gguf_config, gguf_tensors),
 )

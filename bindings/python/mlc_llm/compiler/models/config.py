@@ -75,6 +75,14 @@ class ConfigReader:
             raise CorruptFileError(f"config: {name} must be true or false", param=name)
         return value
 
+    def always(self, name: str, value: bool) -> None:
+        """A flag of published configs whose other value is not supported."""
+        if self.flag(name, default=value) != value:
+            raise UnsupportedError(
+                f"config: {name} {str(not value).lower()} is not supported in this family",
+                param=name,
+            )
+
     def mapping(self, name: str) -> Mapping[str, Any] | None:
         self.seen.add(name)
         value = self.config.get(name)
@@ -338,13 +346,24 @@ class DecoderConfig:
         return DecoderSpec(**{**fields, **changes})
 
 
+def with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
+    """transformers 5 has `rope_parameters` for each kind of layer in some families. Keeps those of
+    layers without a window."""
+    rope = config.get("rope_parameters")
+    by_kind = isinstance(rope, Mapping) and isinstance(rope.get(FULL), Mapping)
+    return {**config, "rope_parameters": rope[FULL]} if by_kind else dict(config)
+
+
 def _rope_fields(read: ConfigReader, default_theta: float) -> dict[str, Any]:
     """The fields of the rotation. transformers 5 has all of them in `rope_parameters`."""
     context = read.integer("context_window_size", "max_position_embeddings", default=2048)
     trained = read.integer("max_position_embeddings", default=context)
     rope = read.mapping("rope_parameters") or {}
     if any(isinstance(value, Mapping) for value in rope.values()):
-        rope = {}  # one for each kind of layer: the family reads them
+        raise UnsupportedError(
+            "config: rope_parameters by kind of layer are not supported in this family",
+            param="rope_parameters",
+        )
     scaling = read.mapping("rope_scaling") or rope
     read.seen.update(("rope_theta", "position_embedding_base", "partial_rotary_factor"))
     both = ConfigReader({**rope, **read.config})

@@ -14,7 +14,7 @@ from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Transposed
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError
 
 _NAMES = {
     **NAMES,
@@ -50,10 +50,7 @@ class GPT2Config(GPTConfig):
         config = dict(read.config)
         if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
             config["intermediate_size"] = 4 * config["hidden_size"]
-        if not read.flag("scale_attn_weights", default=True):
-            raise UnsupportedError(
-                "config: scale_attn_weights false is not supported", param="scale_attn_weights"
-            )
+        read.always("scale_attn_weights", True)
         fields = super().fields(ConfigReader(config, read.seen))
         positions = read.integer("n_positions", "max_position_embeddings", default=1024)
         if fields["context_window_size"] > positions:
@@ -74,13 +71,13 @@ def decoder(c: GPT2Config) -> DecoderSpec:
     return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)
 
 
-_TURNED = {
+TURNED = {
     "qkv": "attn.c_attn",
     "output": "attn.c_proj",
     "up": "mlp.c_fc",
     "down": "mlp.c_proj",
 }
-_HUGGING_FACE = HUGGING_FACE.renamed(
+TENSORS = HUGGING_FACE.renamed(
     embedding="transformer.wte",
     positions="transformer.wpe",
     norm="transformer.ln_f",
@@ -88,13 +85,13 @@ _HUGGING_FACE = HUGGING_FACE.renamed(
     mlp_norm="ln_2",
 ).changed(
     layer="transformer.h.{}.",
-    **{role: (Source(name, (Transposed(),)),) for role, name in _TURNED.items()},
+    **{role: (Source(name, (Transposed(),)),) for role, name in TURNED.items()},
 )
 
 FAMILY = ModelFamily(
     config_class=GPT2Config,
     decoder=decoder,
-    tensors=lambda c: _HUGGING_FACE,
+    tensors=lambda c: TENSORS,
     gguf=GGUFFormat(
         "gpt2",
         "GPT2LMHeadModel",

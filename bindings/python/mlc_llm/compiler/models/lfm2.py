@@ -5,11 +5,10 @@ transformers' `models/lfm2/modeling_lfm2.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig, with_one_rope
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import (
     GGUF,
@@ -60,7 +59,10 @@ class Lfm2Config(DecoderConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        base = ConfigReader(_with_one_rope(read.config), read.seen)
+        base = ConfigReader(with_one_rope(read.config), read.seen)
+        width = read.config.get("block_ff_dim")  # wins, where both widths are given
+        if width is not None:
+            base = ConfigReader({**base.config, "intermediate_size": width}, read.seen)
         fields = super().fields(base)
         width = base.integer("conv_dim", "block_dim", default=fields["hidden_size"])
         if width != fields["hidden_size"]:
@@ -78,8 +80,8 @@ class Lfm2Config(DecoderConfig):
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
         kinds = read.words("layer_types", layers, (FULL, CONV_LAYER))
+        read.seen.add("full_attn_idxs")  # says the same, where both are given
         if kinds is None:
-            read.seen.add("full_attn_idxs")
             attends = read.config.get("full_attn_idxs")
             kinds = tuple(FULL if attends is None or i in attends else CONV_LAYER
                           for i in range(layers))  # fmt: skip
@@ -93,13 +95,6 @@ class Lfm2Config(DecoderConfig):
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "block_auto_adjust_ff_dim": False}
-
-
-def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
-    """transformers 5 has `rope_parameters` for each kind of layer."""
-    rope = config.get("rope_parameters")
-    by_kind = isinstance(rope, Mapping) and isinstance(rope.get(FULL), Mapping)
-    return {**config, "rope_parameters": rope[FULL]} if by_kind else dict(config)
 
 
 def _mlp_width(read: ConfigReader, width: int) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tvm import relax, tirx
 
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape, rope_table
@@ -217,7 +218,9 @@ class LayerNorm:
 
     def __init__(self, nn: Builder, name: str, size: int, spec: NormSpec) -> None:
         self.nn, self.size, self.eps = nn, size, spec.eps
-        self.weights = [f"{name}.{kind}" for kind in ("weight", "bias")[: 1 + spec.bias]]
+        kinds = [("weight", spec.weight), ("bias", spec.bias)]
+        self.weights = [f"{name}.{kind}" for kind, is_there in kinds if is_there]
+        self.ones = [] if spec.weight else [nn.constant(np.ones(size, "float32"))]
 
     def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> Any:
         return Deferred.of(self.nn, self._call(x, rows, None))
@@ -228,12 +231,12 @@ class LayerNorm:
 
     def _call(self, x: relax.Expr, rows: Any, residual: Any) -> relax.Var:
         nn, types = self.nn, self._types(x, rows is not None or residual is not None)
-        dtypes = [nn.stored(name).dtype for name in self.weights]
+        dtypes = ["float32"] * len(self.ones) + [nn.stored(name).dtype for name in self.weights]
         options = {"gather": rows is not None, "residual": residual is not None, **types}
         sizes = (self.size, self.eps, *dtypes)
         make = partial(self.kernels.layer_norm, *sizes, **options)
         kernel = nn.kernel("layer_norm", (*sizes, *options.values()), make)
-        weights = [nn.param(name) for name in self.weights]
+        weights = [*self.ones, *(nn.param(name) for name in self.weights)]
         args = [x, rows, *weights, residual]
         out = tensor(num_rows(x if rows is None else rows), self.size, **_dtype_of(types))
         return nn.call(kernel, [arg for arg in args if arg is not None], out)
@@ -337,6 +340,8 @@ class PagedAttention:
             rotated=0 if rope.dim == spec.dim else rope.dim,
             qk_norm=spec.qk_norm.eps if spec.qk_norm else None,
             norm_dtype=nn.stored(norms[0]).dtype if norms else "float32",
+            norms_all_heads=spec.norms_all_heads,
+            norms_rotated=spec.norms_rotated,
             softcap=spec.softcap,
             learned_sinks=nn.stored(sinks).dtype if sinks else None,
             appends=pages is None,

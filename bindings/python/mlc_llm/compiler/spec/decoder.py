@@ -18,7 +18,7 @@ from typing import Literal
 
 from mlc_llm.compiler.spec.rope import RopeSpec
 
-Activation = Literal["silu", "gelu", "gelu_tanh"]
+Activation = Literal["silu", "gelu", "gelu_tanh", "relu2"]
 Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
 
 # Our name of each parameter's module. They are MLC-LLM's names, so that its repositories load.
@@ -58,9 +58,11 @@ class NormSpec:
     eps: float
     kind: Literal["rms", "layer"] = "rms"
     bias: bool = False
+    weight: bool = True  # False: the weight is 1, and files have none
 
     def __post_init__(self) -> None:
         assert self.kind == "layer" or not self.bias, self
+        assert self.kind == "layer" or self.weight, self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +76,17 @@ class AttentionSpec:
     rope: RopeSpec | None  # None: no rotary positions
     qkv_bias: bool = False
     output_bias: bool = False
-    qk_norm: NormSpec | None = None  # norm of each head's query and key, before the rotation
+    qk_norm: NormSpec | None = None  # norm of each head's query and key
+    norms_all_heads: bool = False  # one norm for the queries of all heads, one for all keys
+    norms_rotated: bool = False  # the norms come after the rotation
     window: int = -1  # positions that a row looks back, itself included; -1: all
     pinned: int = 0  # first positions that every row still sees with a window
     sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+
+    def __post_init__(self) -> None:
+        assert not (self.norms_all_heads and self.norms_rotated), self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-KINDS = ("default", "linear", "llama3", "yarn", "longrope")
-_ALIASES = {"su": "longrope"}
+KINDS = ("default", "linear", "llama3", "yarn", "longrope", "dynamic")
+_ALIASES = {"su": "longrope", "mrope": "default"}  # mrope: the same angles for all parts of a text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,7 @@ class RopeScaling:
     attention_factor: float = 0.0  # yarn and longrope; 0: computed from the factor
     mscale: float = 0.0  # yarn: magnitude = that of `mscale` / that of `mscale_all_dim`;
     mscale_all_dim: float = 0.0  # 0: from the factor only
+    alpha: float = 1.0  # dynamic: theta becomes theta * alpha ** (dim / (dim - 2))
     truncate: bool = True  # yarn: the ends of its ramp are rounded to whole pairs
     # longrope: the divisors of the frequencies, for short texts (within the original context) and
     # for long texts. transformers changes to the long ones when a text gets long; then all cached
@@ -50,7 +51,7 @@ class RopeScaling:
         fields = fields or {}
         kind = str(fields.get("rope_type") or fields.get("type") or "default")
         kind = _ALIASES.get(kind, kind)
-        _check_kind(kind)
+        _check_kind(kind, fields)
         if kind == "default":
             return cls()
         original = int(_positive(fields, "original_max_position_embeddings", context))
@@ -64,6 +65,7 @@ class RopeScaling:
             beta_slow=_positive(fields, "beta_slow", 1.0),
             attention_factor=_attention_factor(kind, fields),
             **_mscales(kind, fields),
+            alpha=_positive(fields, "alpha", 1.0) if kind == "dynamic" else 1.0,
             truncate=fields.get("truncate") is not False,
             short_factor=_factors(kind, fields, "short_factor"),
             long_factor=_factors(kind, fields, "long_factor"),
@@ -118,6 +120,8 @@ class RopeSpec:
 
 def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling) -> list[float]:
     """The angle per position of each of the `dim / 2` rotated pairs."""
+    if scaling.kind == "dynamic":
+        theta *= scaling.alpha ** (dim / (dim - 2))
     plain = [theta ** (-2.0 * i / dim) for i in range(dim // 2)]
     if scaling.kind == "linear":
         return [f / scaling.factor for f in plain]
@@ -166,11 +170,11 @@ def _longrope(plain: list[float], s: RopeScaling) -> list[float]:
     return [f / factor for f, factor in zip(plain, factors, strict=True)]
 
 
-def _check_kind(kind: str) -> None:
-    if kind == "dynamic":
+def _check_kind(kind: str, fields: Mapping[str, Any]) -> None:
+    if kind == "dynamic" and not fields.get("alpha"):
         raise UnsupportedError(
-            "rope_scaling: dynamic NTK changes the rotation of cached keys as a text grows and "
-            'is not supported; set "type" to "linear", "llama3" or "yarn", or remove it',
+            "rope_scaling: dynamic NTK without alpha changes the rotation of cached keys as a text "
+            'grows and is not supported; set "type" to "linear", "llama3" or "yarn", or remove it',
             param="rope_scaling",
         )
     if kind not in KINDS:
@@ -182,7 +186,8 @@ def _check_kind(kind: str) -> None:
 
 def _factor(kind: str, fields: Mapping[str, Any], stretch: float) -> float:
     """`stretch`: context / original context, the default of longrope."""
-    return _positive(fields, "factor", stretch if kind == "longrope" else None)
+    defaults = {"longrope": stretch, "dynamic": 1.0}
+    return _positive(fields, "factor", defaults.get(kind))
 
 
 def _factors(kind: str, fields: Mapping[str, Any], name: str) -> tuple[float, ...]:

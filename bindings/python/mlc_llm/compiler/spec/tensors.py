@@ -188,7 +188,8 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
         yield Parameter("positions", name, (spec.positions,), inputs, "embedding")
     for index, layer in enumerate(spec.layers):
         yield from _Layer(spec, layer, index).parameters()
-    yield Parameter("norm", f"{names['norm']}.weight", inputs)
+    if spec.norm.weight:
+        yield Parameter("norm", f"{names['norm']}.weight", inputs)
     if spec.norm.bias:
         yield Parameter("norm", f"{names['norm']}.bias", inputs)
     if not spec.tied_head:
@@ -219,11 +220,14 @@ class _Layer:
             yield from self.linear("up", (wide,), hidden, layer.mlp.bias)
         yield from self.linear("down", (hidden,), wide, layer.mlp.bias)
         if layer.attention is not None and layer.attention.qk_norm is not None:
-            yield self.vector("q_norm", layer.attention.dim)
-            if layer.attention.pages_of is None:
-                yield self.vector("k_norm", layer.attention.dim)
+            a = layer.attention
+            several = a.norms_all_heads
+            yield self.vector("q_norm", a.dim * a.heads if several else a.dim)
+            if a.pages_of is None:
+                yield self.vector("k_norm", a.dim * a.kv_heads if several else a.dim)
         for role in _NORM_ROLES[layer.places]:
-            yield self.vector(role, hidden)
+            if layer.norm.weight:
+                yield self.vector(role, hidden)
             if layer.norm.bias:
                 name = f"{self.spec.layer_name(self.index, role)}.bias"
                 yield Parameter(role, name, (hidden,), layer=self.index)

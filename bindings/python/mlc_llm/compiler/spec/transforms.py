@@ -75,9 +75,10 @@ class Grouped:
 @dataclass(frozen=True)
 class Unpaired:
     """Reorders the rotary rows of each head from pairs (x0, y0), (x1, y1) to halves (x..., y...).
-    A head has `head_rows` rows."""
+    A head has `head_rows` rows, of which the first `rotated` are rotary (0: all)."""
 
     head_rows: int
+    rotated: int = 0
     moves_rows = True
 
     @property
@@ -89,8 +90,11 @@ class Unpaired:
         return shape
 
     def apply(self, array: Array) -> Array:
-        pairs = array.reshape(-1, self.head_rows // 2, 2, *array.shape[1:])  # (heads, D/2, 2, ...)
-        return pairs.swapaxes(1, 2).reshape(array.shape)
+        count, inner = self.rotated or self.head_rows, array.shape[1:]
+        heads = array.reshape(-1, self.head_rows, *inner)
+        pairs = heads[:, :count].reshape(-1, count // 2, 2, *inner)  # (heads, D/2, 2, ...)
+        turned = pairs.swapaxes(1, 2).reshape(-1, count, *inner)
+        return np.concatenate([turned, heads[:, count:]], axis=1).reshape(array.shape)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ class AttentionShape:
     rotated: int = 0  # how many first elements of a head are rotated; 0: all
     qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
     norm_dtype: str = "float32"  # of that norm's weights
+    norms_all_heads: bool = False  # one norm for the queries of all heads, one for all keys
+    norms_rotated: bool = False  # the weights of these norms are applied after the rotation
     softcap: float = 0.0  # of scores; 0: none
     learned_sinks: str | None = None  # the dtype of a score for each head that no value has
     appends: bool = True  # False: `qkv` holds queries alone, the pages are another layer's
@@ -71,12 +73,19 @@ class AttentionShape:
         """The number of elements of a head that are rotated."""
         return self.rotated or self.dim
 
+    def norm_size(self, heads: int) -> int:
+        """The number of elements that the norm of that many heads takes at a time."""
+        return self.dim * heads if self.norms_all_heads else self.dim
+
     @property
     def append_args(self) -> list[Arg]:
         """The arguments of `rope_and_append`."""
         made = 2 * self.kv_heads if self.appends else 0
-        norm = Arg("q_norm", (self.dim,), self.norm_dtype)
-        norms = [norm, replace(norm, name="k_norm")] if self.appends else [norm]
+        sizes = [self.norm_size(count) for count in (self.heads, self.kv_heads)]
+        norms = [
+            Arg(name, (size,), self.norm_dtype)
+            for name, size in zip(("q_norm", "k_norm"), sizes, strict=True)
+        ][: 2 if self.appends else 1]
         return [
             Arg("qkv", ("n", (self.heads + made) * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),

@@ -27,7 +27,8 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
     q [n, heads, dim].
 
-    With `norms`, queries and keys are normed; each has a weight [dim]. Rotates queries into q.
+    With `norms`, queries and keys are normed; each has a weight [dim], or one for all heads.
+    Rotates queries into q.
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages.
     """
@@ -67,12 +68,13 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                 with T.serial(some.count) as h:
                     pair = [some.emit_read(h, d, lanes) for d in (base, base + half)]
                     low, high = _emit_rotated(*pair, rotation, lanes)
-                    store(h, base, low, lanes)
-                    store(h, base + half, high, lanes)
+                    store(h, base, some.after(base, low, lanes), lanes)
+                    store(h, base + half, some.after(base + half, high, lanes), lanes)
         for base in range(shape.rotated_dim, shape.dim, rest_lanes):
             for some, store in stores:
                 with T.serial(some.count) as h:
-                    store(h, base, some.emit_read(h, base, rest_lanes), rest_lanes)
+                    value = some.emit_read(h, base, rest_lanes)
+                    store(h, base, some.after(base, value, rest_lanes), rest_lanes)
         if shape.appends:
             values = _Heads(shape, qkv, r, heads + kv_heads, kv_heads, [])
             _emit_values(shape, values, pages, page, offset)
@@ -101,22 +103,33 @@ class _Heads:
     factors: Any = None
 
     def emit_factors(self) -> None:
-        """Computes 1 / rms of every head."""
+        """Computes 1 / rms of every head, or of all heads together."""
         if not self.norm:
             return
         dim, eps = self.shape.dim, self.shape.qk_norm
+        size = self.shape.norm_size(self.count)
         self.factors = T.sblock_alloc_buffer((self.count,), "float32")
-        with T.serial(self.count) as h:
-            factor = emit_norm_factor(self.x, self.row, dim, eps, (self.first + h) * dim)
+        with T.serial(self.count * dim // size) as h:
+            factor = emit_norm_factor(self.x, self.row, size, eps, self.first * dim + h * size)
             T.buffer_store(self.factors, factor, [h])
 
     def emit_read(self, h, d, lanes: int):
-        """Elements [d, d + lanes) of head h, after the norm."""
-        value = self.x[self.row, at((self.first + h) * self.shape.dim + d, lanes)]
+        """Elements [d, d + lanes) of head h, after what of the norm comes before the rotation."""
+        shape = self.shape
+        value = self.x[self.row, at((self.first + h) * shape.dim + d, lanes)]
         if self.norm:
-            weight = to_float(self.norm[0][at(d, lanes)], lanes)
-            value = value * splat(self.factors[h], lanes) * weight
+            value = value * splat(self.factors[0 if shape.norms_all_heads else h], lanes)
+            if not shape.norms_rotated:
+                place = h * shape.dim + d if shape.norms_all_heads else d
+                value = value * to_float(self.norm[0][at(place, lanes)], lanes)
         return emit_value(value)
+
+    def after(self, d, value, lanes: int):
+        """A rotated value, times the weight of a norm after the rotation. (A rotation does not
+        change the rms of a head.)"""
+        if not self.norm or not self.shape.norms_rotated:
+            return value
+        return value * to_float(self.norm[0][at(d, lanes)], lanes)
 
 
 def _emit_rotation(table, position, base: int, lanes: int):

@@ -123,6 +123,12 @@ def silu(x, lanes: int = LANES):
     return x * sigmoid(x, lanes)
 
 
+def relu2(x, lanes: int = LANES):
+    """The square of the positive part."""
+    positive = emit_value(T.max(x, splat(0.0, lanes)))
+    return positive * positive
+
+
 def gelu_tanh(x, lanes: int = LANES):
     """x * (1 + tanh(u)) / 2, which is x * sigmoid(2 u), with u a polynomial of x."""
     cube = emit_value(x * x * x)
@@ -147,7 +153,7 @@ def gelu(x, lanes: int = LANES):
 _GELU = 2 * math.sqrt(2 / math.pi)
 _ERFC_SHRINK = 0.3275911
 _ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-ACTIVATIONS = {"silu": silu, "gelu_tanh": gelu_tanh, "gelu": gelu}
+ACTIVATIONS = {"silu": silu, "gelu_tanh": gelu_tanh, "gelu": gelu, "relu2": relu2}
 
 
 def softcap(x, cap: float, lanes: int = LANES):

@@ -10,7 +10,6 @@ order, and ignore slots to which the row may not attend. No second pass merges p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +43,8 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
     q [n, heads, dim].
 
-    With `norms`, queries and keys are normed; each has a weight [dim]. Rotates queries into q.
+    With `norms`, queries and keys are normed; each has a weight [dim], or one for all heads.
+    Rotates queries into q.
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages.
     """
@@ -59,13 +59,14 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
     groups = heads + 2 * kv_heads if shape.appends else heads
     with grid((groups, qkv.shape[0]), ITEMS) as ((head, row), item):
         position = emit_value(positions[row])
-        read = _emit_reader(shape, qkv, row, head, norms, item)
+        read, weight = _emit_reader(shape, qkv, row, head, norms, item)
         if shape.appends:
             page, offset = (
                 emit_value(e) for e in (slots[row] // PAGE_SIZE, slots[row] % PAGE_SIZE)
             )
 
         def store(d, value) -> None:
+            value = value * weight(d) if norms and shape.norms_rotated else value
             if not shape.appends:
                 emit_store(q, value, [row, head, d])
                 return
@@ -106,21 +107,36 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                 emit_spread(dim, ITEMS, item, copy)
 
 
-def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> Callable:
+def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> tuple:
     """Returns a function that reads an element of a query or key, after the norm if there are
-    weights."""
-    dim = shape.dim
+    weights, and a function that returns the weight of an element."""
+    dim, all_heads = shape.dim, shape.norms_all_heads
     if not norms:
-        return lambda d: to_float(qkv[row, head * dim + d], 1)
-    factor = emit_norm_factor(qkv, row, head * dim, dim, shape.qk_norm, item)
+        return (lambda d: to_float(qkv[row, head * dim + d], 1)), None
+    if all_heads:
+        is_query = head < shape.heads
+        first = T.Select(is_query, 0, shape.heads * dim)
+        size = T.Select(is_query, shape.heads * dim, shape.kv_heads * dim)
+        factor = emit_norm_factor(
+            qkv, row, emit_value(first), shape.heads * dim, shape.qk_norm, item, emit_value(size)
+        )
+    else:
+        factor = emit_norm_factor(qkv, row, head * dim, dim, shape.qk_norm, item)
 
     def weight(d):
-        query = to_float(norms[0][d], 1)
+        query_place = T.min(head, shape.heads - 1) * dim + d if all_heads else d
+        query = to_float(norms[0][query_place], 1)
         if len(norms) == 1:
             return query
-        return T.Select(head < shape.heads, query, to_float(norms[1][d], 1))
+        key_head = T.max(T.min(head - shape.heads, shape.kv_heads - 1), 0)
+        key_place = key_head * dim + d if all_heads else d
+        return T.Select(head < shape.heads, query, to_float(norms[1][key_place], 1))
 
-    return lambda d: to_float(qkv[row, head * dim + d], 1) * factor * weight(d)
+    def read(d):
+        value = to_float(qkv[row, head * dim + d], 1) * factor
+        return value if shape.norms_rotated else value * weight(d)
+
+    return read, weight
 
 
 def _emit_rotation(table, position, pair):

@@ -99,20 +99,30 @@ def rms_norm(
     return kernel([Arg("x", ("n", size), x_dtype), *picked, weight, *added, out], body)
 
 
-def emit_norm_factor(x, row, first, size: int, eps: float, item):
+def emit_norm_factor(x, row, first, size: int, eps: float, item, used=None):
     """1 / rms of `size` elements of a row of x, from `first` on, for every work-item of the
-    group."""
+    group. `used`: an expression for the size, at most `size`, the same in the whole group."""
     sums, partial = registers(1), shared(ITEMS)
     emit_fill(sums, 1, 0.0)
 
-    def add(k) -> None:
+    def square(k) -> None:
         value = emit_value(to_float(x[row, first + k], 1))
         T.buffer_store(sums, sums[0] + value * value, [0])
+
+    def add(k) -> None:
+        if used is not None:
+            with T.If(k < used), T.Then():
+                square(k)
+            return
+        square(k)
 
     emit_spread(size, ITEMS, item, add)
     T.buffer_store(partial, sums[0], [item])
     emit_group_sums(partial, item, ITEMS, 1)
-    mean = partial[0] * scalar(1.0 / size)
+    if used is None:
+        mean = partial[0] * scalar(1.0 / size)
+    else:
+        mean = partial[0] / T.Cast("float32", used)
     return emit_value(scalar(1.0) / T.sqrt(mean + scalar(eps)))
 
 
@@ -124,6 +134,11 @@ def _gelu_tanh(x):
     """x * (1 + tanh(u)) / 2, which is x * sigmoid(2 u), with u a polynomial of x."""
     scale = 2 * math.sqrt(2 / math.pi)
     return x * _sigmoid(x * scalar(scale) + x * x * x * scalar(scale * 0.044715))
+
+
+def _relu2(x):
+    positive = emit_value(T.max(x, scalar(0.0)))
+    return positive * positive
 
 
 def _gelu(x):
@@ -139,7 +154,12 @@ def _gelu(x):
 
 _ERFC_SHRINK = 0.3275911
 _ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-ACTIVATIONS = {"silu": lambda x: x * _sigmoid(x), "gelu_tanh": _gelu_tanh, "gelu": _gelu}
+ACTIVATIONS = {
+    "silu": lambda x: x * _sigmoid(x),
+    "gelu_tanh": _gelu_tanh,
+    "gelu": _gelu,
+    "relu2": _relu2,
+}
 
 
 def softcap(x, cap: float):

@@ -1,0 +1,66 @@
+"""EXAONE 4: Llama's block with norms behind both halves alone, and normalized queries and keys.
+Models with a window have three layers with it, then one without; that one has no rotary positions.
+
+transformers' `models/exaone4/modeling_exaone4.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exaone4Config(DecoderConfig):
+    default_eps = 1e-5
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        config = dict(read.config)
+        if config.get("sliding_window") is None:
+            config["layer_types"] = None  # without a window all layers are the same
+        return super().fields(ConfigReader(config, read.seen))
+
+    @classmethod
+    def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
+        """The pattern is a number of layers, or a text as "LLLG"."""
+        pattern = read.config.get("sliding_window_pattern")
+        if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
+            kinds = [FULL if pattern[i % len(pattern)] == "G" else SLIDING for i in range(layers)]
+            return [*kinds[:-1], FULL]
+        period = read.integer("sliding_window_pattern", default=4)
+        return [FULL if (i + 1) % period == 0 or i == layers - 1 else SLIDING
+                for i in range(layers)]  # fmt: skip
+
+
+def decoder(c: Exaone4Config) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    turned = [not c.layer_types or c.is_sliding(i) for i in range(c.num_hidden_layers)]
+    return c.decoder(
+        LayerSpec(
+            attention=c.attention(i, rope=c.rope if turned[i] else None, qk_norm=c.rms),
+            mlp=mlp,
+            norm=c.rms,
+            places="post",
+        )
+        for i in range(c.num_hidden_layers)
+    )
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    if "attention.sliding_window" not in fields:
+        return {}
+    return {"sliding_window_pattern": fields.size("attention.sliding_window_pattern", 4)}
+
+
+FAMILY = ModelFamily(
+    config_class=Exaone4Config,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("exaone4", "Exaone4ForCausalLM", _gguf_config, lambda c: GGUF),
+)

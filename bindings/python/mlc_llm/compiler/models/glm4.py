@@ -1,0 +1,99 @@
+"""GLM 4: Llama's block with four norms, rotary pairs of neighbours in a part of each head, and
+gate and up fused. GLM 4 9B of 2024 ("glm") has two norms.
+
+transformers' `models/glm4/modeling_glm4.py` and `models/glm/modeling_glm.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    LayerSpec,
+    MLPSpec,
+    Source,
+    TensorMap,
+)
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Unpaired
+
+_SANDWICH_NAMES = {
+    **NAMES,
+    "post_attention_norm": "post_self_attn_layernorm",
+    "post_mlp_norm": "post_mlp_layernorm",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glm4Config(DecoderConfig):
+    attention_bias: bool
+    default_eps = 1.5625e-7
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        rope = read.config.get("rope_parameters") or {}
+        own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.5}
+        base = ConfigReader({**own, **read.config}, read.seen)
+        return {
+            **super().fields(base),
+            "head_dim": base.integer("head_dim", default=128),
+            "attention_bias": base.flag("attention_bias", default=False),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "partial_rotary_factor": self.partial_rotary_factor}
+
+
+def _decoder(c: Glm4Config, places: Any, names: Any) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, qkv_bias=c.attention_bias), mlp=mlp, norm=c.rms, places=places
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, names=names)
+
+
+def decoder(c: Glm4Config) -> DecoderSpec:
+    return _decoder(c, "sandwich", _SANDWICH_NAMES)
+
+
+def _unpaired(tensors: TensorMap, c: Glm4Config, names: list[str]) -> TensorMap:
+    pairs = (Unpaired(c.head_dim, c.rope.dim),)
+    query, key, value = names
+    return tensors.changed(qkv=(Source(query, pairs), Source(key, pairs), Source(value)))
+
+
+def _tensors(c: Glm4Config) -> TensorMap:
+    named = HUGGING_FACE.renamed(
+        post_attention_norm="post_self_attn_layernorm",
+        post_mlp_norm="post_mlp_layernorm",
+        gate_up="mlp.gate_up_proj",
+    )
+    return _unpaired(named, c, [f"self_attn.{name}_proj" for name in "qkv"])
+
+
+def _gguf_tensors(c: Glm4Config) -> TensorMap:
+    return _unpaired(GGUF.renamed(gate_up="ffn_up"), c, ["attn_q", "attn_k", "attn_v"])
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {"attention_bias": fields.has_tensor("blk.0.attn_q.bias")}
+
+
+FAMILY = ModelFamily(
+    config_class=Glm4Config,
+    decoder=decoder,
+    tensors=_tensors,
+    gguf=GGUFFormat("glm4", "Glm4ForCausalLM", _gguf_config, _gguf_tensors),
+)
+GLM = ModelFamily(
+    config_class=Glm4Config, decoder=lambda c: _decoder(c, "pre", NAMES), tensors=_tensors
+)

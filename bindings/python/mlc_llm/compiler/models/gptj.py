@@ -1,0 +1,91 @@
+"""GPT-J: one layer norm, then attention and the MLP in parallel; rotary pairs of neighbours in a
+part of each head, biases in the MLP and in the head.
+
+transformers' `models/gptj/modeling_gptj.py`. llama.cpp does not have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec, Source, TensorMap
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Unpaired
+
+_NAMES = {
+    **NAMES,
+    "embedding": "transformer.wte",
+    "norm": "transformer.ln_f",
+    "layer": "transformer.h.{}",
+    "attention_norm": "ln_1",
+    "qkv": "attn.c_attn",
+    "output": "attn.out_proj",
+    "up": "mlp.fc_in",
+    "down": "mlp.fc_out",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTJConfig(GPTConfig):
+    rotary_dim: int  # the rotated part of a head
+    aliases = {
+        **GPTConfig.aliases,
+        "hidden_size": ("n_embd",),
+        "num_hidden_layers": ("n_layer",),
+        "num_attention_heads": ("n_head",),
+        "intermediate_size": ("n_inner",),
+        "max_position_embeddings": ("n_positions", "n_ctx"),
+        "hidden_act": ("activation_function",),
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        config = dict(read.config)
+        if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
+            config["intermediate_size"] = 4 * config["hidden_size"]
+        base = ConfigReader(config, read.seen)
+        for name in ("rotary", "scale_attn_weights"):
+            base.always(name, True)
+        fields = super().fields(base)
+        rotated = base.integer("rotary_dim", default=64, maximum=fields["head_dim"])
+        return {**fields, "rotary_dim": rotated}
+
+
+def decoder(c: GPTJConfig) -> DecoderSpec:
+    rope = RopeSpec(dim=c.rotary_dim, theta=c.rope_theta)
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, rope=rope),
+            mlp=c.mlp(bias=True),
+            norm=c.norm(),
+            places="parallel",
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm(), head_bias=True, names=_NAMES)
+
+
+def _tensors(c: GPTJConfig) -> TensorMap:
+    pairs = (Unpaired(c.head_dim, c.rotary_dim),)
+    return HUGGING_FACE.renamed(
+        embedding="transformer.wte",
+        norm="transformer.ln_f",
+        attention_norm="ln_1",
+        output="attn.out_proj",
+        up="mlp.fc_in",
+        down="mlp.fc_out",
+    ).changed(
+        layer="transformer.h.{}.",
+        qkv=(
+            Source("attn.q_proj", pairs),
+            Source("attn.k_proj", pairs),
+            Source("attn.v_proj"),
+        ),
+    )
+
+
+FAMILY = ModelFamily(config_class=GPTJConfig, decoder=decoder, tensors=_tensors)

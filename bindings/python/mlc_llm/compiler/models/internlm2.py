@@ -1,0 +1,77 @@
+"""InternLM 2, 2.5: Llama's block under other names; files store queries, keys and values group by
+group.
+
+`modeling_internlm2.py` of its repositories (transformers has no such family).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, Source, TensorMap
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec.transforms import Grouped
+
+_NAMES = {
+    **NAMES,
+    "embedding": "model.tok_embeddings",
+    "head": "output",
+    "qkv": "attention.wqkv",
+    "output": "attention.wo",
+    "gate_up": "feed_forward.gate_up_proj",
+    "down": "feed_forward.w2",
+    "attention_norm": "attention_norm",
+    "mlp_norm": "ffn_norm",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InternLM2Config(DecoderConfig):
+    bias: bool
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        return {**super().fields(read), "bias": read.flag("bias", default=False)}
+
+
+def decoder(c: InternLM2Config) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, qkv_bias=c.bias, output_bias=c.bias), mlp=mlp, norm=c.rms
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, names=_NAMES)
+
+
+def _tensors(c: InternLM2Config) -> TensorMap:
+    """The file stores, for each key head, its queries, the key and the value."""
+    queries = c.num_attention_heads // c.num_key_value_heads * c.head_dim
+    sizes = (queries, c.head_dim, c.head_dim)
+    fused = [Grouped(c.num_key_value_heads, sizes, i) for i in range(3)]
+    return HUGGING_FACE.renamed(
+        embedding="model.tok_embeddings",
+        head="output",
+        attention_norm="attention_norm",
+        output="attention.wo",
+        mlp_norm="ffn_norm",
+        gate_up="feed_forward.w1 feed_forward.w3",
+        down="feed_forward.w2",
+    ).changed(qkv=tuple(Source("attention.wqkv", (part,)) for part in fused))
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {"bias": fields.has_tensor("blk.0.attn_q.bias")}
+
+
+FAMILY = ModelFamily(
+    config_class=InternLM2Config,
+    decoder=decoder,
+    tensors=_tensors,
+    gguf=GGUFFormat("internlm2", "InternLM2ForCausalLM", _gguf_config, llama.gguf_tensors),
+)

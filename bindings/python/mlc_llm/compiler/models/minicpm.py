@@ -1,0 +1,65 @@
+"""MiniCPM 1, 2, 4: Llama's block with three scales from the config.
+
+`modeling_minicpm.py` of its repositories (transformers has no such family).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec.decoder import NAMES
+
+_NAMES = {**NAMES, "qkv": "self_attn.wqkv_pack"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiniCPMConfig(DecoderConfig):
+    scale_emb: float
+    scale_depth: float  # what a half adds is multiplied by it and divided by sqrt(layers)
+    dim_model_base: float  # logits are divided by hidden_size / dim_model_base
+    tied_by_default = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        fields = super().fields(read)
+        return {
+            **fields,
+            "scale_emb": read.number("scale_emb", default=1.0),
+            "scale_depth": read.number("scale_depth", default=fields["num_hidden_layers"] ** 0.5),
+            "dim_model_base": read.number("dim_model_base", default=float(fields["hidden_size"])),
+        }
+
+
+def decoder(c: MiniCPMConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    scale = c.scale_depth / c.num_hidden_layers**0.5
+    layers = [
+        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms, residual_scale=scale)
+        for i in range(c.num_hidden_layers)
+    ]
+    logits = c.dim_model_base / c.hidden_size
+    return c.decoder(layers, embedding_scale=c.scale_emb, logit_scale=logits, names=_NAMES)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    """The scales as llama.cpp computes with them. The first files of the family have none of these
+    keys, and are refused."""
+    hidden, layers = fields.size("embedding_length"), fields.size("block_count")
+    return {
+        "scale_emb": fields.number("embedding_scale"),
+        "scale_depth": fields.number("residual_scale") * layers**0.5,
+        "dim_model_base": hidden / fields.number("logit_scale"),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=MiniCPMConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("minicpm", "MiniCPMForCausalLM", _gguf_config, llama.gguf_tensors),
+)

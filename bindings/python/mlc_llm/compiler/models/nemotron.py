@@ -1,0 +1,76 @@
+"""Nemotron 3 and 4, Minitron: layer norms whose weight is 1 + w, an MLP without a gate whose
+activation is the square of relu, and a rotation of a part of each head.
+
+transformers' `models/nemotron/modeling_nemotron.py`. Our stored norms include the 1, like those of
+llama.cpp and unlike those of MLC-LLM, whose folders are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec.transforms import PlusOne
+from mlc_llm.errors import UnsupportedError
+
+_BAKED = "norms_include_one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NemotronConfig(GPTConfig):
+    hidden_act: str = "relu2"
+    attention_bias: bool
+    mlp_bias: bool
+    aliases = {"rms_norm_eps": ("norm_eps",)}
+    activations = {"relu2": "relu2"}
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        if "context_window_size" in read.config and not read.flag(_BAKED, default=False):
+            raise UnsupportedError(
+                f"config: {_BAKED} is missing, so the weights were converted by MLC-LLM, which "
+                "stores other norms of this family: convert the model again from its Hugging Face "
+                "folder",
+                param=_BAKED,
+            )
+        rope = read.config.get("rope_parameters") or {}
+        own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.5}
+        return {
+            **super().fields(ConfigReader({**own, **read.config}, read.seen)),
+            "attention_bias": read.flag("attention_bias", default=False),
+            "mlp_bias": read.flag("mlp_bias", default=False),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        part = {"partial_rotary_factor": self.partial_rotary_factor}
+        return {**super().to_dict(), **part, _BAKED: True}
+
+
+def decoder(c: NemotronConfig) -> DecoderSpec:
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    layers = [
+        LayerSpec(attention=c.attention(i, **bias), mlp=c.mlp(bias=c.mlp_bias), norm=c.norm())
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm())
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {
+        "hidden_act": "relu2",
+        "partial_rotary_factor": rotated_part(fields),
+        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
+        "mlp_bias": fields.has_tensor("blk.0.ffn_up.bias"),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=NemotronConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE.changed(norm=(PlusOne(),)),
+    gguf=GGUFFormat("nemotron", "NemotronForCausalLM", _gguf_config, lambda c: GGUF),
+)

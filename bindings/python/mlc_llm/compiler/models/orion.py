@@ -1,0 +1,31 @@
+"""Orion 14B: Llama's block with layer norms.
+
+`modeling_orion.py` of its repositories (transformers has no such family).
+"""
+
+from __future__ import annotations
+
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, NormSpec
+
+
+class OrionConfig(DecoderConfig):
+    default_eps = 1e-5
+
+
+def decoder(c: OrionConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size)
+    norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
+    layers = [
+        LayerSpec(attention=c.attention(i), mlp=mlp, norm=norm) for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=norm)
+
+
+FAMILY = ModelFamily(
+    config_class=OrionConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("orion", "OrionForCausalLM", lambda fields: {}, lambda c: GGUF),
+)

@@ -1,0 +1,71 @@
+"""StableLM 3B, 2: Llama's block with layer norms and a rotation of a part of each head; some models
+have attention and the MLP in parallel.
+
+transformers' `models/stablelm/modeling_stablelm.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import rotated_part
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, NormSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class StableLMConfig(DecoderConfig):
+    use_qkv_bias: bool
+    use_parallel_residual: bool
+    aliases = {
+        "rms_norm_eps": ("layer_norm_eps", "norm_eps"),
+        "partial_rotary_factor": ("rope_pct",),
+    }
+    default_eps = 1e-5
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        rope = read.config.get("rope_parameters") or {}
+        own = {} if "partial_rotary_factor" in rope else {"partial_rotary_factor": 0.25}
+        names = ("use_qkv_bias", "use_parallel_residual")
+        return {
+            **super().fields(ConfigReader({**own, **read.config}, read.seen)),
+            **{name: read.flag(name, default=False) for name in names},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "partial_rotary_factor": self.partial_rotary_factor}
+
+
+def decoder(c: StableLMConfig) -> DecoderSpec:
+    norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, qkv_bias=c.use_qkv_bias),
+            mlp=MLPSpec(width=c.intermediate_size),
+            norm=norm,
+            places="parallel" if c.use_parallel_residual else "pre",
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=norm)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {
+        "partial_rotary_factor": rotated_part(fields),
+        "use_qkv_bias": fields.has_tensor("blk.0.attn_q.bias"),
+        "use_parallel_residual": fields.flag(
+            "use_parallel_residual", not fields.has_tensor("blk.0.ffn_norm.weight")
+        ),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=StableLMConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("stablelm", "StableLmForCausalLM", _gguf_config, lambda c: GGUF),
+)

@@ -1,0 +1,169 @@
+"""Any decoder that `spec.DecoderSpec` can describe, in NumPy and float64.
+
+It reads the specification and our parameters, so it shares the configs, the weight maps and the
+frequencies with the compiler, and nothing of `nn` and `kernels`. What it computes is compared with
+programs that are not ours (`tests/fixtures/families`). `off` names what it leaves out: "post_norm",
+"norm_weights".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.spec import (
+    AttentionSpec,
+    DecoderSpec,
+    LayerSpec,
+    MLPSpec,
+    NormSpec,
+    ShortConvSpec,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+def logits(
+    spec: DecoderSpec, params: Mapping[str, Array], ids: list[int], off: Collection[str] = ()
+) -> Array:
+    """(len(ids), vocabulary)."""
+    return _Model(spec, params, off).logits(ids)
+
+
+class _Model:
+    def __init__(self, spec: DecoderSpec, params: Mapping[str, Array], off: Collection[str]):
+        self.spec, self.off = spec, off
+        self.params = {name: value.astype(np.float64) for name, value in params.items()}
+
+    def logits(self, ids: list[int]) -> Array:
+        spec, names = self.spec, self.spec.names
+        table = self.params[f"{names['embedding']}.weight"]
+        x = table[ids] * spec.embedding_scale
+        if spec.positions:
+            x = x + self.params[f"{names['positions']}.weight"][: len(ids)]
+        kept: dict[int, tuple[Array, Array]] = {}
+        for index, layer in enumerate(spec.layers):
+            x = _Layer(self, layer, index, kept)(x)
+        x = self.norm(names["norm"], x, spec.norm)
+        made = x @ (table if spec.tied_head else self.params[f"{names['head']}.weight"]).T
+        if spec.head_bias:
+            made = made + self.params[f"{names['head']}.bias"]
+        return _capped(made * spec.logit_scale, spec.logit_softcap)
+
+    def norm(self, name: str, x: Array, norm: NormSpec) -> Array:
+        if norm.kind == "layer":
+            x = x - x.mean(-1, keepdims=True)
+        x = x / np.sqrt((x * x).mean(-1, keepdims=True) + norm.eps)
+        if f"{name}.weight" in self.params:
+            x = x * self.params[f"{name}.weight"]
+        return x + self.params[f"{name}.bias"] if norm.bias else x
+
+
+class _Layer:
+    def __init__(self, model: _Model, layer: LayerSpec, index: int, kept: dict[int, Any]) -> None:
+        self.model, self.layer, self.index, self.kept = model, layer, index, kept
+        self.params = model.params
+
+    def name(self, role: str) -> str:
+        return self.model.spec.layer_name(self.index, role)
+
+    def __call__(self, x: Array) -> Array:
+        places, mixer = self.layer.places, self.attention if self.layer.attention else self.mixer
+        if places in ("parallel", "parallel_two"):
+            given = self.norm("attention_norm", x)
+            other = given if places == "parallel" else self.norm("mlp_norm", x)
+            return x + mixer(given) + self.mlp(other)
+        x = self.half(x, mixer, "attention_norm", "post_attention_norm")
+        return self.half(x, self.mlp, "mlp_norm", "post_mlp_norm")
+
+    def half(self, x: Array, part: Any, before: str, behind: str) -> Array:
+        places = self.layer.places
+        made = part(x if places == "post" else self.norm(before, x))
+        if places != "pre" and "post_norm" not in self.model.off:
+            made = self.norm(behind, made)
+        return x + made * self.layer.residual_scale
+
+    def norm(self, role: str, x: Array) -> Array:
+        name = self.name(role)
+        if f"{name}.weight" not in self.params and role == "mlp_norm":  # one norm for both halves
+            name = self.name("attention_norm")
+        return self.model.norm(name, x, self.layer.norm)
+
+    def linear(self, role: str, x: Array, bias: bool) -> Array:
+        made = x @ self.params[f"{self.name(role)}.weight"].T
+        return made + self.params[f"{self.name(role)}.bias"] if bias else made
+
+    def mlp(self, x: Array) -> Array:
+        mlp: MLPSpec = self.layer.mlp
+        made = self.linear("gate_up" if mlp.gated else "up", x, mlp.bias)
+        gate, up = np.split(made, 2, axis=1) if mlp.gated else (made, 1.0)
+        return self.linear("down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
+
+    def mixer(self, x: Array) -> Array:
+        r = self.layer.recurrent
+        assert isinstance(r, ShortConvSpec), "the toy family's reference has the others"
+        before, behind, x = np.split(self.linear("recurrent_in", x, r.bias), 3, axis=1)
+        taps = self.params[f"{self.name('recurrent_conv')}.weight"]  # (taps, channels)
+        padded = np.concatenate([np.zeros((r.taps - 1, r.width)), before * x])
+        made = sum(padded[j : j + len(x)] * tap for j, tap in enumerate(taps))
+        if r.bias:
+            made = made + self.params[f"{self.name('recurrent_conv')}.bias"]
+        return self.linear("recurrent_out", behind * made, r.bias)
+
+    def attention(self, x: Array) -> Array:
+        a, n = self.layer.attention, len(x)
+        heads = self.linear("qkv", x, a.qkv_bias).reshape(n, -1, a.dim)
+        q, k, v = np.split(heads, [a.heads, a.heads + a.kv_heads], axis=1)
+        q, k = self.positioned("q_norm", q), self.positioned("k_norm", k)
+        k, v = self.kept[self.index] = (k, v) if a.pages_of is None else self.kept[a.pages_of]
+        k, v = (np.repeat(t, a.heads // a.kv_heads, axis=1) for t in (k, v))
+        scores = _capped(np.einsum("nhd,mhd->hnm", q, k) * a.scale, a.softcap)
+        row, column = np.indices((n, n))
+        seen = (a.window < 0) | (column > row - a.window) | (column < a.pinned)
+        weights = np.exp(np.where((column <= row) & seen, scores, -np.inf))
+        total = weights.sum(-1, keepdims=True)
+        if a.sinks:
+            total = total + np.exp(self.params[f"{self.name('sinks')}.weight"])[:, None, None]
+        made = np.einsum("hnm,mhd->nhd", weights / total, v).reshape(n, -1)
+        return self.linear("output", made, a.output_bias)
+
+    def positioned(self, role: str, x: Array) -> Array:
+        """Queries or keys (n, heads, dim), after their norm and their rotation."""
+        a = self.layer.attention
+        if not x.size:
+            return x
+        if a.qk_norm is None:
+            return _rotated(a, x)
+        flat = x.reshape(len(x), -1) if a.norms_all_heads else x
+        if not a.norms_rotated:
+            return _rotated(a, self.model.norm(self.name(role), flat, a.qk_norm).reshape(x.shape))
+        return self.model.norm(self.name(role), _rotated(a, x), a.qk_norm)
+
+
+def _rotated(a: AttentionSpec, x: Array) -> Array:
+    if a.rope is None:
+        return x
+    half = a.rope.dim // 2
+    angles = np.arange(len(x))[:, None, None] * np.array(a.rope.frequencies)
+    cos, sin = (f(angles) * a.rope.scaling.magnitude for f in (np.cos, np.sin))
+    low, high, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
+    return np.concatenate([low * cos - high * sin, high * cos + low * sin, rest], axis=-1)
+
+
+def _capped(x: Array, cap: float) -> Array:
+    return cap * np.tanh(x / cap) if cap else x
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+_ACTIVATIONS = {
+    "silu": lambda x: x / 2 * (1 + np.tanh(x / 2)),
+    "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_tanh": _gelu_tanh,
+    "relu2": lambda x: np.maximum(x, 0) ** 2,
+}

@@ -1,0 +1,65 @@
+"""Every family against logits on which two programs that are not ours agree.
+
+`tests/fixtures/families` says how they were made. A specification is computed in NumPy here; the
+compiled libraries of all families are compared by `--long`, a few of them always.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import spec_numpy
+from family_fixtures import NAMES, TRANSFORMS, load, switched_off
+
+TOLERANCE = 1e-3  # of the largest logit
+COUNTS = 0.01  # a switch that changes less than this proves nothing
+
+
+def apart(made, expected) -> float:
+    return float(np.abs(made - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_config_and_its_tensors_mean_what_the_references_compute(name):
+    fixture = load(name)
+    read = {part.tensor for weight in fixture.weight_map() for part in weight.parts}
+    assert read == fixture.weights.keys()
+    made = spec_numpy.logits(fixture.spec, fixture.params(), fixture.ids)
+    assert apart(made, fixture.logits) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_switch_moves_the_logits(name):
+    fixture = load(name)
+    spec, params = fixture.spec, fixture.params()
+    for switch, without in switched_off(spec):
+        made = spec_numpy.logits(without, params, fixture.ids)
+        assert apart(made, fixture.logits) > COUNTS, switch
+    if any(layer.places in ("post", "sandwich") for layer in spec.layers):
+        made = spec_numpy.logits(spec, params, fixture.ids, off=["post_norm"])
+        assert apart(made, fixture.logits) > COUNTS, "norms behind"
+    for switch, kind in TRANSFORMS.items():
+        changed = fixture.params_without(kind)
+        if changed is not None:
+            made = spec_numpy.logits(spec, changed, fixture.ids)
+            assert apart(made, fixture.logits) > COUNTS, switch
+
+
+# Families with a kernel of their own; the others' kernels are in `test_families.py`.
+ALWAYS = ("hunyuan", "nemotron", "olmo3")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_library_gives_the_references_logits_and_tokens(name, request):
+    if name not in ALWAYS and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each family; run with --long")
+    fixture = load(name)
+    runner = fixture.runner()
+    made = runner.forward([("whole", fixture.ids)])
+    assert apart(made, fixture.logits) < TOLERANCE
+    tokens, step = [], fixture.ids[: len(fixture.ids) // 2]
+    for _ in fixture.greedy:
+        logits = runner.forward([("steps", step)], last_only=True)
+        step = [int(logits[-1].argmax())]
+        tokens += step
+    assert tokens == fixture.greedy
