@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
+from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.gguf_weights import DEFAULT, keeps_types, scheme_of_file
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
@@ -22,6 +23,7 @@ from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import (
+    as_named,
     check_tensors,
     convert_weights,
     count_elements,
@@ -156,6 +158,7 @@ class _Work:
         self._source = source
         self._hf_config: dict[str, Any] = source.hf_config()
         self._model_type = model_type or models.model_type_of(self._hf_config)
+        self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._scheme = self._scheme_of(quantization)
 
@@ -189,6 +192,7 @@ class _Work:
             model_type=self._model_type,
             quantization=self._scheme.name,
             overrides=overrides,
+            embedding=embedding_metadata(self._hf_config, self._family, self._config),
         )
         config |= self._scheme.config_fields()
         generation = self._source.generation_config()
@@ -215,6 +219,7 @@ class _Work:
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",
             )
-        weights = models.get(self._model_type).weight_map(self._config, self._source.format)
+        weights = self._family.weight_map(self._config, self._source.format)
+        weights = as_named(weights, tensors)
         check_tensors(weights, tensors, scheme or self._scheme)
         return weights

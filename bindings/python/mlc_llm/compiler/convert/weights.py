@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,30 @@ _CHUNK_ELEMENTS = 4 << 20  # 16 MB of float32
 
 
 Advance = Callable[[int], None]  # gets the number of written bytes
+
+
+def as_named(
+    weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]
+) -> list[WeightSource]:
+    """The weights by the names of this checkpoint. A bare model's names have no `model.`, and those
+    of an encoder with a head have the encoder's name in front."""
+    first = weights[0].parts[0].tensor
+    for rename in _RENAMES:
+        if rename(first) in tensors:
+            return [replace(w, parts=_renamed(w.parts, rename)) for w in weights]
+    return list(weights)
+
+
+_RENAMES: tuple[Callable[[str], str], ...] = (
+    lambda name: name,
+    lambda name: name.removeprefix("model."),
+    lambda name: f"bert.{name}",
+    lambda name: f"roberta.{name}",
+)
+
+
+def _renamed(parts: tuple[Part, ...], rename: Callable[[str], str]) -> tuple[Part, ...]:
+    return tuple(replace(part, tensor=rename(part.tensor)) for part in parts)
 
 
 def check_tensors(
