@@ -10,13 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import pytest
+from gguf.quants import dequantize, quantize
 
 sys.path.insert(0, str(Path(__file__).parent / "compiler" / "support"))
 
 import reference_encoder  # noqa: E402
-from tiny_encoders import VOCABULARY, config, weights, write_folder  # noqa: E402
+import tiny_encoders  # noqa: E402
+from tiny_encoders import (  # noqa: E402
+    VOCABULARY,
+    is_linear,
+    weights,
+    write_folder,
+    write_gguf,
+)
 
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.errors import InvalidRequestError, UnsupportedError  # noqa: E402
@@ -57,7 +66,7 @@ def ids_of(text: str) -> list[int]:
 
 
 def expected(text: str, pooling: str) -> np.ndarray[Any, Any]:
-    bert = config("bert")
+    bert = tiny_encoders.config("bert")
     states = reference_encoder.hidden_states(bert, weights(bert), ids_of(text))
     return reference_encoder.pooled(states, pooling)
 
@@ -107,3 +116,22 @@ def test_an_encoder_does_not_chat(model: ResolvedModel) -> None:
         with pytest.raises(UnsupportedError, match="encoder"):
             engine.completions.create(prompt="Hi")
         assert len(vectors(engine, "it still embeds")) == 1
+
+
+@pytest.mark.skipif("not config.getoption('--long', default=False)")
+def test_a_gguf_file_at_its_own_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linear layers in Q8_0, whose activations have 8 bits too."""
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    kind = gguf.GGMLQuantizationType.Q8_0
+    bert = write_gguf(
+        tmp_path / "m.gguf", lambda w: w.add_pooling_type(gguf.PoolingType.MEAN), blocks=True
+    )
+    known = {
+        name: dequantize(quantize(value, kind), kind) if is_linear(name) else value
+        for name, value in weights(bert).items()
+    }
+    with MLCEngine(tmp_path / "m.gguf", device="cpu") as engine:
+        answer = engine.embeddings.create(input=TEXTS)
+    for text, item in zip(TEXTS, answer.data, strict=True):
+        states = reference_encoder.hidden_states(bert, known, ids_of(text))
+        assert reference_encoder.pooled(states, "mean") @ np.array(item.embedding) > 0.998, text

@@ -4,44 +4,22 @@ compiler."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
 import pytest
 import tiny_encoders
 import tiny_families
-from gguf import GGUFWriter
+from tiny_encoders import write_gguf
 
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.errors import UnsupportedError
 
 
-def written(path: Path, add: Any = lambda writer: None, *, causal: bool = False) -> dict[str, Any]:
-    config = tiny_encoders.config("bert")
-    writer = GGUFWriter(path, "bert")
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_head_count(config["num_attention_heads"])
-    writer.add_layer_norm_eps(config["layer_norm_eps"])
-    writer.add_causal_attention(causal)
-    add(writer)
-    table = gguf.get_tensor_name_map(gguf.MODEL_ARCH.BERT, config["num_hidden_layers"])
-    for key, value in tiny_encoders.weights(config).items():
-        ours = table.get_name(key, try_suffixes=(".weight", ".bias"))
-        assert ours is not None, key
-        writer.add_tensor(ours, value)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return config
-
-
 def test_the_same_model_comes_out(tmp_path: Path) -> None:
-    config = written(tmp_path / "model.gguf", lambda w: w.add_pooling_type(gguf.PoolingType.MEAN))
+    config = write_gguf(
+        tmp_path / "model.gguf", lambda w: w.add_pooling_type(gguf.PoolingType.MEAN)
+    )
     source = GGUFModel(tmp_path / "model.gguf")
     read = source.hf_config()
     assert read["embedding_metadata"] == {"pooling_strategy": "mean", "normalize": True}
@@ -57,13 +35,13 @@ def test_the_same_model_comes_out(tmp_path: Path) -> None:
 
 
 def test_a_pooling_that_is_not_known_is_refused(tmp_path: Path) -> None:
-    written(tmp_path / "model.gguf", lambda w: w.add_pooling_type(gguf.PoolingType.RANK))
+    write_gguf(tmp_path / "model.gguf", lambda w: w.add_pooling_type(gguf.PoolingType.RANK))
     with pytest.raises(UnsupportedError, match="pooling_type 4") as error:
         GGUFModel(tmp_path / "model.gguf").hf_config()
     assert error.value.param == "pooling_type"
 
 
 def test_a_causal_file_is_refused(tmp_path: Path) -> None:
-    written(tmp_path / "model.gguf", causal=True)
+    write_gguf(tmp_path / "model.gguf", causal=True)
     with pytest.raises(UnsupportedError, match="attention.causal"):
         GGUFModel(tmp_path / "model.gguf").hf_config()

@@ -20,9 +20,11 @@ from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 TEXTS = ["abc de f", "x", "zebra yak " * 3, "the quick brown fox"]
 
 
-@pytest.mark.parametrize(("device", "scheme"), [("opencl", "q0f32"), ("opencl", "q0f16")])
+@pytest.mark.parametrize(("device", "scheme"), [("opencl", "q0f32"), ("vulkan", "q0f16")])
 def test_vectors_are_those_of_the_cpu(device: str, scheme: str, tmp_path: Path) -> None:
     gpu_engines.require(device)
+    if scheme == "q0f16":
+        gpu_engines.require_half(device)
     source = open_source(write_folder(tmp_path / "bert", "pooling_mode_mean_tokens"))
     convert_model(source, tmp_path / "made", quantization=scheme)
     found = []

@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import tiny_families
+from gguf.quants import quantize
 from safetensors.numpy import save_file
 from vm_runner import Runner, int32
 
@@ -109,6 +111,58 @@ def write_folder(folder: Path, pooling: str, *, normalize: bool = True) -> Path:
     padding = [f"[unused{i}]" for i in range(bert["vocab_size"] - len(VOCABULARY))]
     (folder / "vocab.txt").write_text("\n".join([*VOCABULARY, *padding]), encoding="utf-8")
     return folder
+
+
+def write_gguf(
+    path: Path, add: Any = lambda writer: None, *, causal: bool = False, blocks: bool = False
+) -> dict[str, Any]:
+    """The tiny BERT as llama.cpp's converter writes it, with the WordPiece vocabulary. `blocks`:
+    linear layers and the table of words are Q8_0. Returns its config.json."""
+    bert = config("bert")
+    writer = gguf.GGUFWriter(path, "bert")
+    writer.add_context_length(bert["max_position_embeddings"])
+    writer.add_embedding_length(bert["hidden_size"])
+    writer.add_block_count(bert["num_hidden_layers"])
+    writer.add_feed_forward_length(bert["intermediate_size"])
+    writer.add_head_count(bert["num_attention_heads"])
+    writer.add_layer_norm_eps(bert["layer_norm_eps"])
+    writer.add_causal_attention(causal)
+    _add_vocabulary(writer, bert["vocab_size"])
+    add(writer)
+    table = gguf.get_tensor_name_map(gguf.MODEL_ARCH.BERT, bert["num_hidden_layers"])
+    for key, value in weights(bert).items():
+        ours = table.get_name(key, try_suffixes=(".weight", ".bias"))
+        assert ours is not None, key
+        if blocks and is_linear(key):
+            kind = gguf.GGMLQuantizationType.Q8_0
+            writer.add_tensor(ours, quantize(value, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(ours, value)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return bert
+
+
+def is_linear(name: str) -> bool:
+    """Whether it is the weight of a linear layer, or the table of words."""
+    is_layer = name.startswith("encoder.") and "LayerNorm" not in name
+    return name.endswith("word_embeddings.weight") or (is_layer and name.endswith(".weight"))
+
+
+def _add_vocabulary(writer: Any, size: int) -> None:
+    def phantom(token: str) -> str:
+        if token.startswith("["):
+            return token
+        return token[2:] if token.startswith("##") else f"▁{token}"
+
+    tokens = [*VOCABULARY, *(f"[unused{i}]" for i in range(size - len(VOCABULARY)))]
+    writer.add_tokenizer_model("bert")
+    writer.add_token_list([phantom(token) for token in tokens])
+    writer.add_token_types([1] * size)
+    for name, index in (("unk", 1), ("bos", 2), ("sep", 3), ("pad", 0), ("mask", 4)):
+        getattr(writer, f"add_{name}_token_id")(index)
 
 
 @cache
