@@ -20,7 +20,12 @@ from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 TEXTS = ["abc de f", "x", "zebra yak " * 3, "the quick brown fox"]
 
 
-@pytest.mark.parametrize(("device", "scheme"), [("opencl", "q0f32"), ("vulkan", "q0f16")])
+LONG = pytest.mark.skipif("not config.getoption('--long', default=False)")
+
+
+@pytest.mark.parametrize(
+    ("device", "scheme"), [("opencl", "q0f32"), pytest.param("vulkan", "q0f16", marks=LONG)]
+)
 def test_vectors_are_those_of_the_cpu(device: str, scheme: str, tmp_path: Path) -> None:
     gpu_engines.require(device)
     if scheme == "q0f16":
