@@ -42,6 +42,7 @@ class EmbeddingPooling(ClosedEnum):
 
     MEAN = "mean", "The mean of those of all its tokens."
     LAST = "last", "That of its last token."
+    CLS = "cls", "That of its first token, which many encoders call [CLS]."
 
 
 class EngineConfig(Model):

@@ -39,10 +39,16 @@ def hash_of(path: Path, memory: Path, steps: Steps) -> str:
 def hashes_of(
     folder: Path, patterns: Sequence[str], memory: Path, steps: Steps
 ) -> list[tuple[str, str]]:
-    """The names and hashes of those files in a folder that match a pattern."""
-    names = sorted(path.name for path in folder.iterdir() if path.is_file())
-    wanted = [name for name in names if any(fnmatch.fnmatch(name, p) for p in patterns)]
+    """The names and hashes of those files in a folder that match a pattern. A pattern with a slash
+    is for files in the folders beside them."""
+    found = [*folder.iterdir(), *folder.glob("*/*")]
+    names = sorted(path.relative_to(folder).as_posix() for path in found if path.is_file())
+    wanted = [name for name in names if any(_matches(name, p) for p in patterns)]
     return [(name, hash_of(folder / name, memory, steps)) for name in wanted]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name.count("/") == pattern.count("/") and fnmatch.fnmatch(name, pattern)
 
 
 def _remembered(note: Path) -> list[Any]:

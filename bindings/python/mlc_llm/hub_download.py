@@ -45,6 +45,7 @@ _PREPARED_FILES = [
 ORDINARY_FILES = [
     *("config.json", "generation_config.json", *_TOKENIZER),
     *("model.safetensors", "model.safetensors.index.json", "model-*.safetensors"),
+    *("vocab.txt", "modules.json", "*_Pooling/config.json"),  # models for embeddings
 ]
 
 

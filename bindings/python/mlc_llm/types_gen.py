@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 2f58b386a5f0790d
+# Schema hash: 69944ac5807ef87a
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -115,7 +115,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "2f58b386a5f0790d"
+SCHEMA_HASH = "69944ac5807ef87a"
 
 
 class _Model(BaseModel):
@@ -903,7 +903,7 @@ PrefillMode: TypeAlias = Literal["hybrid", "chunked"]
 """How prompts are taken in beside running answers."""
 
 
-EmbeddingPooling: TypeAlias = Literal["mean", "last"]
+EmbeddingPooling: TypeAlias = Literal["mean", "last", "cls"]
 """Which hidden states of a text make its vector."""
 
 

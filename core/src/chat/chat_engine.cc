@@ -84,6 +84,15 @@ Result<Json> Detokenize(const ModelBundle& bundle, const Json& json) {
   return response.ToJson();
 }
 
+// Routes that write text, or that keep what was computed for it.
+Status CheckHasRoute(std::string_view route, const ModelInfo& model) {
+  for (std::string_view name :
+       {"chat.completions", "completions", "render", "kv.save", "kv.load"}) {
+    if (route == name) return CheckWritesText(model);
+  }
+  return Status();
+}
+
 Status CheckTakesBuffers(std::string_view route, const MediaBuffers& buffers) {
   bool takes_them = route == "chat.completions" || route == "kv.save";
   if (takes_them || buffers.empty()) return Status();
@@ -251,6 +260,7 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
+  MLC_RETURN_IF_ERROR(CheckHasRoute(route, loaded_->thread->info()));
   MLC_RETURN_IF_ERROR(CheckTakesBuffers(route, buffers));
   if (route == "chat.completions") return SubmitChat(json, std::move(callback), buffers);
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
@@ -338,7 +348,9 @@ Result<RequestId> ChatEngine::SubmitEmbedding(const Json& json, ChatCallback cal
     text.request.id = id + requests.size();
     requests.push_back(std::move(text.request));
   }
-  auto answerer = AnswerEmbedding(parsed, requests.size(), loaded_->name, std::move(callback));
+  bool normalize = loaded_->bundle.config.embedding_normalize;
+  auto answerer =
+      AnswerEmbedding(parsed, requests.size(), loaded_->name, normalize, std::move(callback));
   Run(std::move(requests), std::move(answerer));
   return id;
 }

@@ -19,7 +19,8 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
     out.window = model.sliding_window_size;
     out.sink = model.attention_sink_size;
   }
-  out.keep_prefixes = options.prefix_cache;
+  // a row of an encoder depends on the whole text, so texts share nothing
+  out.keep_prefixes = options.prefix_cache && !model.is_encoder;
   out.max_cached_sequences = options.max_cached_sequences;
   out.num_states = NumStates(options, model);
   return out;
@@ -92,6 +93,8 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
   limits_.prefill_mode = options.prefill_mode;
+  limits_.whole_texts = info().is_encoder;
+  if (info().is_encoder) max_length_ = std::min(max_length_, limits_.max_rows);
   constexpr size_t kTraceEvents = 1 << 16;  // some megabytes
   if (options.enable_tracing) trace_ = std::make_unique<Trace>(kTraceEvents);
 }

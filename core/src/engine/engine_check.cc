@@ -13,6 +13,14 @@ Status PromptTooLong(int max_length, const std::string& count, const char* param
       .WithReason("context_length_exceeded");
 }
 
+Status CheckWritesText(const ModelInfo& model) {
+  if (!model.is_encoder) return Status();
+  return Unsupported("the model is an encoder ('" + model.model_type +
+                     "'), which makes vectors of texts and writes none; ask it for embeddings "
+                     "(engine.embeddings.create, POST /v1/embeddings)")
+      .WithParam("model");
+}
+
 Status Engine::Check(const Request& request) const {
   int prompt = request.prompt.size();
   int answer = request.pooling || request.max_tokens == 0 ? 0 : 1;  // the least number of tokens
@@ -22,6 +30,7 @@ Status Engine::Check(const Request& request) const {
                "compile the model again (mlc_llm compile)")
         .WithParam("model_lib");
   }
+  if (!request.pooling) MLC_RETURN_IF_ERROR(CheckWritesText(info()));
   const char* param = request.pooling ? "input" : "messages";
   if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam(param);
   if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");

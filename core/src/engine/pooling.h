@@ -16,7 +16,7 @@ class Pooler {
   explicit Pooler(Pooling pooling) : pooling_(pooling) {}
 
   // Whether every row is read. Otherwise only the last row of the text is read.
-  bool reads_all() const { return pooling_ == Pooling::kMean; }
+  bool reads_all() const { return pooling_ != Pooling::kLast; }
   // Adds the next rows that are read: [num_rows, hidden_size].
   void Add(const float* rows, int num_rows, int hidden_size);
   // The vector of the rows so far: [hidden_size].

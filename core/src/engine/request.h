@@ -59,6 +59,9 @@ struct Request {
 // and answer together.
 Status PromptTooLong(int max_length, const std::string& count, const char* param);
 
+// The error for a request that an encoder cannot answer, because it wants text.
+Status CheckWritesText(const ModelInfo& model);
+
 struct GeneratedToken {
   int32_t id = 0;
   std::optional<TokenLogprobs> logprobs;

@@ -19,7 +19,8 @@ class Planner {
         num_kept_(running.size()),
         free_pages_(cache.num_available_pages()),
         rows_left_(limits.max_rows),
-        max_sequences_(static_cast<size_t>(limits.max_sequences)) {}
+        max_sequences_(static_cast<size_t>(limits.max_sequences)),
+        whole_texts_(limits.whole_texts) {}
 
   // Decodes come first, so that a long prompt does not delay running answers.
   Plan Hybrid() {
@@ -133,7 +134,7 @@ class Planner {
     while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {
       rows -= StepDown(rows);
     }
-    if (rows == 0) return false;
+    if (rows == 0 || (whole_texts_ && rows < wanted)) return false;
     ++plan_.num_admitted;
     AddItem(sequence, rows, std::max(pages, cache_.PagesToStart(cached, rows)));
     return true;
@@ -167,6 +168,7 @@ class Planner {
   int free_pages_;
   int rows_left_;
   size_t max_sequences_;
+  bool whole_texts_;
   Plan plan_;
   std::vector<int> item_pages_;  // the pages that each item of the plan takes
 };

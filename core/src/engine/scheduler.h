@@ -32,6 +32,7 @@ struct SchedulerLimits {
   int max_rows = 1;       // of one step
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   int max_prefill_streak = 4;  // kChunked: steps with prompts before decodes get a step
+  bool whole_texts = false;    // a step has all rows of a text or none (encoders)
 };
 
 // The rows of tokens[num_computed .. num_computed + num_rows) of one sequence.

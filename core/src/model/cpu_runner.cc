@@ -21,7 +21,8 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::Load(const ModelLibrary& library,
   MLC_ASSIGN_OR_RETURN(runner->head_, load(kLogits));
   MLC_ASSIGN_OR_RETURN(runner->verify_, load(kVerify));
   runner->embedding_bytes_ = sizeof(float) * static_cast<size_t>(metadata.info.embedding_size);
-  if (runner->prefill_ && runner->hidden_states_ && runner->head_) return runner;
+  bool has_logits = runner->prefill_ && runner->head_;
+  if (runner->hidden_states_ && (has_logits || metadata.info.is_encoder)) return runner;
   return Corrupt("has no programs of some functions");
 }
 

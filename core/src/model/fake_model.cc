@@ -99,6 +99,16 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
     if (!same && batch.row_sequence[r] <= batch.row_sequence[r - 1])
       return Internal("rows not adjacent");
   }
+  return info_.is_encoder ? CheckWholeTexts(batch) : Status();
+}
+
+// An encoder computes no logits, and the first row of each sequence is at position 0.
+Status FakeModel::CheckWholeTexts(const Batch& batch) {
+  if (!batch.logit_rows.empty()) return Unsupported("an encoder has no logits");
+  for (size_t r = 0; r < batch.tokens.size(); ++r) {
+    bool is_first = r == 0 || batch.row_sequence[r] != batch.row_sequence[r - 1];
+    if (is_first && batch.positions[r] != 0) return Internal("not the whole text");
+  }
   return Status();
 }
 

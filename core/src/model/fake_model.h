@@ -71,6 +71,7 @@ class FakeModel : public Model {
   std::vector<int32_t> TokensOf(const Batch& batch) const;
   Status CheckBatch(const Batch& batch) const;
   Status CheckStates(const Batch& batch) const;
+  static Status CheckWholeTexts(const Batch& batch);
   // Returns the history of each row from the recurrent states, and writes the batch's new states.
   Result<std::vector<std::vector<int32_t>>> RunStates(const Batch& batch,
                                                       const std::vector<int32_t>& tokens);

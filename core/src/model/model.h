@@ -36,6 +36,7 @@ struct ModelInfo {
   int attention_sink_size = 0;   // first tokens that every row still sees with a sliding window
   int prefill_chunk_size = 0;    // most rows of one step
   int max_batch_size = 0;        // most sequences of one step, branches of token trees included
+  bool is_encoder = false;       // rows see later rows: a step has whole texts, and no logits
   bool token_trees = false;      // whether a step may have copies of slots (Batch)
   int hidden_size = 0;           // width of a hidden state; 0: the model returns none
   int embedding_size = 0;        // width of an embedding row of a prompt; 0: the model takes none
@@ -63,6 +64,9 @@ struct ModelInfo {
 // positions[r]; their pages are page_indices[page_indptr[s] .. page_indptr[s + 1]). With a sliding
 // window it attends only to the first attention_sink_size and the last sliding_window_size of these
 // positions. A page that no row of the batch reads may be -1.
+//
+// In an encoder row r attends to all positions of its sequence instead. So the batch has all rows
+// of each sequence, and no logit_rows.
 //
 // Branches of a token tree are sequences too. A branch may need in its own page a slot that another
 // branch computes in this step. Each layer copies such slots before any row attends: from

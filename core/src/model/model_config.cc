@@ -44,10 +44,27 @@ Result<std::optional<Pooling>> GetPooling(const Json& object, std::string_view k
   MLC_ASSIGN_OR_RETURN(std::string word, GetStringOr(object, key, ""));
   if (word == "mean") return std::optional(Pooling::kMean);
   if (word == "last") return std::optional(Pooling::kLast);
+  if (word == "cls") return std::optional(Pooling::kCls);
   if (word.empty()) return std::optional<Pooling>();
-  return InvalidArgument("field '" + std::string(key) + "' must be 'mean' or 'last', not '" + word +
-                         "'")
+  return InvalidArgument("field '" + std::string(key) + "' must be 'cls', 'mean' or 'last', not '" +
+                         word + "'")
       .WithParam(std::string(key));
+}
+
+// "embedding_pooling", our own field, or MLC-LLM's "embedding_metadata": {"pooling_strategy":
+// "mean", "normalize": true}.
+Status ReadEmbedding(const Json& json, ChatConfig* config) {
+  MLC_ASSIGN_OR_RETURN(config->embedding_pooling, GetPooling(json, "embedding_pooling"));
+  const Json* metadata = json.Find("embedding_metadata");
+  if (metadata == nullptr || !metadata->is_object()) return Status();
+  if (!config->embedding_pooling) {
+    MLC_ASSIGN_OR_RETURN(config->embedding_pooling, GetPooling(*metadata, "pooling_strategy"));
+  }
+  const Json* normalize = metadata->Find("normalize");
+  if (normalize != nullptr && normalize->is_bool()) {
+    config->embedding_normalize = normalize->as_bool();
+  }
+  return Status();
 }
 
 Result<ChatConfig> ReadChatConfig(std::string_view text) {
@@ -68,7 +85,7 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   if (!image.empty()) config.image_token_id = image.front();
   MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
   MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
-  MLC_ASSIGN_OR_RETURN(config.embedding_pooling, GetPooling(json, "embedding_pooling"));
+  MLC_RETURN_IF_ERROR(ReadEmbedding(json, &config));
   const Json* conv_template = json.Find("conv_template");
   if (conv_template != nullptr && conv_template->is_object()) config.conv_template = *conv_template;
   return config;
@@ -273,7 +290,8 @@ Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) 
 Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   const Json* usage = json.Find("memory_usage");
   if (usage == nullptr) return Status();
-  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, "batch_prefill"));
+  const char* name = info->is_encoder ? "batch_prefill_to_last_hidden_states" : "batch_prefill";
+  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, name));
   MLC_ASSIGN_OR_RETURN(StepMemory kept, ReadStepMemory(*usage, "batch_decode_tokens"));
   info->step_bytes = step.fixed + kept.fixed;
   info->row_bytes = step.row;
@@ -282,8 +300,11 @@ Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   return Status();
 }
 
-// "hidden_states": whether the library has the functions that return hidden states.
+// "encoder": whether rows see later rows. "hidden_states": whether the library has the functions
+// that return hidden states; that of an encoder always has.
 Status ReadHiddenSize(const Json& json, ModelInfo* info) {
+  const Json* encoder = json.Find("encoder");
+  info->is_encoder = encoder != nullptr && encoder->is_bool() && encoder->as_bool();
   const Json* given = json.Find("hidden_states");
   if (given == nullptr || !given->is_bool() || !given->as_bool()) return Status();
   MLC_ASSIGN_OR_RETURN(info->hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));

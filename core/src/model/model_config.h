@@ -16,8 +16,9 @@
 
 namespace mlc {
 
-// How hidden states become a text's vector: the mean of all, or the last one.
-enum class Pooling { kMean, kLast };
+// How hidden states become a text's vector: the mean of all, the last one, or the first one, which
+// is that of the token [CLS].
+enum class Pooling { kMean, kLast, kCls };
 
 // The contents of mlc-chat-config.json. `path` is for error messages.
 struct ChatConfig {
@@ -29,7 +30,8 @@ struct ChatConfig {
   std::optional<int32_t> bos_token_id;
   std::optional<int32_t> image_token_id;  // the token that a chat template writes for a picture
   std::optional<Pooling> embedding_pooling;
-  Json conv_template;  // MLC-LLM's object, or null
+  bool embedding_normalize = true;  // whether vectors are scaled to length 1
+  Json conv_template;               // MLC-LLM's object, or null
   // Names of formats (chat/tools/formats.h); "": found from the chat template.
   std::string tool_call_format, reasoning_format;
 };

@@ -7,8 +7,10 @@ namespace mlc {
 namespace {
 
 Status CheckFunctions(const ModelLibrary& library, const ModelInfo& info, const std::string& path) {
-  std::vector<const char*> names = {kEmbed, kPrefill, kCopyPages};
-  if (info.hidden_size > 0) names.insert(names.end(), {kHiddenStates, kLogits});
+  std::vector<const char*> names = {kEmbed, kCopyPages};
+  if (!info.is_encoder) names.push_back(kPrefill);
+  if (info.is_encoder || info.hidden_size > 0) names.push_back(kHiddenStates);
+  if (!info.is_encoder && info.hidden_size > 0) names.push_back(kLogits);
   for (const char* name : names) {
     if (!library.Has(name)) return Corrupt(path + ": has no function '" + name + "'");
   }
@@ -112,6 +114,9 @@ Status TVMModel::Check(const Batch& batch) const {
   }
   if (!batch.rotary.empty()) {
     return Unsupported("the model library takes no positions of three axes");
+  }
+  if (info().is_encoder && (!has_hidden_rows || !batch.logit_rows.empty())) {
+    return Unsupported("the model is an encoder and computes no logits");
   }
   bool has_none = has_hidden_rows && info().hidden_size == 0;
   return has_none ? Unsupported("the model library gives no hidden states") : Status();

@@ -79,6 +79,24 @@ TEST_F(EmbeddingRoute, PoolsAsTheEngineSaysElseAsTheModel) {
   EXPECT_EQ(VectorOf(hi), last);
 }
 
+TEST_F(EmbeddingRoute, IsTheOnlyOneOfAnEncoderThatRunsTheModel) {
+  ModelInfo info = ChatInfo();
+  info.is_encoder = true;
+  engine_ = std::move(ChatEngine::Create("{}")).value();
+  auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
+  ASSERT_TRUE(engine_->LoadModel(std::move(model), ChatBundle(), "fake").ok());
+  EXPECT_EQ(Ask(R"({"input": ["a", "b"]})").Find("data")->as_array().size(), 2u);
+  std::string too_long(65, 'a');  // than a step
+  EXPECT_EQ(Refused(R"({"input": ")" + too_long + R"("})").reason(), "context_length_exceeded");
+  const char* chat = R"({"messages": [{"role": "user", "content": "Hi"}], "prompt": "Hi"})";
+  for (const char* route : {"chat.completions", "completions", "render", "kv.save", "kv.load"}) {
+    Result<RequestId> id = engine_->Submit(route, chat, [](ChatEventKind, auto&) {});
+    ASSERT_FALSE(id.ok()) << route;
+    EXPECT_EQ(id.status().code(), StatusCode::kUnsupported) << route;
+    EXPECT_NE(id.status().message().find("embeddings"), std::string::npos) << route;
+  }
+}
+
 TEST_F(EmbeddingRoute, RefusesWithThePlace) {
   Load("{}");
   std::string long_text(513, 'a');

@@ -60,6 +60,7 @@ std::vector<double> Expected(const std::vector<int32_t>& tokens, Pooling pooling
     rows.emplace_back(row, row + model.info().hidden_size);
   }
   if (pooling == Pooling::kLast) return rows.back();
+  if (pooling == Pooling::kCls) return rows.front();
   std::vector<double> mean(rows[0].size());
   for (size_t i = 0; i < mean.size(); ++i) {
     for (const auto& row : rows) mean[i] += row[i];
@@ -68,7 +69,7 @@ std::vector<double> Expected(const std::vector<int32_t>& tokens, Pooling pooling
   return mean;
 }
 
-TEST(Pooler, TheMeanAndTheLast) {
+TEST(Pooler, TheMeanTheLastAndTheFirst) {
   const float rows[] = {1, 2, 3, 5, 8, 13};
   Pooler mean(Pooling::kMean), last(Pooling::kLast);
   mean.Add(rows, 2, 2);
@@ -76,6 +77,10 @@ TEST(Pooler, TheMeanAndTheLast) {
   EXPECT_EQ(mean.Vector(), (std::vector<double>{4, 20 / 3.0}));
   last.Add(rows + 4, 1, 2);
   EXPECT_EQ(last.Vector(), (std::vector<double>{8, 13}));
+  Pooler first(Pooling::kCls);
+  first.Add(rows, 2, 2);
+  first.Add(rows + 4, 1, 2);
+  EXPECT_EQ(first.Vector(), (std::vector<double>{1, 2}));
   mean.Reset();
   mean.Add(rows, 1, 2);
   EXPECT_EQ(mean.Vector(), (std::vector<double>{1, 2}));
@@ -145,7 +150,57 @@ TEST_P(PooledRequests, FillTheWholeContext) {
   EXPECT_EQ(status.param(), "input");
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, PooledRequests, ::testing::Values(Pooling::kMean, Pooling::kLast));
+INSTANTIATE_TEST_SUITE_P(All, PooledRequests,
+                         ::testing::Values(Pooling::kMean, Pooling::kLast, Pooling::kCls));
+
+// ---- Encoders: the fake model refuses a step that has a text in part ----------------------------
+
+std::unique_ptr<Engine> MakeEncoder(int chunk, int tokens = 1024) {
+  ModelInfo info = TestInfo();
+  info.is_encoder = true;
+  EngineOptions options = Driver::Options();
+  options.prefill_chunk_size = chunk;
+  options.max_total_tokens = tokens;
+  auto engine = Engine::Create(std::make_unique<FakeModel>(info, Hash()), ByteTokenizer(), options);
+  EXPECT_TRUE(engine.ok());
+  return std::move(engine).value();
+}
+
+TEST_P(PooledRequests, OfAnEncoderAreComputedWhole) {
+  for (int chunk : {38, 41, 64}) {
+    for (int tokens : {48, 1024}) {
+      Driver driver(MakeEncoder(chunk, tokens));
+      for (int i = 0; i < 12; ++i) {
+        ASSERT_TRUE(driver.Add(Embed(10 + i, Text(3 + 7 * (i % 6), i), GetParam())).ok());
+        if (i % 3 == 0) driver.Step();
+      }
+      driver.Run();
+      for (int i = 0; i < 12; ++i) {
+        std::vector<int32_t> text = Text(3 + 7 * (i % 6), i);
+        EXPECT_EQ(driver.Take(10 + i).embedding, Expected(text, GetParam())) << chunk;
+        EXPECT_EQ(driver.Take(10 + i).usage.cached_tokens, 0);
+      }
+      EXPECT_TRUE(driver.AllPagesFree());
+    }
+  }
+}
+
+TEST(Encoder, RefusesATextThatIsLongerThanAStep) {
+  Driver driver(MakeEncoder(/*chunk=*/20));
+  EXPECT_EQ(driver.engine().max_length(), 20);
+  EXPECT_TRUE(driver.Add(Embed(1, Text(20, 0), Pooling::kMean)).ok());
+  Status status = driver.Add(Embed(2, Text(21, 0), Pooling::kMean));
+  EXPECT_EQ(status.reason(), "context_length_exceeded");
+  EXPECT_EQ(status.param(), "input");
+}
+
+TEST(Encoder, WritesNoText) {
+  Driver driver(MakeEncoder(64));
+  Status status = driver.Add(Generate(1, Text(4, 0), 3));
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.param(), "model");
+  EXPECT_NE(status.message().find("embeddings"), std::string::npos) << status.message();
+}
 
 TEST(PooledRequest, EndsOnAbort) {
   EngineOptions options = Driver::Options();

@@ -233,6 +233,22 @@ TEST(PlanStep, ChunkedDecodesWhenThereIsNoPrompt) {
   EXPECT_FALSE(plan.holds_up_decodes) << "there are none";
 }
 
+// ---- Whole texts -------------------------------------------------------------------------------
+
+TEST(PlanStep, WholeTextsAreNeverCut) {
+  SchedulerLimits limits{4, 16};
+  limits.whole_texts = true;
+  World world(40, 4);
+  world.Wait(1, 10, 0, /*max_tokens=*/0);
+  world.Wait(2, 6, 0, 0);
+  world.Wait(3, 2, 0, 0);
+  EXPECT_EQ(Text(world.Next(limits)), "1:10 2:6 admit 2");
+  limits.max_rows = 15;
+  EXPECT_EQ(Text(world.Next(limits)), "1:10 admit 1") << "5 of the 6 rows of text 2 would fit";
+  limits.whole_texts = false;
+  EXPECT_EQ(Text(world.Next(limits)), "1:10 2:5 admit 2");
+}
+
 // ---- Random states -----------------------------------------------------------------------------
 
 std::unique_ptr<World> RandomWorld(std::mt19937* random, int* max_rows, int* max_sequences) {

@@ -222,7 +222,7 @@ def test_what_is_unknown_is_refused():
     metadata = byte_level_metadata(trained("gpt-2"), "gpt-2", SPECIALS)
     for change, error, match in (
         ({"tokenizer.ggml.pre": "tekken-9"}, UnsupportedError, "tekken-9.*known: .*smollm"),
-        ({"tokenizer.ggml.model": "bert"}, UnsupportedError, "'bert'"),
+        ({"tokenizer.ggml.model": "rwkv"}, UnsupportedError, "'rwkv'"),
         ({"tokenizer.ggml.tokens": 7}, CorruptFileError, "tokens"),
         ({"tokenizer.ggml.token_type": [1]}, CorruptFileError, "token_type"),
         ({"tokenizer.ggml.merges": ["a"]}, CorruptFileError, r"merges\[0\]"),

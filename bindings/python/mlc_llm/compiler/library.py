@@ -34,7 +34,7 @@ _COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may
 # Where recurrent layers are: the state that each sequence goes on from, its rows, and the slot for
 # the state behind each row.
 _STATES = ("state_source", "row_indptr", "state_writes")
-_MEASURED = ("embed", "batch_prefill")
+_MEASURED = ("embed", "batch_prefill")  # an encoder has _HIDDEN in place of the second
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -56,24 +56,38 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
     model = Decoder(nn, family.decoder(spec.config))
     _build_embed(nn, model, spec)
-    for name in _PREFILLS:
-        if name != _VERIFY or not nn.states:  # states do not branch
-            _build_prefill(nn, model, spec, name)
-    _build_logits(nn, model, spec)
+    for name in _prefills(nn, model):
+        _build_prefill(nn, model, spec, name)
+    if not model.is_encoder:
+        _build_logits(nn, model, spec)
     _build_copy(nn)
-    if isinstance(spec.device, GPU):
+    _build_for_device(nn, model, spec)
+    nn.text_function("_metadata", json.dumps(metadata(spec, nn, is_encoder=model.is_encoder)))
+    return nn.finish()
+
+
+def _prefills(nn: Builder, model: Decoder) -> tuple[str, ...]:
+    """The functions of a step. States do not branch, and an encoder has no logits."""
+    if model.is_encoder:
+        return (_HIDDEN,)
+    return tuple(name for name in _PREFILLS if name != _VERIFY or not nn.states)
+
+
+def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
+    if model.is_encoder:
+        if not isinstance(spec.device, GPU):
+            _build_programs(nn, _PROGRAMS)
+    elif isinstance(spec.device, GPU):
         gpu_sampling.build(nn, spec.config.vocab_size)
         if spec.device.graphs:
             _build_decode(nn, model, spec)
             _build_programs(nn, (_DECODE,))
     else:
         _build_programs(nn, _PROGRAMS)
-    nn.text_function("_metadata", json.dumps(metadata(spec, nn)))
-    return nn.finish()
 
 
-def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
-    config = spec.config
+def metadata(spec: LibrarySpec, nn: Builder, *, is_encoder: bool = False) -> dict[str, Any]:
+    config, has_sampler = spec.config, isinstance(spec.device, GPU) and not is_encoder
     return {
         "schema_version": SCHEMA_VERSION,
         "model_type": spec.model_type,
@@ -85,6 +99,7 @@ def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
         "hidden_states": True,
+        **({"encoder": True} if is_encoder else {}),
         "activation_dtype": nn.row_dtype,
         "activation_bits": spec.activation_bits,
         "kv_cache": {
@@ -105,7 +120,7 @@ def metadata(spec: LibrarySpec, nn: Builder) -> dict[str, Any]:
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
-        **({"sampling": gpu_sampling.describe()} if isinstance(spec.device, GPU) else {}),
+        **({"sampling": gpu_sampling.describe()} if has_sampler else {}),
         "memory_usage": _memory_usage(nn),
     }
 
@@ -114,7 +129,8 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    found = {name: peak_bytes(functions[name]) for name in _MEASURED if name in functions}
+    measured = _MEASURED if "batch_prefill" in functions else ("embed", _HIDDEN)
+    found = {name: peak_bytes(functions[name]) for name in measured}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE], []))
     return found

@@ -156,9 +156,9 @@ std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& re
 }
 
 std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& request,
-                                          size_t num_texts, std::string model,
+                                          size_t num_texts, std::string model, bool normalize,
                                           ChatCallback callback) {
-  EmbeddingWriter writer(request, num_texts, std::move(model));
+  EmbeddingWriter writer(request, num_texts, std::move(model), normalize);
   return std::make_unique<EmbeddingAnswerer>(std::move(writer), std::move(callback));
 }
 

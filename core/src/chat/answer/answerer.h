@@ -64,8 +64,9 @@ std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& re
                                            std::vector<std::string> echoes, AnswerOptions options,
                                            ChatCallback callback);
 
+// `normalize`: whether vectors are scaled to length 1.
 std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& request,
-                                          size_t num_texts, std::string model,
+                                          size_t num_texts, std::string model, bool normalize,
                                           ChatCallback callback);
 
 }  // namespace mlc

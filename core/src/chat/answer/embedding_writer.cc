@@ -31,21 +31,22 @@ double Shortened(float value) {
 
 }  // namespace
 
-std::vector<float> UnitVector(std::vector<double> vector, int64_t dimensions) {
+std::vector<float> FinishVector(std::vector<double> vector, int64_t dimensions, bool normalize) {
   if (dimensions > 0) vector.resize(static_cast<size_t>(dimensions));
   double squares = 0;
   for (double value : vector) squares += value * value;
-  double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
+  double scale = !normalize ? 1 : squares > 0 ? 1 / std::sqrt(squares) : 0;
   std::vector<float> unit;
   for (double value : vector) unit.push_back(static_cast<float>(value * scale));
   return unit;
 }
 
 EmbeddingWriter::EmbeddingWriter(const protocol::EmbeddingRequest& request, size_t num_texts,
-                                 std::string model)
+                                 std::string model, bool normalize)
     : num_unfinished_(num_texts),
       dimensions_(request.dimensions.value_or(0)),
-      is_base64_(request.encoding_format == protocol::EmbeddingEncoding::kBase64) {
+      is_base64_(request.encoding_format == protocol::EmbeddingEncoding::kBase64),
+      normalize_(normalize) {
   whole_.model = std::move(model);
   whole_.data.resize(num_texts);
   for (size_t i = 0; i < num_texts; ++i) whole_.data[i].index = static_cast<int64_t>(i);
@@ -53,7 +54,7 @@ EmbeddingWriter::EmbeddingWriter(const protocol::EmbeddingRequest& request, size
 
 void EmbeddingWriter::Collect(size_t text, const RequestEvent& event) {
   if (!event.finished) return;
-  std::vector<float> vector = UnitVector(event.embedding, dimensions_);
+  std::vector<float> vector = FinishVector(event.embedding, dimensions_, normalize_);
   protocol::EmbeddingVector& out = whole_.data[text].embedding;
   if (is_base64_) {
     out.value = EncodeBase64(LittleEndian(vector));

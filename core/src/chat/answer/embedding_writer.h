@@ -11,13 +11,16 @@
 
 namespace mlc {
 
-// The first `dimensions` numbers (0: all), scaled to length 1. A vector of zeros stays unchanged.
-std::vector<float> UnitVector(std::vector<double> vector, int64_t dimensions);
+// The first `dimensions` numbers (0: all), scaled to length 1 if `normalize`. A vector of zeros
+// stays unchanged.
+std::vector<float> FinishVector(std::vector<double> vector, int64_t dimensions, bool normalize);
 
 // One answer to several texts. Not thread-safe.
 class EmbeddingWriter {
  public:
-  EmbeddingWriter(const protocol::EmbeddingRequest& request, size_t num_texts, std::string model);
+  // `normalize`: whether the model's vectors are scaled to length 1.
+  EmbeddingWriter(const protocol::EmbeddingRequest& request, size_t num_texts, std::string model,
+                  bool normalize);
 
   // Takes the last event of a text that succeeded.
   void Collect(size_t text, const RequestEvent& event);
@@ -28,7 +31,7 @@ class EmbeddingWriter {
  private:
   size_t num_unfinished_;
   int64_t dimensions_;
-  bool is_base64_;
+  bool is_base64_, normalize_;
   protocol::EmbeddingResponse whole_;
 };
 

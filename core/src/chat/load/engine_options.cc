@@ -49,6 +49,11 @@ struct ModeDefaults {
 
 ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
   int64_t chunk = model.prefill_chunk_size;
+  // The pages of an encoder hold the texts of one step.
+  if (model.is_encoder) {
+    int64_t sequences = std::min<int64_t>(model.max_batch_size, chunk);
+    return {sequences, chunk + sequences * model.page_size, chunk};
+  }
   switch (mode) {
     case protocol::EngineMode::kInteractive:
       return {1, context, std::min(chunk, context)};

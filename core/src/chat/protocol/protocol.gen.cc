@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 69944ac5807ef87a
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -871,6 +871,7 @@ wire::Words WireWords(EmbeddingPooling) {
   static constexpr const char* kWords[] = {
       "mean",
       "last",
+      "cls",
   };
   return {kWords, std::size(kWords)};
 }

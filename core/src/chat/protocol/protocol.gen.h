@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 69944ac5807ef87a
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "2f58b386a5f0790d";
+inline constexpr char kSchemaHash[] = "69944ac5807ef87a";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {"chat.completions", "completions", "embeddings",
@@ -736,6 +736,8 @@ enum class EmbeddingPooling {
   kMean,
   // That of its last token.
   kLast,
+  // That of its first token, which many encoders call [CLS].
+  kCls,
 };
 wire::Words WireWords(EmbeddingPooling);
 

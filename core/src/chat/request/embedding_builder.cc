@@ -6,8 +6,15 @@ namespace mlc {
 
 Pooling PoolingOf(const protocol::EngineConfig& config, const ChatConfig& model) {
   if (!config.embedding_pooling) return model.embedding_pooling.value_or(Pooling::kMean);
-  bool is_last = *config.embedding_pooling == protocol::EmbeddingPooling::kLast;
-  return is_last ? Pooling::kLast : Pooling::kMean;
+  switch (*config.embedding_pooling) {
+    case protocol::EmbeddingPooling::kLast:
+      return Pooling::kLast;
+    case protocol::EmbeddingPooling::kCls:
+      return Pooling::kCls;
+    case protocol::EmbeddingPooling::kMean:
+      break;
+  }
+  return Pooling::kMean;
 }
 
 Result<std::vector<TextRequest>> BuildEmbedding(const ModelBundle& model,

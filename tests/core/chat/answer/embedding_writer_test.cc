@@ -20,14 +20,19 @@ RequestEvent Finished(std::vector<double> embedding, int tokens) {
 }
 
 TEST(EmbeddingWriter, VectorsAreOfLengthOne) {
-  EXPECT_EQ(UnitVector({3, 4}, 0), (std::vector<float>{0.6f, 0.8f}));
-  EXPECT_EQ(UnitVector({3, 4, 12}, 2), (std::vector<float>{0.6f, 0.8f})) << "after shortening";
-  EXPECT_EQ(UnitVector({0, 0}, 0), (std::vector<float>{0, 0}));
-  EXPECT_EQ(UnitVector({3e-200, 4e-200}, 0).size(), 2u);
+  EXPECT_EQ(FinishVector({3, 4}, 0, true), (std::vector<float>{0.6f, 0.8f}));
+  EXPECT_EQ(FinishVector({3, 4, 12}, 2, true), (std::vector<float>{0.6f, 0.8f}))
+      << "after shortening";
+  EXPECT_EQ(FinishVector({0, 0}, 0, true), (std::vector<float>{0, 0}));
+  EXPECT_EQ(FinishVector({3e-200, 4e-200}, 0, true).size(), 2u);
+}
+
+TEST(EmbeddingWriter, AVectorKeepsItsLengthIfTheModelSaysSo) {
+  EXPECT_EQ(FinishVector({3, 4, 12}, 2, false), (std::vector<float>{3, 4}));
 }
 
 TEST(EmbeddingWriter, TextsKeepTheirOrder) {
-  EmbeddingWriter writer(Parse(R"({"input": ["a", "b"]})"), 2, "m");
+  EmbeddingWriter writer(Parse(R"({"input": ["a", "b"]})"), 2, "m", true);
   writer.Collect(1, Finished({0, -2}, 3));
   EXPECT_FALSE(writer.finished());
   writer.Collect(0, Finished({3, 4}, 4));
@@ -40,7 +45,7 @@ TEST(EmbeddingWriter, TextsKeepTheirOrder) {
 }
 
 TEST(EmbeddingWriter, Base64IsLittleEndian) {
-  EmbeddingWriter writer(Parse(R"({"input": "a", "encoding_format": "base64"})"), 1, "m");
+  EmbeddingWriter writer(Parse(R"({"input": "a", "encoding_format": "base64"})"), 1, "m", true);
   writer.Collect(0, Finished({1, 0}, 1));
   EXPECT_EQ(*writer.Whole().data[0].embedding.base64(), "AACAPwAAAAA=");  // 00 00 80 3f, zeros
 }
@@ -49,8 +54,8 @@ TEST(EmbeddingWriter, Base64IsLittleEndian) {
 TEST(EmbeddingWriter, NumbersReadBackExactly) {
   std::vector<double> vector;
   for (int i = 1; i < 500; ++i) vector.push_back(std::sin(i) * std::pow(10, i % 9 - 4));
-  std::vector<float> unit = UnitVector(vector, 0);
-  EmbeddingWriter writer(Parse(R"({"input": "a"})"), 1, "m");
+  std::vector<float> unit = FinishVector(vector, 0, true);
+  EmbeddingWriter writer(Parse(R"({"input": "a"})"), 1, "m", true);
   writer.Collect(0, Finished(vector, 1));
   Json json = *Json::Parse(writer.Whole().ToJson().Dump());
   const auto& numbers = json.Find("data")->as_array()[0].Find("embedding")->as_array();

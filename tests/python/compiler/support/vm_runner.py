@@ -93,10 +93,10 @@ class Runner:
             ends.append(len(rows) - 1)
         ids = [token for _, tokens in work for token in tokens]
         wanted = ends if last_only else range(len(rows))
-        embedded = self.vm["embed"](_int32(ids), self._params)
+        embedded = self.vm["embed"](int32(ids), self._params)
         columns = [[row[i] for row in rows] for i in range(3)]
         steps = self._steps(work) if self.states else []
-        where = [_int32(c) for c in [*columns, indptr, indices, *steps, wanted]]
+        where = [int32(c) for c in [*columns, indptr, indices, *steps, wanted]]
         kept = [self.pages, self.states] if self.states else [self.pages]
         return self.vm["batch_prefill"](embedded, *where, *kept, self._params).numpy()
 
@@ -125,7 +125,7 @@ class Runner:
         if length % self.page_size:
             self._grow(target, length)
             pair = self._tables[source][shared], self._tables[target][shared]
-            self.vm["copy_kv_pages"](*(_int32([page]) for page in pair), self.pages)
+            self.vm["copy_kv_pages"](*(int32([page]) for page in pair), self.pages)
         self._lengths[target] = length
 
     def drop(self, name: str) -> None:
@@ -145,5 +145,5 @@ class Runner:
         return table[page] * self.page_size + offset
 
 
-def _int32(values: Sequence[int]) -> Any:
+def int32(values: Sequence[int]) -> Any:
     return tvm.runtime.tensor(np.asarray(list(values), np.int32))

@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
+from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.gguf_weights import DEFAULT, keeps_types, scheme_of_file
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
@@ -157,6 +158,7 @@ class _Work:
         self._source = source
         self._hf_config: dict[str, Any] = source.hf_config()
         self._model_type = model_type or models.model_type_of(self._hf_config)
+        self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._scheme = self._scheme_of(quantization)
 
@@ -190,6 +192,7 @@ class _Work:
             model_type=self._model_type,
             quantization=self._scheme.name,
             overrides=overrides,
+            embedding=embedding_metadata(self._hf_config, self._family, self._config),
         )
         config |= self._scheme.config_fields()
         generation = self._source.generation_config()
@@ -216,7 +219,6 @@ class _Work:
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",
             )
-        family = models.get(self._model_type)
-        weights = as_in_files(family.weight_map(self._config, self._source.format), tensors)
+        weights = as_in_files(self._family.weight_map(self._config, self._source.format), tensors)
         check_tensors(weights, tensors, scheme or self._scheme)
         return weights

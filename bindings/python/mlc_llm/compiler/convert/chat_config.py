@@ -68,10 +68,13 @@ def chat_config(
     model_type: str,
     quantization: str,
     overrides: ConfigOverrides,
+    embedding: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The whole file as a dictionary, in MLC-LLM's order of fields."""
+    """The whole file as a dictionary, in MLC-LLM's order of fields. `embedding`: the
+    `embedding_metadata` of a model for embeddings."""
     overrides.check()
-    sizes = _sizes(model_config, overrides)
+    sees_all = embedding is not None and embedding["model_type"] == "encoder"
+    sizes = _sizes(model_config, overrides, whole_texts=sees_all)
     tokenizer = _json_object(tokenizer_files.get("tokenizer.json"))
     tokens = _token_ids(generation_config, hf_config)
     tokenizer_config = _json_object(tokenizer_files.get("tokenizer_config.json"))
@@ -93,7 +96,8 @@ def chat_config(
             tokenizer_config, tokens["eos_token_id"], name=overrides.conv_template
         ),
         **tokens,
-        "model_task": "chat",
+        "model_task": "chat" if embedding is None else "embedding",
+        **({} if embedding is None else {"embedding_metadata": dict(embedding)}),
     }
 
 
@@ -115,11 +119,12 @@ def tokenizer_info(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sizes(config: ModelConfig, overrides: ConfigOverrides) -> dict[str, int]:
+def _sizes(config: ModelConfig, overrides: ConfigOverrides, *, whole_texts: bool) -> dict[str, int]:
+    """`whole_texts`: a step must hold all rows of a text."""
     context = overrides.context_window_size or config.context_window_size
     sliding = overrides.sliding_window_size or config.sliding_window_size
     limit = sliding if sliding > 0 else context
-    chunk = overrides.prefill_chunk_size or DEFAULT_PREFILL_CHUNK
+    chunk = overrides.prefill_chunk_size or (limit if whole_texts else DEFAULT_PREFILL_CHUNK)
     sink = overrides.attention_sink_size
     return {
         "context_window_size": context,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mlc_llm.compiler.convert.embedding import sentence_transformer
 from mlc_llm.compiler.convert.hf_quantized import (
     QuantizedWeight,
     Repository,
@@ -15,6 +16,7 @@ from mlc_llm.compiler.convert.hf_quantized import (
 )
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.compiler.convert.wordpiece import from_vocab_txt
 from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
@@ -62,7 +64,12 @@ class HuggingFaceFolder:
         return str(self._quantization()["quant_method"]) if self._quantized() else None
 
     def hf_config(self) -> dict[str, Any]:
-        return read_json(self._config_path)
+        config, folder = read_json(self._config_path), self._config_path.parent
+        path = folder / "modules.json"
+        if not path.is_file():
+            return config
+        found = sentence_transformer(folder, read_json, json_value(path.read_bytes(), path))
+        return {**config, "embedding_metadata": found}
 
     def generation_config(self) -> dict[str, Any]:
         path = self._config_path.parent / "generation_config.json"
@@ -75,6 +82,8 @@ class HuggingFaceFolder:
             for name in TOKENIZER_FILES
             if (folder / name).is_file()
         }
+        if "tokenizer.json" not in files and (folder / "vocab.txt").is_file():
+            files["tokenizer.json"] = _wordpiece(folder, files)
         if "tokenizer.json" not in files:
             raise _no_tokenizer(folder, files)
         for name, data in files.items():
@@ -149,13 +158,18 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def parse_json(data: bytes, path: Path) -> dict[str, Any]:
     """Parses a JSON object from bytes. `path` is only for the error."""
-    try:
-        value = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=path.name) from None
+    value = json_value(data, path)
     if not isinstance(value, dict):
         raise CorruptFileError(f"{path}: must hold a JSON object", param=path.name)
     return value
+
+
+def json_value(data: bytes, path: Path) -> Any:
+    """Parses any JSON. `path` is only for the error."""
+    try:
+        return json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=path.name) from None
 
 
 def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
@@ -194,6 +208,24 @@ def _inside(folder: Path, name: Any, index: Path) -> Path:
             f"{path}: no such file, though {index.name} names it; download it again", param=name
         )
     return path
+
+
+_WORDPIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "RetriBertTokenizer")
+
+
+def _wordpiece(folder: Path, files: dict[str, bytes]) -> bytes:
+    """tokenizer.json of a folder that has only BERT's `vocab.txt`."""
+    path = folder / "vocab.txt"
+    config = parse_json(files.get("tokenizer_config.json", b"{}"), folder / "tokenizer_config.json")
+    kind = str(config.get("tokenizer_class") or _WORDPIECE[0])
+    if kind.removesuffix("Fast") not in _WORDPIECE:
+        raise UnsupportedError(
+            f"{folder}: the vocab.txt of a {kind} is not read; make tokenizer.json with "
+            "transformers: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)",
+            param="tokenizer_class",
+        )
+    made = from_vocab_txt(_utf8(path), config, path)
+    return json.dumps(made, ensure_ascii=False).encode()
 
 
 def _no_tokenizer(folder: Path, files: dict[str, bytes]) -> NotFoundError | UnsupportedError:

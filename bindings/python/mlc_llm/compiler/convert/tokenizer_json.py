@@ -7,6 +7,7 @@ huggingface/transformers, convert_slow_tokenizer.py.)
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +113,48 @@ def sentencepiece_tokenizer(
         pre_tokenizer=None,
         post_processor=_frame(ids, bos, eos),
         decoder={"type": "Sequence", "decoders": decoders},
+    )
+
+
+def unigram_tokenizer(
+    vocabulary: Vocabulary,
+    scores: list[float],
+    *,
+    charsmap: bytes,
+    one_space: bool,
+    add_prefix_space: bool,
+    unk: str | None,
+    bos: str | None = None,
+    eos: str | None = None,
+) -> dict[str, Any]:
+    """A SentencePiece Unigram tokenizer, like those of T5 and XLM-RoBERTa. `charsmap`: its
+    normalization of characters. `one_space`: spaces at the ends and repeated ones are removed."""
+    ids = vocabulary.ids()
+    normalizers: list[dict[str, Any]] = []
+    if charsmap:
+        encoded = base64.b64encode(charsmap).decode()
+        normalizers.append({"type": "Precompiled", "precompiled_charsmap": encoded})
+    if one_space:
+        normalizers.append({"type": "Strip", "strip_left": True, "strip_right": True})
+        normalizers.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+    scheme = "always" if add_prefix_space else "never"
+    metaspace = {
+        "type": "Metaspace", "replacement": _SPACE, "prepend_scheme": scheme, "split": True
+    }  # fmt: skip
+    model = {
+        "type": "Unigram",
+        "unk_id": None if unk is None else ids[unk],
+        "vocab": [list(pair) for pair in zip(vocabulary.tokens, scores, strict=True)],
+        "byte_fallback": any(_BYTE_PIECE.fullmatch(token) for token in ids),
+    }
+    normalizer = {"type": "Sequence", "normalizers": normalizers} if normalizers else None
+    return _tokenizer(
+        vocabulary,
+        model,
+        normalizer=normalizer,
+        pre_tokenizer=metaspace,
+        post_processor=_frame(ids, bos, eos),
+        decoder=metaspace,
     )
 
 

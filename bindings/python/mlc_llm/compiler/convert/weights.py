@@ -28,14 +28,22 @@ Advance = Callable[[int], None]  # gets the number of written bytes
 
 
 # Prefixes that files of one family have or leave out: (ours, theirs).
-_PREFIXES = (("transformer.", ""), ("model.", "model.language_model."), ("", "language_model."))
+_PREFIXES = (
+    ("transformer.", ""),
+    ("model.", "model.language_model."),
+    ("", "language_model."),
+    ("model.", ""),
+    ("", "bert."),
+    ("", "roberta."),
+)
 
 
 def as_in_files(
     weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]
 ) -> list[WeightSource]:
     """The weight map with the names that the files use, if they differ by a known prefix: GPT-2's
-    own repository has none, and models that also take pictures have one more."""
+    own repository and bare models have none, models that also take pictures have one more, and an
+    encoder with a head has the encoder's name in front."""
 
     def renamed(part: Part) -> Part:
         if part.tensor in tensors:

@@ -10,9 +10,11 @@ To add a family: one file here, one line in `FAMILIES` (and in `ARCHITECTURES`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.models import (
+    bert,
     cohere,
     cohere2,
     exaone4,
@@ -43,6 +45,7 @@ from mlc_llm.compiler.models import (
     smollm3,
     stablelm,
     starcoder2,
+    xlm_roberta,
 )
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.spec import WeightSource
@@ -81,6 +84,12 @@ FAMILIES: dict[str, ModelFamily] = {
     "orion": orion.FAMILY,
     "gptj": gptj.FAMILY,
     "gpt_bigcode": gpt_bigcode.FAMILY,
+    "bert": bert.FAMILY,
+    "roberta": xlm_roberta.FAMILY,
+    "xlm-roberta": xlm_roberta.FAMILY,
+    # MLC-LLM's other names of a family, for embedding models
+    "bert-bge": bert.FAMILY,
+    "qwen3-embedding": replace(qwen3.FAMILY, pooling="last"),
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -117,6 +126,9 @@ ARCHITECTURES: dict[str, str] = {
     "OrionForCausalLM": "orion",
     "GPTJForCausalLM": "gptj",
     "GPTBigCodeForCausalLM": "gpt_bigcode",
+    "BertModel": "bert",
+    "RobertaModel": "roberta",
+    "XLMRobertaModel": "xlm-roberta",
 }
 
 __all__ = [
@@ -175,4 +187,5 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
 
 def gguf_families() -> dict[str, str]:
     """Maps the `general.architecture` of GGUF files to the family's name."""
-    return {f.gguf.architecture: name for name, f in FAMILIES.items() if f.gguf is not None}
+    families = reversed(FAMILIES.items())  # a family's first name counts
+    return {f.gguf.architecture: name for name, f in families if f.gguf is not None}

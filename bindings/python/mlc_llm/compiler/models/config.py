@@ -11,6 +11,7 @@ means "off". Otherwise an error names it.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -293,7 +294,7 @@ class DecoderConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields = {own.name: getattr(self, own.name) for own in dataclasses.fields(self)}
         fields["rope_scaling"] = self.rope_scaling.to_dict()
         fields["position_embedding_base"] = fields.pop("rope_theta")
         fields["layer_types"] = list(self.layer_types)

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from mlc_llm.compiler.spec import DecoderSpec, TensorMap, WeightSource, weight_map
 
 FileFormat = Literal["huggingface", "gguf"]
+PoolingStrategy = Literal["cls", "mean", "last"]
 
 
 class ModelConfig(Protocol):
@@ -52,6 +53,9 @@ class GGUFFields(Protocol):
 
     def has_tensor(self, name: str) -> bool: ...
 
+    def rows(self, tensor: str) -> int:
+        """The number of rows of a tensor in the file."""
+
     def values(self, tensor: str) -> list[float]:
         """The values of a small tensor in the file."""
 
@@ -78,6 +82,8 @@ class ModelFamily:
     decoder: Callable[[Any], DecoderSpec]
     tensors: Callable[[Any], TensorMap]  # where a Hugging Face folder stores them
     gguf: GGUFFormat | None = None
+    # how embedding models of this family make a vector if no file says it; None: a chat model
+    pooling: PoolingStrategy | None = None
 
     def weight_map(self, config: Any, source: FileFormat = "huggingface") -> list[WeightSource]:
         """All tensors of the model in the order of the library's parameters, and where a file of

@@ -61,6 +61,7 @@ class Batch:
     state_source: relax.Var | None = None
     row_indptr: relax.Var | None = None
     state_writes: relax.Var | None = None
+    attended: relax.Var | None = None  # in encoders: the last position that each row sees
 
 
 @dataclass
@@ -144,9 +145,11 @@ class Builder:
     def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
         return self._layers.Embedding(self, name, (entries, size), scale)
 
-    def norm(self, name: str, size: int, spec: NormSpec) -> Any:
+    def norm(self, name: str, size: int, spec: NormSpec, *, is_exact: bool = False) -> Any:
+        """`is_exact`: the result becomes a residual."""
         if spec.kind == "layer":
-            return self._layers.LayerNorm(self, name, size, spec)
+            return self._layers.LayerNorm(self, name, size, spec, is_exact=is_exact)
+        assert not is_exact, name
         return self._layers.RMSNorm(self, name, size, spec.eps)
 
     def gated(self, size: int, activation: str) -> Any:
@@ -167,6 +170,14 @@ class Builder:
         """`norms`: the weights of the norms of queries and keys. `sinks`: the weight of its learned
         sinks. `pages`: the pages that it reads, if it has none of its own."""
         return self._layers.PagedAttention(self, spec, norms, sinks, pages)
+
+    def zeros(self, like: relax.Expr) -> relax.Var:
+        """int32 zeros, one for each row."""
+        return self._layers.row_numbers(self, "zeros", [like])
+
+    def sequence_ends(self, positions: relax.Expr, row_sequence: relax.Expr) -> relax.Var:
+        """For each row the position of its sequence's last row in the batch."""
+        return self._layers.row_numbers(self, "sequence_ends", [positions, row_sequence])
 
     def recurrent(self, spec: RecurrentSpec, layer: int, name: Callable[[str], str]) -> Any:
         """The mixer between the two linear layers. `name` maps a role to the name of its weight."""

@@ -6,6 +6,7 @@ after it. Tensors are Relax expressions.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
@@ -20,13 +21,15 @@ class Decoder:
         self.table = nn.embedding(
             names["embedding"], vocabulary, hidden, scale=spec.embedding_scale
         )
-        self.places = PositionTable(nn, spec) if spec.positions else None
+        self.is_encoder = spec.is_encoder
+        self.inputs = EmbeddingSum(nn, spec)
+        self.sees_all = SequenceEnds(nn) if spec.is_encoder else None
         self.layers: list[Layer] = []
         for index in range(len(spec.layers)):
             self.layers.append(Layer(nn, spec, index, self.layers))
-        self.norm = nn.norm(names["norm"], hidden, spec.norm)
+        self.norm = None if spec.norm is None else nn.norm(names["norm"], hidden, spec.norm)
         self.head = self.table.logits
-        if not spec.tied_head:
+        if not spec.tied_head and not spec.is_encoder:
             self.head = nn.linear(names["head"], vocabulary, hidden, bias=spec.head_bias)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
@@ -38,25 +41,52 @@ class Decoder:
 
     def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
         """(rows of x, hidden) -> the chosen `rows` of x after the last norm. Writes `memory`."""
-        x = x if self.places is None else self.places(x, batch)
-        for layer in self.layers:
+        x = self.inputs(x, batch)
+        batch = batch if self.sees_all is None else self.sees_all(batch)
+        for layer in self.layers[:-1]:
             x = layer(x, batch, memory)
-        return self.norm(x, rows)
+        if self.norm is None:
+            return self.layers[-1](x, batch, memory, rows)
+        return self.norm(self.layers[-1](x, batch, memory), rows)
 
     def logits(self, hidden_states: Any) -> Any:
         """(rows, hidden) -> float32 logits (rows, vocabulary)."""
         return self.change(self.head(hidden_states))
 
 
-class PositionTable:
-    """Learned positions: x + table[position]."""
+class EmbeddingSum:
+    """norm(x + positions[position] + token_types[0]), with those parts that the model has."""
 
     def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
-        self.table = nn.embedding(spec.names["positions"], spec.positions, spec.hidden_size)
+        def table(role: str, entries: int) -> Any:
+            return nn.embedding(spec.names[role], entries, spec.hidden_size) if entries else None
+
+        self.nn = nn
+        self.positions = table("positions", spec.positions)
+        self.types = table("token_types", spec.token_types)
         self.add = nn.scaled_add(spec.hidden_size, 1.0)
+        norm = spec.embedding_norm
+        name = spec.names["embedding_norm"]
+        hidden = spec.hidden_size
+        self.norm = None if norm is None else nn.norm(name, hidden, norm, is_exact=True)
 
     def __call__(self, x: Any, batch: Batch) -> Any:
-        return self.add.add(self.table(batch.positions), residual=x)
+        if self.positions is not None:
+            x = self.add.add(self.positions(batch.positions), residual=x)
+        if self.types is not None:
+            x = self.add.add(self.types(self.nn.zeros(batch.positions)), residual=x)
+        return x if self.norm is None else self.norm(x)
+
+
+class SequenceEnds:
+    """Lets each row attend to all rows of its text: as far as the text's last row."""
+
+    def __init__(self, nn: Builder) -> None:
+        self.nn = nn
+
+    def __call__(self, batch: Batch) -> Batch:
+        ends = self.nn.sequence_ends(batch.positions, batch.row_sequence)
+        return replace(batch, attended=ends)
 
 
 class Layer:
@@ -72,24 +102,28 @@ class Layer:
         def norm(role: str, wanted: bool) -> Any:
             if not wanted:
                 return None
-            return nn.norm(spec.layer_name(index, role), spec.hidden_size, spec.layers[index].norm)
+            name, own = spec.layer_name(index, role), spec.layers[index].norm
+            return nn.norm(name, spec.hidden_size, own, is_exact=places == "after_add")
 
-        before, behind = places != "post", places in ("sandwich", "post")
+        before = places not in ("post", "after_add")
+        behind = places in ("sandwich", "post", "after_add")
         self.is_parallel = places in ("parallel", "parallel_two")
         scale = spec.layers[index].residual_scale
         add = None if scale == 1.0 else nn.scaled_add(spec.hidden_size, scale)
         first, last = norm("post_attention_norm", behind), norm("post_mlp_norm", behind)
-        self.attention = Half(norm("attention_norm", before), mixer, first or add)
-        self.mlp = Half(norm("mlp_norm", before and places != "parallel"), mlp, last or add)
+        half = AfterAdd if places == "after_add" else Half
+        self.attention = half(norm("attention_norm", before), mixer, first or add)
+        self.mlp = half(norm("mlp_norm", before and places != "parallel"), mlp, last or add)
 
-    def __call__(self, x: Any, batch: Batch, memory: Memory) -> Any:
+    def __call__(self, x: Any, batch: Batch, memory: Memory, rows: Any = None) -> Any:
+        """`rows`: the rows of the result, if its last norm is the last of the model."""
         if self.is_parallel:
             given = self.attention.before(x)
             other = given if self.mlp.before is None else self.mlp.before(x)
             x = self.attention.part(given, batch, memory, residual=x)
             return self.mlp.part(other, batch, memory, residual=x)
         x = self.attention(x, batch, memory)
-        return self.mlp(x, batch, memory)
+        return self.mlp(x, batch, memory) if rows is None else self.mlp(x, batch, memory, rows)
 
 
 class Half:
@@ -103,6 +137,13 @@ class Half:
         if self.after is None:
             return self.part(given, batch, memory, residual=x)
         return self.after.add(self.part(given, batch, memory), residual=x)
+
+
+class AfterAdd(Half):
+    """after(x + part(x)). `rows`: only these rows of the result."""
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, rows: Any = None) -> Any:
+        return self.after(self.part(x, batch, memory, residual=x), rows)
 
 
 class Attention:
@@ -121,6 +162,8 @@ class Attention:
         roles = ["q_norm", "k_norm"] if keys else ["q_norm"]
         norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
         sinks = f"{name('sinks')}.weight" if a.sinks else None
+        if not a.causal and earlier:
+            shared = earlier[0].pages  # nothing reads them once the layer has attended
         self.attend = nn.paged_attention(a, norms, sinks, shared)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:

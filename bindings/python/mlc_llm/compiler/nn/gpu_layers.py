@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, layer_norm, linear
+from mlc_llm.compiler.kernels.gpu import attention, elementwise, layer_norm, linear, positions
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.nn import layers
@@ -97,6 +97,12 @@ class Linear:
 
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
         return self.matrix.multiply(x, bias=self.bias, residual=residual)
+
+
+def row_numbers(nn: Builder, name: str, given: list[relax.Expr]) -> relax.Var:
+    """The same as in `layers.py` with the GPU's kernel."""
+    kernel = nn.kernel(name, None, getattr(positions, name))
+    return nn.call(kernel, given, tensor(num_rows(given[0]), dtype="int32"))
 
 
 class Embedding:

@@ -22,6 +22,7 @@ from mlc_llm.compiler.kernels.cpu import (
     join,
     layer_norm,
     paged_attention,
+    positions,
 )
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
 from mlc_llm.compiler.nn.pages import Pages
@@ -97,6 +98,12 @@ def _options(bias, residual) -> dict[str, Any]:
 
 def _extras(nn: Builder, bias, residual) -> list[relax.Expr]:
     return [*([nn.param(bias.name)] if bias else []), *([residual] if residual is not None else [])]
+
+
+def row_numbers(nn: Builder, name: str, given: list[relax.Expr]) -> relax.Var:
+    """A kernel of `positions.py`: int32 of each row to int32 of each row."""
+    kernel = nn.kernel(name, None, getattr(positions, name))
+    return nn.call(kernel, given, tensor(num_rows(given[0]), dtype="int32"))
 
 
 class Deferred:
@@ -212,15 +219,19 @@ class RMSNorm:
 
 
 class LayerNorm:
-    """(x - mean) / deviation * weight + bias, of the chosen `rows` or of all."""
+    """(x - mean) / deviation * weight + bias, of the chosen `rows` or of all. `is_exact`: the
+    result is a residual, so it is float32 on all devices."""
 
     kernels: Any = layer_norm
 
-    def __init__(self, nn: Builder, name: str, size: int, spec: NormSpec) -> None:
+    def __init__(
+        self, nn: Builder, name: str, size: int, spec: NormSpec, *, is_exact: bool
+    ) -> None:
         self.nn, self.size, self.eps = nn, size, spec.eps
         kinds = [("weight", spec.weight), ("bias", spec.bias)]
         self.weights = [f"{name}.{kind}" for kind, is_there in kinds if is_there]
         self.ones = [] if spec.weight else [nn.constant(np.ones(size, "float32"))]
+        self.is_exact = is_exact
 
     def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> Any:
         return Deferred.of(self.nn, self._call(x, rows, None))
@@ -230,7 +241,8 @@ class LayerNorm:
         return self._call(x, None, residual)
 
     def _call(self, x: relax.Expr, rows: Any, residual: Any) -> relax.Var:
-        nn, types = self.nn, self._types(x, rows is not None or residual is not None)
+        is_exact = self.is_exact or rows is not None or residual is not None
+        nn, types = self.nn, self._types(x, is_exact)
         dtypes = ["float32"] * len(self.ones) + [nn.stored(name).dtype for name in self.weights]
         options = {"gather": rows is not None, "residual": residual is not None, **types}
         sizes = (self.size, self.eps, *dtypes)
@@ -344,7 +356,7 @@ class PagedAttention:
             norms_rotated=spec.norms_rotated,
             softcap=spec.softcap,
             learned_sinks=nn.stored(sinks).dtype if sinks else None,
-            appends=pages is None,
+            appends=pages is None or not spec.causal,
         )
         if pages is None:
             pages = nn.add_pages(Pages(self.shape, self.kernels, spec.window))
@@ -359,7 +371,8 @@ class PagedAttention:
         q = self._append(qkv, batch, pages)
         key = (shape, self.spec.scale)
         attend = nn.kernel("paged_attention", key, self.attend)
-        where = [batch.positions, batch.row_sequence, batch.page_indptr, batch.page_indices]
+        seen = batch.positions if batch.attended is None else batch.attended
+        where = [seen, batch.row_sequence, batch.page_indptr, batch.page_indices]
         out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=shape.row_dtype)
         sinks = [nn.param(self.sinks)] if self.sinks else []
         return nn.call(attend, [q, *where, pages[self.pages], *sinks], out)

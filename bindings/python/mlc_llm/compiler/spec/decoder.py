@@ -19,7 +19,7 @@ from typing import Literal
 from mlc_llm.compiler.spec.rope import RopeSpec
 
 Activation = Literal["silu", "gelu", "gelu_tanh", "relu2"]
-Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
+Places = Literal["pre", "sandwich", "post", "after_add", "parallel", "parallel_two"]
 
 # Our name of each parameter's module. They are MLC-LLM's names, so that its repositories load.
 # Names in a layer have the prefix `layer`, in which `{}` is the number of the layer.
@@ -27,6 +27,8 @@ NAMES: Mapping[str, str] = {
     "embedding": "model.embed_tokens",
     "norm": "model.norm",
     "positions": "model.embed_positions",
+    "token_types": "model.embed_token_types",
+    "embedding_norm": "model.embed_norm",
     "head": "lm_head",
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
@@ -84,8 +86,11 @@ class AttentionSpec:
     sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+    causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text
 
     def __post_init__(self) -> None:
+        plain = self.window < 0 and self.pages_of is None
+        assert self.causal or plain, f"an encoder has no windows and no shared pages: {self}"
         assert not (self.norms_all_heads and self.norms_rotated), self
 
 
@@ -159,9 +164,9 @@ class LayerSpec:
     """Attention or a recurrent mixer, then the MLP. Each adds to the residual.
 
     `places` is the position of the norms: "pre" x + f(norm(x)), "sandwich" x + norm(f(norm(x))),
-    "post" x + norm(f(x)), "parallel" x + attention(norm(x)) + mlp(norm(x)) with one norm,
-    "parallel_two" the same with a norm for each. `residual_scale` multiplies the result of f before
-    the addition, if no norm follows f.
+    "post" x + norm(f(x)), "after_add" norm(x + f(x)), "parallel" x + attention(norm(x)) +
+    mlp(norm(x)) with one norm, "parallel_two" the same with a norm for each. `residual_scale`
+    multiplies the result of f before the addition, if no norm follows f.
     """
 
     attention: AttentionSpec | None = None
@@ -178,17 +183,31 @@ class LayerSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderSpec:
+    """A decoder. If no attention is causal, an encoder: it has no output head."""
+
     vocab_size: int
     hidden_size: int
     layers: tuple[LayerSpec, ...]
-    norm: NormSpec  # after the last layer
+    norm: NormSpec | None  # after the last layer; None: that layer's own norm is the last one
     tied_head: bool = False
     head_bias: bool = False
     positions: int = 0  # number of learned position embeddings, added to the tokens'; 0: none
+    token_types: int = 0  # number of learned types of text; the first one's embedding is added
+    embedding_norm: NormSpec | None = None  # of the sum of the embeddings
     embedding_scale: float = 1.0
     logit_scale: float = 1.0
     logit_softcap: float = 0.0  # scaled logits become cap * tanh(logit / cap); 0: no change
     names: Mapping[str, str] = field(default_factory=lambda: NAMES)
+
+    def __post_init__(self) -> None:
+        directions = {layer.attention.causal for layer in self.layers if layer.attention}
+        assert len(directions) < 2, "all layers of an encoder see both directions"
+        assert self.norm is not None or self.layers[-1].places == "after_add", self.layers[-1]
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether rows see later rows too. Then the model writes no text and has no output head."""
+        return any(layer.attention and not layer.attention.causal for layer in self.layers)
 
     def layer_name(self, layer: int, role: str) -> str:
         """The full name of a module of a layer."""

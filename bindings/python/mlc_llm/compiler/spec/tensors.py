@@ -18,6 +18,7 @@ from mlc_llm.compiler.spec.decoder import (
     DecoderSpec,
     DeltaRuleSpec,
     LayerSpec,
+    NormSpec,
     ShortConvSpec,
 )
 from mlc_llm.compiler.spec.transforms import MinusExp, Shape, Squeezed, Transform, Transposed
@@ -25,6 +26,7 @@ from mlc_llm.compiler.spec.weights import Part, WeightSource
 
 NORMS = (
     "norm",
+    "embedding_norm",
     "attention_norm",
     "mlp_norm",
     "post_attention_norm",
@@ -36,6 +38,7 @@ _NORM_ROLES = {
     "pre": ("attention_norm", "mlp_norm"),
     "sandwich": ("attention_norm", "mlp_norm", "post_attention_norm", "post_mlp_norm"),
     "post": ("post_attention_norm", "post_mlp_norm"),
+    "after_add": ("post_attention_norm", "post_mlp_norm"),
     "parallel": ("attention_norm",),
     "parallel_two": ("attention_norm", "mlp_norm"),
 }
@@ -151,6 +154,8 @@ GGUF = TensorMap(
         gate_up="ffn_gate ffn_up",
         up="ffn_up",
         positions="position_embd",
+        token_types="token_types",
+        embedding_norm="token_embd_norm",
         down="ffn_down",
         post_mlp_norm="post_ffw_norm",
     ),
@@ -186,16 +191,25 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
     if spec.positions:
         name = f"{names['positions']}.weight"
         yield Parameter("positions", name, (spec.positions,), inputs, "embedding")
+    if spec.token_types:
+        name = f"{names['token_types']}.weight"
+        yield Parameter("token_types", name, (spec.token_types,), inputs, "embedding")
+    if spec.embedding_norm is not None:
+        yield from _norm("embedding_norm", spec, spec.embedding_norm)
     for index, layer in enumerate(spec.layers):
         yield from _Layer(spec, layer, index).parameters()
-    if spec.norm.weight:
-        yield Parameter("norm", f"{names['norm']}.weight", inputs)
-    if spec.norm.bias:
-        yield Parameter("norm", f"{names['norm']}.bias", inputs)
-    if not spec.tied_head:
+    if spec.norm is not None:
+        yield from _norm("norm", spec, spec.norm)
+    if not spec.tied_head and not spec.is_encoder:
         yield Parameter("head", f"{names['head']}.weight", table, inputs, "lm_head")
         if spec.head_bias:
             yield Parameter("head", f"{names['head']}.bias", table)
+
+
+def _norm(role: str, spec: DecoderSpec, norm: NormSpec) -> Iterator[Parameter]:
+    for kind, is_there in (("weight", norm.weight), ("bias", norm.bias)):
+        if is_there:
+            yield Parameter(role, f"{spec.names[role]}.{kind}", (spec.hidden_size,))
 
 
 @dataclass(frozen=True)

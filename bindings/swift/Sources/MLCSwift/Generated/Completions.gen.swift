@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 69944ac5807ef87a
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 69944ac5807ef87a
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "2f58b386a5f0790d"
+let schemaHash = "69944ac5807ef87a"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1952,18 +1952,22 @@ public enum EmbeddingPooling: WireEnum {
     case mean
     /// That of its last token.
     case last
+    /// That of its first token, which many encoders call [CLS].
+    case cls
     /// A word that this version does not know.
     case unknown(String)
 
     public static let allKnown: [Self] = [
         .mean,
         .last,
+        .cls,
     ]
 
     public init(rawValue: String) {
         switch rawValue {
         case "mean": self = .mean
         case "last": self = .last
+        case "cls": self = .cls
         default: self = .unknown(rawValue)
         }
     }
@@ -1972,6 +1976,7 @@ public enum EmbeddingPooling: WireEnum {
         switch self {
         case .mean: "mean"
         case .last: "last"
+        case .cls: "cls"
         case .unknown(let word): word
         }
     }

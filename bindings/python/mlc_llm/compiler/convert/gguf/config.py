@@ -43,6 +43,7 @@ def hf_config(file: GGUFFile) -> dict[str, Any]:
         "torch_dtype": "float32",
         **_common(file, fields),
         **format.config(fields),
+        **_embedding(fields),
     }
     _refuse_what_is_missing_here(file, fields)
     return config | _token_ids(fields)
@@ -70,6 +71,24 @@ def _common(file: GGUFFile, fields: _Fields) -> dict[str, Any]:
     if "attention.sliding_window" in fields:
         common["sliding_window"] = fields.size("attention.sliding_window")
     return common
+
+
+# llama.cpp's enumeration of ways to make a vector. (Facts: ggml-org/llama.cpp, include/llama.h.)
+_POOLING = {1: "mean", 2: "cls", 3: "last"}
+
+
+def _embedding(fields: _Fields) -> dict[str, Any]:
+    """How an embedding model makes its vectors. llama.cpp scales all vectors to length 1."""
+    if "pooling_type" not in fields or fields.raw("pooling_type") == 0:
+        return {}
+    kind = fields.raw("pooling_type")
+    if kind not in _POOLING:
+        raise UnsupportedError(
+            f"pooling_type {kind!r:.20} is not supported; the kinds that are: "
+            f"{', '.join(f'{n} ({name})' for n, name in _POOLING.items())}",
+            param="pooling_type",
+        )
+    return {"embedding_metadata": {"pooling_strategy": _POOLING[kind], "normalize": True}}
 
 
 def _norm_key(fields: _Fields) -> str:
@@ -142,6 +161,9 @@ class _Fields:
     def __contains__(self, key: str) -> bool:
         return self._prefix + key in self._file.metadata
 
+    def raw(self, key: str) -> Any:
+        return self._get(key, None)
+
     def text(self, key: str) -> str | None:
         self._seen.add(key)
         value = self._file.metadata.get(self._prefix + key)
@@ -149,6 +171,12 @@ class _Fields:
 
     def has_tensor(self, name: str) -> bool:
         return name in self._file.tensors()
+
+    def rows(self, tensor: str) -> int:
+        found = self._file.tensors().get(tensor)
+        if found is None:
+            raise CorruptFileError(f"{self._file.path}: tensor {tensor!r} is missing", param=tensor)
+        return found.shape[0]
 
     def values(self, tensor: str) -> list[float]:
         """The content of a small tensor."""

@@ -1,7 +1,8 @@
 """Rebuilds a Hugging Face tokenizer from GGUF metadata.
 
-Two vocabularies are supported: `gpt2` (byte-level BPE with its list of merges) and `llama`
-(SentencePiece BPE: pieces with scores, from which the merges follow). Others are refused.
+Four vocabularies are supported: `gpt2` (byte-level BPE with its list of merges), `llama`
+(SentencePiece BPE: pieces with scores, from which the merges follow), `bert` (WordPiece) and `t5`
+(SentencePiece Unigram). Others are refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from mlc_llm.compiler.convert.tokenizer_json import (
     Vocabulary,
     byte_level_tokenizer,
     sentencepiece_tokenizer,
+    unigram_tokenizer,
 )
+from mlc_llm.compiler.convert.wordpiece import WordPiece, from_phantom_spaces, is_lowercase
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _PREFIX = "tokenizer.ggml."
@@ -36,9 +39,13 @@ def tokenizer_files(metadata: dict[str, Any], path: Path) -> dict[str, bytes]:
         tokenizer, add_bos = _byte_level(fields)
     elif kind == "llama":
         tokenizer, add_bos = _sentencepiece(fields)
+    elif kind == "bert":
+        tokenizer, add_bos = _wordpiece(fields), True
+    elif kind == "t5":
+        tokenizer, add_bos = _unigram(fields)
     else:
         raise UnsupportedError(
-            f"{path}: tokenizer model {kind!r} cannot be rebuilt; gpt2 and llama can",
+            f"{path}: tokenizer model {kind!r} cannot be rebuilt; bert, gpt2, llama and t5 can",
             param=_PREFIX + "model",
         )
     config = _config(fields, add_bos)
@@ -80,6 +87,37 @@ def _sentencepiece(fields: _Fields) -> tuple[dict[str, Any], bool]:
         unk=fields.token("unknown_token_id"),
         bos=fields.token("bos_token_id") if add_bos else None,
         eos=fields.token("eos_token_id") if fields.flag("add_eos_token", False) else None,
+    )
+    return tokenizer, add_bos
+
+
+def _wordpiece(fields: _Fields) -> dict[str, Any]:
+    tokens = from_phantom_spaces(fields.vocabulary().tokens)
+
+    def token(default: str, *keys: str) -> str:
+        return next((found for key in keys if (found := fields.token(key))), default)
+
+    return WordPiece(
+        tokens=tokens,
+        lowercase=is_lowercase(tokens),
+        unk=token("[UNK]", "unknown_token_id"),
+        cls=token("[CLS]", "cls_token_id", "bos_token_id"),
+        sep=token("[SEP]", "seperator_token_id", "separator_token_id", "eos_token_id"),
+        others=(token("[PAD]", "padding_token_id"), token("[MASK]", "mask_token_id")),
+    ).to_json(fields.path)
+
+
+def _unigram(fields: _Fields) -> tuple[dict[str, Any], bool]:
+    add_bos = fields.flag("add_bos_token", False)
+    tokenizer = unigram_tokenizer(
+        fields.vocabulary(),
+        fields.scores(),
+        charsmap=fields.octets("precompiled_charsmap"),
+        one_space=fields.flag("remove_extra_whitespaces", False),
+        add_prefix_space=fields.flag("add_space_prefix", True),
+        unk=fields.token("unknown_token_id"),
+        bos=fields.token("bos_token_id") if add_bos else None,
+        eos=fields.token("eos_token_id") if fields.flag("add_eos_token", True) else None,
     )
     return tokenizer, add_bos
 
@@ -138,6 +176,15 @@ class _Fields:
         if scores is None or not self._is_list_of(scores, float):
             raise self.bad("scores", f"must hold {len(self._tokens)} numbers")
         return list(scores)
+
+    def octets(self, key: str) -> bytes:
+        """A list of bytes; empty if there is none."""
+        value = self.metadata.get(_PREFIX + key, [])
+        if not isinstance(value, list) or any(
+            type(v) is not int or not -128 <= v < 256 for v in value
+        ):
+            raise self.bad(key, "must be a list of bytes")
+        return bytes(v & 255 for v in value)
 
     def token(self, key: str) -> str | None:
         """The text of the token whose id is the value of `key`."""

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 69944ac5807ef87a
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "2f58b386a5f0790d"
+internal const val SCHEMA_HASH = "69944ac5807ef87a"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -1636,7 +1636,11 @@ class EmbeddingPooling private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val last: EmbeddingPooling = EmbeddingPooling("last", true)
 
-        private val knownWords = listOf(mean, last).associateBy { it.word }
+        /** That of its first token, which many encoders call [CLS]. */
+        @JvmField
+        val cls: EmbeddingPooling = EmbeddingPooling("cls", true)
+
+        private val knownWords = listOf(mean, last, cls).associateBy { it.word }
 
         /** The word on the wire as a value, known or not. */
         @JvmStatic

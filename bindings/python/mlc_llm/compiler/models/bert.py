@@ -1,0 +1,120 @@
+"""BERT: an encoder. Its rows see the whole text, and its hidden states become embeddings. A norm
+follows each addition; positions and token types have learned embeddings.
+
+transformers' `models/bert/modeling_bert.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+# They are both MLC-LLM's names and Hugging Face's, except those of queries, keys and values.
+_PLAIN = {
+    "embedding": "embeddings.word_embeddings",
+    "positions": "embeddings.position_embeddings",
+    "token_types": "embeddings.token_type_embeddings",
+    "embedding_norm": "embeddings.LayerNorm",
+    "output": "attention.output.dense",
+    "post_attention_norm": "attention.output.LayerNorm",
+    "up": "intermediate.dense",
+    "down": "output.dense",
+    "post_mlp_norm": "output.LayerNorm",
+}
+_NAMES = {**NAMES, **_PLAIN, "layer": "encoder.layer.{}", "qkv": "attention.self.qkv"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig(GPTConfig):
+    n_positions: int  # number of learned position embeddings
+    type_vocab_size: int
+    hidden_act: str = "gelu"
+    default_eps = 1e-12
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        read.choice("position_embedding_type", of={"absolute": ""}, default="absolute")
+        for name in ("is_decoder", "add_cross_attention"):
+            if read.flag(name, default=False):
+                raise UnsupportedError(
+                    f"config: {name} is not supported in this family, whose rows see the whole "
+                    "text",
+                    param=name,
+                )
+        positions = cls.positions(read)
+        base = ConfigReader({"context_window_size": positions, **read.config}, read.seen)
+        fields = super().fields(base)
+        if fields["context_window_size"] > positions:
+            raise InvalidRequestError(
+                f"context_window_size is {fields['context_window_size']}, and the model has "
+                f"embeddings of {positions} positions",
+                param="context_window_size",
+            )
+        types = read.integer("type_vocab_size", default=2)
+        return {**fields, "n_positions": positions, "type_vocab_size": types}
+
+    @classmethod
+    def positions(cls, read: ConfigReader) -> int:
+        names = ("n_positions", "max_position_embeddings", "context_window_size")
+        return read.integer(*names, default=512)
+
+
+def decoder(c: BertConfig) -> DecoderSpec:
+    if max(c.sliding_window_size, c.sliding_window) > 0:
+        raise UnsupportedError(
+            "config: sliding_window is not supported in this family, whose rows see the whole text",
+            param="sliding_window",
+        )
+    bias = {"qkv_bias": True, "output_bias": True}
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, rope=None, causal=False, **bias),
+            mlp=c.mlp(bias=True),
+            norm=c.norm(),
+            places="after_add",
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(
+        layers,
+        norm=None,
+        positions=c.n_positions,
+        token_types=c.type_vocab_size,
+        embedding_norm=c.norm(),
+        names=_NAMES,
+    )
+
+
+TENSORS = HUGGING_FACE.renamed(
+    **_PLAIN, qkv="attention.self.query attention.self.key attention.self.value"
+).changed(layer="encoder.layer.{}.")
+_GGUF = GGUF.renamed(post_attention_norm="attn_output_norm", post_mlp_norm="layer_output_norm")
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    if fields.flag("attention.causal", True):
+        raise UnsupportedError(
+            "attention.causal must be false in a file of this architecture",
+            param="attention.causal",
+        )
+    return {
+        "hidden_act": "gelu",
+        "max_position_embeddings": fields.rows("position_embd.weight"),
+        "type_vocab_size": fields.rows("token_types.weight"),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=BertConfig,
+    decoder=decoder,
+    tensors=lambda c: TENSORS,
+    gguf=GGUFFormat("bert", "BertModel", _gguf_config, lambda c: _GGUF),
+    pooling="cls",  # as MLC-LLM
+)
