@@ -137,7 +137,7 @@ class CoreEngine:
         if name is not None:
             self.model = replace(self.model, name=name)
         draft = resolve_draft(config, device=self.device, progress=steps)
-        paths = json.dumps(self.model.core_json(self.device, draft))
+        paths = self._paths = json.dumps(self.model.core_json(self.device, draft))
         if steps.wants_details:
             for line in json.loads(call_core(self._handle.plan, paths))["summary"]:
                 steps.detail(line)
@@ -234,6 +234,11 @@ class CoreEngine:
 
         answer = self.call("kv.load", {"path": _absolute(path)})
         return KVLoadResponse.model_validate_json(answer)
+
+    def plan(self) -> dict[str, Any]:
+        """What the engine allocates for its model, and its limits: the protocol's `Plan`."""
+        plan: dict[str, Any] = json.loads(call_core(self._handle.plan, self._paths))
+        return plan
 
     def metrics(self) -> dict[str, Any]:
         metrics: dict[str, Any] = json.loads(call_core(self._handle.metrics))

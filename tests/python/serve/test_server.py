@@ -248,12 +248,6 @@ def test_health_readiness_and_metrics(http: httpx.Client, url: str) -> None:
     assert "time_to_first_token_seconds_count" in text
 
 
-def test_the_page_comes_without_a_key_and_names_no_other_host(url: str) -> None:
-    page = get(url)
-    assert page.headers["content-type"].startswith("text/html")
-    assert "v1/chat/completions" in page.text and "//" not in page.text.replace("// ", "")
-
-
 def test_tokenize_and_back(http: httpx.Client) -> None:
     tokens = http.post("/tokenize", json={"text": "Grüße 🙂"}).json()["tokens"]
     assert http.post("/detokenize", json={"tokens": tokens}).json() == {"text": "Grüße 🙂"}

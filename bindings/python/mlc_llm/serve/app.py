@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 import mlc_llm
 from mlc_llm.errors import InternalError, MLCError
-from mlc_llm.serve import admin, openapi, routes
+from mlc_llm.serve import admin, openapi, page_routes, routes
 from mlc_llm.serve.errors import RequestError, response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyLimitMiddleware
@@ -61,6 +61,8 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.state.options = options
     app.include_router(routes.inference)
     app.include_router(routes.service)
+    app.include_router(page_routes.router)
+    app.mount("/page", page_routes.PageFiles())
     if options.enable_admin:
         app.include_router(admin.admin)
     if options.enable_debug:

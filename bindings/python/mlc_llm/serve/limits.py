@@ -9,11 +9,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mlc_llm.serve.errors import RequestError, response_of
 
-# Probes, the chat page (which asks for the key itself), and the pages that describe the routes.
+# Probes, the chat page (which asks for the key itself; its files are in PAGE_FILES), and the pages
+# that describe the routes.
 OPEN_PATHS = {
     "/", "/health", "/ready", "/openapi.json", "/docs",
     "/swagger/swagger-ui-bundle.js", "/swagger/swagger-ui.css", "/swagger/favicon-32x32.png",
 }  # fmt: skip
+PAGE_FILES = "/page/"
 
 
 class AccessMiddleware:
@@ -25,7 +27,7 @@ class AccessMiddleware:
         self._expected = api_key.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or scope["method"] == "OPTIONS":
+        if scope["type"] != "http" or _is_open(scope["method"], scope["path"]):
             return await self._app(scope, receive, send)
         given = Headers(scope=scope).get("authorization", "")
         scheme, _, key = given.partition(" ")
@@ -37,6 +39,10 @@ class AccessMiddleware:
             f"{message} Send it as 'Authorization: Bearer KEY'.", code="invalid_api_key"
         )
         await response_of(error)(scope, receive, send)
+
+
+def _is_open(method: str, path: str) -> bool:
+    return method == "OPTIONS" or path in OPEN_PATHS or path.startswith(PAGE_FILES)
 
 
 class BodyLimitMiddleware:

@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
 from mlc_llm.model_source import StepListener
+from mlc_llm.serve.abilities import Abilities, abilities_of
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.loading import Loading, Report
 from mlc_llm.serve.model_names import require_path, same_model
@@ -40,6 +42,11 @@ class ServedModel:
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @cached_property
+    def abilities(self) -> Abilities:
+        """Raises MLCError if the model is being unloaded."""
+        return abilities_of(self.engine)
 
     def answers_to(self, name: str) -> bool:
         return name in self.names or same_model(name, self.argument)
@@ -137,6 +144,10 @@ class ModelRegistry:
     def all(self) -> list[ServedModel]:
         with self._lock:
             return list(self._models.values())
+
+    def chat_models(self) -> list[ServedModel]:
+        """All models but the one for embeddings."""
+        return [model for model in self.all() if model.name != self._embedder]
 
     def close(self) -> None:
         """Unloads all models."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -105,12 +104,6 @@ async def tokenize(request: Request) -> Response:
 async def detokenize(request: Request) -> Response:
     """The text of tokens."""
     return await _answer(request, "detokenize")
-
-
-@service.get("/", include_in_schema=False)
-async def page() -> Response:
-    """A chat in the browser."""
-    return FileResponse(Path(__file__).parent / "page.html", media_type="text/html")
 
 
 @service.get("/v1/models", responses=gives("ModelList"))

@@ -1,0 +1,38 @@
+"""What a loaded model can do, as the chat page needs to know it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlc_llm.core_engine import CoreEngine
+from mlc_llm.errors import MLCError, UnsupportedError
+
+# A picture without bytes. A model with a vision tower refuses it as invalid; another one refuses
+# every picture as unsupported. Neither generates anything.
+_PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+_PROBE = {"messages": [{"role": "user", "content": [_PICTURE]}]}
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """`context_window_size`: the longest chat in tokens."""
+
+    context_window_size: int
+    takes_pictures: bool
+
+
+def abilities_of(engine: CoreEngine) -> Abilities:
+    """Asks the core. Raises MLCError if the engine is closed."""
+    plan = engine.plan()
+    window = min(plan["context_window_size"], plan["max_total_seq_length"])
+    return Abilities(window, _takes_pictures(engine))
+
+
+def _takes_pictures(engine: CoreEngine) -> bool:
+    try:
+        engine.call("chat.completions", _PROBE)
+    except UnsupportedError:
+        return False
+    except MLCError as error:
+        return (error.param or "").startswith("messages[0].content")
+    raise AssertionError("the core took a picture without bytes")

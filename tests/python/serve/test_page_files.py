@@ -1,0 +1,67 @@
+"""The routes of the page: its files, its policy, and what it asks about the server. No browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mlc_llm.serve import page_routes
+
+from .conftest import FAKE, KEY, get, started_server
+
+POLICY = "Content-Security-Policy"
+
+
+def test_the_page_is_open_and_its_questions_need_the_key(url: str) -> None:
+    assert get(f"{url}/").text.startswith("<!doctype html>")
+    assert get(f"{url}/page/app.js").headers["content-type"].startswith("text/javascript")
+    assert get(f"{url}/page-info").status_code == 401
+    info = get(f"{url}/page-info", headers={"Authorization": f"Bearer {KEY}"}).json()
+    model = {"id": "fake-model", "context_window_size": 8192, "takes_pictures": False}
+    assert info == {"models": [model], "can_load": False, "loading": None}
+
+
+@pytest.mark.parametrize("path", ["/", "/page/app.js", "/page/css/layout.css", "/page/icon.svg"])
+def test_every_file_comes_with_the_policy(url: str, path: str) -> None:
+    headers = get(url + path).headers
+    words = headers[POLICY].split("; ")
+    assert "default-src 'none'" in words and "script-src 'self'" in words
+    assert "style-src 'self'" in words and "frame-ancestors 'none'" in words
+    assert not any("unsafe" in word or "http" in word or "*" in word for word in words)
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/page/", "/page/missing.js", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/page/logic"],
+)
+def test_other_files_are_not_served(url: str, path: str) -> None:
+    with httpx.Client(base_url=url) as http:
+        answer = http.get(httpx.URL(url + path))
+    assert answer.status_code == 404 and answer.json()["error"]["code"] == "unknown_url"
+
+
+def test_the_sources_hold_no_other_host_and_nothing_inline() -> None:
+    page = (page_routes.FOLDER / "index.html").read_text(encoding="utf-8")
+    assert "<style" not in page and " style=" not in page and "//" not in page
+    assert page.count("<script") == page.count('<script type="module" src="page/')
+    for path in page_routes.FOLDER.rglob("*.js"):
+        code = path.read_text(encoding="utf-8")
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "document.write"):
+            assert word not in code, path
+
+
+def test_a_model_with_a_vision_tower_takes_pictures(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FAKE, tmp_path / "sees"))
+    config = folder / "mlc-chat-config.json"
+    fields = json.loads(config.read_text())
+    config.write_text(json.dumps({**fields, "image_token_id": 496}))
+    with started_server(str(folder), "--device", "fake", "--enable-admin") as server:
+        info = get(f"{server.url}/page-info").json()
+        server.stop()
+    assert info["can_load"] is True
+    assert [(model["id"], model["takes_pictures"]) for model in info["models"]] == [("sees", True)]
