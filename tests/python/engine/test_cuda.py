@@ -63,11 +63,12 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     driver: Path, tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Any]:
-    """A program over the emulator with a library: the JSON that it writes."""
+    """A program over the emulator with a library: the JSON that it writes. The programs share the
+    kernels that they compile."""
+    kernels = tmp_path_factory.mktemp("kernels")
 
     def run(library: Path, program: Any = cuda_emulated, **environment: str) -> Any:
-        scratch = tmp_path_factory.mktemp("kernels")
-        arguments = [tiny_model.folder, library, nvrtc.includes()[0], scratch]
+        arguments = [tiny_model.folder, library, nvrtc.includes()[0], kernels]
         done = subprocess.run(
             list(map(str, [sys.executable, program.__file__, *arguments])),
             env={**os.environ, "LD_LIBRARY_PATH": str(driver), **environment},
