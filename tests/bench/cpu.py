@@ -8,8 +8,8 @@ machine slows both; medians are reported, and least times beside them in the JSO
 comes from PyPI and is built for this machine in build/peer; its file is the embedded model
 requantized to Q4_0, its fastest 4-bit type. Quality is measured on a text of --quality-tokens
 (`cpu_parts/text.py`), beside llama.cpp on the very same file for each scheme that is one. The
-tables go to docs/performance.md, the figures to docs/performance.json, the plot to
-docs/performance.svg; --no-speed leaves the speeds of the last run.
+tables go to docs/performance.md, the figures to docs/performance.json; --no-speed leaves the
+speeds of the last run.
 """
 
 from __future__ import annotations

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "convert"))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "convert")]
 
+import kept_libraries  # noqa: E402
 import tiny_models  # noqa: E402
 
 from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
@@ -37,6 +39,12 @@ def tiny_model(tiny_hf_folder: Path, shared_folder: Path) -> Iterator[ResolvedMo
 def default_model() -> ResolvedModel:
     """The embedded default model in q4f32_1, kept under MLC_LLM_HOME between runs."""
     return resolve_model(None, quantization="q4f32_1", progress=lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def library_of(shared_folder: Path) -> Callable[..., Path]:
+    """`library_of(folder or config, device="opencl", ...)`: compiled once in this run."""
+    return partial(kept_libraries.library_of, shared_folder / "libraries")
 
 
 @pytest.fixture

@@ -79,6 +79,17 @@ def pull(folder: Path, home: Path) -> subprocess.Popen[str]:
     )
 
 
+def read_until(child: subprocess.Popen[str], words: str) -> str:
+    """What the process writes to standard error, up to the line with these words."""
+    assert child.stderr is not None
+    text = ""
+    for line in child.stderr:
+        text += line
+        if words in line:
+            return text
+    raise AssertionError(f"no line with {words!r}: {text}")
+
+
 def kill_at(moment: str, child: subprocess.Popen[str], number: int) -> None:
     assert child.stderr is not None
     for line in child.stderr:
@@ -120,13 +131,16 @@ def test_a_start_behind_a_kill_works_and_leaves_nothing(
 
 
 def test_two_that_begin_at_once_make_each_thing_once(tiny_hf_folder: Path, tmp_path: Path) -> None:
-    """One converts and one compiles, not always the same one; who comes later waits or takes it."""
+    """The first one converts and compiles; the second one waits, says so, and takes the result."""
     home = tmp_path / "home"
-    said = []
-    for child in [pull(tiny_hf_folder, home) for _ in range(2)]:
+    first = pull(tiny_hf_folder, home)
+    said = read_until(first, "Converting ")
+    first.send_signal(signal.SIGSTOP)  # it keeps its locks until the second one has seen them
+    second = pull(tiny_hf_folder, home)
+    waited = read_until(second, "Waiting for another process that makes")
+    first.send_signal(signal.SIGCONT)
+    for child, before in ((first, said), (second, waited)):
         out, errors = child.communicate(timeout=300)
-        assert child.returncode == 0 and "is ready" in out, errors
-        said.append(errors)
-    assert sum("compile: link" in text for text in said) == 1, said
-    assert any("Waiting for another process that makes" in text for text in said), said
+        assert child.returncode == 0 and "is ready" in out, before + errors
+        assert ("compile: link" in errors) == (child is first), before + errors
     assert len(list(home.rglob("*-MLC"))) == 1 and leftovers(home) == []

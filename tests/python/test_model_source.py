@@ -245,10 +245,10 @@ def compiler(monkeypatch):
         runs: list[dict] = []
         body = b"library" + trailer(7)
 
-        def __call__(self, job, title, steps):
+        def __call__(self, job, title, steps, **others):
             if job["kind"] == "convert":
-                return real(job, title, steps)
-            self.runs.append(job)
+                return real(job, title, steps, **others)
+            self.runs.append(job | {"config": json.loads(Path(job["config"]).read_text())})
             if not self.body:
                 raise InternalError("nothing works", code="compile_failed")
             Path(job["output"]).write_bytes(self.body)
@@ -268,7 +268,9 @@ def test_a_library_is_compiled_once(prepared, compiler):
     assert first.model_lib.read_bytes() == compiler.body
     assert first.quantization == "q4f32_1" and first.name == "tiny-MLC"
     assert lines[-1] == f"Using cached model lib: {first.model_lib}"
-    assert compiler.runs[0]["folder"] == str(prepared) and compiler.runs[0]["opt"] == "O2"
+    assert (
+        compiler.runs[0]["config"]["quantization"] == "q4f32_1" and compiler.runs[0]["opt"] == "O2"
+    )
 
 
 def test_what_matters_makes_another_library(prepared, compiler):

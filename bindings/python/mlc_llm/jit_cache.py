@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError
-from mlc_llm.jit_child import run_job
+from mlc_llm.jit_child import Children, run_job
 from mlc_llm.scratch import locked, remove_leftovers, scratch_folder
 from mlc_llm.steps import Steps
 
@@ -33,6 +33,7 @@ CONVERTED_FORMAT = 3
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md
 _TRAILER_MAGIC = b"MLCLIB01"
+TakeConfig = Callable[[Path, Mapping[str, Any]], None]  # gets a folder and its config
 LAST_USE = ".last-use"  # a file in a folder of weights; its time is the last use
 
 
@@ -67,12 +68,13 @@ def home() -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class MakeRules:
-    """The rules for making things: what is allowed, who gets the progress, and what is checked
-    before any work."""
+    """The rules for making things: what is allowed, who gets the progress, what is checked before
+    any work, and the child processes that end together."""
 
     policies: Policies
     steps: Steps = field(default_factory=Steps)
     check: Callable[[], object] = lambda: None
+    children: Children = field(default_factory=Children)
 
 
 def clean_home() -> None:
@@ -84,12 +86,13 @@ def clean_home() -> None:
 
 def converted_folder(
     source: Path, *, name: str, origin: str, identity: Any, quantization: str, fallback: str | None,
-    extra: Mapping[str, Any], rules: MakeRules,
+    extra: Mapping[str, Any], rules: MakeRules, take_config: TakeConfig | None = None,
 ) -> Path:  # fmt: skip
     """The `-MLC` folder of a model in another format.
 
     `fallback`: the quantization of a file whose own types have no kernels. `extra`: additional
-    fields of the folder's config. `origin`: the user's name of the model.
+    fields of the folder's config. `origin`: the user's name of the model. `take_config` gets the
+    folder and its config while the weights are being converted (nothing if the folder exists).
     """
     key = _digest([identity, quantization, extra, CONVERTED_FORMAT])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
@@ -100,11 +103,27 @@ def converted_folder(
             steps.detail(f"Converting {source} to {quantization}: {folder}")
             job: dict[str, Any] = {"kind": "convert", "source": str(source), "output": str(folder)}
             job |= {"quantization": quantization, "fallback": fallback, "extra": dict(extra)}
-            run_job(job, f"Converting {name} to {types_said(quantization)}", steps)
+            _convert(job, f"Converting {name} to {types_said(quantization)}", rules, take_config)
         else:
             steps.detail(f"Using converted weights: {folder}")
     mark_used(folder / LAST_USE, {"model": origin})
     return folder
+
+
+def _convert(
+    job: dict[str, Any], title: str, rules: MakeRules, take_config: TakeConfig | None
+) -> None:
+    folder = Path(job["output"])
+
+    def take(config: Mapping[str, Any]) -> None:
+        if take_config is not None:
+            take_config(folder, config)
+
+    try:
+        run_job(job, title, rules.steps, children=rules.children, take_config=take)
+    except BaseException:
+        remove_leftovers(folder.parent, folder.name)  # the child may have been killed
+        raise
 
 
 def types_said(quantization: str) -> str:
@@ -116,17 +135,24 @@ def model_library(
     folder: Path, config: Mapping[str, Any], *, name: str, device: str, options: LibraryOptions,
     rules: MakeRules,
 ) -> Path:  # fmt: skip
-    """The compiled model library for an `-MLC` folder. `name` is the model's name in messages."""
-    key = _digest([_library_config(config), device, options.key(), _toolchain(), _host()])
-    library = home() / "model_lib" / f"{key}.so"
+    """The compiled model library for an `-MLC` folder with this config. The folder need not exist
+    yet. `name` is the model's name in messages."""
+    library = library_path(config, device=device, options=options)
     what = f"the model library of {name}"
     with _made(library, rules, _is_whole_library, what=what) as missing:
         if missing:
-            _compile(folder, library, name=name, device=device, options=options, rules=rules)
+            rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
+            _compile(config, library, name=name, device=device, options=options, rules=rules)
         else:
             rules.steps.detail(f"Using cached model lib: {library}")
     mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
     return library
+
+
+def library_path(config: Mapping[str, Any], *, device: str, options: LibraryOptions) -> Path:
+    """Where the model library of a config is kept."""
+    key = _digest([_library_config(config), device, options.key(), _toolchain(), _host()])
+    return home() / "model_lib" / f"{key}.so"
 
 
 def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
@@ -174,7 +200,7 @@ def _made(
             param="model_lib",
         )
     rules.check()
-    with home_errors_named(path), locked(path, rules.steps, what):
+    with home_errors_named(path), locked(path, rules.steps, what, rules.children.check):
         missing = policy == "REDO" or not is_whole(path)
         if missing and path.is_dir():
             shutil.rmtree(path)
@@ -280,19 +306,14 @@ def _host() -> list[str]:
 
 
 def _compile(
-    folder: Path,
-    library: Path,
-    *,
-    name: str,
-    device: str,
-    options: LibraryOptions,
+    config: Mapping[str, Any], library: Path, *, name: str, device: str, options: LibraryOptions,
     rules: MakeRules,
-) -> None:
+) -> None:  # fmt: skip
     with scratch_folder(library) as work:
-        output = work / "lib.so"
-        rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
-        job = {"kind": "compile", "folder": str(folder), "output": str(output), "device": device}
+        read, output = work / "mlc-chat-config.json", work / "lib.so"
+        read.write_text(json.dumps(config))
+        job = {"kind": "compile", "config": str(read), "output": str(output), "device": device}
         job |= {"opt": options.opt, "overrides": options.overrides_text()}
-        run_job(job, f"Compiling {name} for {device}", rules.steps)
+        run_job(job, f"Compiling {name} for {device}", rules.steps, children=rules.children)
         output.replace(library)
     rules.steps.detail(f"Using compiled model lib: {library}")

@@ -19,15 +19,18 @@ from pathlib import Path
 from typing import Any, cast
 
 from mlc_llm import content, embedded_model, hub_download, linker
+from mlc_llm.beside import Beside
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
 from mlc_llm.jit_cache import (
     LAST_USE,
     LibraryOptions,
     MakeRules,
     Policies,
+    TakeConfig,
     clean_home,
     converted_folder,
     home,
+    library_path,
     mark_used,
     model_library,
 )
@@ -101,20 +104,42 @@ def resolve_model(
         check=linker.require if needs_linker else _nothing,
     )
     clean_home()
-    folder = _folder(model, quantization, device, rules)
-    config = read_chat_config(folder)
-    name = _name(model)
-    if device == FAKE_DEVICE:
-        library = Path()
-    elif model_lib is not None:
-        library = Path(model_lib)
-        if not library.is_file():
-            raise NotFoundError(f"{library}: no such model library", param="model_lib")
-    else:
+    if needs_linker:
         options = LibraryOptions(opt=opt, overrides=overrides)
-        library = model_library(
-            folder, config, name=name, device=_device(device), options=options, rules=rules
-        )
+        return _converted_and_compiled(model, quantization, device, options, rules)
+    folder = _folder(model, quantization, device, rules)
+    library = Path(model_lib) if model_lib is not None and device != FAKE_DEVICE else Path()
+    if device != FAKE_DEVICE and not library.is_file():
+        raise NotFoundError(f"{library}: no such model library", param="model_lib")
+    config = read_chat_config(folder)
+    return ResolvedModel(folder=folder, model_lib=library, config=config, name=_name(model))
+
+
+def _converted_and_compiled(
+    model: str | Path | None,
+    quantization: str | None,
+    device: str,
+    options: LibraryOptions,
+    rules: MakeRules,
+) -> ResolvedModel:
+    """The folder and the library. What is missing of both is made at the same time: the library
+    needs the config, but not the weights."""
+    name, kind = _name(model), _device(device)
+
+    def library_for(folder: Path, config: Mapping[str, Any]) -> Path:
+        return model_library(folder, config, name=name, device=kind, options=options, rules=rules)
+
+    with Beside[Path](rules.children) as beside:
+
+        def compile_beside(folder: Path, config: Mapping[str, Any]) -> None:
+            beside.start(lambda: library_for(folder, config))
+
+        folder = _folder(model, quantization, device, rules, compile_beside)
+        config = read_chat_config(folder)
+        library = beside.result()
+    # a file whose own types have no kernels may get another config than the first one
+    if library is None or library != library_path(config, device=kind, options=options):
+        library = library_for(folder, config)
     return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
 
 
@@ -141,8 +166,13 @@ def resolve_source(
 
 
 def _folder(
-    model: str | Path | None, quantization: str | None, device: str, rules: MakeRules
+    model: str | Path | None,
+    quantization: str | None,
+    device: str,
+    rules: MakeRules,
+    take_config: TakeConfig | None = None,
 ) -> Path:
+    """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
     model = none_if_default(model)
     path = _local_path(model, rules)
     if (path / CHAT_CONFIG).is_file():
@@ -151,6 +181,13 @@ def _folder(
             mark_used(path / LAST_USE)
         return path
     identity = _identity(path, rules.steps)
+
+    def needs_other_types(config: Mapping[str, Any]) -> bool:
+        return quantization is None and chosen == OWN_TYPES and _needs_half(config, device)
+
+    def take(folder: Path, config: Mapping[str, Any]) -> None:
+        if take_config is not None and not needs_other_types(config):
+            take_config(folder, config)
 
     def converted(chosen: str) -> Path:
         return converted_folder(
@@ -162,12 +199,14 @@ def _folder(
             fallback=_FALLBACK if quantization is None and chosen == OWN_TYPES else None,
             extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
             rules=rules,
+            take_config=take,
         )
 
     chosen = _quantization(path, quantization, device)
     folder = converted(chosen)
-    if quantization is None and chosen == OWN_TYPES and _needs_half(folder, device):
-        return converted(default_quantization(device))
+    if needs_other_types(read_chat_config(folder)):
+        chosen = default_quantization(device)
+        folder = converted(chosen)
     return folder
 
 
@@ -188,9 +227,9 @@ def _has_half(device: str) -> bool:
     return _device(device) == "cpu" or bool(_probe(device).get("f16", True))
 
 
-def _needs_half(folder: Path, device: str) -> bool:
-    """Whether the folder's weights are 16-bit floats and the device has none."""
-    return not _has_half(device) and read_chat_config(folder).get("quantization") == "q0f16"
+def _needs_half(config: Mapping[str, Any], device: str) -> bool:
+    """Whether the weights of a config are 16-bit floats and the device has none."""
+    return config.get("quantization") == "q0f16" and not _has_half(device)
 
 
 def _probe(device: str) -> dict[str, Any]:

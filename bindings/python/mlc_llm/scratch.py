@@ -10,7 +10,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # imported where a lock is taken
 
 LOCK = ".lock"
 _MARK = ".tmp-"
+_POLL_SECONDS = 0.05
 
 
 @contextlib.contextmanager
@@ -53,16 +55,20 @@ def remove_leftovers(parent: Path, name: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, steps: Steps, what: str = "") -> Generator[None]:
+def locked(
+    path: Path, steps: Steps, what: str = "", check: Callable[[], object] = lambda: None
+) -> Generator[None]:
     """Holds the lock of a file or folder that is being made. If another process has it, waits and
-    says so."""
+    says so. `check` may end the waiting by an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.with_name(f".{path.name}{LOCK}")
     lock = _taken(file)
     if lock is None:
         with steps.step(f"Waiting for another process that makes {what or path.name}"):
-            lock = _taken(file, wait=True)
-    assert lock is not None
+            while lock is None:
+                check()
+                time.sleep(_POLL_SECONDS)
+                lock = _taken(file)
     try:
         yield
     finally:
@@ -116,13 +122,13 @@ def _remove_if_free(path: Path, lock_file: Path) -> None:
         lock.release()
 
 
-def _taken(file: Path, *, wait: bool = False) -> BaseFileLock | None:
-    """Takes the lock of that file. None if another process has it, unless `wait`."""
+def _taken(file: Path) -> BaseFileLock | None:
+    """Takes the lock of that file. None if another process has it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=-1 if wait else 0)  # pyright: ignore[reportUnknownMemberType]
+        lock.acquire(timeout=0)  # pyright: ignore[reportUnknownMemberType]
     except Timeout:
         return None
     return lock

@@ -4,6 +4,8 @@ with steps.step("Converting SmolLM2 to q4f32_1") as update:
     update(0.5)                      # half is done
 steps.detail("Found device: cpu:0")  # shown with -v alone
 steps.note("...")                    # shown unless -q
+
+Steps of several threads may run at the same time. A terminal shows them in one line.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 Update = Callable[[float], None]
@@ -66,6 +68,8 @@ class TerminalSteps(Steps):
         self.wants_details = verbose and not quiet
         self._quiet = quiet
         self._patience = patience
+        self._lock = threading.Lock()
+        self._line: _Line | None = None
 
     def detail(self, line: str) -> None:
         if self.wants_details:
@@ -84,38 +88,68 @@ class TerminalSteps(Steps):
 
     @contextlib.contextmanager
     def _shown(self, running: _Running) -> Generator[Update]:
-        ended = threading.Event()
-        thread = threading.Thread(target=self._show, args=(running, ended), daemon=True)
-        thread.start()
+        line = self._begin(running)
         try:
             yield running.update
         finally:
-            ended.set()
-            thread.join()
+            with self._lock:
+                line.running.remove(running)
+                if is_last := not line.running:
+                    self._line = None
+                    line.ended.set()
+            if is_last:
+                line.thread.join()
 
-    def _show(self, running: _Running, ended: threading.Event) -> None:
-        if ended.wait(self._patience):
+    def _begin(self, running: _Running) -> _Line:
+        """Adds a step to the line. The first one starts it."""
+        with self._lock:
+            is_first = self._line is None
+            self._line = line = self._line or _Line(self._show)
+            line.running.append(running)
+            if is_first:
+                line.thread.start()
+            return line
+
+    def _show(self, line: _Line) -> None:
+        if line.ended.wait(self._patience):
             return
         stream = sys.stderr
         if stream is None or not stream.isatty():
-            self.note(f"{running.title} ...")
+            self._tell(line)
             return
         with _bar(stream) as bar:
-            started = time.monotonic() - self._patience
-            task = bar.add_task(running.title, total=None, seconds="")
-            while not ended.wait(_REFRESH_SECONDS):
-                done = running.fraction()
-                seconds = f"{time.monotonic() - started:.0f} s"
-                bar.update(task, total=1 if done > 0 else None, completed=done, seconds=seconds)
+            task = bar.add_task("", total=None, seconds="")
+            while not line.ended.wait(_REFRESH_SECONDS):
+                if running := list(line.running):
+                    done = min(one.fraction() for one in running)
+                    bar.update(
+                        task,
+                        description=_titles(running),
+                        total=1 if done > 0 else None,
+                        completed=done,
+                        seconds=f"{time.monotonic() - line.started:.0f} s",
+                    )
+
+    def _tell(self, line: _Line) -> None:
+        """Writes the titles once, when a step has taken long."""
+        told: list[_Running] = []
+        while True:
+            new = [one for one in list(line.running) if one not in told]
+            if any(time.monotonic() - one.started >= self._patience for one in new):
+                self.note(f"{_titles(new)} ...")
+                told += new
+            if line.ended.wait(_REFRESH_SECONDS):
+                return
 
 
-@dataclass
+@dataclass(eq=False)
 class _Running:
     """A running step."""
 
     title: str
     measure: Measure | None
     done: float = 0.0
+    started: float = field(default_factory=time.monotonic)
 
     def update(self, fraction: float) -> None:
         self.done = fraction
@@ -125,6 +159,22 @@ class _Running:
             with contextlib.suppress(OSError):
                 self.done = self.measure()
         return min(1.0, max(0.0, self.done))
+
+
+class _Line:
+    """The progress line of the steps that run now, and the thread that shows it."""
+
+    def __init__(self, show: Callable[[_Line], None]) -> None:
+        self.running: list[_Running] = []
+        self.started = time.monotonic()
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=show, args=(self,), daemon=True)
+
+
+def _titles(running: Sequence[_Running]) -> str:
+    """`Converting x to q4f32_1, compiling x for cpu`."""
+    first, *others = (one.title for one in running)
+    return ", ".join([first, *(title[:1].lower() + title[1:] for title in others)])
 
 
 def _bar(stream: TextIO) -> Any:

@@ -1,4 +1,5 @@
-"""The table, the plot and the file of figures that `./dev bench cpu` leaves in docs/."""
+"""The tables and the file of figures that `./dev bench cpu` leaves in docs/. The site's plots are
+drawn from that file (devtools/plots.py)."""
 
 from __future__ import annotations
 
@@ -9,8 +10,6 @@ from typing import Any
 from cpu_parts import targets
 
 BEGIN, END = "<!-- bench cpu: begin -->", "<!-- bench cpu: end -->"
-_SVG = "http:" + "//www.w3.org/2000/svg"  # the format's name, no address
-_COLOURS = ("#2f6f9f", "#7fb2d0", "#b0b0b0", "#d9a05b")
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -23,7 +22,7 @@ def markdown(result: dict[str, Any]) -> str:
     for threads in (1, 2):
         if f"threads_{threads}" in result:
             parts += ["", _speed_table(result[f"threads_{threads}"], threads)]
-    parts += ["", "![tokens a second](performance.svg)", "", _files_table(result["files"])]
+    parts += ["", "<!-- plot quality -->", "", _files_table(result["files"])]
     if "quality" in result:
         parts += ["", _quality_table(result["quality"])]
         if result["quality"]["pairs"]:
@@ -40,7 +39,7 @@ def read(docs: Path) -> dict[str, Any]:
 
 
 def write(docs: Path, result: dict[str, Any], text: str) -> None:
-    """Puts the measured part between the marks of docs/performance.md, plot and figures beside."""
+    """Puts the measured part between the marks of docs/performance.md, and the figures beside."""
     docs.mkdir(exist_ok=True)
     page = docs / "performance.md"
     old = page.read_text(encoding="utf-8") if page.is_file() else f"{BEGIN}\n{END}\n"
@@ -48,7 +47,6 @@ def write(docs: Path, result: dict[str, Any], text: str) -> None:
     tail = rest.split(END, 1)[1]
     page.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{tail}", encoding="utf-8")
     (docs / "performance.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (docs / "performance.svg").write_text(plot(result), encoding="utf-8")
 
 
 def _speed_table(run: dict[str, Any], threads: int) -> str:
@@ -132,38 +130,3 @@ def _table(rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
     return "\n".join(lines)
-
-
-def plot(result: dict[str, Any]) -> str:
-    """Bars of each case, one colour a program, at the most threads that were measured."""
-    threads = 2 if "threads_2" in result else 1
-    cases = result[f"threads_{threads}"]["cases"]
-    names = list(next(iter(cases.values())))
-    most = max(entry["median"] for by_name in cases.values() for entry in by_name.values())
-    height = 14 * len(names) + 14
-    parts = [_text(10, 18, f"tokens a second, {threads} threads")]
-    for i, name in enumerate(names):
-        parts += [_bar(220 + 150 * i, 8, 10, i), _text(235 + 150 * i, 18, name)]
-    for number, (case, by_name) in enumerate(cases.items()):
-        top = 40 + number * height
-        parts.append(_text(10, top + 12, case))
-        for i, name in enumerate(names):
-            value = by_name[name]["median"]
-            width = max(1.0, 400 * value / most)
-            parts += [_bar(270, top + 14 * i, width, i)]
-            parts += [_text(275 + width, top + 14 * i + 11, f"{value:.0f}")]
-    size = f'width="760" height="{50 + height * len(cases)}"'
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="{_SVG}" {size} font-family="sans-serif" '
-        f'font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
-
-
-def _bar(x: float, y: float, width: float, colour: int) -> str:
-    fill = _COLOURS[colour % len(_COLOURS)]
-    return f'<rect x="{x}" y="{y}" width="{width:.1f}" height="12" fill="{fill}"/>'
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{y}">{text}</text>'

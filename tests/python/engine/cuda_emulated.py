@@ -1,14 +1,15 @@
 """Answers of a model on CUDA, in a process whose driver is the emulator of tests/fixtures.
 
-    python cuda_emulated.py FOLDER LIBRARY INCLUDES SCRATCH
+    python cuda_emulated.py FOLDER LIBRARY INCLUDES KERNELS
 
-The library holds CUDA C++, which is compiled for the processor here. Writes one JSON object.
+The library holds CUDA C++, which is compiled for the processor here. The folder KERNELS keeps what
+was compiled for the next process. Writes one JSON object.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
+import hashlib
 import json
 import os
 import re
@@ -28,22 +29,25 @@ PROMPTS = ["Hello", "The quick brown fox jumps over the lazy dog. " * 3, "1 2 3 
 SHARED = "Once upon a time there was a model that ran on every device. " * 2
 
 
-def register_compiler(includes: str, scratch: Path) -> None:
+def register_compiler(includes: str, kept: Path) -> None:
     """As TVM's Python does it with NVIDIA's: the emulator wants a library's path for an image."""
-    number = itertools.count()
 
     @tvm_ffi.register_global_func("tvm_callback_cuda_compile", override=True)
     def compile_for_the_processor(source: str, *_: Any) -> bytes:
-        name = scratch / f"kernels{next(number)}"
         kernels = set(re.findall(r"__global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\(", source))
         entries = "\n".join(f"EMULATED_ENTRY({kernel})" for kernel in sorted(kernels))
-        name.with_suffix(".cc").write_text(f"{source}\n{entries}\n")
+        text = f"{source}\n{entries}\n"
+        name = kept / hashlib.sha256(text.encode()).hexdigest()[:24]
         library = name.with_suffix(".so")
+        if library.exists():
+            return bytes(library)
+        name.with_suffix(".cc").write_text(text)
         options = ["-O2", "-std=c++17", "-w", "-fPIC", "-shared", "-include", str(HEADER)]
         headers = [f"-I{includes}", f"-I{includes}/cccl"]
         command = ["g++", *options, *headers, str(name.with_suffix(".cc"))]
-        command += ["-o", str(library)]
-        subprocess.run(command, check=True)
+        unfinished = name.with_suffix(".tmp")
+        subprocess.run([*command, "-o", str(unfinished)], check=True)
+        unfinished.replace(library)
         return bytes(library)
 
 
@@ -81,8 +85,8 @@ def gemm_calls() -> int:
 
 
 def main() -> None:
-    folder, library, includes, scratch = sys.argv[1:]
-    register_compiler(includes, Path(scratch))
+    folder, library, includes, kernels = sys.argv[1:]
+    register_compiler(includes, Path(kernels))
     found: dict[str, Any] = {"devices": json.loads(_core.list_devices())}
     try:
         with MLCEngine(folder, model_lib=library, device="cuda") as engine:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ DRIVER_VARIABLES = {"opencl": "MLC_OPENCL_LIBRARY", "vulkan": "MLC_WGPU_LIBRARY"
 
 # What the whole engine is tested on, where there is one; a test of each skips where there is none.
 DEVICES = ["opencl", "vulkan", "cuda", "metal"]
+
+LibraryOf = Callable[..., Path]  # the fixture `library_of`
 
 PROMPTS = ["Hello", "The quick brown fox jumps over the lazy dog. " * 3, "1 2 3 4 5 6 7 8 9"]
 
@@ -49,14 +52,11 @@ def require_half(device: str) -> None:
 
 
 def compiled(
-    folder: Path, library: Path, *, device: str, overrides: str | None = None
+    folder: Path, library_of: LibraryOf, *, device: str, overrides: str | None = None
 ) -> ResolvedModel:
     """The model of a folder with a library that computes in floats, as GPUs do."""
-    from mlc_llm.compiler.compile import compile_model, read_chat_config
-
-    config = read_chat_config(folder)
     options = {"opt": "activation_bits=32", "overrides": overrides}
-    compile_model(config, output=library, device=device, **options)
+    library = library_of(folder, device=device, **options)
     return resolve_model(folder, device=device, model_lib=library, progress=lambda _: None)
 
 

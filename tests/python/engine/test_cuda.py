@@ -17,10 +17,10 @@ import cuda_bench_emulated
 import cuda_driver
 import cuda_emulated
 import pytest
+from gpu_engines import LibraryOf
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler import nvrtc, targets
-from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InternalError, NotFoundError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel
@@ -30,24 +30,23 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def compiled(model: ResolvedModel, library: Path, device: str) -> Path:
+def compiled(model: ResolvedModel, library_of: LibraryOf, device: str) -> Path:
     opt = "O3" if device == "cuda" else "activation_bits=32"
     options = {"opt": opt, "overrides": "prefill_chunk_size=32"}
-    compile_model(read_chat_config(model.folder), output=library, device=device, **options)
-    return library
+    return library_of(model.folder, device=device, **options)
 
 
 @pytest.fixture(scope="module")
-def ptx_library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tiny_model, tmp_path_factory.mktemp("cuda") / "ptx.so", "cuda")
+def ptx_library(tiny_model: ResolvedModel, library_of: LibraryOf) -> Path:
+    return compiled(tiny_model, library_of, "cuda")
 
 
 @pytest.fixture(scope="module")
-def source_library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source_library(tiny_model: ResolvedModel, library_of: LibraryOf) -> Path:
     """With CUDA C++ as TVM writes it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(targets.GPUS, "cuda", replace(targets.GPUS["cuda"], ptx=""))
-        return compiled(tiny_model, tmp_path_factory.mktemp("cuda") / "source.so", "cuda")
+        return compiled(tiny_model, library_of, "cuda")
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +63,12 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     driver: Path, tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Any]:
-    """A program over the emulator with a library: the JSON that it writes."""
+    """A program over the emulator with a library: the JSON that it writes. The programs share the
+    kernels that they compile."""
+    kernels = tmp_path_factory.mktemp("kernels")
 
     def run(library: Path, program: Any = cuda_emulated, **environment: str) -> Any:
-        scratch = tmp_path_factory.mktemp("kernels")
-        arguments = [tiny_model.folder, library, nvrtc.includes()[0], scratch]
+        arguments = [tiny_model.folder, library, nvrtc.includes()[0], kernels]
         done = subprocess.run(
             list(map(str, [sys.executable, program.__file__, *arguments])),
             env={**os.environ, "LD_LIBRARY_PATH": str(driver), **environment},

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from gpu_engines import require
+from gpu_engines import LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.model_source import ResolvedModel
@@ -54,18 +53,9 @@ def device(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def compiled(model: ResolvedModel, library: Path, device: str) -> str:
-    from mlc_llm.compiler.compile import compile_model, read_chat_config
-
-    compile_model(read_chat_config(model.folder), output=library, device=device)
-    return str(library)
-
-
 @pytest.fixture(scope="module")
-def library(
-    tiny_model: ResolvedModel, device: str, tmp_path_factory: pytest.TempPathFactory
-) -> str:
-    return compiled(tiny_model, tmp_path_factory.mktemp("sampling") / "tiny.so", device)
+def library(tiny_model: ResolvedModel, device: str, library_of: LibraryOf) -> str:
+    return str(library_of(tiny_model.folder, device=device))
 
 
 @pytest.fixture(scope="module")
@@ -160,14 +150,11 @@ def test_a_library_without_samplers_goes_on_as_before(
     tiny_model: ResolvedModel,
     device: str,
     engine: MLCEngine,
-    tmp_path: Path,
+    library_of: LibraryOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from mlc_llm.compiler.nn import gpu_sampling
-
-    monkeypatch.setattr(gpu_sampling, "build", lambda nn, columns: None)
-    monkeypatch.setattr(gpu_sampling, "SAMPLER_VERSION", 0)
-    library = compiled(tiny_model, tmp_path / "old.so", device)
+    leave_samplers_out(monkeypatch)
+    library = str(library_of(tiny_model.folder, device=device))
     old = MLCEngine(tiny_model.folder, model_lib=library, device=device)
     for name in ("greedy", "top_p"):
         options = {**OPTIONS[name], "seed": 3}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from gpu_engines import (
     DEVICES,
     KEEPING_HANDLERS,
     PROMPTS,
+    LibraryOf,
     answer,
     compiled,
     opened,
@@ -110,9 +110,9 @@ def test_drivers_leave_the_process_its_signal_handlers(device: str, model: Resol
 
 @pytest.mark.skipif("not config.getoption('--long', default=False)")
 def test_the_default_model_gives_the_same_64_tokens(
-    device: str, default_model: ResolvedModel, tmp_path: Path
+    device: str, default_model: ResolvedModel, library_of: LibraryOf
 ) -> None:
-    cpu = compiled(default_model.folder, tmp_path / "cpu.so", device="cpu")
+    cpu = compiled(default_model.folder, library_of, device="cpu")
     gpu = resolve_model(None, device=device, quantization="q4f32_1", progress=lambda _: None)
     texts = []
     for model, name in ((cpu, "cpu"), (gpu, device)):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gpu_engines import PROMPTS, answer, compiled, leave_samplers_out, opened, require
+from gpu_engines import PROMPTS, LibraryOf, answer, compiled, leave_samplers_out, opened, require
 
 from mlc_llm.model_source import resolve_folder
 
@@ -23,6 +23,7 @@ def test_answers_are_those_of_the_cpu(
     device: str,
     name: str,
     tmp_path: Path,
+    library_of: LibraryOf,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
@@ -35,8 +36,7 @@ def test_answers_are_those_of_the_cpu(
     # Nobody says how to quantize: the file keeps its types.
     folder = resolve_folder(tmp_path / "m.gguf", device=device, progress=lambda _: None)
     engines = [
-        opened(compiled(folder, tmp_path / f"{where}.so", device=where), where)
-        for where in (device, "cpu")
+        opened(compiled(folder, library_of, device=where), where) for where in (device, "cpu")
     ]
     options = {"logprobs": True, "top_logprobs": 2, "max_tokens": 8}
     for prompt in PROMPTS:

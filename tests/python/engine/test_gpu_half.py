@@ -15,10 +15,17 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import PROMPTS, answer, leave_samplers_out, opened, require, require_half
+from gpu_engines import (
+    PROMPTS,
+    LibraryOf,
+    answer,
+    leave_samplers_out,
+    opened,
+    require,
+    require_half,
+)
 
 from mlc_llm import MLCEngine
-from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.model_source import resolve_folder, resolve_model
 
 TOLERANCE = 0.02
@@ -48,13 +55,11 @@ class Pair:
         return len(ours.choices[0].logprobs.content)
 
 
-def pair_of(model: Path, folder: Path, overrides: str | None = None) -> Iterator[Pair]:
+def pair_of(model: Path, library_of: LibraryOf, overrides: str | None = None) -> Iterator[Pair]:
     engines = []
     for device in ("vulkan", "cpu"):
-        library = folder / f"{device}.so"
         opt = "O2" if device == "vulkan" else "activation_bits=32"
-        config = read_chat_config(model)
-        compile_model(config, output=library, device=device, opt=opt, overrides=overrides)
+        library = library_of(model, device=device, opt=opt, overrides=overrides)
         found = resolve_model(model, device=device, model_lib=library, progress=lambda _: None)
         engines.append(opened(found, device))
     yield Pair(*engines)
@@ -80,7 +85,9 @@ def scaled_weights() -> dict[str, tiny_models.Array]:
 
 @pytest.fixture(scope="module", params=[-1, 40], ids=["whole", "window"])
 def pair(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    library_of: LibraryOf,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pair]:
     """q4f16_1, prompts of more than 32 tokens in chunks; all is attended to, or 40 tokens and 4."""
     folder = tmp_path_factory.mktemp("half")
@@ -91,7 +98,7 @@ def pair(
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
         leave_samplers_out(patch)
         model = resolve_folder(folder / "model", quantization="q4f16_1", progress=lambda _: None)
-        pairs = pair_of(model, folder, overrides="prefill_chunk_size=32")
+        pairs = pair_of(model, library_of, overrides="prefill_chunk_size=32")
         pair = next(pairs)
     yield pair
     next(pairs, None)
@@ -128,9 +135,9 @@ def test_an_answer_past_the_window(pair: Pair) -> None:
 
 
 @pytest.mark.skipif("not config.getoption('--long', default=False)")
-def test_the_default_model(tmp_path: Path) -> None:
+def test_the_default_model(library_of: LibraryOf) -> None:
     model = resolve_folder(None, quantization="q4f16_1", progress=lambda _: None)
-    for pair in pair_of(model, tmp_path):
+    for pair in pair_of(model, library_of):
         asked = {**STEP, "max_tokens": 64}
         prompt = "What is the capital of France?"
         made = [answer(e, prompt, **asked) for e in (pair.ours, pair.theirs)]

@@ -9,7 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gpu_engines import PROMPTS, compiled, leave_samplers_out, opened, require, require_half, text
+from gpu_engines import (
+    PROMPTS,
+    LibraryOf,
+    compiled,
+    leave_samplers_out,
+    opened,
+    require,
+    require_half,
+    text,
+)
 
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.compile import library_spec, read_chat_config
@@ -26,7 +35,7 @@ def test_answers_are_those_of_the_cpu(
     device: str,
     quantization: str,
     tiny_hf_folder: Path,
-    tmp_path: Path,
+    library_of: LibraryOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     require(device)
@@ -36,10 +45,7 @@ def test_answers_are_those_of_the_cpu(
     small = replace(targets.GPUS[device], largest_weight=LARGEST)
     monkeypatch.setitem(targets.GPUS, device, small)
     folder = resolve_folder(tiny_hf_folder, quantization=quantization, progress=lambda _: None)
-    engines = [
-        opened(compiled(folder, tmp_path / f"{name}.so", device=name), name)
-        for name in (device, "cpu")
-    ]
+    engines = [opened(compiled(folder, library_of, device=name), name) for name in (device, "cpu")]
     for prompt in PROMPTS:
         assert text(engines[0], prompt) == text(engines[1], prompt)
     for engine in engines:

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import DEVICES, leave_samplers_out, require
+from gpu_engines import DEVICES, LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
-from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.model_source import resolve_folder
 
 Libraries = dict[str, Path]
@@ -26,7 +25,10 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module", params=[4, 0], ids=["sinks", "no_sinks"])
 def model(
-    request: pytest.FixtureRequest, device: str, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    device: str,
+    library_of: LibraryOf,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, Libraries]:
     """The random two-layer model with a window of 40 tokens; prompts come in chunks of 24."""
     if request.param == 0 and not request.config.getoption("--long"):
@@ -42,16 +44,8 @@ def model(
         patch.setenv("MLC_LLM_HOME", str(folder / "home"))
         leave_samplers_out(patch)
         found = resolve_folder(folder / "model", quantization="q4f32_1", progress=lambda _: None)
-        libraries = {}
-        for name in (device, "cpu"):
-            libraries[name] = folder / f"{name}.so"
-            compile_model(
-                read_chat_config(found),
-                output=libraries[name],
-                device=name,
-                opt="activation_bits=32",
-                overrides="prefill_chunk_size=24",
-            )
+        options = {"opt": "activation_bits=32", "overrides": "prefill_chunk_size=24"}
+        libraries = {name: library_of(found, device=name, **options) for name in (device, "cpu")}
     return found, libraries
 
 

@@ -11,6 +11,7 @@ import pytest
 from gpu_engines import (
     LOADING,
     PROMPTS,
+    LibraryOf,
     answer,
     compiled,
     leave_samplers_out,
@@ -36,18 +37,15 @@ def model(tiny_on: Callable[[str], ResolvedModel]) -> ResolvedModel:
 
 
 def test_16_bit_scales(
-    tiny_hf_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_hf_folder: Path, library_of: LibraryOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scales in 16-bit floats, which the kernels widen; all else of 32 bits: within 0.001."""
     require_half("vulkan")
     leave_samplers_out(monkeypatch)
     folder = resolve_folder(tiny_hf_folder, quantization="q4f16_1", progress=lambda _: None)
     found = []
-    for chosen, device in (
-        (compiled(folder, tmp_path / "cpu.so", device="cpu"), "cpu"),
-        (compiled(folder, tmp_path / "vulkan.so", device="vulkan"), "vulkan"),
-    ):
-        engine = opened(chosen, device)
+    for device in ("cpu", "vulkan"):
+        engine = opened(compiled(folder, library_of, device=device), device)
         made = answer(engine, PROMPTS[0], logprobs=True, max_tokens=4).choices[0]
         found.append([token.logprob for token in made.logprobs.content])
         engine.terminate()

@@ -93,6 +93,7 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
         quantization=quantization,
         overrides=ConfigOverrides(extra=job["extra"]),
         report=report,
+        take_config=lambda config: _say({"config": config}),
     )
 
 
@@ -105,7 +106,7 @@ def _compile(job: dict[str, Any]) -> None:
         print(f"compile: {phase}", file=sys.stderr, flush=True)
 
     compile_model(
-        read_chat_config(Path(job["folder"])),
+        read_chat_config(Path(job["config"])),
         output=Path(job["output"]),
         device=job["device"],
         opt=job["opt"],

@@ -64,9 +64,10 @@ def requantizing_note(source: ModelSource, quantization: str) -> str | None:
 
 
 Report = Callable[[float], None]  # takes how much is done, 0 .. 1
+TakeConfig = Callable[[dict[str, Any]], None]
 
 
-def _ignore(_: float) -> None: ...
+def _ignore(_: Any) -> None: ...
 
 
 def open_source(
@@ -103,11 +104,13 @@ def convert_model(
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
     report: Report = _ignore,
+    take_config: TakeConfig = _ignore,
 ) -> None:
-    """Writes the whole `-MLC` folder, in one atomic step."""
+    """Writes the whole `-MLC` folder, in one atomic step. `take_config` gets the content of
+    mlc-chat-config.json before any weight is read."""
     work = _Work(source, quantization, model_type)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
-        work.write_config(stage, overrides or ConfigOverrides())
+        take_config(work.write_config(stage, overrides or ConfigOverrides()))
         work.write_weights(stage, report)
 
 
@@ -182,7 +185,7 @@ class _Work:
         finally:
             writer.abandon()
 
-    def write_config(self, folder: Path, overrides: ConfigOverrides) -> None:
+    def write_config(self, folder: Path, overrides: ConfigOverrides) -> dict[str, Any]:
         files = self._source.tokenizer_files()
         config = chat_config(
             self._hf_config,
@@ -201,6 +204,7 @@ class _Work:
         for name, data in files.items():
             write_durably(folder / name, data)
         write_durably(folder / CHAT_CONFIG, json.dumps(config, indent=2).encode())
+        return config
 
     def _scheme_of(self, quantization: str) -> schemes.Scheme:
         if keeps_types(quantization):
