@@ -23,10 +23,13 @@ from mlc_llm.compiler.models import (
     lfm2,
     llama,
     mistral,
+    mixtral,
     phi,
     phi3,
     qwen2,
+    qwen2_moe,
     qwen3,
+    qwen3_moe,
     smollm3,
     starcoder2,
 )
@@ -51,6 +54,9 @@ FAMILIES: dict[str, ModelFamily] = {
     "gpt_neox": gpt_neox.FAMILY,
     "cohere": cohere.FAMILY,
     "gpt2": gpt2.FAMILY,
+    "mixtral": mixtral.FAMILY,
+    "qwen2_moe": qwen2_moe.FAMILY,
+    "qwen3_moe": qwen3_moe.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -71,6 +77,9 @@ ARCHITECTURES: dict[str, str] = {
     "GPTNeoXForCausalLM": "gpt_neox",
     "CohereForCausalLM": "cohere",
     "GPT2LMHeadModel": "gpt2",
+    "MixtralForCausalLM": "mixtral",
+    "Qwen2MoeForCausalLM": "qwen2_moe",
+    "Qwen3MoeForCausalLM": "qwen3_moe",
 }
 
 __all__ = [
@@ -81,6 +90,7 @@ __all__ = [
     "config_from_hf",
     "get",
     "gguf_families",
+    "gguf_families_of_experts",
     "model_type_of",
     "weight_map",
 ]
@@ -126,4 +136,11 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
 
 def gguf_families() -> dict[str, str]:
     """Maps the `general.architecture` of GGUF files to the family's name."""
-    return {f.gguf.architecture: name for name, f in FAMILIES.items() if f.gguf is not None}
+    formats = {name: f.gguf for name, f in FAMILIES.items() if f.gguf is not None}
+    return {f.architecture: name for name, f in formats.items() if not f.experts}
+
+
+def gguf_families_of_experts() -> dict[str, str]:
+    """The same for files with experts, of architectures that have files without them too."""
+    formats = {name: f.gguf for name, f in FAMILIES.items() if f.gguf is not None}
+    return {f.architecture: name for name, f in formats.items() if f.experts}

@@ -22,11 +22,11 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from mlc_llm.compiler.nn import gpu_layers, layers, recurrent
+from mlc_llm.compiler.nn import experts, gpu_layers, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RecurrentSpec, WeightSource
+from mlc_llm.compiler.spec import AttentionSpec, MoESpec, NormSpec, RecurrentSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import UnsupportedError
 
@@ -155,6 +155,14 @@ class Builder:
     def activated(self, size: int, activation: str) -> Any:
         return self._layers.Activated(self, size, activation)
 
+    def experts(self, spec: MoESpec, hidden: int, name: Callable[[str], str]) -> Any:
+        """The experts of a layer. `name` maps a role to the name of its weight."""
+        if isinstance(self.device, GPU):
+            raise UnsupportedError(
+                "mixtures of experts run on CPUs only; compile with --device cpu", param="device"
+            )
+        return experts.Experts(self, spec, hidden, name)
+
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
         return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
 
@@ -224,6 +232,10 @@ class Builder:
     def first_of(self, made: relax.Var) -> relax.Var:
         """The first tensor of a call that returns several."""
         return self._module.emit(relax.TupleGetItem(made, 0))
+
+    def members_of(self, made: relax.Var, count: int) -> list[relax.Var]:
+        """The tensors of a call that returns several results."""
+        return [self._module.emit(relax.TupleGetItem(made, i)) for i in range(count)]
 
     def call_in_place(self, kernel: relax.GlobalVar, args: list, changed: list[int], out: Any):
         """`out[i]` is argument `changed[i]`, written in place. It is a new tensor if that is -1."""

@@ -74,10 +74,13 @@ class GGUFFile:
         return rows.reshape((stop - start, *shape[1:]))
 
     def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) of a matrix as they are stored: uint8 (rows, bytes of a row)."""
+        """Rows [start, stop) as they are stored: uint8 (rows, ..., bytes of a row)."""
         stored = self._stored[name]
         start, stop = checked_rows(stored.info, start, stop)
-        return self._read_raw(stored, start, stop - start)
+        shape = stored.info.shape
+        each = math.prod(shape[1:-1])  # stored rows in one row of the first axis
+        raw = self._read_raw(stored, start * each, (stop - start) * each)
+        return raw.reshape(stop - start, *shape[1:-1], stored.row_bytes)
 
     def _read_raw(self, stored: _Stored, first: int, rows: int) -> Array:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
