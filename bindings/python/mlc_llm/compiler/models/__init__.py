@@ -22,6 +22,9 @@ from mlc_llm.compiler.models import (
     granite,
     lfm2,
     llama,
+    glm4_moe,
+    gpt_oss,
+    granitemoe,
     mistral,
     mixtral,
     phi,
@@ -57,6 +60,10 @@ FAMILIES: dict[str, ModelFamily] = {
     "mixtral": mixtral.FAMILY,
     "qwen2_moe": qwen2_moe.FAMILY,
     "qwen3_moe": qwen3_moe.FAMILY,
+    "gpt_oss": gpt_oss.FAMILY,
+    "glm4_moe": glm4_moe.FAMILY,
+    "granitemoeshared": granitemoe.FAMILY,
+    "granitemoe": granitemoe.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -80,6 +87,10 @@ ARCHITECTURES: dict[str, str] = {
     "MixtralForCausalLM": "mixtral",
     "Qwen2MoeForCausalLM": "qwen2_moe",
     "Qwen3MoeForCausalLM": "qwen3_moe",
+    "GptOssForCausalLM": "gpt_oss",
+    "Glm4MoeForCausalLM": "glm4_moe",
+    "GraniteMoeForCausalLM": "granitemoe",
+    "GraniteMoeSharedForCausalLM": "granitemoeshared",
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import MoESpec, RouterSpec
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +56,29 @@ class MoEConfig(DecoderConfig):
         return MoESpec(router=router or self.router(), width=self.moe_intermediate_size, **changes)
 
 
-def gguf_experts(fields: GGUFFields) -> dict[str, Any]:
-    """The fields that all architectures with experts write."""
+# llama.cpp's `expert_gating_func`.
+SOFTMAX, SIGMOID, SOFTMAX_OF_CHOSEN = 1, 2, 3
+
+
+def gguf_experts(fields: GGUFFields, *, gating: int = SOFTMAX) -> dict[str, Any]:
+    """The fields that all architectures with experts write. `gating`: the way in which the family
+    makes scores."""
+    found = size_or(fields, "expert_gating_func", gating)
+    if found != gating:
+        raise UnsupportedError(
+            f"expert_gating_func {found} is not supported for this architecture; {gating} is",
+            param="expert_gating_func",
+        )
     wide = fields.size("feed_forward_length")
     return {
         "num_experts": fields.size("expert_count"),
         "num_experts_per_tok": fields.size("expert_used_count"),
         "moe_intermediate_size": fields.size("expert_feed_forward_length", wide),
     }
+
+
+def size_or(fields: GGUFFields, key: str, default: int) -> int:
+    """A number that may be missing or 0."""
+    if key not in fields or fields.sizes(key)[:1] == [0]:
+        return default
+    return fields.size(key)

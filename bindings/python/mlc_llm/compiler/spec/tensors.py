@@ -86,7 +86,9 @@ class TensorMap:
         return replace(self, sources={**self.sources, **_named(**names)})
 
     def parts(self, parameter: Parameter) -> tuple[Part, ...]:
-        sources, pieces = self.sources[parameter.role], parameter.pieces
+        own = f"{parameter.role}_{parameter.kind}"  # where biases are not beside their weights
+        sources = self.sources.get(own) or self.sources[parameter.role]
+        pieces = parameter.pieces
         if len(sources) == 1:
             pieces = (sum(pieces),)
         sources = sources[: len(pieces)]  # a layer without its own keys has only queries
