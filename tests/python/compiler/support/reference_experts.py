@@ -204,7 +204,7 @@ class _Model:
             return share * self.gated(f"{name}.mlp.shared_expert", x)
         if self.kind == "glm4_moe":
             return self.gated(f"{name}.mlp.shared_experts", x)
-        if self.kind == "granitemoe":
+        if self.kind == "granitemoe" and self.c["shared_intermediate_size"]:
             gate, up = np.split(self.linear(f"{name}.shared_mlp.input_linear", x), 2, axis=1)
             return self.linear(f"{name}.shared_mlp.output_linear", gate * sigmoid(gate) * up)
         return np.zeros_like(x)

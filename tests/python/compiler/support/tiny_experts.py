@@ -5,19 +5,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
-from tiny_families import Source, converted
-from vm_runner import Runner
-
-from mlc_llm.compiler import models, pipeline
-from mlc_llm.compiler.compile import library_spec
-from mlc_llm.compiler.library import build_module
-
 Array = np.ndarray[Any, Any]
 Shapes = Iterator[tuple[str, tuple[int, ...]]]
+
+IDS = [int(i) for i in np.random.RandomState(3).randint(0, 128, 24)]  # a prompt
 
 _COMMON: dict[str, Any] = {
     "hidden_size": 64,
@@ -37,7 +31,12 @@ _YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings":
 # Of each family: what its config has besides, and the reference's switches that it turns on.
 FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "mixtral": (
-        {"num_local_experts": 8, "num_experts_per_tok": 2, "tie_word_embeddings": False},
+        {
+            "num_local_experts": 8,
+            "num_experts_per_tok": 2,
+            "tie_word_embeddings": False,
+            "head_dim": 16,
+        },
         ("experts", "normalize", "choice"),
     ),
     "qwen2_moe": (
@@ -47,7 +46,8 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "moe_intermediate_size": 48,
             "shared_expert_intermediate_size": 80,
             "norm_topk_prob": False,
-            "mlp_only_layers": [1],
+            "tie_word_embeddings": False,
+            "head_dim": 16,
         },
         ("experts", "bias", "shared", "shared_gate", "choice", "unlike_normalized"),
     ),
@@ -58,10 +58,11 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "moe_intermediate_size": 48,
             "norm_topk_prob": True,
             "decoder_sparse_step": 2,
+            "mlp_only_layers": [3],
+            "num_hidden_layers": 5,
             "attention_bias": False,
-            "rope_scaling": _YARN,
         },
-        ("experts", "qk_norm", "normalize", "choice", "rope_scaling"),
+        ("experts", "qk_norm", "normalize", "choice"),
     ),
     "gpt_oss": (
         {
@@ -101,6 +102,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "routed_scaling_factor": 1.5,
             "attention_bias": True,
             "use_qk_norm": True,
+            "rope_scaling": None,
             "partial_rotary_factor": 0.5,
             "tie_word_embeddings": False,
         },
@@ -122,6 +124,8 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "num_local_experts": 8,
             "num_experts_per_tok": 3,
             "shared_intermediate_size": 80,
+            "head_dim": 16,
+            "attention_bias": False,
             "embedding_multiplier": 3.0,
             "attention_multiplier": 0.1,
             "residual_multiplier": 0.4,
@@ -140,8 +144,16 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 
 
-def config(model_type: str) -> dict[str, Any]:
-    return {**_COMMON, **FAMILIES[model_type][0], "model_type": model_type}
+# What another implementation (mlx-lm) does not read: there, configs are compared with these changes.
+UNLIKE_MLX: dict[str, dict[str, Any]] = {
+    "gpt_oss": {"rope_scaling": {**_YARN, "factor": 8.0}},  # it rounds the ends of yarn's ramp
+    "granitemoe": {"shared_intermediate_size": 0},
+}
+
+
+def config(model_type: str, *, for_mlx: bool = False) -> dict[str, Any]:
+    changes = UNLIKE_MLX.get(model_type, {}) if for_mlx else {}
+    return {**_COMMON, **FAMILIES[model_type][0], **changes, "model_type": model_type}
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
@@ -225,9 +237,9 @@ def _mlp(c: dict[str, Any], layer: int) -> Shapes:
         yield "block_sparse_moe.router.layer.weight", (experts, hidden)
         yield "block_sparse_moe.input_linear.weight", (experts, 2 * wide, hidden)
         yield "block_sparse_moe.output_linear.weight", (experts, hidden, wide)
-        shared = c["shared_intermediate_size"]
-        yield "shared_mlp.input_linear.weight", (2 * shared, hidden)
-        yield "shared_mlp.output_linear.weight", (hidden, shared)
+        if shared := c["shared_intermediate_size"]:
+            yield "shared_mlp.input_linear.weight", (2 * shared, hidden)
+            yield "shared_mlp.output_linear.weight", (hidden, shared)
     else:
         yield "mlp.gate.weight", (experts, hidden)
         for i in range(experts):
@@ -238,16 +250,3 @@ def _mlp(c: dict[str, Any], layer: int) -> Shapes:
         if kind == "glm4_moe":
             yield "mlp.gate.e_score_correction_bias", (experts,)
             yield from _gated("mlp.shared_experts", hidden, c["n_shared_experts"] * narrow)
-
-
-@cache
-def module(model_type: str, scheme: str = "q0f32", device: str = "cpu") -> Any:
-    chat = {**config(model_type), "quantization": scheme, "prefill_chunk_size": 64}
-    spec = library_spec(chat, device=device)
-    return pipeline.build(build_module(spec, models.get(model_type)), spec.device)
-
-
-def runner(model_type: str, scheme: str = "q0f32") -> Runner:
-    c = config(model_type)
-    params = converted(Source(weights(c)), c, scheme)
-    return Runner(module(model_type, scheme), params, num_pages=16)
