@@ -18,7 +18,7 @@ from kernel_tools import FloatRows, compiled, frozen, host_device  # noqa: E402
 from test_linear_integer import coded_rows  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.common.routing import RUN  # noqa: E402
+from mlc_llm.compiler.kernels.common.routing import RUN, Stack  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import activations, experts, routing  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
@@ -177,7 +177,7 @@ def test_a_place_is_what_the_dense_layer_makes_of_it(kind, bits, outs, ins):
     gather = compiled(experts.gather(x.shape[1], CHOSEN, str(x.dtype)))
     given = np.zeros((ROWS, CHOSEN * x.shape[1]), x.dtype)
     gather(frozen(x), frozen(sources), given)
-    sizes = experts.Stack(EXPERTS, CHOSEN, outs, ins, stack.stored)
+    sizes = Stack(EXPERTS, CHOSEN, outs, ins, stack.stored)
     kernel = compiled(stack.experts(sizes, codes, unit, "float32"))
     y = np.full((ROWS, CHOSEN * outs), 77, np.float32)
     kernel(frozen(given), frozen(runs), *map(frozen, stored), frozen(bias), y)

@@ -22,7 +22,7 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from mlc_llm.compiler.nn import experts, gpu_layers, layers, recurrent
+from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
@@ -149,19 +149,17 @@ class Builder:
             return self._layers.LayerNorm(self, name, size, spec)
         return self._layers.RMSNorm(self, name, size, spec.eps)
 
-    def gated(self, size: int, activation: str) -> Any:
-        return self._layers.Gated(self, size, activation)
+    def gated(self, size: int, activation: str, each: int = 1) -> Any:
+        """`each`: how many results a row has, side by side."""
+        return self._layers.Gated(self, size, activation, each)
 
     def activated(self, size: int, activation: str) -> Any:
         return self._layers.Activated(self, size, activation)
 
     def experts(self, spec: MoESpec, hidden: int, name: Callable[[str], str]) -> Any:
         """The experts of a layer. `name` maps a role to the name of its weight."""
-        if isinstance(self.device, GPU):
-            raise UnsupportedError(
-                "mixtures of experts run on CPUs only; compile with --device cpu", param="device"
-            )
-        return experts.Experts(self, spec, hidden, name)
+        layer = gpu_experts if isinstance(self.device, GPU) else experts
+        return layer.Experts(self, spec, hidden, name)
 
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
         return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)

@@ -19,7 +19,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
-from mlc_llm.compiler.kernels.common.routing import pairs_arg, runs_arg
+from mlc_llm.compiler.kernels.common.routing import RUN, Stack, joined, pairs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
@@ -37,30 +37,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     sigmoid,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
-from mlc_llm.compiler.quantization.stored import StoredParam
 
 BLOCKS = 64  # about how many parts of each expert's outputs threads can share
-
-
-@dataclass(frozen=True)
-class Stack:
-    """The sizes of the weights of all experts of a layer, and how many each row uses."""
-
-    experts: int
-    chosen: int
-    outs: int
-    ins: int
-    stored: tuple[StoredParam, ...]
-
-    def args(self, x: Arg, bias: str | None) -> list[Arg]:
-        """f(x [n, chosen * size], runs, *stored, bias [experts, outs]?, y [n, chosen * outs])."""
-        weights = [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(self.stored)]
-        added = [Arg("bias", (self.experts, self.outs), bias)] if bias else []
-        return [x, runs_arg(self.experts), *weights, *added, Arg("y", self.y_shape)]
-
-    @property
-    def y_shape(self) -> tuple[str, int]:
-        return ("n", self.chosen * self.outs)
 
 
 @dataclass(frozen=True)
@@ -157,25 +135,18 @@ def _kernel(
     def body(x, runs, *rest) -> None:
         weights, (*added, y) = rest[: len(stack.stored)], rest[len(stack.stored) :]
         x, y = split_rows(x, stack.chosen), split_rows(y, stack.chosen)
-        weights = [_joined(weight) for weight in weights]
+        weights = [joined(weight) for weight in weights]
         with T.parallel(-(-strips // each)) as block, T.sblock("part"):
             T.reads()
             T.writes()
             with T.serial(runs[0, 0]) as number:
-                numbers = [emit_value(runs[number + 1, i]) for i in range(3)]
+                numbers = [emit_value(runs[number + 1, i]) for i in range(RUN)]
                 run = Run(*numbers, x, y, weights, added[0] if bias else None)
                 last = T.min(strips - block * each, each) if strips % each else each
                 with T.serial(last) as index:
                     emit_strip(run, emit_value(block * each + index))
 
     return kernel(stack.args(x_arg, bias), body)
-
-
-def _joined(weight: Any) -> Any:
-    """The axes of experts and of their rows as one."""
-    experts, rows, *rest = weight.shape
-    shape = (int(experts) * int(rows), *rest)
-    return T.decl_buffer(shape, str(weight.dtype), data=weight.data)
 
 
 def gather(size: int, chosen: int, dtype: str = "float32") -> tirx.PrimFunc:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from tvm import tirx
 
+from mlc_llm.compiler.kernels.common.routing import Stack
 from mlc_llm.compiler.kernels.cpu import (
     elementwise,
     experts,
@@ -52,7 +53,7 @@ class CPUMatrix(Protocol):
     def embedding(self, scale: float = 1.0) -> tirx.PrimFunc: ...
 
     def experts(
-        self, stack: experts.Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         """The product of places with the matrices of their experts (`experts.py`). Its rows are
         those of all experts."""
@@ -86,7 +87,7 @@ class FloatMatrix:
         return elementwise.embedding(self.rows, self.shape, scale)
 
     def experts(
-        self, stack: experts.Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         assert codes is None, codes
         return experts.by_floats(stack, self.rows, tile=linear.Tile(*unit.dot_tile), bias=bias)
@@ -110,7 +111,7 @@ class GroupMatrix(FloatMatrix):
         return linear_integer.linear_integer(codes, self.stored, **tools, **options)
 
     def experts(
-        self, stack: experts.Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         if codes is None:
             return super().experts(stack, codes, unit, bias)
@@ -139,7 +140,7 @@ class StripMatrix(FloatMatrix):
         return linear_strips.linear_strips(codes, self.rows, **tools, **options)
 
     def experts(
-        self, stack: experts.Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         if codes is None:
             return super().experts(stack, codes, unit, bias)
@@ -173,6 +174,6 @@ class ColumnMatrix:
         raise AssertionError("tables are stored by rows")
 
     def experts(
-        self, stack: experts.Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         raise AssertionError("experts are stored by rows")
