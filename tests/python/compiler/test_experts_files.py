@@ -158,7 +158,9 @@ def _add_fields(writer: GGUFWriter, family: str, c: dict[str, Any]) -> None:
 def _plain(config: dict[str, Any]) -> Any:
     """The decoder, with the numbers of its rotations rounded."""
     spec = models.get(config["model_type"]).decoder(models.config_from_hf(config))
-    ropes = [[*x.attention.rope.frequencies, x.attention.rope.scaling.magnitude] for x in spec.layers]
+    ropes = [
+        [*x.attention.rope.frequencies, x.attention.rope.scaling.magnitude] for x in spec.layers
+    ]
     layers = [replace(x, attention=replace(x.attention, rope=None)) for x in spec.layers]
     return replace(spec, layers=tuple(layers)), np.round(ropes, 6).tolist()
 

@@ -1,5 +1,5 @@
-"""Kernels of mixtures of experts: routers against NumPy, and experts against the dense layers, bit by
-bit."""
+"""Kernels of mixtures of experts: routers against NumPy, and experts against the dense layers, bit
+by bit."""
 
 from __future__ import annotations
 

@@ -43,7 +43,11 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
         for place, made in enumerate(made_by(binding)):
             size = _bytes_of(made, bounds)
             live.add(size)
-            end = index if is_scratch(binding, place, read) else last_use.get(binding.var, len(bindings))
+            end = (
+                index
+                if is_scratch(binding, place, read)
+                else last_use.get(binding.var, len(bindings))
+            )
             ends.setdefault(end, []).append(size)
         for size in ends.get(index, []):
             live.add(size, -1)

@@ -131,7 +131,12 @@ class _Model:
 
     def shares(self, name: str, x: Array) -> Array:
         """The weight of each expert for each row; 0 for those that are not chosen."""
-        routers = ("mlp.gate", "mlp.router", "block_sparse_moe.gate", "block_sparse_moe.router.layer")
+        routers = (
+            "mlp.gate",
+            "mlp.router",
+            "block_sparse_moe.gate",
+            "block_sparse_moe.router.layer",
+        )
         router = next(r for r in routers if f"{name}.{r}.weight" in self.w)
         scores = self.linear(f"{name}.{router}", x, "router_bias")
         chosen = self.c["num_experts_per_tok"]
@@ -148,7 +153,9 @@ class _Model:
         normalize = self.c.get("norm_topk_prob", self.kind == "mixtral")
         if (normalize and "normalize" not in self.off) or "unlike_normalized" in self.off:
             shares = shares / shares.sum(-1, keepdims=True)
-        return shares * self.scalar("routed_scaling_factor" if "factor" not in self.off else "factor")
+        return shares * self.scalar(
+            "routed_scaling_factor" if "factor" not in self.off else "factor"
+        )
 
     def limited(self, name: str, scores: Array) -> Array:
         """What is compared: the scores and their correction, of the best groups only."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
 Array = np.ndarray[Any, Any]
 Shapes = Iterator[tuple[str, tuple[int, ...]]]
 
@@ -144,7 +145,7 @@ FAMILIES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 
 
-# What another implementation (mlx-lm) does not read: there, configs are compared with these changes.
+# What another implementation (mlx-lm) does not read: configs are compared with these changes.
 UNLIKE_MLX: dict[str, dict[str, Any]] = {
     "gpt_oss": {"rope_scaling": {**_YARN, "factor": 8.0}},  # it rounds the ends of yarn's ramp
     "granitemoe": {"shared_intermediate_size": 0},

@@ -1,5 +1,6 @@
-"""GLM-4.5 and GLM-4.6: half of each head is rotated; experts are chosen by sigmoid and a correction,
-behind some layers with a plain MLP; every row goes through shared experts too.
+"""GLM-4.5 and GLM-4.6: half of each head is rotated. The first layers have a plain MLP. In the
+others experts are chosen by sigmoid and a correction, and every row goes through shared experts
+too.
 
 transformers' `models/glm4_moe/modeling_glm4_moe.py`. DeepSeek-V3's router is the same.
 """

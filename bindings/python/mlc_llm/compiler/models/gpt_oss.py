@@ -1,5 +1,5 @@
-"""gpt-oss: attention with biases and learned sinks, a window on every other layer, and experts with a
-limited activation. A row's weights are the softmax of the logits of its chosen experts.
+"""gpt-oss: attention with biases and learned sinks, a window on every other layer, and experts with
+a limited activation. A row's weights are the softmax of the logits of its chosen experts.
 
 transformers' `models/gpt_oss/modeling_gpt_oss.py`.
 """

@@ -1,5 +1,6 @@
-"""Granite 3 MoE: Granite's block with experts instead of the MLP. A row's weights are the softmax of
-the logits of its chosen experts. With `shared_intermediate_size` every row goes through an MLP too.
+"""Granite 3 MoE: Granite's block with experts instead of the MLP. A row's weights are the softmax
+of the logits of its chosen experts. With `shared_intermediate_size` every row goes through an MLP
+too.
 
 transformers' `models/granitemoe/modeling_granitemoe.py`, `models/granitemoeshared`.
 """

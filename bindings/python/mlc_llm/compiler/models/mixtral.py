@@ -1,4 +1,5 @@
-"""Mixtral: Mistral's block with experts instead of the MLP. The weights of a row's experts sum to 1.
+"""Mixtral: Mistral's block with experts instead of the MLP. The weights of a row's experts add up
+to 1.
 
 transformers' `models/mixtral/modeling_mixtral.py`. llama.cpp writes these files as "llama".
 """

@@ -73,9 +73,7 @@ class Qwen2MoEConfig(QwenMoEConfig):
 def decoder(c: Qwen2MoEConfig) -> DecoderSpec:
     shared = {"shared_width": c.shared_expert_intermediate_size, "shared_gate": True}
     layers = [
-        LayerSpec(
-            attention=c.attention(i, qkv_bias=c.qkv_bias), mlp=c.mlp(i, **shared), norm=c.rms
-        )
+        LayerSpec(attention=c.attention(i, qkv_bias=c.qkv_bias), mlp=c.mlp(i, **shared), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)

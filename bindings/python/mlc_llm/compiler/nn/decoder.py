@@ -179,9 +179,7 @@ class Experts:
         def name(role: str) -> str:
             return spec.layer_name(index, role)
 
-        self.router = nn.linear(
-            name("router"), moe.router.experts, hidden, bias=moe.router.bias
-        )
+        self.router = nn.linear(name("router"), moe.router.experts, hidden, bias=moe.router.bias)
         self.experts = nn.experts(moe, hidden, name)
         self.shared = self.share = None
         if moe.shared_width:

@@ -77,9 +77,7 @@ class Experts:
         size, dtype, chosen = int(x.ty.shape[1]), str(x.ty.dtype), self.spec.router.chosen
         key = (size, chosen, dtype)
         kernel = self.nn.kernel("gather_places", key, partial(self.kernels.gather, *key))
-        return self.nn.call(
-            kernel, [x, sources], tensor(num_rows(x), chosen * size, dtype=dtype)
-        )
+        return self.nn.call(kernel, [x, sources], tensor(num_rows(x), chosen * size, dtype=dtype))
 
     def types(self) -> dict[str, str]:
         """The type of rows, on devices that have several."""

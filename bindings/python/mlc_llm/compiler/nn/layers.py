@@ -105,9 +105,7 @@ class Deferred:
     form is computed at most once.
     """
 
-    def __init__(
-        self, nn: Builder, kind: relax.TensorType, forms: Forms, each: int = 1
-    ) -> None:
+    def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms, each: int = 1) -> None:
         """`each`: a row has that many rows of codes side by side."""
         self.ty, self._nn, self._forms, self._each = kind, nn, forms, each
         self._made: dict[Any, Any] = {}

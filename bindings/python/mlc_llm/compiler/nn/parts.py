@@ -62,8 +62,8 @@ def check_size(name: str, matrix: Matrix, largest_bytes: int) -> None:
     sizes = [math.prod(p.shape) * numpy_dtype(p.dtype).itemsize for p in matrix.stored]
     if largest_bytes and max(sizes) > largest_bytes:
         raise UnsupportedError(
-            f"{name}: the experts of a layer take {max(sizes)} bytes, and this device takes at most "
-            f"{largest_bytes} in one buffer; choose a quantization with fewer bits or another "
+            f"{name}: the experts of a layer take {max(sizes)} bytes, and this device takes at "
+            f"most {largest_bytes} in one buffer; choose a quantization with fewer bits or another "
             "device",
             param="device",
         )

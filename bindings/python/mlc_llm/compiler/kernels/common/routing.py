@@ -6,14 +6,14 @@ pairs.
 
     choices  i32 [n, chosen]      the experts of each row, the best first
     weights  f32 [n, chosen]      their weights
-    runs     i32 [experts + 1, 3] runs[0, 0]: the number of runs. Behind it, for each run: its expert,
-                                  its first place, its number of pairs
+    runs     i32 [experts + 1, 3] runs[0, 0]: the number of runs. Behind it, for each run: its
+                                  expert, its first place, its number of pairs
     sources  i32 [n, chosen]      the row of each place, in the order of places
     places   i32 [n, chosen]      the place of each pair
     owners   i32 [n, chosen]      on GPUs: the expert of each place
 
-Tensors with a row for each place have the shape [n, chosen * size], since the number of places is no
-run-time size of a library.
+Tensors with a row for each place have the shape [n, chosen * size], since the number of places is
+no run-time size of a library.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
 
 
 def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
-    """f(x [n, each * 2 size], codes [n, each * words]): quantizes activation(gate) * up. x has gate,
-    then up, `each` times."""
+    """f(x [n, each * 2 size], codes [n, each * words]): quantizes activation(gate) * up. x has
+    gate, then up, `each` times."""
 
     def body(x, out) -> None:
         x, out = split_rows(x, each), split_rows(out, each)

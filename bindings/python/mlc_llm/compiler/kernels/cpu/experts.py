@@ -2,9 +2,9 @@
 
 Places are the pairs of a row and an expert, in the order of their experts
 (`kernels/common/routing.py`). The places of one expert are neighbours, so the strips of the dense
-layers (`linear.py`, `linear_integer.py`, `linear_strips.py`) multiply them: a step reads the weights
-of each chosen expert once, and no others. The result of a place is the same for any number of
-places.
+layers (`linear.py`, `linear_integer.py`, `linear_strips.py`) multiply them: a step reads the
+weights of each chosen expert once, and no others. The result of a place is the same for any number
+of places.
 
 The stored tensors have an axis for experts before their own axes; kernels see both as one.
 """
@@ -108,9 +108,7 @@ def by_strips(
     return _kernel(stack, codes.arg_of(stack.chosen), bias, strips, strip)
 
 
-def by_floats(
-    stack: Stack, weights: Rows, *, tile: Tile, bias: str | None = None
-) -> tirx.PrimFunc:
+def by_floats(stack: Stack, weights: Rows, *, tile: Tile, bias: str | None = None) -> tirx.PrimFunc:
     """For all weights with rows that can be read as floats, and float x."""
 
     def strip(run: Run, index) -> None:
@@ -172,8 +170,8 @@ def gather(size: int, chosen: int, dtype: str = "float32") -> tirx.PrimFunc:
 def combine(
     size: int, chosen: int, *, shared: bool = False, residual: bool = False
 ) -> tirx.PrimFunc:
-    """f(x [n, chosen * size], places, weights, shared [n, size]?, gate [n, 1]?, residual [n, size]?,
-    y [n, size]).
+    """f(x [n, chosen * size], places, weights, shared [n, size]?, gate [n, 1]?, residual [n,
+    size]?, y [n, size]).
 
     y = residual + the sum of weight * x[place] over a row's places + sigmoid(gate) * shared.
     """
@@ -210,4 +208,3 @@ def combine(
     args += [Arg("shared", ("n", size)), Arg("gate", ("n", 1))] if shared else []
     args += [Arg("residual", ("n", size))] if residual else []
     return kernel([*args, Arg("y", ("n", size))], body)
-

@@ -39,7 +39,8 @@ def linear(
     bias: str | None = None,
     dtype: str = "float32",
 ) -> tirx.PrimFunc:
-    """f(x [n, chosen * ins], runs, owners, *stored, bias [experts, outs]?, y [n, chosen * outs])."""
+    """f(x [n, chosen * ins], runs, owners, *stored, bias [experts, outs]?, y): y is
+    [n, chosen * outs]."""
 
     def body(x, runs, owners, *rest) -> None:
         weights, (*added, y) = rest[: len(stack.stored)], rest[len(stack.stored) :]
@@ -100,9 +101,7 @@ def gather(size: int, chosen: int, dtype: str = "float32") -> tirx.PrimFunc:
         y = split_rows(y, chosen)
         with grid((y.shape[0],), ITEMS) as ((place,), item):
             source = emit_value(sources[place // chosen, place % chosen])
-            emit_spread(
-                size, ITEMS, item, lambda k: T.buffer_store(y, x[source, k], [place, k])
-            )
+            emit_spread(size, ITEMS, item, lambda k: T.buffer_store(y, x[source, k], [place, k]))
 
     x, y = Arg("x", ("n", size), dtype), Arg("y", ("n", chosen * size), dtype)
     return kernel([x, pairs_arg("sources", chosen), y], body)

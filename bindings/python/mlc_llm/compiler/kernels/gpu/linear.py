@@ -63,6 +63,7 @@ def linear(
         product.first = part.start
         product.bias = extras.pop(0) if bias else None
         product.residual = extras.pop(0) if residual else None
+
         def many() -> None:
             if library is None:
                 product.emit_many()

@@ -96,7 +96,9 @@ class _Row:
         self._each(router.experts, rank)
 
     def _emit_softmax(self) -> None:
-        largest = emit_value(self.logits[self.row, self._emit_best(self.scores, 0, self.router.experts)])
+        largest = emit_value(
+            self.logits[self.row, self._emit_best(self.scores, 0, self.router.experts)]
+        )
         self._each(
             self.router.experts,
             lambda i: T.buffer_store(self.scores, T.exp(self.scores[i] - largest), [i]),
