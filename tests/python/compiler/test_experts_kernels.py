@@ -18,11 +18,10 @@ from kernel_tools import FloatRows, compiled, frozen, host_device  # noqa: E402
 from test_linear_integer import coded_rows  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.common.routing import RUN, Stack  # noqa: E402
+from mlc_llm.compiler.kernels.common.routing import RUN, Router, Stack  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import activations, experts, routing  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
-from mlc_llm.compiler.spec import RouterSpec  # noqa: E402
 from mlc_llm.errors import UnsupportedError  # noqa: E402
 
 EXPERTS, CHOSEN, ROWS = 6, 2, 24
@@ -62,17 +61,17 @@ def test_pairs_are_sorted_by_expert_and_keep_the_order_of_rows():
 
 
 ROUTERS = {
-    "softmax": RouterSpec(experts=20, chosen=3),
-    "normalized": RouterSpec(experts=20, chosen=3, normalize=True, factor=2.5),
-    "chosen": RouterSpec(experts=16, chosen=4, scores="chosen"),
-    "sigmoid": RouterSpec(
+    "softmax": Router(experts=20, chosen=3),
+    "normalized": Router(experts=20, chosen=3, normalize=True, factor=2.5),
+    "chosen": Router(experts=16, chosen=4, scores="chosen"),
+    "sigmoid": Router(
         experts=24, chosen=4, scores="sigmoid", correction=True, groups=4, chosen_groups=2
     ),
-    "one best": RouterSpec(experts=12, chosen=3, groups=4, chosen_groups=2, group_best=1),
+    "one best": Router(experts=12, chosen=3, groups=4, chosen_groups=2, group_best=1),
 }
 
 
-def routed(router: RouterSpec, logits: np.ndarray, added: np.ndarray):
+def routed(router: Router, logits: np.ndarray, added: np.ndarray):
     """By the textbook, in float64, row by row."""
     found, weights = [], []
     for row in logits.astype(np.float64):

@@ -14,10 +14,11 @@ from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import SOFTMAX_OF_CHOSEN, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES, SWISH_LIMIT
+from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Grouped, Transposed
 from mlc_llm.errors import UnsupportedError
 
+SWISH_LIMIT = 7.0  # of the kernels: kernels/common/values.py
 GPT_OSS_NAMES = {**NAMES, "router": "mlp.router"}
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax
 
-from mlc_llm.compiler.kernels.common.routing import RUN, Stack
+from mlc_llm.compiler.kernels.common.routing import RUN, Router, Stack
 from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu import experts, routing
 from mlc_llm.compiler.nn.layers import num_rows, plain, quantized, tensor
-from mlc_llm.compiler.spec import MoESpec
+from mlc_llm.compiler.spec import MoESpec, RouterSpec
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
@@ -50,7 +51,7 @@ class Experts:
         return self._combine(down, places, weights, residual, shared)
 
     def _choose(self, logits: relax.Expr) -> list[relax.Expr]:
-        nn, router = self.nn, self.spec.router
+        nn, router = self.nn, _router(self.spec.router)
         added = self.correction
         dtype = added.dtype if added else None
         make = partial(self.routing.choose, router, dtype)
@@ -95,6 +96,10 @@ class Experts:
         dtype = "float32" if residual is not None else nn.row_dtype
         out = tensor(num_rows(x), self.hidden, dtype=dtype)
         return nn.call(kernel, [x, places, weights, *extras], out)
+
+
+def _router(spec: RouterSpec) -> Router:
+    return Router(**{field.name: getattr(spec, field.name) for field in fields(Router)})
 
 
 class _Gathered:

@@ -20,7 +20,6 @@ from mlc_llm.compiler.spec.experts import MoESpec
 from mlc_llm.compiler.spec.rope import RopeSpec
 
 Activation = Literal["silu", "gelu", "gelu_tanh", "clipped_swish"]
-SWISH_LIMIT, SWISH_SLOPE = 7.0, 1.702  # of the activation "clipped_swish"
 Places = Literal["pre", "sandwich", "post", "parallel", "parallel_two"]
 
 # Our name of each parameter's module. They are MLC-LLM's names, so that its repositories load.

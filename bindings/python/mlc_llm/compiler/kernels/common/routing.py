@@ -37,6 +37,21 @@ def pairs_arg(name: str, chosen: int, dtype: str = "int32") -> Arg:
     return Arg(name, ("n", chosen), dtype)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Router:
+    """How a router chooses; the fields are those of `spec.RouterSpec`."""
+
+    experts: int
+    chosen: int
+    scores: str = "softmax"
+    correction: bool = False
+    groups: int = 1
+    chosen_groups: int = 1
+    group_best: int = 2
+    normalize: bool = False
+    factor: float = 1.0
+
+
 @dataclass(frozen=True)
 class Stack:
     """The sizes of the weights of all experts of a layer, and how many each row uses."""

@@ -12,7 +12,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.routing import pairs_arg, runs_arg
+from mlc_llm.compiler.kernels.common.routing import Router, pairs_arg, runs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -23,13 +23,12 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     exp2,
     sigmoid,
 )
-from mlc_llm.compiler.spec import RouterSpec
 
 _LOG2_E = 1.4426950408889634
 _TINY = 1e-20  # a sum of weights is at least this
 
 
-def choose(router: RouterSpec, correction: str | None = None) -> tirx.PrimFunc:
+def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
     """f(logits [n, experts], correction [experts]?, choices, weights)."""
 
     def body(logits, *rest) -> None:
@@ -49,7 +48,7 @@ def choose(router: RouterSpec, correction: str | None = None) -> tirx.PrimFunc:
 class _Row:
     """One row. `scores` and `ranks` (what is compared) are padded to whole vectors."""
 
-    def __init__(self, router: RouterSpec, logits: Any, added: Any, row: Any) -> None:
+    def __init__(self, router: Router, logits: Any, added: Any, row: Any) -> None:
         self.router, self.logits, self.added, self.row = router, logits, added, row
         self.vectors = -(-router.experts // LANES)
         self.scores, self.ranks = emit_floats(self.vectors), emit_floats(self.vectors)

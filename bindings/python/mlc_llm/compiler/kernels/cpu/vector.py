@@ -18,8 +18,13 @@ import tvm
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.values import LANES, splat, vector_type
-from mlc_llm.compiler.spec.decoder import SWISH_LIMIT, SWISH_SLOPE
+from mlc_llm.compiler.kernels.common.values import (
+    LANES,
+    SWISH_LIMIT,
+    SWISH_SLOPE,
+    splat,
+    vector_type,
+)
 
 _EXP2_DEGREE = 7  # degree of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
 

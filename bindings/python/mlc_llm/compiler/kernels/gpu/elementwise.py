@@ -8,6 +8,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
+from mlc_llm.compiler.kernels.common.values import SWISH_LIMIT, SWISH_SLOPE
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,
@@ -21,7 +22,6 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     to_float,
 )
 from mlc_llm.compiler.kernels.gpu.packs import Packs
-from mlc_llm.compiler.spec.decoder import SWISH_LIMIT, SWISH_SLOPE
 
 ITEMS = 64
 

@@ -13,7 +13,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.routing import RUN, pairs_arg, runs_arg
+from mlc_llm.compiler.kernels.common.routing import RUN, Router, pairs_arg, runs_arg
 from mlc_llm.compiler.kernels.gpu.grid import (
     NEVER,
     barrier,
@@ -25,13 +25,12 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     shared,
     to_float,
 )
-from mlc_llm.compiler.spec import RouterSpec
 
 ITEMS = 64
 _TINY = 1e-20  # a sum of weights is at least this
 
 
-def choose(router: RouterSpec, correction: str | None = None) -> tirx.PrimFunc:
+def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
     """f(logits [n, experts], correction [experts]?, choices, weights)."""
 
     def body(logits, *rest) -> None:
@@ -48,7 +47,7 @@ def choose(router: RouterSpec, correction: str | None = None) -> tirx.PrimFunc:
 class _Row:
     """The work of one work-group."""
 
-    def __init__(self, router: RouterSpec, logits: Any, added: Any, row: Any, item: Any) -> None:
+    def __init__(self, router: Router, logits: Any, added: Any, row: Any, item: Any) -> None:
         self.router, self.logits, self.added = router, logits, added
         self.row, self.item = row, item
         self.scores, self.ranks = shared(router.experts), shared(router.experts)
