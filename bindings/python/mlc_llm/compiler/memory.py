@@ -34,7 +34,7 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
     in the function, such as the number of pages, is not a temporary."""
     bounds = set(dict(function.attrs["tir_var_upper_bound"]))
     bindings = bindings_of(function)
-    last_use = last_uses(bindings)
+    last_use, read = last_uses(bindings), members_read(bindings)
     live = _Live()
     for param in function.params:
         live.add(_bytes_of(param.ty, bounds))
@@ -43,7 +43,11 @@ def peak_bytes(function: relax.Function) -> dict[str, int]:
         for place, made in enumerate(made_by(binding)):
             size = _bytes_of(made, bounds)
             live.add(size)
-            end = index if is_scratch(binding, place) else last_use.get(binding.var, len(bindings))
+            end = (
+                index
+                if is_scratch(binding, place, read)
+                else last_use.get(binding.var, len(bindings))
+            )
             ends.setdefault(end, []).append(size)
         for size in ends.get(index, []):
             live.add(size, -1)
@@ -66,10 +70,19 @@ def made_by(binding: relax.Binding) -> list[relax.Type]:
     return types
 
 
-def is_scratch(binding: relax.Binding, place: int) -> bool:
-    """Whether a tensor that a kernel makes is only for the kernel itself: all tensors behind its
-    result are (`Builder.first_of`)."""
-    return place > 0 and binding.value.op.name == "relax.call_tir"
+def is_scratch(binding: relax.Binding, place: int, read: set[tuple[relax.Var, int]]) -> bool:
+    """Whether a tensor that a kernel makes is only for the kernel itself: it is one of several, and
+    not in `read`, the result of `members_read`."""
+    several = isinstance(binding.var.ty, relax.TupleType)
+    fresh = binding.value.op.name == "relax.call_tir"
+    return several and fresh and (binding.var, place) not in read
+
+
+def members_read(bindings: list[relax.Binding]) -> set[tuple[relax.Var, int]]:
+    """The members of tuples that some binding reads."""
+    values = [binding.value for binding in bindings]
+    found = [value for value in values if isinstance(value, relax.TupleGetItem)]
+    return {(value.tuple_value, int(value.index)) for value in found}
 
 
 def last_uses(bindings: list[relax.Binding]) -> dict[relax.Var, int]:

@@ -16,7 +16,7 @@ import tvm
 from tvm import relax
 
 from mlc_llm.compiler import memory
-from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by
+from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by, members_read
 
 Program = dict[str, Any]
 
@@ -82,13 +82,13 @@ class _Writer:
                 self.names[param] = f"{INPUT}{len(self.inputs)}"
                 self.inputs.append(_kind(param.ty))
         bindings = bindings_of(self.function)
-        last = last_uses(bindings)
+        last, read = last_uses(bindings), members_read(bindings)
         ends: dict[int, list[int]] = {}
         for index, binding in enumerate(bindings):
             self.taken = []
             self._bind(binding)
             for place, buffer in enumerate(self.taken):
-                scratch = is_scratch(binding, place)
+                scratch = is_scratch(binding, place, read)
                 end = index if scratch else last.get(binding.var, len(bindings))
                 ends.setdefault(end, []).append(buffer)
             self.buffers.free += ends.get(index, [])

@@ -53,7 +53,7 @@ def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, want
     others = {
         w.name: runs[w.name]
         for w in weights
-        if w.name in runs and runs[w.name] != ((usual, w.shape[0]),)
+        if w.name in runs and runs[w.name] != ((usual, math.prod(w.shape[:-1])),)
     }
     return GGUFScheme(name=name, others=others)
 
@@ -76,6 +76,13 @@ def _runs(weight: WeightSource, tensors: Mapping[str, TensorInfo]) -> Runs:
                 param=part.tensor,
             )
     rows = [part.shape[0] for part in weight.parts]
+    if weight.experts and len({kind for kind, _ in kinds}) > 1:
+        raise UnsupportedError(
+            f"tensors {', '.join(sorted({name for _, name in kinds}))} have different types; those "
+            "of experts are kept only where they have one. Choose another --quantization, such as "
+            f"{DEFAULT}",
+            param=kinds[0][1],
+        )
     return merged([(kind, n) for (kind, _), n in zip(kinds, rows, strict=True)])
 
 
@@ -101,7 +108,7 @@ def _name(weights: Sequence[WeightSource], runs: Mapping[str, Runs]) -> str:
     count: Counter[str] = Counter()
     for weight in weights:
         for kind, rows in runs.get(weight.name, ()):
-            count[kind] += rows * math.prod(weight.shape[1:])
+            count[kind] += rows * weight.shape[-1]
     quantized = {kind: n for kind, n in count.items() if not TYPES[kind].is_float}
     if quantized:
         return PREFIX + max(quantized, key=lambda kind: quantized[kind]).lower()

@@ -100,7 +100,7 @@ class HuggingFaceFolder:
     def _quantized(self) -> dict[str, QuantizedWeight]:
         """The weights whose floats have to be computed; found out at the first question."""
         if self._computed is None:
-            read = lambda name: self._files()[name].read_stored(name)  # noqa: E731
+            read = lambda name, *rows: self._files()[name].read_stored(name, *rows)  # noqa: E731
             self._computed = quantized_weights(
                 Repository(self._quantization(), self._stored(), read)
             )

@@ -12,6 +12,7 @@
     compressed-tensors  as fp8, with weight_zero_point; or (q - z) * s of weight_packed int32 [out,
                         in * bits / 32], weight_scale [out, groups], weight_zero_point int32
                         [out * bits / 32, groups] and weight_g_idx int32 [in]
+    mxfp4               hf_mxfp4.py
     bitsandbytes        weight uint8 [elements / 2, 1] with absmax for each block of elements and a
                         quant_map of 16 values; or weight int8 [out, in] with SCB [out]
 
@@ -31,11 +32,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlc_llm.compiler.convert.hf_mxfp4 import mxfp4_weights
 from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-ReadTensor = Callable[[str], Array]  # reads a whole tensor, in the type of the file
+# Reads a tensor in the type of the file: all of it, or rows [start, stop) of its first axis.
+ReadTensor = Callable[..., Array]
 _FLOATS = ("F32", "F16", "BF16")
 _FLOAT8 = ("F8_E4M3", "F8_E5M2")
 _INT8_RANGE = np.float32(127)
@@ -482,6 +485,7 @@ _METHODS: dict[str, Callable[[Repository], list[QuantizedWeight]]] = {
     "fp8": _scaled,
     "gptq": _gptq,
     "modelopt": _scaled,
+    "mxfp4": mxfp4_weights,
 }
 
 

@@ -178,6 +178,9 @@ def _part_chunks(
     read: Callable[..., Array], part: Part, rows: range, fewest: int
 ) -> Iterator[Array]:
     """Rows of the tensor that a part's transforms make, in chunks."""
+    if part.expert is not None:
+        yield from _expert_chunks(read, part, rows)
+        return
     shape, together = part.source_shape, part.rows_together
     step = max(fewest, _CHUNK_ELEMENTS // math.prod(shape[1:]))
     step = max(step // together, 1) * together if together else shape[0]
@@ -186,3 +189,12 @@ def _part_chunks(
     last = rows.stop if rows.stop < part.shape[0] else shape[0]
     for start in range(rows.start, last, step):
         yield apply_all(part.transforms, read(part.tensor, start, min(start + step, last)))
+
+
+def _expert_chunks(read: Callable[..., Array], part: Part, rows: range) -> Iterator[Array]:
+    """The same for one expert of a tensor of all experts: the expert is read as a whole."""
+    assert part.expert is not None
+    whole = apply_all(part.transforms, read(part.tensor, part.expert, part.expert + 1)[0])
+    step = max(STRIP, _CHUNK_ELEMENTS // math.prod(part.shape[1:]) // STRIP * STRIP)
+    for start in range(rows.start, rows.stop, step):
+        yield whole[start : min(start + step, rows.stop)]

@@ -22,11 +22,14 @@ from mlc_llm.compiler.models import (
     gemma2,
     gemma3,
     glm4,
+    glm4_moe,
     gpt2,
     gpt_bigcode,
     gpt_neox,
+    gpt_oss,
     gptj,
     granite,
+    granitemoe,
     hunyuan,
     internlm,
     internlm2,
@@ -34,6 +37,7 @@ from mlc_llm.compiler.models import (
     llama,
     minicpm,
     mistral,
+    mixtral,
     nemotron,
     olmo,
     olmo2,
@@ -41,7 +45,9 @@ from mlc_llm.compiler.models import (
     phi,
     phi3,
     qwen2,
+    qwen2_moe,
     qwen3,
+    qwen3_moe,
     smollm3,
     stablelm,
     starcoder2,
@@ -90,6 +96,13 @@ FAMILIES: dict[str, ModelFamily] = {
     # MLC-LLM's other names of a family, for embedding models
     "bert-bge": bert.FAMILY,
     "qwen3-embedding": replace(qwen3.FAMILY, pooling="last"),
+    "mixtral": mixtral.FAMILY,
+    "qwen2_moe": qwen2_moe.FAMILY,
+    "qwen3_moe": qwen3_moe.FAMILY,
+    "gpt_oss": gpt_oss.FAMILY,
+    "glm4_moe": glm4_moe.FAMILY,
+    "granitemoeshared": granitemoe.FAMILY,
+    "granitemoe": granitemoe.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -129,6 +142,13 @@ ARCHITECTURES: dict[str, str] = {
     "BertModel": "bert",
     "RobertaModel": "roberta",
     "XLMRobertaModel": "xlm-roberta",
+    "MixtralForCausalLM": "mixtral",
+    "Qwen2MoeForCausalLM": "qwen2_moe",
+    "Qwen3MoeForCausalLM": "qwen3_moe",
+    "GptOssForCausalLM": "gpt_oss",
+    "Glm4MoeForCausalLM": "glm4_moe",
+    "GraniteMoeForCausalLM": "granitemoe",
+    "GraniteMoeSharedForCausalLM": "granitemoeshared",
 }
 
 __all__ = [
@@ -139,6 +159,7 @@ __all__ = [
     "config_from_hf",
     "get",
     "gguf_families",
+    "gguf_families_of_experts",
     "model_type_of",
     "weight_map",
 ]
@@ -188,4 +209,11 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
 def gguf_families() -> dict[str, str]:
     """Maps the `general.architecture` of GGUF files to the family's name."""
     families = reversed(FAMILIES.items())  # a family's first name counts
-    return {f.gguf.architecture: name for name, f in families if f.gguf is not None}
+    formats = {name: f.gguf for name, f in families if f.gguf is not None}
+    return {f.architecture: name for name, f in formats.items() if not f.experts}
+
+
+def gguf_families_of_experts() -> dict[str, str]:
+    """The same for files with experts, of architectures that have files without them too."""
+    formats = {name: f.gguf for name, f in FAMILIES.items() if f.gguf is not None}
+    return {f.architecture: name for name, f in formats.items() if f.experts}

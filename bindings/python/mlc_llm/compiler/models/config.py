@@ -153,7 +153,8 @@ _HARMLESS = frozenset(
     "attention_dropout attn_dropout attn_pdrop attn_implementation attention_probs_dropout_prob "
     "num_attention_layers output_attentions quantization quantization_config weight_types "
     "use_flash_attn position_embedding_base max_position_embeddings embedding_size "
-    "embedding_metadata num_logits_to_keep head_dim_in_config router_aux_loss_coef".split()
+    "embedding_metadata num_logits_to_keep head_dim_in_config router_aux_loss_coef "
+    "output_router_logits".split()
 )
 
 

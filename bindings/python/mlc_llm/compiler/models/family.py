@@ -65,13 +65,15 @@ class GGUFFormat:
     """How llama.cpp writes the models of a family.
 
     `config` returns those fields of Hugging Face's config.json that not every architecture has,
-    such as `hidden_act`.
+    such as `hidden_act`. `experts`: it is the family of the architecture's files with experts, if
+    another family has those without.
     """
 
     architecture: str  # the file's `general.architecture`
     hf_class: str  # Hugging Face's `architectures[0]`
     config: Callable[[GGUFFields], dict[str, Any]]
     tensors: Callable[[Any], TensorMap]
+    experts: bool = False
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def decoder(c: GraniteConfig) -> DecoderSpec:
     return c.decoder(layers, **scales)
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     return {
         **llama.gguf_config(fields),
         "embedding_multiplier": fields.number("embedding_scale", 1.0),
@@ -60,5 +60,5 @@ FAMILY = ModelFamily(
     config_class=GraniteConfig,
     decoder=decoder,
     tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("granite", "GraniteForCausalLM", _gguf_config, llama.gguf_tensors),
+    gguf=GGUFFormat("granite", "GraniteForCausalLM", gguf_config, llama.gguf_tensors),
 )

@@ -22,11 +22,11 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from mlc_llm.compiler.nn import gpu_layers, layers, recurrent
+from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RecurrentSpec, WeightSource
+from mlc_llm.compiler.spec import AttentionSpec, MoESpec, NormSpec, RecurrentSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import UnsupportedError
 
@@ -152,11 +152,17 @@ class Builder:
         assert not is_exact, name
         return self._layers.RMSNorm(self, name, size, spec.eps)
 
-    def gated(self, size: int, activation: str) -> Any:
-        return self._layers.Gated(self, size, activation)
+    def gated(self, size: int, activation: str, each: int = 1) -> Any:
+        """`each`: how many results a row has, side by side."""
+        return self._layers.Gated(self, size, activation, each)
 
     def activated(self, size: int, activation: str) -> Any:
         return self._layers.Activated(self, size, activation)
+
+    def experts(self, spec: MoESpec, hidden: int, name: Callable[[str], str]) -> Any:
+        """The experts of a layer. `name` maps a role to the name of its weight."""
+        layer = gpu_experts if isinstance(self.device, GPU) else experts
+        return layer.Experts(self, spec, hidden, name)
 
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
         return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
@@ -235,6 +241,10 @@ class Builder:
     def first_of(self, made: relax.Var) -> relax.Var:
         """The first tensor of a call that returns several."""
         return self._module.emit(relax.TupleGetItem(made, 0))
+
+    def members_of(self, made: relax.Var, count: int) -> list[relax.Var]:
+        """The tensors of a call that returns several results."""
+        return [self._module.emit(relax.TupleGetItem(made, i)) for i in range(count)]
 
     def call_in_place(self, kernel: relax.GlobalVar, args: list, changed: list[int], out: Any):
         """`out[i]` is argument `changed[i]`, written in place. It is a new tensor if that is -1."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
-from mlc_llm.compiler.spec import DecoderSpec
+from mlc_llm.compiler.spec import DecoderSpec, MLPSpec, MoESpec
 
 
 class Decoder:
@@ -96,7 +96,8 @@ class Layer:
         places = spec.layers[index].places
         attends = spec.layers[index].attention is not None
         mixer = Attention(nn, spec, index, earlier) if attends else Recurrent(nn, spec, index)
-        mlp = MLP(nn, spec, index)
+        routed = isinstance(spec.layers[index].mlp, MoESpec)
+        mlp = Experts(nn, spec, index) if routed else MLP(nn, spec, index)
         self.pages = mixer.attend.pages if isinstance(mixer, Attention) else None
 
         def norm(role: str, wanted: bool) -> Any:
@@ -195,10 +196,14 @@ class Recurrent:
 class MLP:
     """down(activation(gate(x)) * up(x)), or without a gate."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
-        mlp, hidden = spec.layers[index].mlp, spec.hidden_size
+    def __init__(
+        self, nn: Builder, spec: DecoderSpec, index: int, shared: MLPSpec | None = None
+    ) -> None:
+        """`shared`: it is the shared expert of a layer."""
+        mlp, hidden = shared or spec.layers[index].mlp, spec.hidden_size
         role, outs = ("gate_up", 2 * mlp.width) if mlp.gated else ("up", mlp.width)
-        up, down = (spec.layer_name(index, name) for name in (role, "down"))
+        prefix = "shared_" if shared else ""
+        up, down = (spec.layer_name(index, prefix + name) for name in (role, "down"))
         self.up = nn.linear(up, outs, hidden, bias=mlp.bias)
         make = nn.gated if mlp.gated else nn.activated
         self.activation = make(mlp.width, mlp.activation)
@@ -206,3 +211,31 @@ class MLP:
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         return self.down(self.activation(self.up(x)), residual)
+
+
+class Experts:
+    """A mixture of experts, and the MLP that every row goes through if there is one."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
+        moe, hidden = spec.layers[index].mlp, spec.hidden_size
+
+        def name(role: str) -> str:
+            return spec.layer_name(index, role)
+
+        self.router = nn.linear(name("router"), moe.router.experts, hidden, bias=moe.router.bias)
+        self.experts = nn.experts(moe, hidden, name)
+        self.shared = self.share = None
+        if moe.shared_width:
+            shared = MLPSpec(width=moe.shared_width, activation=moe.activation)
+            self.shared = MLP(nn, spec, index, shared)
+        if moe.shared_gate:
+            self.share = nn.linear(name("shared_gate"), 1, hidden)
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        if self.shared is None:
+            return self.experts(x, self.router(x), residual)
+        if self.share is None:
+            made = self.experts(x, self.router(x), residual)
+            return self.shared(x, batch, memory, residual=made)
+        shared = (self.shared(x, batch, memory), self.share(x))
+        return self.experts(x, self.router(x), residual, shared=shared)

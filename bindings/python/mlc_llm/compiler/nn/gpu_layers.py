@@ -181,19 +181,19 @@ class ScaledAdd(layers.ScaledAdd):
 
 
 class Gated:
-    """activation(gate) * up. The input holds gate, then up."""
+    """activation(gate) * up. The input holds gate, then up; `each` times in a row."""
 
-    def __init__(self, nn: Builder, size: int, activation: str) -> None:
-        self.nn, self.size, self.activation = nn, size, activation
+    def __init__(self, nn: Builder, size: int, activation: str, each: int = 1) -> None:
+        self.nn, self.size, self.activation, self.each = nn, size, activation, each
 
     def __call__(self, x: relax.Expr) -> relax.Var:
-        dtype, word = self.nn.row_dtype, self.activation
+        dtype, word, each = self.nn.row_dtype, self.activation, self.each
         kernel = self.nn.kernel(
             "gate_and_multiply",
-            (self.size, word),
-            lambda: elementwise.gate_and_multiply(self.size, word, dtype),
+            (self.size, word, each),
+            lambda: elementwise.gate_and_multiply(self.size, word, dtype, each),
         )
-        return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=dtype))
+        return self.nn.call(kernel, [x], tensor(num_rows(x), each * self.size, dtype=dtype))
 
 
 class Activated:

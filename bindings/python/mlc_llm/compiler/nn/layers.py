@@ -113,8 +113,9 @@ class Deferred:
     form is computed at most once.
     """
 
-    def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms) -> None:
-        self.ty, self._nn, self._forms = kind, nn, forms
+    def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms, each: int = 1) -> None:
+        """`each`: a row has that many rows of codes side by side."""
+        self.ty, self._nn, self._forms, self._each = kind, nn, forms, each
         self._made: dict[Any, Any] = {}
 
     @classmethod
@@ -140,7 +141,8 @@ class Deferred:
         if codes not in self._made:
             name, key, args, make = self._forms(codes)
             kernel = self._nn.kernel(name, key, make)
-            out = relax.TensorType([num_rows(self), codes.arg.shape[1]], codes.arg.dtype)
+            arg = codes.arg_of(self._each)
+            out = relax.TensorType([num_rows(self), arg.shape[1]], arg.dtype)
             self._made[codes] = self._nn.call(kernel, args, out)
         return self._made[codes]
 
@@ -304,21 +306,21 @@ class ScaledAdd:
 
 
 class Gated:
-    """activation(gate) * up. The input holds gate, then up."""
+    """activation(gate) * up. The input holds gate, then up; `each` times in a row."""
 
-    def __init__(self, nn: Builder, size: int, activation: str) -> None:
-        self.nn, self.size, self.activation = nn, size, activation
+    def __init__(self, nn: Builder, size: int, activation: str, each: int = 1) -> None:
+        self.nn, self.size, self.activation, self.each = nn, size, activation, each
 
     def __call__(self, x: relax.Expr) -> Deferred:
         def forms(codes: activations.Codes | None):
-            word = self.activation
+            word, each = self.activation, self.each
             if codes is None:
-                make = partial(elementwise.gate_and_multiply, self.size, word)
-                return "gate_and_multiply", (self.size, word), [x], make
-            make = partial(activations.gate_and_quantize, codes, word)
-            return "gate_and_quantize", (codes, word), [x], make
+                make = partial(elementwise.gate_and_multiply, self.size, word, each)
+                return "gate_and_multiply", (self.size, word, each), [x], make
+            make = partial(activations.gate_and_quantize, codes, word, each)
+            return "gate_and_quantize", (codes, word, each), [x], make
 
-        return Deferred(self.nn, tensor(num_rows(x), self.size), forms)
+        return Deferred(self.nn, tensor(num_rows(x), self.each * self.size), forms, self.each)
 
 
 class PagedAttention:

@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm.compiler.quantization import Matrix, Scheme
 from mlc_llm.compiler.quantization.pack import numpy_dtype
 from mlc_llm.compiler.spec import WeightSource
+from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,10 @@ def parts_of(
     """The parts of a weight. `largest_bytes`: the limit for a kernel argument; 0: no limit."""
     assert weight.quantizable is not None, weight
     parts, first = [], 0
-    rows, ins = weight.shape
-    for matrix in scheme.matrices(weight.name, (rows, ins), weight.quantizable):
+    for matrix in scheme.stacked(weight.name, weight.shape, weight.quantizable):
+        if weight.experts:
+            check_size(weight.name, matrix, largest_bytes)
+            return [Part(range(matrix.shape[0]), reader(matrix))]
         for span in spans_of(matrix, largest_bytes):
             outputs = range(first + span.start, first + span.stop)
             parts.append(Part(outputs, reader(matrix.cut(span))))
@@ -52,3 +55,15 @@ def spans_of(matrix: Matrix, largest_bytes: int) -> list[range]:
     most = max(1, largest_bytes // granule_bytes)
     size = -(-count // -(-count // most)) * each
     return [range(first, min(first + size, outs)) for first in range(0, outs, size)]
+
+
+def check_size(name: str, matrix: Matrix, largest_bytes: int) -> None:
+    """Refuses experts that are too large together: they are not split."""
+    sizes = [math.prod(p.shape) * numpy_dtype(p.dtype).itemsize for p in matrix.stored]
+    if largest_bytes and max(sizes) > largest_bytes:
+        raise UnsupportedError(
+            f"{name}: the experts of a layer take {max(sizes)} bytes, and this device takes at "
+            f"most {largest_bytes} in one buffer; choose a quantization with fewer bits or another "
+            "device",
+            param="device",
+        )

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import (
+    Matrix,
+    SchemeOfMatrices,
+    WeightRows,
+    no_experts,
+)
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -125,6 +130,8 @@ class AWQScheme(SchemeOfMatrices):
     model_dtype: str
 
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> list[Matrix]:
+        if use == "experts":
+            raise no_experts(self.name)
         if use != "linear":
             return [PlainMatrix.of(name, shape, self.model_dtype)]
         return [AWQMatrix.of(name.removesuffix(".weight"), shape)]

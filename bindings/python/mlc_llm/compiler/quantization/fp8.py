@@ -20,7 +20,12 @@ import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows, numpy_dtype
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import (
+    Matrix,
+    SchemeOfMatrices,
+    WeightRows,
+    no_experts,
+)
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 from mlc_llm.errors import UnsupportedError
 
@@ -116,6 +121,8 @@ class Float8Scheme(SchemeOfMatrices):
     model_dtype: str = "float16"
 
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> list[Matrix]:
+        if use == "experts":
+            raise no_experts(self.name)
         if use != "linear":
             return [PlainMatrix.of(name, shape, self.model_dtype)]
         module = name.removesuffix(".weight")

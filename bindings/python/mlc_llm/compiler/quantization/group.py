@@ -15,7 +15,7 @@ import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows, dequantize_rows, quantize_chunks
 from mlc_llm.compiler.quantization.plain import PlainMatrix
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows, no_experts
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class GroupScheme(SchemeOfMatrices):
     plain: frozenset[WeightUse] = field(default_factory=frozenset)  # weights that stay floats
 
     def quantizes(self, use: WeightUse | None) -> bool:
-        return use is not None and use not in self.plain
+        return use not in (None, "router") and use not in self.plain
 
     def layout_of(self, use: WeightUse) -> Layout:
         return "NK" if use == "embedding" else self.layout
@@ -139,4 +139,6 @@ class GroupScheme(SchemeOfMatrices):
         if not self.quantizes(use):
             return [PlainMatrix.of(name, shape, self.model_dtype)]
         module, layout = name.removesuffix(".weight"), self.layout_of(use)
+        if use == "experts" and layout != "NK":
+            raise no_experts(self.name)
         return [GroupMatrix.of(self.groups, module, shape, self.model_dtype, layout)]

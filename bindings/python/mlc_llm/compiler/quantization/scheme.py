@@ -16,12 +16,14 @@ does not need a compiler.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
+from mlc_llm.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
@@ -102,6 +104,10 @@ class Scheme(Protocol):
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
         """The matrices of the weight `name` ("....weight"), whose plain shape is `shape`."""
 
+    def stacked(self, name: str, shape: tuple[int, ...], use: WeightUse) -> Sequence[Matrix]:
+        """The same for a stack (experts, out, in): one matrix with the rows of all experts. Its
+        stored tensors have an axis for experts before the others."""
+
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
     ) -> tuple[StoredParam, ...]:
@@ -130,21 +136,35 @@ class SchemeOfMatrices:
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
         raise NotImplementedError
 
+    def stacked(self, name: str, shape: tuple[int, ...], use: WeightUse) -> Sequence[Matrix]:
+        if use != "experts":
+            rows, ins = shape
+            return self.matrices(name, (rows, ins), use)
+        experts, outs, ins = shape
+        made = self.matrices(name, (experts * outs, ins), use)
+        if len(made) > 1 or outs % made[0].granule:
+            raise UnsupportedError(
+                f"{name}: quantization {self.name} cannot store these experts: they need one type "
+                f"for all, and a multiple of {made[0].granule} outputs, not {outs}; choose another "
+                "--quantization, such as q4f16_1",
+                param="quantization",
+            )
+        return [_with_experts(made[0], experts)]
+
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
     ) -> tuple[StoredParam, ...]:
         if use is None:
             return (StoredParam(name, shape, self.model_dtype),)
-        rows, ins = shape
-        return tuple(p for matrix in self.matrices(name, (rows, ins), use) for p in matrix.stored)
+        return tuple(p for matrix in self.stacked(name, shape, use) for p in matrix.stored)
 
     def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
         if use is None:
             (param,) = self.stored_params(rows.name, rows.shape, use=None)
             yield param, cast_rows(rows.name, rows.floats(range(rows.num_rows)), param.dtype)
             return
-        first, (count, ins) = 0, rows.shape
-        for matrix in self.matrices(rows.name, (count, ins), use):
+        first = 0
+        for matrix in self.stacked(rows.name, rows.shape, use):
             outputs = range(first, first + matrix.shape[0])
             yield from zip(matrix.stored, matrix.convert(rows, outputs), strict=True)
             first = outputs.stop
@@ -154,3 +174,20 @@ class SchemeOfMatrices:
 
     def config_fields(self) -> dict[str, Any]:
         return {}
+
+
+def _with_experts(matrix: Any, experts: int) -> Matrix:
+    stored = (
+        replace(p, shape=(experts, p.shape[0] // experts, *p.shape[1:])) for p in matrix.stored
+    )
+    changed: Matrix = replace(matrix, stored=tuple(stored))
+    return changed
+
+
+def no_experts(scheme: str) -> UnsupportedError:
+    """The error of a scheme without a form for experts."""
+    return UnsupportedError(
+        f"quantization {scheme} has no form for the weights of experts; choose another one, such "
+        "as q4f16_1",
+        param="quantization",
+    )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-# How the model uses a weight. None: no scheme quantizes it (norms, biases).
-WeightUse = Literal["linear", "embedding", "lm_head"]
+# How the model uses a weight. None: no scheme quantizes it (norms, biases). "experts": a stack
+# (experts, out, in) of linear weights. "router": a linear weight that chooses experts; schemes that
+# quantize floats leave it plain.
+WeightUse = Literal["linear", "embedding", "lm_head", "experts", "router"]
 
 _WORD_BYTES = 4
 _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}

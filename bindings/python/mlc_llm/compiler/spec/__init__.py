@@ -14,6 +14,7 @@ from mlc_llm.compiler.spec.decoder import (
     RecurrentSpec,
     ShortConvSpec,
 )
+from mlc_llm.compiler.spec.experts import MoESpec, RouterSpec
 from mlc_llm.compiler.spec.rope import RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.tensors import GGUF, HUGGING_FACE, Source, TensorMap, weight_map
 from mlc_llm.compiler.spec.weights import Part, WeightSource
@@ -26,11 +27,13 @@ __all__ = [
     "DeltaRuleSpec",
     "LayerSpec",
     "MLPSpec",
+    "MoESpec",
     "NormSpec",
     "Part",
     "RecurrentSpec",
     "RopeScaling",
     "RopeSpec",
+    "RouterSpec",
     "ShortConvSpec",
     "Source",
     "TensorMap",

@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mlc_llm.compiler.spec.experts import MoESpec
 from mlc_llm.compiler.spec.rope import RopeSpec
 
-Activation = Literal["silu", "gelu", "gelu_tanh", "relu2"]
+Activation = Literal["silu", "gelu", "gelu_tanh", "relu2", "clipped_swish"]
 Places = Literal["pre", "sandwich", "post", "after_add", "parallel", "parallel_two"]
 
 # Our name of each parameter's module. They are MLC-LLM's names, so that its repositories load.
@@ -45,6 +46,13 @@ NAMES: Mapping[str, str] = {
     "gate_up": "mlp.gate_up_proj",
     "up": "mlp.up_proj",
     "down": "mlp.down_proj",
+    "router": "mlp.gate",
+    "correction": "mlp.e_score_correction_bias",
+    "experts_gate_up": "mlp.moe_gate_up_proj",
+    "experts_down": "mlp.moe_down_proj",
+    "shared_gate_up": "mlp.shared_expert.gate_up_proj",
+    "shared_down": "mlp.shared_expert.down_proj",
+    "shared_gate": "mlp.shared_expert_gate",
     "attention_norm": "input_layernorm",
     "mlp_norm": "post_attention_layernorm",
     "post_attention_norm": "post_attention_layernorm",
@@ -151,7 +159,10 @@ RecurrentSpec = ShortConvSpec | DeltaRuleSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MLPSpec:
-    """down(activation(gate(x)) * up(x)), or without a gate: down(activation(up(x)))."""
+    """down(activation(gate(x)) * up(x)), or without a gate: down(activation(up(x))).
+
+    "clipped_swish" is gpt-oss's: min(g, 7) * sigmoid(1.702 * min(g, 7)) * (clip(u, -7, 7) + 1).
+    """
 
     width: int
     activation: Activation = "silu"
@@ -171,7 +182,7 @@ class LayerSpec:
 
     attention: AttentionSpec | None = None
     recurrent: RecurrentSpec | None = None  # instead of attention
-    mlp: MLPSpec
+    mlp: MLPSpec | MoESpec
     norm: NormSpec
     places: Places = "pre"
     residual_scale: float = 1.0

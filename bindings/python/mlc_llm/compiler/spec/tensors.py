@@ -18,9 +18,11 @@ from mlc_llm.compiler.spec.decoder import (
     DecoderSpec,
     DeltaRuleSpec,
     LayerSpec,
+    MLPSpec,
     NormSpec,
     ShortConvSpec,
 )
+from mlc_llm.compiler.spec.experts import MoESpec
 from mlc_llm.compiler.spec.transforms import MinusExp, Shape, Squeezed, Transform, Transposed
 from mlc_llm.compiler.spec.weights import Part, WeightSource
 
@@ -48,7 +50,11 @@ CONV = (Squeezed(), Transposed())
 
 @dataclass(frozen=True)
 class Source:
-    """A tensor in a file and its transforms. The name has no ".weight" unless `is_whole`."""
+    """A tensor in a file and its transforms. The name has no ".weight" unless `is_whole`.
+
+    For weights of experts: if the name contains `{}`, the file has a tensor for each expert, with
+    its number there. Otherwise it has one tensor (experts, ...).
+    """
 
     name: str
     transforms: tuple[Transform, ...] = ()
@@ -83,20 +89,26 @@ class TensorMap:
         return replace(self, sources={**self.sources, **_named(**names)})
 
     def parts(self, parameter: Parameter) -> tuple[Part, ...]:
-        sources, pieces = self.sources[parameter.role], parameter.pieces
+        own = f"{parameter.role}_{parameter.kind}"  # where biases are not beside their weights
+        sources = self.sources.get(own) or self.sources[parameter.role]
+        pieces = parameter.pieces
         if len(sources) == 1:
             pieces = (sum(pieces),)
         sources = sources[: len(pieces)]  # a layer without its own keys has only queries
         prefix = "" if parameter.layer is None else self.layer.format(parameter.layer)
         norm = self.norm if parameter.role in NORMS and parameter.kind == "weight" else ()
-        return tuple(
-            Part(
-                f"{prefix}{source.name}" + ("" if source.is_whole else f".{parameter.kind}"),
-                (outs, *parameter.inputs),
-                source.transforms + norm,
-            )
-            for source, outs in zip(sources, pieces, strict=True)
-        )
+
+        def part(source: Source, outs: int, expert: int | None) -> Part:
+            name = prefix + source.name.replace("{}", str(expert))
+            name += "" if source.is_whole else f".{parameter.kind}"
+            shape, transforms = (outs, *parameter.inputs), source.transforms + norm
+            if expert is None or "{}" in source.name:
+                return Part(name, shape, transforms)
+            return Part(name, shape, transforms, expert, parameter.experts)
+
+        experts = range(parameter.experts) if parameter.experts else [None]
+        pairs = list(zip(sources, pieces, strict=True))
+        return tuple(part(*pair, expert) for expert in experts for pair in pairs)
 
 
 def _named(**names: str) -> dict[str, tuple[Source, ...]]:
@@ -133,6 +145,12 @@ HUGGING_FACE = TensorMap(
         gate_up="mlp.gate_proj mlp.up_proj",
         up="mlp.up_proj",
         down="mlp.down_proj",
+        router="mlp.gate",
+        experts_gate_up="mlp.experts.{}.gate_proj mlp.experts.{}.up_proj",
+        experts_down="mlp.experts.{}.down_proj",
+        shared_gate_up="mlp.shared_expert.gate_proj mlp.shared_expert.up_proj",
+        shared_down="mlp.shared_expert.down_proj",
+        shared_gate="mlp.shared_expert_gate",
         post_mlp_norm="post_feedforward_layernorm",
     ),
 )
@@ -157,6 +175,13 @@ GGUF = TensorMap(
         token_types="token_types",
         embedding_norm="token_embd_norm",
         down="ffn_down",
+        router="ffn_gate_inp",
+        correction="exp_probs_b",
+        experts_gate_up="ffn_gate_exps ffn_up_exps",
+        experts_down="ffn_down_exps",
+        shared_gate_up="ffn_gate_shexp ffn_up_shexp",
+        shared_down="ffn_down_shexp",
+        shared_gate="ffn_gate_inp_shexp",
         post_mlp_norm="post_ffw_norm",
     ),
 )
@@ -172,16 +197,17 @@ class Parameter:
     inputs: tuple[int, ...] = ()
     use: WeightUse | None = None
     layer: int | None = None
+    experts: int = 0  # it has an axis for that many experts before the others
 
     @property
     def kind(self) -> str:
         """ "weight" or "bias"."""
-        return self.name.rsplit(".", 1)[1]
+        return "bias" if self.name.endswith("bias") else "weight"
 
 
 def weight_map(spec: DecoderSpec, tensors: TensorMap) -> list[WeightSource]:
     """All tensors, in the order of the library's parameters."""
-    return [WeightSource(p.name, tensors.parts(p), p.use) for p in parameters(spec)]
+    return [WeightSource(p.name, tensors.parts(p), p.use, p.experts) for p in parameters(spec)]
 
 
 def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
@@ -221,18 +247,17 @@ class _Layer:
     index: int
 
     def parameters(self) -> Iterator[Parameter]:
-        layer, wide, hidden = self.layer, self.layer.mlp.width, self.spec.hidden_size
+        layer, hidden = self.layer, self.spec.hidden_size
         if layer.attention is not None:
             yield from self.attention(layer.attention)
         elif isinstance(layer.recurrent, DeltaRuleSpec):
             yield from self.delta_rule(layer.recurrent)
         elif layer.recurrent is not None:
             yield from self.short_conv(layer.recurrent)
-        if layer.mlp.gated:
-            yield from self.linear("gate_up", (wide, wide), hidden, layer.mlp.bias)
+        if isinstance(layer.mlp, MoESpec):
+            yield from self.experts(layer.mlp)
         else:
-            yield from self.linear("up", (wide,), hidden, layer.mlp.bias)
-        yield from self.linear("down", (hidden,), wide, layer.mlp.bias)
+            yield from self.mlp(layer.mlp)
         if layer.attention is not None and layer.attention.qk_norm is not None:
             a = layer.attention
             several = a.norms_all_heads
@@ -254,6 +279,30 @@ class _Layer:
         if a.sinks:
             yield self.vector("sinks", a.heads)
 
+    def mlp(self, m: MLPSpec) -> Iterator[Parameter]:
+        hidden, wide = self.spec.hidden_size, m.width
+        if m.gated:
+            yield from self.linear("gate_up", (wide, wide), hidden, m.bias)
+        else:
+            yield from self.linear("up", (wide,), hidden, m.bias)
+        yield from self.linear("down", (hidden,), wide, m.bias)
+
+    def experts(self, m: MoESpec) -> Iterator[Parameter]:
+        hidden, wide, count = self.spec.hidden_size, m.width, m.router.experts
+        yield from self.linear("router", (count,), hidden, m.router.bias, use="router")
+        if m.router.correction:
+            name = self.spec.layer_name(self.index, "correction")
+            yield Parameter("correction", name, (count,), layer=self.index)
+        up, down = ("experts_gate_up", (wide, wide), hidden), ("experts_down", (hidden,), wide)
+        for role, pieces, ins in (up, down):
+            yield from self.linear(role, pieces, ins, m.bias, use="experts", experts=count)
+        if m.shared_width:
+            shared = m.shared_width
+            yield from self.linear("shared_gate_up", (shared, shared), hidden, False)
+            yield from self.linear("shared_down", (hidden,), shared, False)
+        if m.shared_gate:
+            yield from self.linear("shared_gate", (1,), hidden, False, use="router")
+
     def delta_rule(self, r: DeltaRuleSpec) -> Iterator[Parameter]:
         hidden, pieces = self.spec.hidden_size, (r.convolved, r.values, r.heads, r.heads)
         yield from self.linear("recurrent_in", pieces, hidden, False)
@@ -271,11 +320,20 @@ class _Layer:
             yield Parameter("recurrent_conv_bias", f"{name}.bias", (r.width,), layer=self.index)
         yield from self.linear("recurrent_out", (hidden,), r.width, r.bias)
 
-    def linear(self, role: str, pieces: Shape, ins: int, bias: bool) -> Iterator[Parameter]:
+    def linear(
+        self,
+        role: str,
+        pieces: Shape,
+        ins: int,
+        bias: bool,
+        *,
+        use: WeightUse = "linear",
+        experts: int = 0,
+    ) -> Iterator[Parameter]:
         name = self.spec.layer_name(self.index, role)
-        yield Parameter(role, f"{name}.weight", pieces, (ins,), "linear", self.index)
+        yield Parameter(role, f"{name}.weight", pieces, (ins,), use, self.index, experts)
         if bias:
-            yield Parameter(role, f"{name}.bias", pieces, layer=self.index)
+            yield Parameter(role, f"{name}.bias", pieces, layer=self.index, experts=experts)
 
     def vector(self, role: str, *shape: int) -> Parameter:
         """A weight that no scheme quantizes."""

@@ -10,11 +10,16 @@ from mlc_llm.compiler.spec.transforms import Shape, Transform
 
 @dataclass(frozen=True)
 class Part:
-    """One tensor of a file and its transforms. `shape` is the shape after the transforms."""
+    """One tensor of a file and its transforms. `shape` is the shape after the transforms.
+
+    `expert`: the tensor is (experts, ...), and the part is made of this expert, out of `experts`.
+    """
 
     tensor: str
     shape: Shape
     transforms: tuple[Transform, ...] = ()
+    expert: int | None = None
+    experts: int = 0
 
     @property
     def source_shape(self) -> Shape:
@@ -22,7 +27,7 @@ class Part:
         shape = self.shape
         for transform in reversed(self.transforms):
             shape = transform.source_shape(shape)
-        return shape
+        return shape if self.expert is None else (self.experts, *shape)
 
     @property
     def moves_rows(self) -> bool:

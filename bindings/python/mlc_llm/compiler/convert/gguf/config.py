@@ -229,6 +229,8 @@ def _family(file: GGUFFile) -> tuple[str, GGUFFormat]:
             f"known: {', '.join(known)}",
             param="general.architecture",
         )
+    if file.metadata.get(f"{name}.expert_count"):
+        known |= models.gguf_families_of_experts()
     format = models.get(known[name]).gguf
     assert format is not None
     return known[name], format

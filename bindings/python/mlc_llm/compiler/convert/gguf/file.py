@@ -30,6 +30,8 @@ MAX_ARRAY_DEPTH = 2
 MAX_ELEMENTS = 1 << 23  # of all arrays together; the largest vocabularies have a tenth of that
 MAX_STRING_BYTES = 1 << 26
 
+# A matrix with one output. Some versions of llama.cpp's converter write it as a vector.
+_ONE_OUTPUT = "ffn_gate_inp_shexp.weight"
 _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
@@ -74,10 +76,13 @@ class GGUFFile:
         return rows.reshape((stop - start, *shape[1:]))
 
     def read_blocks(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        """Rows [start, stop) of a matrix as they are stored: uint8 (rows, bytes of a row)."""
+        """Rows [start, stop) as they are stored: uint8 (rows, ..., bytes of a row)."""
         stored = self._stored[name]
         start, stop = checked_rows(stored.info, start, stop)
-        return self._read_raw(stored, start, stop - start)
+        shape = stored.info.shape
+        each = math.prod(shape[1:-1])  # stored rows in one row of the first axis
+        raw = self._read_raw(stored, start * each, (stop - start) * each)
+        return raw.reshape(stop - start, *shape[1:-1], stored.row_bytes)
 
     def _read_raw(self, stored: _Stored, first: int, rows: int) -> Array:
         raw = np.empty((rows, stored.row_bytes), np.uint8)
@@ -148,6 +153,8 @@ class GGUFFile:
             raise self._bad(
                 name, f"has shape {shape}, which is no whole number of {kind.name} blocks"
             )
+        if name.endswith(_ONE_OUTPUT) and len(shape) == 1:
+            shape = (1, *shape)
         row_bytes = shape[-1] // block * block_bytes
         self._end = max(self._end, offset + math.prod(shape[:-1]) * row_bytes)
         self._stored[name] = _Stored(TensorInfo(name, shape, kind.name), kind, offset, row_bytes)

@@ -13,12 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as T
 
 ARGUMENTS = "mlc.arguments"
+
+
+def split_rows(buffer: Any, each: int) -> Any:
+    """The buffer [rows, each * size] as [rows * each, size]."""
+    if each == 1:
+        return buffer
+    rows, size = buffer.shape
+    shape = (rows * each, int(size) // each)
+    return T.decl_buffer(shape, str(buffer.dtype), data=buffer.data)
 
 
 @dataclass(frozen=True)

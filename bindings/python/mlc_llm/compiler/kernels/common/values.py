@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm.tirx.script import builder as T
 
 LANES = 16  # of a vector on CPUs, and of the positions of a page
+SWISH_LIMIT, SWISH_SLOPE = 7.0, 1.702  # of the activation "clipped_swish"
 NEVER = -3.0e38  # a score that is less than every real one, but finite
 
 

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.vector import (
-    ACTIVATIONS,
     at,
     emit_fold,
     emit_max,
     emit_rows,
     emit_value,
+    gated,
     shuffle,
 )
 
@@ -66,7 +66,11 @@ class Codes:
 
     @property
     def arg(self) -> Arg:
-        return Arg("codes", ("rows", self.groups * self._words), "int32")
+        return self.arg_of(1)
+
+    def arg_of(self, each: int) -> Arg:
+        """`each` rows of codes side by side."""
+        return Arg("codes", ("rows", each * self.groups * self._words), "int32")
 
     @property
     def _words(self) -> int:
@@ -130,21 +134,23 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
     return kernel([x, *rows, Arg("weight", (codes.size,), dtype), codes.arg], body)
 
 
-def gate_and_quantize(codes: Codes, activation: str = "silu") -> tirx.PrimFunc:
-    """f(x [n, 2 size], codes): quantizes activation(gate) * up. x has gate, then up."""
-    activate = ACTIVATIONS[activation]
+def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
+    """f(x [n, each * 2 size], codes [n, each * words]): quantizes activation(gate) * up. x has
+    gate, then up, `each` times."""
 
     def body(x, out) -> None:
+        x, out = split_rows(x, each), split_rows(out, each)
+
         def reader(row) -> Callable:
             def read(base):
                 gate = emit_value(x[row, at(base)])
-                return activate(gate) * x[row, at(base + codes.size)]
+                return gated(activation, gate, x[row, at(base + codes.size)])
 
             return read
 
         _emit_rows(codes, out, reader)
 
-    return kernel([Arg("x", ("rows", 2 * codes.size)), codes.arg], body)
+    return kernel([Arg("x", ("rows", each * 2 * codes.size)), codes.arg_of(each)], body)
 
 
 def _emit_rows(codes: Codes, out, reader: Callable) -> None:

@@ -6,11 +6,10 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.linear import emit_blocks
 from mlc_llm.compiler.kernels.cpu.vector import (
-    ACTIVATIONS,
     at,
     emit_floats,
     emit_over,
@@ -19,6 +18,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_value,
     emit_zero,
     fma,
+    gated,
     softcap,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
@@ -108,22 +108,25 @@ def _mean_square(x, row, size: int, first):
     return (emit_sum(sums[at(0)]) + tail[0]) * T.float32(1.0 / size)
 
 
-def gate_and_multiply(size: int, activation: str = "silu") -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up. x has gate, then up."""
-    activate = ACTIVATIONS[activation]
+def gate_and_multiply(size: int, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
+    """f(x [n, each * 2 size], y [n, each * size]): y = activation(gate) * up. x has gate, then up,
+    `each` times."""
 
     def body(x, y) -> None:
+        x, y = split_rows(x, each), split_rows(y, each)
+
         def row(r) -> None:
-            def gated(base, lanes: int) -> None:
+            def multiply(base, lanes: int) -> None:
                 gate = emit_value(x[r, at(base, lanes)])
                 up = x[r, at(base + size, lanes)]
-                T.buffer_store(y, activate(gate, lanes) * up, [r, at(base, lanes)])
+                value = gated(activation, gate, up, lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
 
-            emit_over(size, gated)
+            emit_over(size, multiply)
 
         emit_rows(y.shape[0], row)
 
-    return kernel([Arg("x", ("n", 2 * size)), Arg("y", ("n", size))], body)
+    return kernel([Arg("x", ("n", each * 2 * size)), Arg("y", ("n", each * size))], body)
 
 
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:

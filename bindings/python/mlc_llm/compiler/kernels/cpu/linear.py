@@ -47,7 +47,7 @@ def linear(
 ) -> tirx.PrimFunc:
     """f(x [m, in], *stored weights, bias [out] or none, residual [m, out] or none, y [m, out])."""
     outs, ins = shape
-    strip = _Strip(weights, outs, ins, tile)
+    strip = FloatStrip(weights, outs, ins, tile)
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
@@ -94,13 +94,16 @@ class Epilogue:
 
 
 @dataclass(frozen=True)
-class _Strip:
-    """`tile.w_rows` rows of W against all rows of x."""
+class FloatStrip:
+    """`tile.w_rows` rows of W against all rows of x. With `base`, W begins at that row of a larger
+    matrix; with `begin`, rows of x are counted from there on."""
 
     weights: Rows
     outs: int
     ins: int
     tile: Tile
+    base: Any = 0
+    begin: Any = 0
 
     def emit(self, first, rows, x, buffers, store: Callable) -> None:
         many = self.tile.x_rows
@@ -109,11 +112,12 @@ class _Strip:
                 floats = self._emit_floats(first, buffers)
                 read = self._float_reader(floats)
                 with T.serial(rows // many) as block:
-                    self._emit_tile(x, block * many, many, first, read, store)
-                self._emit_rest(x, rows // many * many, rows % many, first, read, store)
+                    self._emit_tile(x, self.begin + block * many, many, first, read, store)
+                done = self.begin + rows // many * many
+                self._emit_rest(x, done, rows % many, first, read, store)
             with T.Else():
                 read = self._stored_reader(first, buffers)
-                self._emit_rest(x, 0, rows, first, read, store)
+                self._emit_rest(x, self.begin, rows, first, read, store)
 
     def _emit_rest(self, x, row, count, first, read: _Reader, store: Callable) -> None:
         """Computes `count` rows, fewer than a tile, in one smaller tile."""
@@ -128,8 +132,8 @@ class _Strip:
     def _weight_row(self, first, i: int):
         """Behind the last row it is the last row again. That result is not stored."""
         if self.outs % self.tile.w_rows == 0:
-            return first + i
-        return T.min(first + i, self.outs - 1)
+            return self.base + first + i
+        return self.base + T.min(first + i, self.outs - 1)
 
     def _emit_floats(self, first, buffers):
         """The strip's weights as float32. Each row is padded with zeros to whole vectors."""

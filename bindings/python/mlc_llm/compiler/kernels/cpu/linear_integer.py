@@ -72,12 +72,12 @@ def linear_integer(
         )
         rows, strips = y.shape[0], T.Cast("int32", y.shape[1]) // LANES
 
-        def each_strip(emit: Callable[[_Strip, Callable], None]) -> None:
+        def each_strip(emit: Callable[[IntegerStrip, Callable], None]) -> None:
             with T.parallel(strips) as index, T.sblock("strip"):
                 T.reads()
                 T.writes()
                 first = emit_value(index * LANES)
-                strip = _Strip(codes, unit, x, words, scales, first)
+                strip = IntegerStrip(codes, unit, x, words, scales, first)
 
                 def store(row, value) -> None:
                     value = epilogue.apply(value, row, first, LANES)
@@ -85,20 +85,30 @@ def linear_integer(
 
                 emit(strip, store)
 
-        with T.If(rows == 1):
-            with T.Then():
-                each_strip(lambda strip, store: strip.emit_one(store))
-            with T.Else(), T.If(rows <= FEW):
-                with T.Then():
-                    each_strip(lambda strip, store: strip.emit_few(rows, y, store))
-                with T.Else():
-                    each_strip(lambda strip, store: strip.emit_many(rows, tile, store))
+        emit_by_count(
+            rows,
+            lambda: each_strip(lambda strip, store: strip.emit_one(store)),
+            lambda: each_strip(lambda strip, store: strip.emit_few(rows, y, store)),
+            lambda: each_strip(lambda strip, store: strip.emit_many(rows, tile, store)),
+        )
 
     weights = [Arg(f"weight{i}", ("outs", *p.shape[1:]), p.dtype) for i, p in enumerate(stored)]
     args = [codes.arg, *weights]
     args += [Arg("bias", ("outs",), bias)] if bias else []
     args += [Arg("residual", ("rows", "outs"))] if residual else []
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
+
+
+def emit_by_count(rows, one: Callable, few: Callable, many: Callable) -> None:
+    """Emits all three ways; the number of rows chooses one at run time."""
+    with T.If(rows == 1):
+        with T.Then():
+            one()
+        with T.Else(), T.If(rows <= FEW):
+            with T.Then():
+                few()
+            with T.Else():
+                many()
 
 
 def fits(groups: Groups, shape: tuple[int, int]) -> bool:
@@ -125,8 +135,9 @@ def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> 
 
 
 @dataclass(frozen=True)
-class _Strip:
-    """16 rows of W from `first` on, and the activations that multiply them."""
+class IntegerStrip:
+    """16 rows of W from `first` on, and the activations that multiply them. Rows of x are counted
+    from `begin` on; results are columns of y from `column` on, if these are not `first`."""
 
     codes: Codes
     unit: DotUnit
@@ -134,6 +145,8 @@ class _Strip:
     words: Any
     scales: Any  # scales of the weights
     first: Any
+    begin: Any = 0
+    column: Any = None
 
     @property
     def block_groups(self) -> int:
@@ -146,25 +159,28 @@ class _Strip:
         emit_zero(sums, 1)
 
         def group(index, quads: list, scale) -> None:
-            T.buffer_store(sums, self._emit_sum(quads, scale, 0, index, sums[at(0)]), [at(0)])
+            total = self._emit_sum(quads, scale, self.begin, index, sums[at(0)])
+            T.buffer_store(sums, total, [at(0)])
 
         self._emit_blocks(group)
-        store(0, emit_value(sums[at(0)]))
+        store(self.begin, emit_value(sums[at(0)]))
 
     def emit_few(self, rows, y, store: Callable) -> None:
         """Computes a few rows of x; each group's words are used for all of them. The sums are kept
         in the result's own memory: memory on the stack would be across cache lines."""
+        column = self.first if self.column is None else self.column
         with T.serial(rows) as m:
-            T.buffer_store(y, splat(0.0), [m, at(self.first)])
+            T.buffer_store(y, splat(0.0), [self.begin + m, at(column)])
 
         def group(index, quads: list, scale) -> None:
             with T.serial(rows) as m:
-                place = [m, at(self.first)]
-                T.buffer_store(y, self._emit_sum(quads, scale, m, index, y[place]), place)
+                place = [self.begin + m, at(column)]
+                total = self._emit_sum(quads, scale, self.begin + m, index, y[place])
+                T.buffer_store(y, total, place)
 
         self._emit_blocks(group)
         with T.serial(rows) as m:
-            store(m, emit_value(y[m, at(self.first)]))
+            store(self.begin + m, emit_value(y[self.begin + m, at(column)]))
 
     def emit_many(self, rows, tile: int, store: Callable) -> None:
         """Computes any number of rows. The strip is transposed once."""
@@ -181,7 +197,7 @@ class _Strip:
             for m in range(count):
                 store(row + m, emit_value(sums[at(m * LANES)]))
 
-        emit_tiles(rows, (tile, 1), tiles)
+        emit_tiles(rows, (tile, 1), lambda row, count: tiles(self.begin + row, count))
 
     def _emit_kept(self) -> tuple[Any, Any]:
         """The quads and scales of the whole strip, in the order in which tiles read them."""

@@ -65,7 +65,7 @@ def linear_strips(
         with T.parallel(strips) as index, T.sblock("strip"):
             T.reads()
             T.writes()
-            strip = _Strip(codes, weights, unit, x, buffers, index)
+            strip = BlockStrip(codes, weights, unit, x, buffers, index)
             first = emit_value(index * LANES)
 
             def store(row, value) -> None:
@@ -96,7 +96,7 @@ def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
 
 
 @dataclass(frozen=True)
-class _Strip:
+class BlockStrip:
     """16 rows of W, and the activations that multiply them."""
 
     codes: Codes

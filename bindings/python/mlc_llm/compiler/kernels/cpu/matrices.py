@@ -12,8 +12,10 @@ from typing import Any, Protocol
 
 from tvm import tirx
 
+from mlc_llm.compiler.kernels.common.routing import Stack
 from mlc_llm.compiler.kernels.cpu import (
     elementwise,
+    experts,
     linear,
     linear_columns,
     linear_integer,
@@ -50,6 +52,12 @@ class CPUMatrix(Protocol):
 
     def embedding(self, scale: float = 1.0) -> tirx.PrimFunc: ...
 
+    def experts(
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+    ) -> tirx.PrimFunc:
+        """The product of places with the matrices of their experts (`experts.py`). Its rows are
+        those of all experts."""
+
 
 @dataclass(frozen=True)
 class FloatMatrix:
@@ -78,6 +86,12 @@ class FloatMatrix:
     def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
         return elementwise.embedding(self.rows, self.shape, scale)
 
+    def experts(
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+    ) -> tirx.PrimFunc:
+        assert codes is None, codes
+        return experts.by_floats(stack, self.rows, tile=linear.Tile(*unit.dot_tile), bias=bias)
+
 
 @dataclass(frozen=True)
 class GroupMatrix(FloatMatrix):
@@ -95,6 +109,14 @@ class GroupMatrix(FloatMatrix):
     def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
         tools = {"unit": unit.dot, "tile": unit.integer_tile}
         return linear_integer.linear_integer(codes, self.stored, **tools, **options)
+
+    def experts(
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+    ) -> tirx.PrimFunc:
+        if codes is None:
+            return super().experts(stack, codes, unit, bias)
+        tools = {"unit": unit.dot, "tile": unit.integer_tile}
+        return experts.by_groups(stack, codes, **tools, bias=bias)
 
 
 @dataclass(frozen=True)
@@ -116,6 +138,14 @@ class StripMatrix(FloatMatrix):
     def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
         tools = {"unit": unit.dot, "tile": unit.integer_tile}
         return linear_strips.linear_strips(codes, self.rows, **tools, **options)
+
+    def experts(
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+    ) -> tirx.PrimFunc:
+        if codes is None:
+            return super().experts(stack, codes, unit, bias)
+        tools = {"unit": unit.dot, "tile": unit.integer_tile}
+        return experts.by_strips(stack, codes, self.rows, **tools, bias=bias)
 
 
 @dataclass(frozen=True)
@@ -142,3 +172,8 @@ class ColumnMatrix:
 
     def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
         raise AssertionError("tables are stored by rows")
+
+    def experts(
+        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
+    ) -> tirx.PrimFunc:
+        raise AssertionError("experts are stored by rows")

@@ -18,7 +18,13 @@ import tvm
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.values import LANES, splat, vector_type
+from mlc_llm.compiler.kernels.common.values import (
+    LANES,
+    SWISH_LIMIT,
+    SWISH_SLOPE,
+    splat,
+    vector_type,
+)
 
 _EXP2_DEGREE = 7  # degree of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
 
@@ -154,6 +160,16 @@ _GELU = 2 * math.sqrt(2 / math.pi)
 _ERFC_SHRINK = 0.3275911
 _ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 ACTIVATIONS = {"silu": silu, "gelu_tanh": gelu_tanh, "gelu": gelu, "relu2": relu2}
+
+
+def gated(activation: str, gate, up, lanes: int = LANES):
+    """activation(gate) * up; "clipped_swish" limits both (`spec.MLPSpec`)."""
+    if activation != "clipped_swish":
+        return ACTIVATIONS[activation](gate, lanes) * up
+    limit, slope = splat(SWISH_LIMIT, lanes), splat(SWISH_SLOPE, lanes)
+    gate = emit_value(T.min(gate, limit))
+    up = T.max(T.min(up, limit), splat(-SWISH_LIMIT, lanes))
+    return gate * sigmoid(gate * slope, lanes) * (up + splat(1.0, lanes))
 
 
 def softcap(x, cap: float, lanes: int = LANES):

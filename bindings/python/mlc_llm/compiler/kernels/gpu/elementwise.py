@@ -7,7 +7,8 @@ import math
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
+from mlc_llm.compiler.kernels.common.values import SWISH_LIMIT, SWISH_SLOPE
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,
@@ -167,18 +168,32 @@ def softcap(x, cap: float):
     return _sigmoid(x * scalar(2 / cap)) * scalar(2 * cap) - scalar(cap)
 
 
-def gate_and_multiply(size: int, activation: str = "silu", dtype: str = "float32") -> tirx.PrimFunc:
-    """f(x [n, 2 size], y [n, size]): y = activation(gate) * up. x has gate, then up."""
+def _gated(activation: str, gate, up):
+    """activation(gate) * up; "clipped_swish" limits both (`spec.MLPSpec`)."""
+    if activation != "clipped_swish":
+        return ACTIVATIONS[activation](gate) * up
+    gate = emit_value(T.min(gate, scalar(SWISH_LIMIT)))
+    up = T.max(T.min(up, scalar(SWISH_LIMIT)), scalar(-SWISH_LIMIT))
+    return gate * _sigmoid(gate * scalar(SWISH_SLOPE)) * (up + scalar(1.0))
+
+
+def gate_and_multiply(
+    size: int, activation: str = "silu", dtype: str = "float32", each: int = 1
+) -> tirx.PrimFunc:
+    """f(x [n, each * 2 size], y [n, each * size]): y = activation(gate) * up. x has gate, then up,
+    `each` times."""
 
     def body(x, y) -> None:
+        x, y = split_rows(x, each), split_rows(y, each)
         with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
             k = emit_value(part * ITEMS + item)
             with T.If(k < size), T.Then():
                 gate = emit_value(to_float(x[row, k], 1))
-                value = ACTIVATIONS[activation](gate) * to_float(x[row, k + size], 1)
+                value = _gated(activation, gate, to_float(x[row, k + size], 1))
                 emit_store(y, value, [row, k])
 
-    return kernel([Arg("x", ("n", 2 * size), dtype), Arg("y", ("n", size), dtype)], body)
+    x, y = Arg("x", ("n", each * 2 * size), dtype), Arg("y", ("n", each * size), dtype)
+    return kernel([x, y], body)
 
 
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:

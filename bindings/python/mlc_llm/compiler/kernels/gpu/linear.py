@@ -7,7 +7,8 @@ shared memory, or a library (`library_gemm.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tvm import tirx
@@ -58,15 +59,10 @@ def linear(
         ends = len(buffers) - len(scratch)
         (*rest, y), spare = buffers[:ends], list(buffers[ends:])
         weights, extras = rest[: len(packs.stored)], list(rest[len(packs.stored) :])
-        product = _Product(packs, (len(part), ins), sizes, x, weights, y)
+        product = Product(packs, (len(part), ins), sizes, x, weights, y)
         product.first = part.start
         product.bias = extras.pop(0) if bias else None
         product.residual = extras.pop(0) if residual else None
-        few = {
-            "rows": product.emit_few,
-            "columns": product.emit_few_by_columns,
-            "strips": product.emit_few_by_strips,
-        }[packs.order]
 
         def many() -> None:
             if library is None:
@@ -75,13 +71,13 @@ def linear(
                 library.emit(product, spare, product.emit_many)
 
         def many_or_few() -> None:
-            _emit_choice(
+            emit_choice(
                 x.shape[0] <= sizes.few_rows_until,
-                lambda: few(sizes.few_rows),
+                lambda: product.emit_few(sizes.few_rows),
                 many,
             )
 
-        _emit_choice(x.shape[0] <= 1, lambda: few(1), many_or_few)
+        emit_choice(x.shape[0] <= 1, lambda: product.emit_few(1), many_or_few)
 
     extras = [Arg("bias", (outs,), bias)] if bias else []
     extras += [Arg("residual", ("n", outs))] if residual else []
@@ -89,7 +85,7 @@ def linear(
     return kernel([x_arg, *packs.args, *extras, y_arg, *scratch], body)
 
 
-def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
+def emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
     """Chooses a launch on the host."""
     with T.If(condition):
         with T.Then():
@@ -98,10 +94,14 @@ def _emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]
             no()
 
 
-class _Product:
+class Product:
+    """Products of rows of x with a matrix. Experts change which rows and which part of a larger
+    matrix: `begin_row`, `row_tiles` and `tile`."""
+
     bias: Any = None
     residual: Any = None
     first = 0  # the column of y for the first row of the weights
+    base: Any = 0  # the row of the weights, and the element of the bias, for the first output
 
     def __init__(self, packs: Packs, shape, sizes: LinearSizes, x, weights, y) -> None:
         self.packs, self.sizes = packs, sizes
@@ -109,9 +109,28 @@ class _Product:
         self.x, self.weights, self.y = x, weights, y
         self.rows = T.Cast("int32", x.shape[0])
 
+    def begin_row(self, row) -> None:
+        """Called before one row (or the first of a few) is computed."""
+
+    def row_tiles(self, edge: int):
+        """The number of tiles of `edge` rows."""
+        return T.floordiv(self.rows + (edge - 1), edge)
+
+    @contextmanager
+    def tile(self, index, edge: int) -> Iterator[Any]:
+        """The first row of a tile, for the statements in it."""
+        yield index * edge
+
     # Few rows
 
     def emit_few(self, rows: int) -> None:
+        {
+            "rows": self._emit_few_by_rows,
+            "columns": self._emit_few_by_columns,
+            "strips": self._emit_few_by_strips,
+        }[self.packs.order](rows)
+
+    def _emit_few_by_rows(self, rows: int) -> None:
         """Work-items are along a row of W, so neighbours read neighbouring data. Then they add up
         their sums."""
         s, outs = self.sizes, min(self.sizes.outs, self.outs)
@@ -119,6 +138,7 @@ class _Product:
         with grid((-(-self.outs // outs), self._row_groups(rows)), s.items) as ((og, rg), item):
             sums, partial = registers(count), shared(count * s.items)
             emit_fill(sums, count, 0.0)
+            self.begin_row(rg * rows)
 
             def add(pack) -> None:
                 inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
@@ -133,12 +153,13 @@ class _Product:
             with T.If(item < count), T.Then():
                 self._emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
 
-    def emit_few_by_columns(self, rows: int) -> None:
+    def _emit_few_by_columns(self, rows: int) -> None:
         """Work-items are along a column of packs. Each has its own output."""
         items = self.sizes.items
         with grid((-(-self.outs // items), self._row_groups(rows)), items) as ((og, rg), item):
             sums = registers(rows)
             emit_fill(sums, rows, 0.0)
+            self.begin_row(rg * rows)
             out = emit_value(T.min(og * items + item, self.outs - 1))
             with T.serial(self.packs.count) as pack:
                 inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
@@ -146,7 +167,7 @@ class _Product:
             for r in range(rows):
                 self._emit_store(rg * rows + r, og * items + item, sums[r])
 
-    def emit_few_by_strips(self, rows: int) -> None:
+    def _emit_few_by_strips(self, rows: int) -> None:
         """A work-group computes a strip of outputs. Its work-items are first along the outputs,
         then along the packs, so neighbours read neighbouring data. Then the work-items of one
         output add up their sums."""
@@ -154,6 +175,7 @@ class _Product:
         with grid((-(-self.outs // STRIP), self._row_groups(rows)), items) as ((og, rg), item):
             sums, partial = registers(rows), shared(rows * items)
             emit_fill(sums, rows, 0.0)
+            self.begin_row(rg * rows)
             out = emit_value(og * STRIP + item % STRIP)  # outputs behind the last one are zero
 
             def add(pack) -> None:
@@ -175,7 +197,7 @@ class _Product:
         return T.floordiv(self.rows + (rows - 1), rows)
 
     def _emit_products(self, sums, place: int, stride: int, out, pack, inputs) -> None:
-        weights = [emit_value(w) for w in self.packs.emit(self.weights, out, pack)]
+        weights = [emit_value(w) for w in self.packs.emit(self.weights, self.base + out, pack)]
         for r, values in enumerate(inputs):
             total = sums[r * stride + place]
             for weight, value in zip(weights, values, strict=True):
@@ -197,7 +219,7 @@ class _Product:
         with T.If(T.And(row < self.rows, out < self.outs)), T.Then():
             column = out + self.first if self.first else out
             if self.bias is not None:
-                value = value + to_float(self.bias[column], 1)
+                value = value + to_float(self.bias[self.base + column], 1)
             if self.residual is not None:
                 value = value + self.residual[row, column]
             emit_store(self.y, value, [row, column])
@@ -208,22 +230,23 @@ class _Product:
         """Tiles of x and W are in shared memory. A work-item computes a small tile of y."""
         side, tile, packs = self.sizes.tile_side, self.sizes.tile, self.packs
         edge, depth = side * tile, packs.step * packs.size
-        row_tiles = T.floordiv(self.rows + (edge - 1), edge)
-        with grid((-(-self.outs // edge), row_tiles), side * side) as ((og, rg), item):
+        groups = (-(-self.outs // edge), self.row_tiles(edge))
+        with grid(groups, side * side) as ((og, rg), item):
             sums = registers(tile * tile)
             xs, ws = shared(edge * depth), shared(depth * edge)
             emit_fill(sums, tile * tile, 0.0)
-            with T.serial(-(-packs.count // packs.step)) as step:
-                self._emit_load_x(xs, rg * edge, step * depth, edge, depth, item)
-                self._emit_load_w(ws, og * edge, step * packs.step, edge, item)
-                barrier()
-                with T.serial(depth) as k:
-                    self._emit_tile(sums, xs, ws, k, item, depth)
-                barrier()
-            for i in range(tile):
-                for j in range(tile):
-                    row, out = rg * edge + i * side + item // side, og * edge + j * side
-                    self._emit_store(row, out + item % side, sums[i * tile + j])
+            with self.tile(rg, edge) as row0:
+                with T.serial(-(-packs.count // packs.step)) as step:
+                    self._emit_load_x(xs, row0, step * depth, edge, depth, item)
+                    self._emit_load_w(ws, og * edge, step * packs.step, edge, item)
+                    barrier()
+                    with T.serial(depth) as k:
+                        self._emit_tile(sums, xs, ws, k, item, depth)
+                    barrier()
+                for i in range(tile):
+                    for j in range(tile):
+                        row, out = row0 + i * side + item // side, og * edge + j * side
+                        self._emit_store(row, out + item % side, sums[i * tile + j])
 
     def _emit_load_x(self, xs, row0, k0, edge: int, depth: int, item) -> None:
         def load(index) -> None:
@@ -246,7 +269,7 @@ class _Product:
             )
             out = T.min(out0 + o, self.outs - 1)
             pack = emit_value(T.min(pack0 + p, packs.count - 1))  # behind the end, x is zero
-            for i, weight in enumerate(packs.emit(self.weights, out, pack)):
+            for i, weight in enumerate(packs.emit(self.weights, self.base + out, pack)):
                 T.buffer_store(ws, weight, [(p * packs.size + i) * edge + o])
 
         emit_spread(edge * packs.step, self.sizes.tile_side**2, item, load)

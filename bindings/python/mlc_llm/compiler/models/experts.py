@@ -1,0 +1,84 @@
+"""The fields of configs that mixtures of experts share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields
+from mlc_llm.compiler.spec import MoESpec, RouterSpec
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoEConfig(DecoderConfig):
+    num_experts: int
+    num_experts_per_tok: int
+    moe_intermediate_size: int
+    norm_topk_prob: bool
+
+    # Set by a family, the same for all its models.
+    normalized_by_default = False  # if `norm_topk_prob` is absent
+    aliases = {"num_experts": ("num_local_experts", "n_routed_experts")}
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        found = super().fields(read)
+        wide = found["intermediate_size"]
+        return {
+            **found,
+            "num_experts": read.integer("num_experts", maximum=4096),
+            "num_experts_per_tok": read.integer("num_experts_per_tok", maximum=64),
+            "moe_intermediate_size": read.integer("moe_intermediate_size", default=wide),
+            "norm_topk_prob": read.flag("norm_topk_prob", default=cls.normalized_by_default),
+        }
+
+    def check(self) -> None:
+        super().check()
+        if self.num_experts_per_tok > self.num_experts:
+            raise CorruptFileError(
+                f"config: num_experts_per_tok is {self.num_experts_per_tok}, and there are "
+                f"{self.num_experts} experts",
+                param="num_experts_per_tok",
+            )
+
+    def router(self, **changes: Any) -> RouterSpec:
+        """A softmax over all experts, with `changes`."""
+        fields: dict[str, Any] = {
+            "experts": self.num_experts,
+            "chosen": self.num_experts_per_tok,
+            "normalize": self.norm_topk_prob,
+        }
+        return RouterSpec(**{**fields, **changes})
+
+    def experts(self, router: RouterSpec | None = None, **changes: Any) -> MoESpec:
+        return MoESpec(router=router or self.router(), width=self.moe_intermediate_size, **changes)
+
+
+# llama.cpp's `expert_gating_func`.
+SOFTMAX, SIGMOID, SOFTMAX_OF_CHOSEN = 1, 2, 3
+
+
+def gguf_experts(fields: GGUFFields, *, gating: int = SOFTMAX) -> dict[str, Any]:
+    """The fields that all architectures with experts write. `gating`: the way in which the family
+    makes scores."""
+    found = size_or(fields, "expert_gating_func", gating)
+    if found != gating:
+        raise UnsupportedError(
+            f"expert_gating_func {found} is not supported for this architecture; {gating} is",
+            param="expert_gating_func",
+        )
+    wide = fields.size("feed_forward_length")
+    return {
+        "num_experts": fields.size("expert_count"),
+        "num_experts_per_tok": fields.size("expert_used_count"),
+        "moe_intermediate_size": fields.size("expert_feed_forward_length", wide),
+    }
+
+
+def size_or(fields: GGUFFields, key: str, default: int) -> int:
+    """A number that may be missing or 0."""
+    if key not in fields or fields.sizes(key)[:1] == [0]:
+        return default
+    return fields.size(key)

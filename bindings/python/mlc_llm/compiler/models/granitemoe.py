@@ -1,0 +1,73 @@
+"""Granite 3 MoE: Granite's block with experts instead of the MLP. A row's weights are the softmax
+of the logits of its chosen experts. With `shared_intermediate_size` every row goes through an MLP
+too.
+
+transformers' `models/granitemoe/modeling_granitemoe.py`, `models/granitemoeshared`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models import granite, llama
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts, size_or
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.granite import GraniteConfig
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraniteMoEConfig(GraniteConfig, MoEConfig):
+    shared_intermediate_size: int
+
+    aliases = {"num_experts": ("num_local_experts",)}
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        shared = read.integer("shared_intermediate_size", default=0, minimum=0)
+        return {**super().fields(read), "shared_intermediate_size": shared}
+
+
+def decoder(c: GraniteMoEConfig) -> DecoderSpec:
+    bias = c.attention_bias
+    options = {"scale": c.attention_multiplier, "qkv_bias": bias, "output_bias": bias}
+    router = c.router(scores="chosen", normalize=False)
+    mlp = c.experts(router, shared_width=c.shared_intermediate_size)
+    layers = [
+        LayerSpec(
+            attention=c.attention(i, **options),
+            mlp=mlp,
+            norm=c.rms,
+            residual_scale=c.residual_multiplier,
+        )
+        for i in range(c.num_hidden_layers)
+    ]
+    scales = {"embedding_scale": c.embedding_multiplier, "logit_scale": 1 / c.logits_scaling}
+    return c.decoder(layers, **scales)
+
+
+def tensors(c: GraniteMoEConfig) -> TensorMap:
+    moe = "block_sparse_moe"
+    return HUGGING_FACE.renamed(
+        router=f"{moe}.router.layer",
+        experts_gate_up=f"{moe}.input_linear",
+        experts_down=f"{moe}.output_linear",
+        shared_gate_up="shared_mlp.input_linear",
+        shared_down="shared_mlp.output_linear",
+    )
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    shared = size_or(fields, "expert_shared_feed_forward_length", 0)
+    scales = granite.gguf_config(fields)
+    return {**scales, **gguf_experts(fields), "shared_intermediate_size": shared}
+
+
+FAMILY = ModelFamily(
+    config_class=GraniteMoEConfig,
+    decoder=decoder,
+    tensors=tensors,
+    gguf=GGUFFormat("granitemoe", "GraniteMoeForCausalLM", _gguf_config, llama.gguf_tensors),
+)

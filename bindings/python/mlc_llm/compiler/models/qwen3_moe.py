@@ -1,0 +1,47 @@
+"""Qwen 3-MoE: Qwen 3's attention with experts instead of the MLP.
+
+transformers' `models/qwen3_moe/modeling_qwen3_moe.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.experts import gguf_experts
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.qwen2 import QWEN_NAMES
+from mlc_llm.compiler.models.qwen2_moe import QwenMoEConfig
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qwen3MoEConfig(QwenMoEConfig):
+    attention_bias: bool = False
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        bias = read.flag("attention_bias", default=False)
+        return {**super().fields(read), "attention_bias": bias}
+
+
+def decoder(c: Qwen3MoEConfig) -> DecoderSpec:
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    layers = [
+        LayerSpec(attention=c.attention(i, qk_norm=c.rms, **bias), mlp=c.mlp(i), norm=c.rms)
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, names=QWEN_NAMES)
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {**gguf_experts(fields), "norm_topk_prob": True}  # as llama.cpp takes it to be
+
+
+FAMILY = ModelFamily(
+    config_class=Qwen3MoEConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat("qwen3moe", "Qwen3MoeForCausalLM", _gguf_config, lambda c: GGUF),
+)
