@@ -92,6 +92,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
   limits_.prefill_mode = options.prefill_mode;
+  full_limits_ = limits_;
   constexpr size_t kTraceEvents = 1 << 16;  // some megabytes
   if (options.enable_tracing) trace_ = std::make_unique<Trace>(kTraceEvents);
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 2f58b386a5f0790d
+// Schema hash: 05eeef4ae280ae20
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
