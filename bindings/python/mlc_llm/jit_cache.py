@@ -129,6 +129,38 @@ def model_library(
     return library
 
 
+def packaged_library(
+    folder: Path, config: Mapping[str, Any], *, name: str, device: str, host: str | None,
+    prefix: str | None, options: LibraryOptions, rules: MakeRules,
+) -> Path:  # fmt: skip
+    """The library of a model for an app (`mlc_llm package`): an archive with that `prefix`, or a
+    shared library without one. The key has no CPU: the code is for the device that is named."""
+    parts = [_library_config(config), device, host, prefix, options.key(), _toolchain()]
+    library = home() / "model_lib" / (_digest(parts) + (".so" if prefix is None else ".tar"))
+    is_whole = _is_whole_library if prefix is None else _is_whole_archive
+    with _made(library, rules, is_whole, what=f"the model library of {name}") as missing:
+        if missing:
+            job = {"host": host, "system_lib_prefix": prefix}
+            _compile(
+                folder, library, name=name, device=device, options=options, rules=rules, job=job
+            )
+        else:
+            rules.steps.detail(f"Using cached model lib: {library}")
+    mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
+    return library
+
+
+def library_digest(config: Mapping[str, Any], options: LibraryOptions) -> str:
+    """32 digits that are the same for the same model and settings."""
+    text = json.dumps([_library_config(config), options.key()], sort_keys=True)
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _is_whole_archive(path: Path) -> bool:
+    """It appears by a rename, so it is whole if it is there."""
+    return path.is_file() and path.stat().st_size > 0
+
+
 def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
     """Records the time of a use in a file `mark`. `said` is written when the mark is new."""
     with contextlib.suppress(OSError):
@@ -287,12 +319,13 @@ def _compile(
     device: str,
     options: LibraryOptions,
     rules: MakeRules,
+    job: Mapping[str, Any] | None = None,
 ) -> None:
     with scratch_folder(library) as work:
-        output = work / "lib.so"
+        output = work / f"lib{library.suffix}"
         rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
-        job = {"kind": "compile", "folder": str(folder), "output": str(output), "device": device}
-        job |= {"opt": options.opt, "overrides": options.overrides_text()}
-        run_job(job, f"Compiling {name} for {device}", rules.steps)
+        whole = {"kind": "compile", "folder": str(folder), "output": str(output)}
+        whole |= {"device": device, "opt": options.opt, "overrides": options.overrides_text()}
+        run_job({**whole, **(job or {})}, f"Compiling {name} for {device}", rules.steps)
         output.replace(library)
     rules.steps.detail(f"Using compiled model lib: {library}")
