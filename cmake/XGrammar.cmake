@@ -28,7 +28,7 @@ if(MLC_XGRAMMAR_LIBRARY)
   add_library(xgrammar STATIC IMPORTED)
   set_target_properties(xgrammar PROPERTIES IMPORTED_LOCATION ${MLC_XGRAMMAR_LIBRARY})
   target_include_directories(xgrammar SYSTEM INTERFACE
-    ${xgrammar_dir}/include ${xgrammar_dir}/3rdparty/dlpack/include ${PROJECT_SOURCE_DIR}/core/xgrammar)
+    ${xgrammar_dir}/include ${xgrammar_dir}/3rdparty/dlpack/include ${PROJECT_SOURCE_DIR}/core)
   return()
 endif()
 
@@ -109,7 +109,7 @@ endif()
 if(MLC_FUZZ)  # undefined behaviour in it is for the tests under sanitizers; here speed counts
   target_compile_options(xgrammar PRIVATE -fno-sanitize=undefined)
 endif()
-target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include ${PROJECT_SOURCE_DIR}/core/xgrammar)
+target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/include ${PROJECT_SOURCE_DIR}/core)
 target_include_directories(xgrammar SYSTEM PUBLIC ${xgrammar_dir}/3rdparty/dlpack/include
                            PRIVATE ${xgrammar_dir}/3rdparty/picojson ${xgrammar_cpp})
 find_package(Threads REQUIRED)

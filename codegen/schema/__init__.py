@@ -19,6 +19,15 @@ from codegen.schema.kv_state import (
     KVSaveRequest,
     KVSaveResponse,
 )
+from codegen.schema.lifecycle import (
+    Directories,
+    PrewarmRequest,
+    PrewarmResponse,
+    ThermalHint,
+    ThermalLimits,
+    TrimRequest,
+    TrimResponse,
+)
 from codegen.schema.metrics import EngineMetrics
 from codegen.schema.mlc_llm import MLC_LLM
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
@@ -51,6 +60,10 @@ PROTOCOL = ProtocolRoots(
         DetokenizeRequest,
         KVSaveRequest,
         KVLoadRequest,
+        TrimRequest,
+        PrewarmRequest,
+        ThermalHint,
+        Directories,
         ModelLoadRequest,
         EngineConfig,
     ),
@@ -64,6 +77,9 @@ PROTOCOL = ProtocolRoots(
         RenderResponse,
         KVSaveResponse,
         KVLoadResponse,
+        TrimResponse,
+        PrewarmResponse,
+        ThermalLimits,
         ModelList,
         DeviceProbe,
         EngineMetrics,
@@ -95,6 +111,9 @@ PROTOCOL = ProtocolRoots(
         CallModel("render", ChatCompletionRequest, RenderResponse),
         CallModel("kv.save", KVSaveRequest, KVSaveResponse),
         CallModel("kv.load", KVLoadRequest, KVLoadResponse),
+        CallModel("memory.trim", TrimRequest, TrimResponse),
+        CallModel("prewarm", PrewarmRequest, PrewarmResponse),
+        CallModel("thermal.set", ThermalHint, ThermalLimits),
     ),
     plain_routes=(
         PlainRoute(

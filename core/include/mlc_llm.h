@@ -64,6 +64,14 @@ MLC_LLM_API void mlc_status_free(MLCStatus* status);
 /* Frees a string that a function here returned through a char**. Accepts NULL. */
 MLC_LLM_API void mlc_string_free(char* text);
 
+/* ---- Process ------------------------------------------------------------------------------- */
+
+/* Sets the folders that the engine may use: a Directories (codegen/schema) such as {"cache":
+ * "/data/user/0/com.example/cache"}. An app must set them, because it may write only to its own
+ * folders. They hold for the whole process and replace what was set before. Call it before the
+ * first load. */
+MLC_LLM_API MLCStatus* mlc_set_directories(const char* directories_json);
+
 /* ---- Engine -------------------------------------------------------------------------------- */
 
 typedef struct MLCEngine MLCEngine;
@@ -134,6 +142,9 @@ typedef struct {
  *   "render": ChatCompletionRequest -> RenderResponse
  *   "kv.save": KVSaveRequest -> KVSaveResponse
  *   "kv.load": KVLoadRequest -> KVLoadResponse
+ *   "memory.trim": TrimRequest -> TrimResponse
+ *   "prewarm": PrewarmRequest -> PrewarmResponse
+ *   "thermal.set": ThermalHint -> ThermalLimits
  *   "trace": {}. What the engine did last, in Chrome's trace format; needs `enable_tracing` in the
  *     EngineConfig.
  */

@@ -7,6 +7,7 @@
 // ...]} and answers each with {"compile_ms": 3.5, "admitted": [true, ...], "mask_us": [...]}, the
 // CPU time of the mask before each token of the texts that are admitted, or with {"error": TEXT}.
 #include <time.h>
+#include <xgrammar/lazy_masks.h>
 
 #include <functional>
 #include <iostream>
@@ -17,7 +18,6 @@
 
 #include "base/json.h"
 #include "grammar/grammar.h"
-#include "lazy_masks.h"
 #include "platform/file.h"
 
 namespace mlc {

@@ -17,10 +17,12 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @dataclass
 class FakeHub:
-    """One repository, `org/repo` at `main`; files of `lfs_suffixes` count as large ones."""
+    """One repository, `org/repo` at `main`; files of `lfs_suffixes` count as large ones. `aliases`:
+    further repositories with the same files."""
 
     files: dict[str, bytes]
     repo: str = "org/repo"
+    aliases: tuple[str, ...] = ()
     lfs_suffixes: tuple[str, ...] = (".safetensors", ".bin")
     cut_after: int | None = None  # bytes of a large file's body, then the connection ends
     cuts_left: int = 0
@@ -93,7 +95,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append((self.command, path, self.headers.get("Range")))
-        api, pages = f"/api/models/{self.hub.repo}", f"/{self.hub.repo}/resolve/"
+        names = [name for name in self.hub.aliases if f"/{name}/" in f"{path}/"]
+        repo = names[0] if names else self.hub.repo
+        api, pages = f"/api/models/{repo}", f"/{repo}/resolve/"
         if path in (api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"):
             self._json(self.hub.info())
         elif path.startswith(f"{api}/tree/"):

@@ -162,11 +162,6 @@ def test_what_is_refused(chat: Run, options: tuple[str, ...], words: tuple[str, 
     assert fails_with(chat("--prompt", "hi", *options), *words).stdout == ""
 
 
-@pytest.mark.parametrize("command", ["package"])
-def test_planned_commands_say_so(mlc_llm: Run, command: str) -> None:
-    fails_with(mlc_llm(command, "--whatever"), f"'mlc_llm {command}' is not built yet")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -18,10 +18,11 @@ from mlc_llm.errors import MLCError
 if TYPE_CHECKING:
     __version__: str
     from mlc_llm.async_engine import AsyncMLCEngine
+    from mlc_llm.core_engine import set_directories
     from mlc_llm.engine import MLCEngine
     from mlc_llm.planning import plan
 
-__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan"]
+__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan", "set_directories"]
 
 
 def __getattr__(name: str) -> object:
@@ -39,6 +40,10 @@ def __getattr__(name: str) -> object:
         from mlc_llm.planning import plan
 
         return plan
+    if name == "set_directories":
+        from mlc_llm.core_engine import set_directories
+
+        return set_directories
     if name == "__version__":
         from importlib.metadata import version
 

@@ -24,6 +24,11 @@ from mlc_llm.types_gen import (
     CreateEmbeddingResponse,
     KVLoadResponse,
     KVSaveResponse,
+    PrewarmResponse,
+    ThermalLimits,
+    ThermalState,
+    TrimLevel,
+    TrimResponse,
 )
 
 Event = tuple[int, str]
@@ -245,6 +250,22 @@ class AsyncMLCEngine(EngineBase):
     async def load_kv(self, path: str | Path) -> KVLoadResponse:
         """Puts a saved state into the prefix cache; see `MLCEngine.load_kv`."""
         return await asyncio.to_thread(self._core.load_kv, path)
+
+    async def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
+        """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
+        of KV pages that no running answer uses. `all`: also the pages of running answers, which are
+        computed again and stay the same, and weights that can be read from their files again."""
+        return await asyncio.to_thread(self._core.trim_memory, level)
+
+    async def prewarm(self) -> PrewarmResponse:
+        """Reads the weights into memory and computes one step, so that the first request does not
+        wait for them."""
+        return await asyncio.to_thread(self._core.prewarm)
+
+    async def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
+        """Lowers the threads and the requests at a time on a hot device, or sets them back
+        (`nominal`). Answers stay the same. Returns the limits that hold now."""
+        return await asyncio.to_thread(self._core.set_thermal_state, state)
 
     async def close(self) -> None:
         """Ends every request and frees the model."""

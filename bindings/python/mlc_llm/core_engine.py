@@ -24,7 +24,16 @@ from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, StepListener, resol
 from mlc_llm.steps import steps_of
 
 if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
-    from mlc_llm.types_gen import ChatCompletionMessageParam, KVLoadResponse, KVSaveResponse
+    from mlc_llm.types_gen import (
+        ChatCompletionMessageParam,
+        KVLoadResponse,
+        KVSaveResponse,
+        PrewarmResponse,
+        ThermalLimits,
+        ThermalState,
+        TrimLevel,
+        TrimResponse,
+    )
 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
@@ -45,6 +54,28 @@ def choose_device(device: str, log: StepListener = None) -> str:
         steps.detail(f"{'Found' if probe['found'] else 'Not found'} device: {probe['name']}")
     steps.detail(f"Using device: {choice['name']}")
     return str(choice["name"])
+
+
+def set_directories(
+    *,
+    cache: str | Path | None = None,
+    temporary: str | Path | None = None,
+    libraries: Sequence[str | Path] | None = None,
+) -> None:
+    """Sets the folders that the engines of this process may use, before the first one is made.
+
+    `cache`: for files that are kept, such as compiled GPU programs (default: MLC_LLM_HOME).
+    `temporary`: for files that are removed again (default: `cache`, else the system's folder).
+    `libraries`: where model libraries and device backends also are. Folders that do not exist are
+    made; one that cannot be written is an error.
+    """
+    given: dict[str, Any] = {
+        "cache": None if cache is None else _absolute(cache),
+        "temporary": None if temporary is None else _absolute(temporary),
+        "libraries": None if libraries is None else [_absolute(path) for path in libraries],
+    }
+    known = {name: value for name, value in given.items() if value is not None}
+    call_core(_core.set_directories, json.dumps(known))
 
 
 def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -240,6 +271,24 @@ class CoreEngine:
         plan: dict[str, Any] = json.loads(call_core(self._handle.plan, self._paths))
         return plan
 
+    def trim_memory(self, level: TrimLevel) -> TrimResponse:
+        from mlc_llm.types_gen import TrimResponse
+
+        return TrimResponse.model_validate_json(self.call("memory.trim", {"level": level}))
+
+    def prewarm(self) -> PrewarmResponse:
+        from mlc_llm.types_gen import PrewarmResponse
+
+        return PrewarmResponse.model_validate_json(self.call("prewarm", {}))
+
+    def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
+        from mlc_llm.types_gen import ThermalLimits
+
+        return ThermalLimits.model_validate_json(self.call("thermal.set", {"state": state}))
+
+    def set_paused(self, paused: bool) -> None:
+        call_core(self._handle.pause if paused else self._handle.resume)
+
     def metrics(self) -> dict[str, Any]:
         metrics: dict[str, Any] = json.loads(call_core(self._handle.metrics))
         return metrics
@@ -280,6 +329,14 @@ class EngineBase:
     def model(self) -> str:
         """The model's name."""
         return self._core.model.name
+
+    def pause(self) -> None:
+        """Starts no step until `resume()`; the step that runs ends. Requests wait."""
+        self._core.set_paused(True)
+
+    def resume(self) -> None:
+        """Lets a paused engine continue, with the same tokens."""
+        self._core.set_paused(False)
 
     def terminate(self) -> None:
         """Ends every request and frees the model."""

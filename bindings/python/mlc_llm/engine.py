@@ -23,6 +23,11 @@ from mlc_llm.types_gen import (
     CreateEmbeddingResponse,
     KVLoadResponse,
     KVSaveResponse,
+    PrewarmResponse,
+    ThermalLimits,
+    ThermalState,
+    TrimLevel,
+    TrimResponse,
 )
 
 _CHUNK = _core.EVENT_CHUNK  # looked up once, because a stream uses it for each chunk
@@ -188,6 +193,22 @@ class MLCEngine(EngineBase):
         not fit.
         """
         return self._core.load_kv(path)
+
+    def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
+        """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
+        of KV pages that no running answer uses. `all`: also the pages of running answers, which are
+        computed again and stay the same, and weights that can be read from their files again."""
+        return self._core.trim_memory(level)
+
+    def prewarm(self) -> PrewarmResponse:
+        """Reads the weights into memory and computes one step, so that the first request does not
+        wait for them."""
+        return self._core.prewarm()
+
+    def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
+        """Lowers the threads and the requests at a time on a hot device, or sets them back
+        (`nominal`). Answers stay the same. Returns the limits that hold now."""
+        return self._core.set_thermal_state(state)
 
     def close(self) -> None:
         """The same as `terminate()`."""

@@ -155,6 +155,39 @@ def library_path(config: Mapping[str, Any], *, device: str, options: LibraryOpti
     return home() / "model_lib" / f"{key}.so"
 
 
+def packaged_library(
+    folder: Path, config: Mapping[str, Any], *, name: str, device: str, host: str | None,
+    prefix: str | None, options: LibraryOptions, rules: MakeRules,
+) -> Path:  # fmt: skip
+    """The library of a model for an app (`mlc_llm package`): an archive with that `prefix`, or a
+    shared library without one. The key has no CPU: the code is for the device that is named."""
+    parts = [_library_config(config), device, host, prefix, options.key(), _toolchain()]
+    library = home() / "model_lib" / (_digest(parts) + (".so" if prefix is None else ".tar"))
+    is_whole = _is_whole_library if prefix is None else _is_whole_archive
+    with _made(library, rules, is_whole, what=f"the model library of {name}") as missing:
+        if missing:
+            job = {"host": host, "system_lib_prefix": prefix}
+            rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
+            _compile(
+                config, library, name=name, device=device, options=options, rules=rules, job=job
+            )
+        else:
+            rules.steps.detail(f"Using cached model lib: {library}")
+    mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
+    return library
+
+
+def library_digest(config: Mapping[str, Any], options: LibraryOptions) -> str:
+    """32 digits that are the same for the same model and settings."""
+    text = json.dumps([_library_config(config), options.key()], sort_keys=True)
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _is_whole_archive(path: Path) -> bool:
+    """It appears by a rename, so it is whole if it is there."""
+    return path.is_file() and path.stat().st_size > 0
+
+
 def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
     """Records the time of a use in a file `mark`. `said` is written when the mark is new."""
     with contextlib.suppress(OSError):
@@ -308,12 +341,14 @@ def _host() -> list[str]:
 def _compile(
     config: Mapping[str, Any], library: Path, *, name: str, device: str, options: LibraryOptions,
     rules: MakeRules,
+    job: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
+    """`job`: more fields of the child's job."""
     with scratch_folder(library) as work:
-        read, output = work / "mlc-chat-config.json", work / "lib.so"
+        read, output = work / "mlc-chat-config.json", work / f"lib{library.suffix}"
         read.write_text(json.dumps(config))
-        job = {"kind": "compile", "config": str(read), "output": str(output), "device": device}
-        job |= {"opt": options.opt, "overrides": options.overrides_text()}
-        run_job(job, f"Compiling {name} for {device}", rules.steps, children=rules.children)
+        whole = {"kind": "compile", "config": str(read), "output": str(output), "device": device}
+        whole |= {"opt": options.opt, "overrides": options.overrides_text(), **(job or {})}
+        run_job(whole, f"Compiling {name} for {device}", rules.steps, children=rules.children)
         output.replace(library)
     rules.steps.detail(f"Using compiled model lib: {library}")

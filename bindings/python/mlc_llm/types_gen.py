@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 69944ac5807ef87a
+# Schema hash: 08429abcc93adccf
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -65,6 +65,12 @@ __all__ = [
     "DetokenizeRequestParam",
     "KVSaveRequestParam",
     "KVLoadRequestParam",
+    "TrimLevel",
+    "TrimRequestParam",
+    "PrewarmRequestParam",
+    "ThermalState",
+    "ThermalHintParam",
+    "DirectoriesParam",
     "ModelLoadRequestParam",
     "EngineMode",
     "PrefillMode",
@@ -103,6 +109,9 @@ __all__ = [
     "RenderResponse",
     "KVSaveResponse",
     "KVLoadResponse",
+    "TrimResponse",
+    "PrewarmResponse",
+    "ThermalLimits",
     "Model",
     "ModelList",
     "DeviceProbe",
@@ -115,7 +124,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "69944ac5807ef87a"
+SCHEMA_HASH = "08429abcc93adccf"
 
 
 class _Model(BaseModel):
@@ -875,6 +884,54 @@ class KVLoadRequestParam(TypedDict, total=False):
     """The file to read, on the engine's machine. Length: at least 1."""
 
 
+TrimLevel: TypeAlias = Literal["caches", "pages", "all"]
+"""How much memory is given back; each level includes those before it."""
+
+
+class TrimRequestParam(TypedDict, total=False):
+    """How much memory the engine gives back."""
+
+    level: TrimLevel | None
+    """How much. Default: `caches`."""
+
+
+class PrewarmRequestParam(TypedDict, total=False):
+    """What is made ready before the first request."""
+
+    step: bool | None
+    """Whether a step of one token is computed; its result is thrown away. Default: true."""
+
+
+ThermalState: TypeAlias = Literal["nominal", "fair", "serious", "critical"]
+"""How hot a device is, by iOS's names. Answers stay the same in every state."""
+
+
+class ThermalHintParam(TypedDict, total=False):
+    """How hot the device is."""
+
+    state: Required[ThermalState]
+    """The state."""
+
+
+class DirectoriesParam(TypedDict, total=False):
+    """The folders that a program gives to the engine, for the whole process."""
+
+    cache: str | None
+    """For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or
+    `mlc_llm` in the user's cache folder. Length: at least 1.
+    """
+
+    temporary: str | None
+    """For files that are removed again. Absent: `cache` if it is given, else the system's folder
+    for temporary files. Length: at least 1.
+    """
+
+    libraries: Sequence[str] | None
+    """Where model libraries and device backends also are. Absent: nowhere else. Length: at least
+    1.
+    """
+
+
 class ModelLoadRequestParam(TypedDict, total=False):
     """Which model an engine loads."""
 
@@ -1617,6 +1674,39 @@ class KVLoadResponse(_Model):
     """How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
     tokens.
     """
+
+
+class TrimResponse(_Model):
+    """What was given back."""
+
+    pages: int
+    """KV pages whose memory went back to the system. Range: at least 0."""
+
+    page_bytes: int
+    """The memory of them; 0 on devices that keep their memory. Range: at least 0. Unit: bytes."""
+
+    weight_bytes: int
+    """Weights that the system may drop and read again. Range: at least 0. Unit: bytes."""
+
+
+class PrewarmResponse(_Model):
+    """What was made ready."""
+
+    weight_bytes: int
+    """Weights that were read into memory from their files. Range: at least 0. Unit: bytes."""
+
+
+class ThermalLimits(_Model):
+    """The limits that hold now."""
+
+    num_threads: int
+    """Threads that compute. Range: at least 1."""
+
+    max_num_sequence: int
+    """Answers that are generated at the same time. Range: at least 1."""
+
+    prefill_chunk_size: int
+    """Tokens of one step. Range: at least 1. Unit: tokens."""
 
 
 class Model(_Model):

@@ -226,6 +226,8 @@ std::string ChooseDevice(const std::string& device) {
   return Taken(json);
 }
 
+void SetDirectories(const std::string& json) { Check(mlc_set_directories(json.c_str())); }
+
 PyObject* NewCoreError(py::module_& m) {
   PyObject* type = PyErr_NewException("mlc_llm._core.CoreError", PyExc_Exception, nullptr);
   m.attr("CoreError") = py::handle(type);
@@ -238,6 +240,7 @@ void BindEngine(py::module_& m) {
   m.def("version", &mlc_version);
   m.def("list_devices", &ListDevices, "JSON: [{name, found, reason}] in the order of `auto`.");
   m.def("choose_device", &ChooseDevice, py::arg("device"), "JSON: {name, probes}.");
+  m.def("set_directories", &SetDirectories, py::arg("directories_json"), "JSON: Directories.");
   m.attr("EVENT_CHUNK") = static_cast<int>(MLC_EVENT_CHUNK);
   m.attr("EVENT_RESULT") = static_cast<int>(MLC_EVENT_RESULT);
   m.attr("EVENT_DONE") = static_cast<int>(MLC_EVENT_DONE);

@@ -8,12 +8,31 @@
 
 #include "base/utf8.h"
 #include "chat/chat_engine.h"
+#include "chat/load/directories.h"
 #include "chat/protocol/error_json.h"
+#include "chat/protocol/protocol.gen.h"
 #include "runtime/device.h"
 
 struct MLCStatus {
   mlc::Status status;
   std::string error_json;
+};
+
+// Which version the library is, for a reader of the file: `mlc_llm package --check`, on a machine
+// that cannot run it.
+struct MLCBuildInfo {
+  char mark[16] = "MLCLLMBUILDINFO";
+  int32_t abi = MLC_LLM_ABI_VERSION;  // little-endian on every supported machine
+  char schema[32] = {}, version[32] = {};
+
+  constexpr MLCBuildInfo(const char* schema_hash, const char* version_text) {
+    for (size_t i = 0; i + 1 < sizeof(schema) && schema_hash[i] != '\0'; ++i) {
+      schema[i] = schema_hash[i];
+    }
+    for (size_t i = 0; i + 1 < sizeof(version) && version_text[i] != '\0'; ++i) {
+      version[i] = version_text[i];
+    }
+  }
 };
 
 struct MLCEngine {
@@ -90,6 +109,9 @@ mlc::Json ProbesJson(const std::vector<mlc::DeviceProbe>& probes) {
 
 extern "C" {
 
+MLC_LLM_API extern const MLCBuildInfo mlc_build_info;
+const MLCBuildInfo mlc_build_info(mlc::protocol::kSchemaHash, MLC_LLM_VERSION);
+
 int32_t mlc_abi_version(void) { return MLC_LLM_ABI_VERSION; }
 const char* mlc_schema_hash(void) { return mlc::protocol::kSchemaHash; }
 const char* mlc_version(void) { return MLC_LLM_VERSION; }
@@ -108,6 +130,13 @@ const char* mlc_status_get_error_json(const MLCStatus* status) {
 
 void mlc_status_free(MLCStatus* status) { delete status; }
 void mlc_string_free(char* text) { std::free(text); }
+
+MLCStatus* mlc_set_directories(const char* directories_json) {
+  return Guard([&]() -> mlc::Status {
+    if (directories_json == nullptr) return NullArgument("directories_json");
+    return mlc::SetDirectories(directories_json);
+  });
+}
 
 MLCStatus* mlc_engine_create(const char* config_json, MLCEngine** out) {
   return Guard([&]() -> mlc::Status {

@@ -1,6 +1,7 @@
 #include "chat/chat_engine.h"
 
 #include "chat/kv_routes.h"
+#include "chat/lifecycle_routes.h"
 #include "chat/load/engine_options.h"
 #include "chat/load/memory_plan.h"
 #include "chat/load/model_loader.h"
@@ -268,6 +269,11 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   if (route == "trace") return SubmitTrace(std::move(callback));
   if (route == "kv.save" || route == "kv.load") {
     return SubmitKV(route, json, std::move(callback), buffers);
+  }
+  if (LifecycleRoutes::Has(route)) {
+    LifecycleRoutes routes{loaded_->thread.get(), NumThreads(config_)};
+    MLC_RETURN_IF_ERROR(routes.Submit(route, json, std::move(callback)));
+    return next_id_++;
   }
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
   loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {

@@ -95,6 +95,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
   limits_.prefill_mode = options.prefill_mode;
   limits_.whole_texts = info().is_encoder;
   if (info().is_encoder) max_length_ = std::min(max_length_, limits_.max_rows);
+  full_limits_ = limits_;
   constexpr size_t kTraceEvents = 1 << 16;  // some megabytes
   if (options.enable_tracing) trace_ = std::make_unique<Trace>(kTraceEvents);
 }

@@ -15,6 +15,7 @@
 
 #include "engine/commit.h"
 #include "engine/device_choice.h"
+#include "engine/lifecycle.h"
 #include "engine/mask_filler.h"
 #include "engine/metrics.h"
 #include "engine/prompt_ids.h"
@@ -100,6 +101,16 @@ class Engine {
   // prompts stay.
   void ClearPrefixCache();
   void UnpinPrompts() { cache_.UnpinAll(); }
+  // Gives memory back (lifecycle.h). At the level kAll running requests give their pages up; they
+  // continue as after a preemption, with the same tokens.
+  TrimmedMemory TrimMemory(TrimLevel level);
+  // Brings the weights into memory. With `step` it also runs a step of one row, whose result nobody
+  // reads. Returns the bytes of the weights.
+  Result<int64_t> Prewarm(bool step);
+  // Sets the limits for a device that is hot, or cool again. Returns them, with the number of
+  // threads that the caller should use out of `num_threads`. Running requests beyond the limits
+  // wait, and continue with the same tokens.
+  ThermalLimits SetThermalState(ThermalState state, int num_threads);
   // Of a prompt: how many tokens the prefix cache holds, a copy of what it holds
   // (kResourceExhausted when that is nothing), and such a copy back into it: how many tokens then
   // can be found. In kv_state.cc.
@@ -147,7 +158,7 @@ class Engine {
 
   std::unique_ptr<Model> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  SchedulerLimits limits_;
+  SchedulerLimits limits_, full_limits_;  // now, and when the device is cool
   int max_length_, max_queued_requests_;
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // consecutive plans that delayed decodes

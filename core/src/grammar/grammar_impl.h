@@ -2,6 +2,7 @@
 #ifndef MLC_GRAMMAR_GRAMMAR_IMPL_H_
 #define MLC_GRAMMAR_GRAMMAR_IMPL_H_
 
+#include <xgrammar/lazy_masks.h>
 #include <xgrammar/xgrammar.h>
 
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "grammar/grammar.h"
-#include "lazy_masks.h"
 
 namespace mlc {
 

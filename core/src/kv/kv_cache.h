@@ -50,6 +50,7 @@ class KVCache {
   const KVCacheOptions& options() const { return options_; }
   // The pages that hold nothing.
   int num_free_pages() const { return static_cast<int>(free_pages_.size()); }
+  const std::vector<int32_t>& free_pages() const { return free_pages_; }
   // The pages that Append can take: free pages, and pages that only the prefix cache holds.
   int num_available_pages() const { return num_free_pages() + tree_.num_idle_pages(); }
   bool has_states() const { return options_.num_states > 0; }

@@ -76,6 +76,23 @@ Status FakeModel::ClearSlots(int num_slots, char* page) const {
   return Status();
 }
 
+int64_t FakeModel::DiscardPages(const std::vector<int32_t>& pages) {
+  for (int32_t page : pages) {
+    std::fill_n(slots_.begin() + page * info_.page_size, info_.page_size, kNeverWritten);
+  }
+  return static_cast<int64_t>(pages.size()) * info_.page_bytes;
+}
+
+int64_t FakeModel::DropWeights() {
+  weights_in_memory_ = false;
+  return info_.weight_bytes;
+}
+
+int64_t FakeModel::TouchWeights() {
+  weights_in_memory_ = true;
+  return info_.weight_bytes;
+}
+
 Status FakeModel::CheckBatch(const Batch& batch) const {
   if (!batch.hidden_rows.empty() && info_.hidden_size == 0) return Unsupported("no hidden states");
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");

@@ -42,12 +42,17 @@ class FakeModel : public Model {
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override;
   Status WriteState(int32_t slot, const char* data) override;
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override;
+  int64_t DropWeights() override;
+  int64_t TouchWeights() override;
   Result<Outputs> Forward(const Batch& batch) override;
   DeviceSampler* sampler() override { return nullptr; }
 
   // The n-th call of Forward from now (0: the next call) fails with `status`.
   void FailForward(int n, Status status);
   int num_forwards() const { return num_forwards_; }
+  // Whether the weights, which it does not have, are in memory: TouchWeights sets it.
+  bool weights_in_memory() const { return weights_in_memory_; }
 
   // The sizes of a small model: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
@@ -83,6 +88,7 @@ class FakeModel : public Model {
   std::vector<std::vector<int32_t>> states_;  // the history in each slot
   std::vector<float> logits_, hidden_states_;
   int num_forwards_ = 0;
+  bool weights_in_memory_ = false;
   int fail_at_ = -1;
   Status failure_;
 };

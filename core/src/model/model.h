@@ -136,6 +136,14 @@ class Model {
   // Copies a state of state_bytes from or to its slot.
   virtual Status ReadState(int32_t slot, char* out) const = 0;
   virtual Status WriteState(int32_t slot, const char* data) = 0;
+  // Gives the memory of these pages back to the system; their content is lost, but they can be
+  // written again. Returns the bytes that were given back: 0 on devices that cannot.
+  virtual int64_t DiscardPages(const std::vector<int32_t>& pages) = 0;
+  // Lets the system take the memory of weights that it can read from their files again. Returns the
+  // bytes of these weights.
+  virtual int64_t DropWeights() = 0;
+  // Brings all weights into memory. Returns the bytes that were read through.
+  virtual int64_t TouchWeights() = 0;
   // Computes a step. kUnsupported when there are hidden_rows and the model has no hidden states.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
   // Chooses tokens of the last step, if that step kept its logits. The model owns it. Null when the

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/library_functions.h"
+#include "platform/memory.h"
 
 namespace mlc {
 
@@ -60,6 +61,24 @@ Status PagePool::Write(const std::vector<int32_t>& pages, const char* data) {
     }
   }
   return Status();
+}
+
+// Neighbouring pages go together: a page of a layer may be smaller than the system's pages.
+int64_t PagePool::Discard(const std::vector<int32_t>& pages) {
+  if (device_.kind() != "cpu") return 0;
+  std::vector<int32_t> sorted = pages;
+  std::sort(sorted.begin(), sorted.end());
+  int64_t discarded = 0;
+  for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
+    for (end = begin + 1; end < sorted.size() && sorted[end] == sorted[end - 1] + 1;) ++end;
+    int64_t count = static_cast<int64_t>(end - begin);
+    for (size_t layer = 0; layer < layers_.size(); ++layer) {
+      int64_t bytes = metadata_->layers[layer].page_bytes;
+      char* data = static_cast<char*>(layers_[layer].data()) + sorted[begin] * bytes;
+      discarded += DiscardMemory(data, count * bytes);
+    }
+  }
+  return discarded;
 }
 
 Status PagePool::ClearSlots(int num_slots, char* page) const {

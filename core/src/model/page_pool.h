@@ -27,6 +27,7 @@ class PagePool {
   Status Read(const std::vector<int32_t>& pages, char* out) const;
   Status Write(const std::vector<int32_t>& pages, const char* data);
   Status ClearSlots(int num_slots, char* page) const;
+  int64_t Discard(const std::vector<int32_t>& pages);
 
  private:
   Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;

@@ -2,6 +2,7 @@
 
 #include "model/library_functions.h"
 #include "platform/cpu_features.h"
+#include "platform/memory.h"
 
 namespace mlc {
 namespace {
@@ -70,7 +71,9 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
                                                  const std::string& library_path, Device device,
                                                  const LoadProgress& progress) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  Result<std::vector<Tensor>> weights = LoadWeights(source, open.metadata.params, device, progress);
+  MappedFiles files;
+  Result<std::vector<Tensor>> weights =
+      LoadWeights(source, open.metadata.params, device, progress, &files);
   if (!weights.ok()) {
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
@@ -79,6 +82,7 @@ Result<std::unique_ptr<TVMModel>> TVMModel::Load(const ByteSource& source, const
   MLC_ASSIGN_OR_RETURN(open.metadata.info.weights_id, WeightsId(source));
   std::unique_ptr<TVMModel> model(
       new TVMModel(std::move(open.library), std::move(open.metadata), device));
+  model->weight_files_ = std::move(files);
   Result<std::unique_ptr<StepRunner>> runner =
       MakeStepRunner(model->library_.get(), model->metadata_, TensorList(*weights), device);
   if (!runner.ok()) return Status(runner.status()).In(library_path);
@@ -105,6 +109,22 @@ Status TVMModel::AllocateStates(int num_slots) {
   MLC_RETURN_IF_ERROR(states_.Allocate(num_slots));
   runner_->SetStates(states_.tensors());
   return Status();
+}
+
+int64_t TVMModel::DiscardPages(const std::vector<int32_t>& pages) { return pages_.Discard(pages); }
+
+int64_t TVMModel::DropWeights() {
+  int64_t bytes = 0;
+  for (const std::shared_ptr<MappedFile>& file : weight_files_) bytes += file->Drop();
+  return bytes;
+}
+
+int64_t TVMModel::TouchWeights() {
+  int64_t bytes = 0;
+  for (const std::shared_ptr<MappedFile>& file : weight_files_) {
+    bytes += TouchMemory(file->data(), file->size());
+  }
+  return bytes;
 }
 
 Status TVMModel::Check(const Batch& batch) const {

@@ -49,6 +49,9 @@ class TVMModel : public Model {
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override;
+  int64_t DropWeights() override;
+  int64_t TouchWeights() override;
   Result<Outputs> Forward(const Batch& batch) override;
   DeviceSampler* sampler() override { return sampler_.get(); }
 
@@ -63,6 +66,7 @@ class TVMModel : public Model {
   Device device_;
   PagePool pages_;
   StatePool states_;
+  MappedFiles weight_files_;             // that weights refer to
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepRunner> runner_;
   Tensor logits_;         // from the last step, on the host

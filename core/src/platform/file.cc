@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace mlc {
 namespace {
@@ -112,16 +114,39 @@ Status ReplaceFile(const std::string& path, const std::vector<std::string_view>&
   return status;
 }
 
+Status MakeWritableFolder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  std::string file = path + "/.mlc-XXXXXX";
+  Descriptor made{failed ? -1 : ::mkostemp(file.data(), O_CLOEXEC)};
+  if (made.fd >= 0) ::unlink(file.c_str());
+  if (made.fd >= 0) return Status();
+  std::string reason = failed ? failed.message() : std::strerror(errno);
+  return InvalidArgument(path + ": no file can be written into this folder: " + reason);
+}
+
 Result<std::shared_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
   Descriptor file{::open(path.c_str(), kOpenFlags)};
   if (file.fd < 0) return OpenError(path);
   MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.fd, path));
-  if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(nullptr, 0));
+  if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(path, nullptr, 0));
   void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) {
     return ResourceExhausted(path + ": cannot be mapped: " + std::strerror(errno));
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size));
+  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<const uint8_t*>(data), size));
+}
+
+int64_t MappedFile::Drop() const {
+  if (data_ == nullptr) return 0;
+  void* data = const_cast<uint8_t*>(data_);
+  if (::madvise(data, static_cast<size_t>(size_), MADV_DONTNEED) != 0) return 0;
+#if defined(__linux__)
+  // The pages have left this process, but the system still keeps them.
+  Descriptor file{::open(path_.c_str(), kOpenFlags)};
+  if (file.fd >= 0) (void)::posix_fadvise(file.fd, 0, 0, POSIX_FADV_DONTNEED);
+#endif
+  return size_;
 }
 
 MappedFile::~MappedFile() {

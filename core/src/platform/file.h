@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -27,6 +28,10 @@ Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_
 // an error no file is left behind.
 Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts);
 
+// Makes the folder if it is not there. Errors: kInvalidArgument when it cannot be made or no file
+// can be written into it.
+Status MakeWritableFolder(const std::string& path);
+
 // A file mapped read-only. The system reads its pages when they are used.
 class MappedFile {
  public:
@@ -38,8 +43,14 @@ class MappedFile {
   const uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
 
+  // Lets the system take the memory of the file's pages. They are read again when they are used.
+  // Returns the size, or 0 if the system refused.
+  int64_t Drop() const;
+
  private:
-  MappedFile(const uint8_t* data, int64_t size) : data_(data), size_(size) {}
+  MappedFile(std::string path, const uint8_t* data, int64_t size)
+      : path_(std::move(path)), data_(data), size_(size) {}
+  std::string path_;
   const uint8_t* data_;
   int64_t size_;
 };

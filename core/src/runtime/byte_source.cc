@@ -7,7 +7,7 @@ namespace mlc {
 Result<Bytes> FolderSource::Open(std::string_view name) const {
   MLC_ASSIGN_OR_RETURN(std::string path, JoinInside(folder_, name));
   MLC_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::Open(path));
-  return Bytes{file->data(), file->size(), file};
+  return Bytes{file->data(), file->size(), file, file};
 }
 
 bool FolderSource::Has(std::string_view name) const {

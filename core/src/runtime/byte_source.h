@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "platform/file.h"
 
 namespace mlc {
 
@@ -16,6 +17,7 @@ struct Bytes {
   const uint8_t* data = nullptr;
   int64_t size = 0;
   std::shared_ptr<void> owner;
+  std::shared_ptr<MappedFile> file = nullptr;  // null: the bytes are no mapped file
   std::string_view text() const {
     return {reinterpret_cast<const char*>(data), static_cast<size_t>(size)};
   }

@@ -10,8 +10,10 @@
 
 #include "base/json.h"
 #include "platform/file.h"
+#include "platform/folders.h"
 #include "platform/host.h"
 #include "platform/shared_library.h"
+#include "runtime/library_names.h"
 #include "runtime/tvm_convert.h"
 
 namespace mlc {
@@ -43,11 +45,11 @@ bool IsRegistered(const DeviceKind& kind) {
          tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.backend).has_value();
 }
 
-// The folder of the library that contains this function.
+// The folder of the library that contains this function; "" if the loader tells none.
 std::string LibraryFolder() {
   std::string path = LibraryOf(reinterpret_cast<void*>(&LibraryFolder));
   size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
+  return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
 // The reason why this build has no plugin of a kind.
@@ -61,14 +63,16 @@ std::string WhyMissing(const DeviceKind& kind) {
 // Opens the plugin of a kind; its constructors register the backend. Returns "", or the reason why
 // it cannot be opened.
 std::string OpenPlugin(const DeviceKind& kind) {
-#if defined(__APPLE__)
-  constexpr const char* kSuffix = ".dylib";
-#else
-  constexpr const char* kSuffix = ".so";
-#endif
-  std::string path = LibraryFolder() + "/libmlc_llm_" + kind.backend + kSuffix;
-  if (!FileExists(path)) return WhyMissing(kind);
-  return OpenLibrary(path.c_str(), LibraryScope::kLocal) != nullptr ? "" : LibraryError();
+  if (IsRegistered(kind)) return "";  // it is linked into the program
+  for (const std::string& name :
+       BackendNames(LibraryFolder(), CurrentFolders().libraries, kind.backend)) {
+    bool is_path = name.find('/') != std::string::npos;
+    if (is_path && !FileExists(name)) continue;
+    if (OpenLibrary(name.c_str(), LibraryScope::kLocal) != nullptr) return "";
+    std::string reason = LibraryError();
+    if (is_path) return reason;  // by its name alone: there may be no such library
+  }
+  return WhyMissing(kind);
 }
 
 // Runs once for each kind and process. A plugin is never closed.

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/hash.h"
+#include "runtime/library_seal.h"
 
 namespace mlc {
 namespace {
@@ -16,12 +17,20 @@ uint64_t ReadLittleEndian64(std::string_view bytes) {
   return value;
 }
 
+Status Damaged(const std::string& path) {
+  return Corrupt(path + ": the model library is damaged; compile the model again")
+      .WithParam("model_lib");
+}
+
 }  // namespace
 
 Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
   std::string_view trailer =
       file.size() < kTrailerBytes ? std::string_view() : file.substr(file.size() - kTrailerBytes);
   if (trailer.substr(0, kTrailerMagic.size()) != kTrailerMagic) {
+    if (std::optional<LibrarySeal> seal = ReadLibrarySeal(file)) {
+      return seal->fits ? Status() : Damaged(path);
+    }
     return Unsupported(path +
                        ": is not a model library that this version of `mlc_llm compile` wrote, or "
                        "it was cut off; compile the model again")
@@ -30,13 +39,13 @@ Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
   std::string_view content = file.substr(0, file.size() - kTrailerBytes);
   if (ReadLittleEndian64(trailer.substr(8)) != content.size() ||
       ReadLittleEndian64(trailer.substr(16)) != Fnv1a(content)) {
-    return Corrupt(path + ": the model library is damaged; compile the model again")
-        .WithParam("model_lib");
+    return Damaged(path);
   }
   return Status();
 }
 
 std::string LibraryId(std::string_view file) {
+  if (std::optional<LibrarySeal> seal = ReadLibrarySeal(file)) return HexText(seal->hash);
   return HexText(ReadLittleEndian64(file.substr(file.size() - 8)));
 }
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
 #include "base/json.h"
 #include "platform/cpu_features.h"
+#include "platform/folders.h"
 
 namespace mlc {
 namespace {
@@ -67,6 +67,15 @@ Result<std::vector<Variant>> ReadIndex(std::string_view file) {
   return variants;
 }
 
+// An app must say where it may write.
+Status NoPlace(const std::string& path) {
+  std::string reason = std::strerror(errno);
+  return ResourceExhausted(path + ": " + reason +
+                           "; the model library needs a folder for a temporary file: set one "
+                           "(mlc_set_directories, setDirectories), or TMPDIR")
+      .WithParam("temporary");
+}
+
 }  // namespace
 
 bool HasVariants(std::string_view file) {
@@ -90,12 +99,10 @@ Result<std::string_view> VariantForThisCpu(std::string_view file, const std::str
 }
 
 Result<std::unique_ptr<TemporaryLibrary>> TemporaryLibrary::Write(std::string_view bytes) {
-  std::error_code failed;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-  if (failed) folder = ".";
-  std::string path = (folder / "mlc-model-XXXXXX.so").string();
+  std::string folder = TemporaryFolder();
+  std::string path = (folder.empty() ? "." : folder) + "/mlc-model-XXXXXX.so";
   int file = mkstemps(path.data(), 3);
-  if (file < 0) return ResourceExhausted(path + ": " + std::strerror(errno));
+  if (file < 0) return NoPlace(path);
   std::unique_ptr<TemporaryLibrary> library(new TemporaryLibrary(path));
   while (!bytes.empty()) {
     ssize_t written = ::write(file, bytes.data(), bytes.size());

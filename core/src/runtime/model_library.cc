@@ -6,7 +6,9 @@
 
 #include "base/hash.h"
 #include "platform/file.h"
+#include "platform/folders.h"
 #include "platform/shared_library.h"
+#include "runtime/library_names.h"
 #include "runtime/library_trailer.h"
 #include "runtime/library_variants.h"
 #include "runtime/model_library_impl.h"
@@ -53,7 +55,28 @@ Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
   return TemporaryLibrary::Write(bytes);
 }
 
+// The library that is linked into the program under one of the prefixes that `name` may mean.
+// Nothing if there is none.
+ffi::Optional<ffi::Module> FindLinked(const std::string& name) {
+  std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
+  ffi::Optional<ffi::Module> found;
+  if (!find || name.empty()) return found;
+  for (const std::string& prefix : LinkedPrefixes(name)) {
+    Status asked = CatchTvm(prefix, [&] {
+      ffi::Module module = (*find)(ffi::String(prefix)).cast<ffi::Module>();
+      if (module->GetFunction("vm_load_executable", true).has_value()) found = module;
+    });
+    if (asked.ok() && found.has_value()) break;
+  }
+  return found;
+}
+
 }  // namespace
+
+struct ModelLibrary::Linked {
+  std::string name;
+  ffi::Optional<ffi::Module> module;  // nothing: there is none
+};
 
 ffi::Function* ModelLibrary::Impl::Find(const std::string& name) {
   auto found = functions.find(name);
@@ -127,45 +150,79 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   if (!variant) {
     MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, device));
   }
-  const std::string& loadable = variant ? variant->path() : path;
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<ModelLibrary> library,
+      Open(path, variant ? variant->path() : path, device, [&lock] { lock.unlock(); }));
+  library->id_ = LibraryId(bytes);
+  return library;
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& path,
+                                                         const std::string& file, Device device,
+                                                         const std::function<void()>& on_open) {
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
   library->impl_->path = path;
   MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] {
-    ffi::Module module = ffi::Module::LoadFromFile(loadable);
-    lock.unlock();
+    ffi::Module module = ffi::Module::LoadFromFile(file);
+    if (on_open) on_open();
     return module;
   }));
-  MLC_RETURN_IF_ERROR(ShareLoopsOf(loadable));
+  MLC_RETURN_IF_ERROR(ShareLoopsOf(file));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
-  library->id_ = LibraryId(bytes);
+  library->id_ = HexText(Fnv1a(library->metadata_json_));
   return library;
 }
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string& path,
                                                                Device device) {
   std::string name = path.substr(std::strlen(kSystemScheme));
-  std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
-  if (!find) return Unsupported("this build finds no model libraries in the program");
-  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
-  library->impl_->path = path;
-  bool is_linked = true;
-  Status started = library->impl_->Start(device, [&] {
-    ffi::Module module = (*find)(ffi::String(name)).cast<ffi::Module>();
-    is_linked = module->GetFunction("vm_load_executable", true).has_value();
-    if (is_linked) return module;
-    // MLC-LLM's apps name a library without the final underscore of its prefix.
-    module = (*find)(ffi::String(name + "_")).cast<ffi::Module>();
-    is_linked = module->GetFunction("vm_load_executable", true).has_value();
-    return module;
-  });
-  if (!is_linked) {
+  Linked linked{name, FindLinked(name)};
+  if (linked.module.has_value() || name.empty()) return FromLinked(path, linked, device);
+  for (const std::string& folder : CurrentFolders().libraries) {
+    for (const std::string& file : LibraryFileNames(name)) {
+      std::string bundled = folder + "/" + file;
+      if (FileExists(bundled)) return LoadBundled(path, bundled, device);
+    }
+  }
+  // Inside an APK a library has no path. The app's signature covers it, so there is no other check.
+  for (const std::string& file : LibraryFileNames(name)) {
+    if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) continue;
+    linked.module = FindLinked(name);
+    return linked.module.has_value() ? FromLinked(path, linked, device) : Open(path, file, device);
+  }
+  return FromLinked(path, linked, device);
+}
+
+// A shared library that has system libraries in it registers them when it is opened.
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::string& path,
+                                                                const std::string& file,
+                                                                Device device) {
+  Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
+  if (library.ok() || library.status().code() != StatusCode::kUnsupported) return library;
+  std::string name = path.substr(std::strlen(kSystemScheme));
+  if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
+    return Corrupt(path + ": " + LibraryError()).WithParam("model_lib");
+  }
+  Linked linked{name, FindLinked(name)};
+  return linked.module.has_value() ? FromLinked(path, linked, device) : std::move(library);
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string& path,
+                                                               const Linked& linked,
+                                                               Device device) {
+  const std::string& name = linked.name;
+  if (!linked.module.has_value()) {
+    std::string files = name.empty() ? "" : " (" + LibraryFileNames(name)[0] + ")";
     return NotFound(path + ": no model library with the prefix '" + name +
-                    "' is linked into this program; link the whole archive of mlc_llm compile "
+                    "' is linked into this program, and none" + files +
+                    " is among its libraries; link the whole archive of mlc_llm compile "
                     "--system-lib-prefix " +
-                    name)
+                    name + ", or name the folder of the library in setDirectories")
         .WithParam("model_lib");
   }
-  MLC_RETURN_IF_ERROR(started);
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
+  library->impl_->path = path;
+  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return linked.module.value(); }));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = HexText(Fnv1a(library->metadata_json_));
   return library;

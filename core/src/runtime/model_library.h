@@ -2,6 +2,7 @@
 #ifndef MLC_RUNTIME_MODEL_LIBRARY_H_
 #define MLC_RUNTIME_MODEL_LIBRARY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -32,7 +33,8 @@ class ModelLibrary {
   // Checks the file's trailer before the loader sees the file. Errors: kNotFound; kCorrupt for a
   // damaged file; kUnsupported for a shared library that `mlc_llm compile` did not write.
   // "system://PREFIX" means the library that is linked into the program (mlc_llm compile
-  // --system-lib-prefix PREFIX).
+  // --system-lib-prefix PREFIX), or one in the program's library folders, or among an app's own
+  // libraries (library_names.h).
   static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
   ~ModelLibrary();
 
@@ -54,6 +56,16 @@ class ModelLibrary {
   explicit ModelLibrary(std::unique_ptr<Impl> impl);
   static Result<std::unique_ptr<ModelLibrary>> LoadFile(const std::string& path, Device device);
   static Result<std::unique_ptr<ModelLibrary>> LoadLinked(const std::string& path, Device device);
+  static Result<std::unique_ptr<ModelLibrary>> LoadBundled(const std::string& path,
+                                                           const std::string& file, Device device);
+  // Opens a shared library by a path or by its name. `path` is for messages; `on_open` is called
+  // when the loader has it.
+  static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& path,
+                                                    const std::string& file, Device device,
+                                                    const std::function<void()>& on_open = {});
+  struct Linked;  // what FindLinked found
+  static Result<std::unique_ptr<ModelLibrary>> FromLinked(const std::string& path,
+                                                          const Linked& linked, Device device);
   Status ReadMetadata();
   std::unique_ptr<Impl> impl_;
   std::string metadata_json_, id_;

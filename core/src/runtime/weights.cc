@@ -1,5 +1,6 @@
 #include "runtime/weights.h"
 
+#include <set>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -152,6 +153,15 @@ class Loader {
     return Place(part, columns.data(), /*owner=*/nullptr);
   }
 
+  // The mapped files that tensors refer to.
+  MappedFiles TakeFiles() {
+    MappedFiles files;
+    for (auto& [name, shard] : shards_) {
+      if (used_.count(name) > 0 && shard.file != nullptr) files.push_back(std::move(shard.file));
+    }
+    return files;
+  }
+
  private:
   // The tensor of `data`. Copies the data if it has no owner.
   Result<Tensor> Place(const Record& record, const uint8_t* data,
@@ -159,6 +169,7 @@ class Loader {
     if (record.stored_as_bf16) return Widen(record, data);
     bool aligned = reinterpret_cast<uintptr_t>(data) % kWeightAlignment == 0;
     if (device_.type == Device{}.type && aligned && owner != nullptr) {
+      used_.insert(record.shard);
       return Tensor::View(const_cast<uint8_t*>(data), record.shape, record.dtype, owner);
     }
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
@@ -191,6 +202,7 @@ class Loader {
   const ByteSource& source_;
   Device device_;
   std::unordered_map<std::string, Bytes> shards_;
+  std::set<std::string> used_;  // the shards that tensors refer to
 };
 
 // The shape of the whole stored tensor.
@@ -235,7 +247,7 @@ Result<std::string> WeightsId(const ByteSource& source) {
 
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,
-                                        const LoadProgress& progress) {
+                                        const LoadProgress& progress, MappedFiles* files) {
   MLC_ASSIGN_OR_RETURN(Records records, ReadIndex(source));
   Loader loader(source, device);
   std::vector<Tensor> tensors;
@@ -251,6 +263,7 @@ Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
     MLC_RETURN_IF_ERROR(tensor.status());
     tensors.push_back(std::move(tensor).value());
   }
+  if (files != nullptr) *files = loader.TakeFiles();
   return tensors;
 }
 

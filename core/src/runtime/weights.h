@@ -4,6 +4,7 @@
 #define MLC_RUNTIME_WEIGHTS_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,9 +39,11 @@ using LoadProgress = std::function<bool(double fraction)>;
 // ranges in the shard, and sizes must fit the shapes. Errors: kNotFound for a missing file,
 // kCorrupt for a damaged file, kInvalidArgument for weights of another model, kResourceExhausted.
 // Each error names the file or the tensor.
+// `files`, unless it is null, gets the mapped files that tensors refer to.
+using MappedFiles = std::vector<std::shared_ptr<MappedFile>>;
 Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
                                         const std::vector<ParamSpec>& wanted, Device device,
-                                        const LoadProgress& progress);
+                                        const LoadProgress& progress, MappedFiles* files = nullptr);
 
 }  // namespace mlc
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 #ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 #define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 

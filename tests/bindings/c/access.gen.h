@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -224,6 +224,24 @@ void VisitMembers(const KVLoadRequest& object, Visit&& visit) {
   visit("path", object.path);
 }
 template <typename Visit>
+void VisitMembers(const TrimRequest& object, Visit&& visit) {
+  visit("level", object.level);
+}
+template <typename Visit>
+void VisitMembers(const PrewarmRequest& object, Visit&& visit) {
+  visit("step", object.step);
+}
+template <typename Visit>
+void VisitMembers(const ThermalHint& object, Visit&& visit) {
+  visit("state", object.state);
+}
+template <typename Visit>
+void VisitMembers(const Directories& object, Visit&& visit) {
+  visit("cache", object.cache);
+  visit("temporary", object.temporary);
+  visit("libraries", object.libraries);
+}
+template <typename Visit>
 void VisitMembers(const ModelLoadRequest& object, Visit&& visit) {
   visit("model", object.model);
   visit("model_lib", object.model_lib);
@@ -446,6 +464,22 @@ void VisitMembers(const KVLoadResponse& object, Visit&& visit) {
   visit("tokens", object.tokens);
 }
 template <typename Visit>
+void VisitMembers(const TrimResponse& object, Visit&& visit) {
+  visit("pages", object.pages);
+  visit("page_bytes", object.page_bytes);
+  visit("weight_bytes", object.weight_bytes);
+}
+template <typename Visit>
+void VisitMembers(const PrewarmResponse& object, Visit&& visit) {
+  visit("weight_bytes", object.weight_bytes);
+}
+template <typename Visit>
+void VisitMembers(const ThermalLimits& object, Visit&& visit) {
+  visit("num_threads", object.num_threads);
+  visit("max_num_sequence", object.max_num_sequence);
+  visit("prefill_chunk_size", object.prefill_chunk_size);
+}
+template <typename Visit>
 void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("id", object.id);
   visit("object", object.kObject);
@@ -631,6 +665,10 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "DetokenizeRequest") return act(DetokenizeRequest()), true;
   if (name == "KVSaveRequest") return act(KVSaveRequest()), true;
   if (name == "KVLoadRequest") return act(KVLoadRequest()), true;
+  if (name == "TrimRequest") return act(TrimRequest()), true;
+  if (name == "PrewarmRequest") return act(PrewarmRequest()), true;
+  if (name == "ThermalHint") return act(ThermalHint()), true;
+  if (name == "Directories") return act(Directories()), true;
   if (name == "ModelLoadRequest") return act(ModelLoadRequest()), true;
   if (name == "EngineConfig") return act(EngineConfig()), true;
   if (name == "ChatCompletionResponseMessage") return act(ChatCompletionResponseMessage()), true;
@@ -660,6 +698,9 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "RenderResponse") return act(RenderResponse()), true;
   if (name == "KVSaveResponse") return act(KVSaveResponse()), true;
   if (name == "KVLoadResponse") return act(KVLoadResponse()), true;
+  if (name == "TrimResponse") return act(TrimResponse()), true;
+  if (name == "PrewarmResponse") return act(PrewarmResponse()), true;
+  if (name == "ThermalLimits") return act(ThermalLimits()), true;
   if (name == "ModelObject") return act(ModelObject()), true;
   if (name == "ModelList") return act(ModelList()), true;
   if (name == "DeviceProbe") return act(DeviceProbe()), true;

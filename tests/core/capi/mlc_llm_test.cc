@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/json.h"
+#include "platform/folders.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
@@ -28,6 +30,11 @@ class Owned {
 
  private:
   MLCStatus* status_;
+};
+
+// Takes the folders back at the end.
+struct OwnFolders {
+  ~OwnFolders() { mlc_status_free(mlc_set_directories("{}")); }
 };
 
 void Ignore(void*, int32_t, const char*, size_t) {}
@@ -67,6 +74,26 @@ TEST(CApiStatics, ListsDevices) {
     ++cpus;
   }
   EXPECT_EQ(cpus, 1);
+}
+
+TEST(CApiStatics, SetsFoldersAndNamesTheOneThatIsWrong) {
+  OwnFolders restored;
+  testing::TempFolder folder;
+  std::string cache = folder.Path("made/here"), file = folder.Write("file", "");
+  auto set = [](const char* name, const std::string& path) {
+    return mlc_set_directories(Json::MakeObject().Set(name, path).Dump().c_str());
+  };
+  ASSERT_EQ(set("cache", cache), nullptr);
+  EXPECT_EQ(CacheFolder(), cache);
+  EXPECT_EQ(TemporaryFolder(), cache);
+  for (const char* name : {"cache", "temporary"}) {
+    Owned status(set(name, file + "/below"));
+    EXPECT_EQ(status.code(), MLC_INVALID_ARGUMENT);
+    EXPECT_EQ(status.Param(), name);
+  }
+  EXPECT_EQ(Owned(mlc_set_directories(R"({"libraries": "x"})")).Param(), "libraries");
+  EXPECT_EQ(Owned(mlc_set_directories(R"({"cache": ""})")).Param(), "cache");
+  EXPECT_EQ(CacheFolder(), cache);
 }
 
 TEST(CApiStatics, ChoosesADevice) {
@@ -118,6 +145,7 @@ TEST_F(CApi, EveryNullArgumentIsRefused) {
   ExpectNullRefused(mlc_engine_pause(nullptr), "engine");
   ExpectNullRefused(mlc_engine_resume(nullptr), "engine");
   ExpectNullRefused(mlc_engine_trim_memory(nullptr), "engine");
+  ExpectNullRefused(mlc_set_directories(nullptr), "directories_json");
   ExpectNullRefused(mlc_list_devices(nullptr), "out_json");
   ExpectNullRefused(mlc_choose_device(nullptr, &text), "device");
   ExpectNullRefused(mlc_choose_device("cpu", nullptr), "out_json");

@@ -40,6 +40,11 @@ class KeepingModel : public Model, public DeviceSampler {
   Status WriteState(int32_t slot, const char* data) override {
     return model_.WriteState(slot, data);
   }
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override {
+    return model_.DiscardPages(pages);
+  }
+  int64_t DropWeights() override { return model_.DropWeights(); }
+  int64_t TouchWeights() override { return model_.TouchWeights(); }
   DeviceSampler* sampler() override { return this; }
 
   Result<Outputs> Forward(const Batch& batch) override {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -156,6 +157,34 @@ TEST(EngineThread, NoStepIsBegunWhilePaused) {
   thread->Pause(false);
   ASSERT_TRUE(inbox.WaitForEnds(2));
   EXPECT_TRUE(inbox.Take()[1].status.ok());
+}
+
+TEST(EngineThread, APauseHoldsFromTheNextStepOn) {
+  Inbox inbox;
+  std::atomic<EngineThread*> to_pause{nullptr};
+  std::atomic<int> num_forwards{0};
+  FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab);
+  std::unique_ptr<EngineThread> thread =
+      Start([&, script](const std::vector<int32_t>& history, float* logits) {
+        // from within the third step: as an app does while the model runs
+        if (++num_forwards == 3) to_pause.load()->Pause(true);
+        script(history, logits);
+      });
+  to_pause = thread.get();
+  Request request = Ask(1, 10);
+  request.ignore_eos = true;
+  thread->Submit(request, inbox.Sink());
+  while (num_forwards < 3) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) {  // the compute thread goes around its loop this often
+    std::promise<void> done;
+    thread->Do([&done](Engine*) { done.set_value(); });
+    done.get_future().wait();
+  }
+  EXPECT_EQ(num_forwards, 3);
+  EXPECT_EQ(inbox.num_ended(), 0);
+  thread->Pause(false);
+  ASSERT_TRUE(inbox.WaitForEnds(1));
+  EXPECT_EQ(inbox.Take()[1].generated.size(), 10u);
 }
 
 TEST(EngineThread, TimeLimitsHoldWhilePausedToo) {

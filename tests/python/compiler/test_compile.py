@@ -13,7 +13,7 @@ from tiny_llama import chat_config  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.cli import compile as command  # noqa: E402
-from mlc_llm.compiler import targets  # noqa: E402
+from mlc_llm.compiler import hosts, targets  # noqa: E402
 from mlc_llm.compiler.compile import compile_model, library_spec  # noqa: E402
 from mlc_llm.compiler.options import OptimizationFlags, notes  # noqa: E402
 from mlc_llm.compiler.trailer import fnv1a, trailer  # noqa: E402
@@ -197,3 +197,20 @@ def test_features_that_a_virtual_machine_hides_are_not_used(monkeypatch, hidden,
     monkeypatch.setattr(targets, "_usable_features", lambda: usable - set(hidden.split()))
     device = targets.host()
     assert expected is None or device.mcpu == expected
+
+
+@pytest.mark.parametrize(
+    ("triple", "expected"),
+    [
+        ("arm64-apple-ios", "arm64-apple-ios16.0"),
+        ("arm64-apple-ios-simulator", "arm64-apple-ios16.0-simulator"),
+        ("arm64-apple-ios-macabi", "arm64-apple-ios16.0-macabi"),
+        ("arm64-apple-ios17.1", "arm64-apple-ios17.1"),
+        ("arm64-apple-macos", "arm64-apple-macos13.0"),
+        ("arm64-apple-macosx13.1", "arm64-apple-macosx13.1"),
+        ("aarch64-linux-android", "aarch64-linux-android"),
+    ],
+)
+def test_apples_triples_have_a_version(triple, expected):
+    """Without one LLVM writes no platform into the objects."""
+    assert hosts.with_version(triple) == expected

@@ -29,11 +29,11 @@ COMMANDS = {
     "convert_weight": "convert and quantize weights",
     "gen_config": "write the config of a model folder",
     "compile": "compile a model library",
+    "package": "package models for an app",
     "bench": "measure a server under load",
     "doctor": "what this machine has and what a model would take",
     "completion": "print a shell's completion script",
 }
-_PLANNED = ("package",)
 
 
 def parser_of(command: str | None) -> argparse.ArgumentParser:
@@ -66,12 +66,6 @@ def named(arguments: Sequence[str]) -> list[str]:
     """Replaces the command by its own name, in which `-` and `_` mean the same."""
     first = arguments[0].replace("-", "_") if arguments and arguments[0][:1] != "-" else ""
     return [first, *arguments[1:]] if first in COMMANDS else [*arguments]
-
-
-def _refuse_planned(arguments: Sequence[str]) -> None:
-    command = arguments[0].replace("-", "_") if arguments else ""
-    if command in _PLANNED:
-        raise MLCError(f"'mlc_llm {command}' is not built yet; see the status table in the README")
 
 
 def _complete(words: Sequence[str]) -> int:
@@ -121,7 +115,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Mesa's Vulkan layer for desktops complains on standard error if there is no desktop.
     os.environ.setdefault("NODEVICE_SELECT", "1")
     try:
-        _refuse_planned(arguments)
         if arguments[:1] == ["complete"]:
             return _complete(arguments[1:])
         arguments = named(arguments)

@@ -20,6 +20,7 @@ from mlc_llm.compiler import archive, hosts, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
+from mlc_llm.compiler.seal import seal_object, sealed
 from mlc_llm.compiler.trailer import trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import (
@@ -88,7 +89,7 @@ def compile_model(
             quantization=quantization or _text(config, "quantization"),
         )
     _check_linking(output, devices, is_static)
-    found = None if is_static else linker.require()  # checked before the work, not after it
+    found = None if is_static else _linker_for(devices)  # checked before the work, not after it
     variants = []
     for one in devices:
         spec = library_spec(
@@ -188,12 +189,23 @@ def _check_linking(
             f"{output}: a static library is for one CPU; give one --device", param="device"
         )
     foreign = [one.name for one in devices if hosts.is_foreign(one)]
-    if foreign and not is_static and "CXX" not in os.environ:
+    if foreign and not is_static and "CXX" not in os.environ and not _android_linker(devices):
         raise UnsupportedError(
             f"{output}: this machine's linker makes no shared library for {foreign[0]}; give an "
-            "output that ends in .tar or .a, or name a cross compiler in CXX",
+            "output that ends in .tar or .a, or name a cross compiler in CXX (for Android "
+            "`pip install ziglang` is enough)",
             param="output",
         )
+
+
+def _android_linker(devices: list[targets.Device | targets.GPU]) -> linker.Linker | None:
+    """The linker for Android, if that is what all devices are and it is here."""
+    is_android = all("android" in hosts.triple_of(one) for one in devices)
+    return linker.for_android() if is_android and "CXX" not in os.environ else None
+
+
+def _linker_for(devices: list[targets.Device | targets.GPU]) -> linker.Linker:
+    return _android_linker(devices) or linker.require()
 
 
 def _linked(
@@ -205,7 +217,11 @@ def _linked(
 
         def link(name: str, objects: list[str], **_: Any) -> None:
             assert found is not None
-            linker.link(found, Path(name), objects)
+            seal = _seal_file(folder, objects)
+            others = list(seal)
+            if found.is_for_android:
+                others += linker.android_stubs(found, folder, Path(seal[0]))
+            linker.link(found, Path(name), [*objects, *others])
 
         if prefix is not None:
             return archive.write(executable, prefix, output, folder)
@@ -215,7 +231,17 @@ def _linked(
             raise
         except Exception as error:  # TVM's error if it cannot write the object files
             raise linker.failure(linked, str(error)) from error
-        return linked.read_bytes()
+        return sealed(linked.read_bytes())
+
+
+def _seal_file(folder: Path, objects: list[str]) -> list[str]:
+    """The object file with the library's seal, where the format has one."""
+    seal = seal_object(Path(objects[0]).read_bytes())
+    if seal is None:
+        return []
+    file = folder / "seal.o"
+    file.write_bytes(seal)
+    return [str(file)]
 
 
 def _write(data: bytes, end: bytes, output: Path) -> None:

@@ -16,7 +16,11 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _SYSTEMS = re.compile(r"-(linux|android|ios|macos|darwin|tvos|windows|none)")
 _TRIPLE = re.compile(r"[a-z0-9_]+(-[a-z0-9_.]+){1,3}")
-_EXAMPLES = "aarch64-linux-android, arm64-apple-ios, arm64-apple-macos, x86_64-unknown-linux-gnu"
+_UNVERSIONED = re.compile(r"-apple-(ios|macos)(?![\d.a-z])")
+_OLDEST = {"ios": "16.0", "macos": "13.0"}
+_EXAMPLES = (
+    "aarch64-linux-android, arm64-apple-ios16.0, arm64-apple-macos13.0, x86_64-unknown-linux-gnu"
+)
 
 
 def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
@@ -24,6 +28,7 @@ def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
     if host in (None, "", "auto"):
         return device
     assert host is not None
+    host = with_version(host)
     architecture = _architecture(host)
     if isinstance(device, GPU):
         return replace(device, host=host)
@@ -38,9 +43,20 @@ def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
     return Device(name=device.name, mtriple=host, mcpu="x86-64-v2", vectors=SSE)
 
 
+def with_version(triple: str) -> str:
+    """An Apple triple with the oldest system that the code is for. Without one LLVM writes no
+    platform into its objects, and Apple's linker does not know where they belong."""
+    return _UNVERSIONED.sub(lambda found: found[0] + _OLDEST[found[1]], triple)
+
+
+def triple_of(device: Device | GPU) -> str:
+    """The machine of the code; "" for this one."""
+    return device.host if isinstance(device, GPU) else device.mtriple
+
+
 def is_foreign(device: Device | GPU) -> bool:
     """Whether the device's code needs another linker than this machine's."""
-    triple = device.host if isinstance(device, GPU) else device.mtriple
+    triple = triple_of(device)
     if not triple:
         return False
     here = _ARCHITECTURES.get(platform.machine().lower())

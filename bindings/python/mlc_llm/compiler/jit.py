@@ -109,6 +109,8 @@ def _compile(job: dict[str, Any]) -> None:
         read_chat_config(Path(job["config"])),
         output=Path(job["output"]),
         device=job["device"],
+        host=job.get("host"),
+        system_lib_prefix=job.get("system_lib_prefix"),
         opt=job["opt"],
         overrides=job["overrides"] or None,
         progress=report,

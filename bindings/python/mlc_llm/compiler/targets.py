@@ -228,7 +228,7 @@ GPUS: dict[str, GPU] = {
             name="metal:iphone",
             kind="metal",
             fields=(("max_threads_per_block", 256),),
-            host="arm64-apple-ios",
+            host="arm64-apple-ios16.0",
         ),
         GPU(
             name="cuda",
@@ -244,8 +244,8 @@ GPUS: dict[str, GPU] = {
 
 # MLC-LLM's names for a GPU together with its machine.
 _PHONES = {
-    "iphone": ("metal:iphone", "arm64-apple-ios"),
-    "macabi": ("metal", "arm64-apple-ios-macabi"),
+    "iphone": ("metal:iphone", "arm64-apple-ios16.0"),
+    "macabi": ("metal", "arm64-apple-ios16.0-macabi"),
     "android": ("opencl", "aarch64-linux-android"),
     "android:adreno": ("opencl:adreno", "aarch64-linux-android"),
     "android:mali": ("opencl:mali", "aarch64-linux-android"),

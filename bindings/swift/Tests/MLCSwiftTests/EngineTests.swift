@@ -67,6 +67,34 @@ import Testing
     await #expect(throws: MLCError.self) { try await engine.call("no.such.route", [:]) }
 }
 
+@Test func memoryIsGivenBackAndAnswersStayTheSame() async throws {
+    let engine = try await fakeEngine()
+    func answer() async throws -> String? {
+        try await engine.chat.completions.complete(messages: user("Hi"), max_tokens: 8, seed: 1)
+            .choices.first?.message.content
+    }
+    let expected = try await answer()
+    #expect(try await engine.trimMemory(level: .caches).pages == 0)
+    try engine.pause()
+    #expect(try await engine.trimMemory(level: .all).pages > 0)
+    try engine.resume()
+    try await engine.prewarm()
+    #expect(try await engine.setThermalState(.critical).max_num_sequence == 1)
+    #expect(try await answer() == expected)
+    #expect(try await engine.setThermalState(.nominal).max_num_sequence > 1)
+}
+
+@Test func foldersThatCannotBeWrittenAreNamed() throws {
+    let file = FileManager.default.temporaryDirectory
+        .appendingPathComponent("mlc-\(UUID().uuidString)")
+    try Data().write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    #expect { try MLCEngine.setDirectories(cache: file.path + "/x") } throws: {
+        ($0 as? MLCError)?.param == "cache"
+    }
+    try MLCEngine.setDirectories()
+}
+
 @Test func enginesComeAndGoWhileTheyAnswer() async throws {
     for index in 0..<10 {
         let engine = try await fakeEngine()

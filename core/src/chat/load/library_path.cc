@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include "platform/file.h"
@@ -11,8 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A name such as "llama-3.1_q4f16_1", and not a path.
 bool IsBareName(const std::string& named) {
-  return !named.empty() && named.find_first_of("/\\.:") == std::string::npos;
+  constexpr const char* kFiles[] = {".so", ".dylib", ".dll", ".tar", ".a"};
+  if (named.empty() || named.find_first_of("/\\:") != std::string::npos) return false;
+  std::string suffix = fs::path(named).extension().string();
+  bool is_file = std::find(std::begin(kFiles), std::end(kFiles), suffix) != std::end(kFiles);
+  return !is_file && named.front() != '.';
 }
 
 bool IsLibrary(const fs::path& path) {

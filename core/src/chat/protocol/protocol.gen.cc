@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -830,6 +830,73 @@ Result<KVLoadRequest> KVLoadRequest::Parse(const Json& json, const wire::Path& p
 
 Json KVLoadRequest::ToJson() const { return wire::ObjectWriter().Required("path", path).Finish(); }
 
+wire::Words WireWords(TrimLevel) {
+  static constexpr const char* kWords[] = {
+      "caches",
+      "pages",
+      "all",
+  };
+  return {kWords, std::size(kWords)};
+}
+
+Result<TrimRequest> TrimRequest::Parse(const Json& json, const wire::Path& path) {
+  TrimRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Defaulted("level", &out.level);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json TrimRequest::ToJson() const { return wire::ObjectWriter().Required("level", level).Finish(); }
+
+Result<PrewarmRequest> PrewarmRequest::Parse(const Json& json, const wire::Path& path) {
+  PrewarmRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Defaulted("step", &out.step);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json PrewarmRequest::ToJson() const { return wire::ObjectWriter().Required("step", step).Finish(); }
+
+wire::Words WireWords(ThermalState) {
+  static constexpr const char* kWords[] = {
+      "nominal",
+      "fair",
+      "serious",
+      "critical",
+  };
+  return {kWords, std::size(kWords)};
+}
+
+Result<ThermalHint> ThermalHint::Parse(const Json& json, const wire::Path& path) {
+  ThermalHint out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("state", &out.state);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ThermalHint::ToJson() const { return wire::ObjectWriter().Required("state", state).Finish(); }
+
+Result<Directories> Directories::Parse(const Json& json, const wire::Path& path) {
+  Directories out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("cache", &out.cache, wire::Limits().MinLength(1));
+  reader.Optional("temporary", &out.temporary, wire::Limits().MinLength(1));
+  reader.Optional("libraries", &out.libraries, wire::Limits().MinLength(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json Directories::ToJson() const {
+  return wire::ObjectWriter()
+      .Optional("cache", cache)
+      .Optional("temporary", temporary)
+      .Optional("libraries", libraries)
+      .Finish();
+}
+
 Result<ModelLoadRequest> ModelLoadRequest::Parse(const Json& json, const wire::Path& path) {
   ModelLoadRequest out;
   wire::ObjectReader reader(json, path);
@@ -1535,6 +1602,54 @@ Result<KVLoadResponse> KVLoadResponse::Parse(const Json& json, const wire::Path&
 
 Json KVLoadResponse::ToJson() const {
   return wire::ObjectWriter().Required("tokens", tokens).Finish();
+}
+
+Result<TrimResponse> TrimResponse::Parse(const Json& json, const wire::Path& path) {
+  TrimResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("pages", &out.pages, wire::Limits().AtLeast(0));
+  reader.Required("page_bytes", &out.page_bytes, wire::Limits().AtLeast(0));
+  reader.Required("weight_bytes", &out.weight_bytes, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json TrimResponse::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("pages", pages)
+      .Required("page_bytes", page_bytes)
+      .Required("weight_bytes", weight_bytes)
+      .Finish();
+}
+
+Result<PrewarmResponse> PrewarmResponse::Parse(const Json& json, const wire::Path& path) {
+  PrewarmResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("weight_bytes", &out.weight_bytes, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json PrewarmResponse::ToJson() const {
+  return wire::ObjectWriter().Required("weight_bytes", weight_bytes).Finish();
+}
+
+Result<ThermalLimits> ThermalLimits::Parse(const Json& json, const wire::Path& path) {
+  ThermalLimits out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("num_threads", &out.num_threads, wire::Limits().AtLeast(1));
+  reader.Required("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(1));
+  reader.Required("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ThermalLimits::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("num_threads", num_threads)
+      .Required("max_num_sequence", max_num_sequence)
+      .Required("prefill_chunk_size", prefill_chunk_size)
+      .Finish();
 }
 
 Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path) {

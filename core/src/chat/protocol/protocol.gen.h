@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,12 +21,12 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "69944ac5807ef87a";
+inline constexpr char kSchemaHash[] = "08429abcc93adccf";
 
 // What requests are submitted to.
-inline constexpr const char* kRoutes[] = {"chat.completions", "completions", "embeddings",
-                                          "tokenize",         "detokenize",  "render",
-                                          "kv.save",          "kv.load",     "trace"};
+inline constexpr const char* kRoutes[] = {
+    "chat.completions", "completions", "embeddings",  "tokenize", "detokenize",  "render",
+    "kv.save",          "kv.load",     "memory.trim", "prewarm",  "thermal.set", "trace"};
 
 // How tokens are chosen.
 struct SamplingFields {
@@ -694,6 +694,73 @@ struct KVLoadRequest {
   Json ToJson() const;
 };
 
+// How much memory is given back; each level includes those before it.
+enum class TrimLevel {
+  // What only the prefix cache holds.
+  kCaches,
+  // Also the memory of KV pages that no running answer uses.
+  kPages,
+  // Also the pages of running answers, which are computed again later and stay the same, and
+  // weights that can be read from their files again.
+  kAll,
+};
+wire::Words WireWords(TrimLevel);
+
+// How much memory the engine gives back.
+struct TrimRequest {
+  // How much. Default: `caches`.
+  TrimLevel level = TrimLevel::kCaches;
+
+  static Result<TrimRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What is made ready before the first request.
+struct PrewarmRequest {
+  // Whether a step of one token is computed; its result is thrown away. Default: true.
+  bool step = true;
+
+  static Result<PrewarmRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// How hot a device is, by iOS's names. Answers stay the same in every state.
+enum class ThermalState {
+  // Cool: no limits. Android's none and light.
+  kNominal,
+  // Smaller chunks of prompts. Android's moderate.
+  kFair,
+  // Half of the threads and of the answers at a time. Android's severe.
+  kSerious,
+  // One thread, one answer at a time. Android's critical and higher.
+  kCritical,
+};
+wire::Words WireWords(ThermalState);
+
+// How hot the device is.
+struct ThermalHint {
+  // The state.
+  ThermalState state = ThermalState::kNominal;
+
+  static Result<ThermalHint> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The folders that a program gives to the engine, for the whole process.
+struct Directories {
+  // For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or `mlc_llm` in
+  // the user's cache folder. Length: at least 1.
+  std::optional<std::string> cache;
+  // For files that are removed again. Absent: `cache` if it is given, else the system's folder for
+  // temporary files. Length: at least 1.
+  std::optional<std::string> temporary;
+  // Where model libraries and device backends also are. Absent: nowhere else. Length: at least 1.
+  std::optional<std::vector<std::string>> libraries;
+
+  static Result<Directories> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // Which model an engine loads.
 struct ModelLoadRequest {
   // The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
@@ -1277,6 +1344,41 @@ struct KVLoadResponse {
   int64_t tokens = 0;
 
   static Result<KVLoadResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was given back.
+struct TrimResponse {
+  // KV pages whose memory went back to the system. Range: at least 0.
+  int64_t pages = 0;
+  // The memory of them; 0 on devices that keep their memory. Range: at least 0. Unit: bytes.
+  int64_t page_bytes = 0;
+  // Weights that the system may drop and read again. Range: at least 0. Unit: bytes.
+  int64_t weight_bytes = 0;
+
+  static Result<TrimResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// What was made ready.
+struct PrewarmResponse {
+  // Weights that were read into memory from their files. Range: at least 0. Unit: bytes.
+  int64_t weight_bytes = 0;
+
+  static Result<PrewarmResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The limits that hold now.
+struct ThermalLimits {
+  // Threads that compute. Range: at least 1.
+  int64_t num_threads = 0;
+  // Answers that are generated at the same time. Range: at least 1.
+  int64_t max_num_sequence = 0;
+  // Tokens of one step. Range: at least 1. Unit: tokens.
+  int64_t prefill_chunk_size = 0;
+
+  static Result<ThermalLimits> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

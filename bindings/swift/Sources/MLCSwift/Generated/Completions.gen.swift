@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -547,5 +547,17 @@ extension MLCEngine {
     /// `kvLoad`: one answer, all at once; a failure throws an ``MLCError``.
     public func kvLoad(_ request: KVLoadRequest) async throws -> KVLoadResponse {
         try await self.channel.result("kv.load", request)
+    }
+    /// `memoryTrim`: one answer, all at once; a failure throws an ``MLCError``.
+    public func memoryTrim(_ request: TrimRequest) async throws -> TrimResponse {
+        try await self.channel.result("memory.trim", request)
+    }
+    /// `prewarm`: one answer, all at once; a failure throws an ``MLCError``.
+    public func prewarm(_ request: PrewarmRequest) async throws -> PrewarmResponse {
+        try await self.channel.result("prewarm", request)
+    }
+    /// `thermalSet`: one answer, all at once; a failure throws an ``MLCError``.
+    public func thermalSet(_ request: ThermalHint) async throws -> ThermalLimits {
+        try await self.channel.result("thermal.set", request)
     }
 }

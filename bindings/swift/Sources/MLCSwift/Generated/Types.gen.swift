@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "69944ac5807ef87a"
+let schemaHash = "08429abcc93adccf"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1836,6 +1836,191 @@ public struct KVLoadRequest: WireObject {
     }
 }
 
+/// How much memory is given back; each level includes those before it.
+public enum TrimLevel: WireEnum {
+    /// What only the prefix cache holds.
+    case caches
+    /// Also the memory of KV pages that no running answer uses.
+    case pages
+    /// Also the pages of running answers, which are computed again later and stay the same, and
+    /// weights that can be read from their files again.
+    case all
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .caches,
+        .pages,
+        .all,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "caches": self = .caches
+        case "pages": self = .pages
+        case "all": self = .all
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .caches: "caches"
+        case .pages: "pages"
+        case .all: "all"
+        case .unknown(let word): word
+        }
+    }
+}
+
+/// How much memory the engine gives back.
+public struct TrimRequest: WireObject {
+    /// How much. Default: `caches`.
+    public var level: TrimLevel
+
+    public init(
+        level: TrimLevel = .caches
+    ) {
+        self.level = level
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.level = try reader.defaulted("level", .caches)
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("level", self.level)
+        return writer.jsonValue
+    }
+}
+
+/// What is made ready before the first request.
+public struct PrewarmRequest: WireObject {
+    /// Whether a step of one token is computed; its result is thrown away. Default: true.
+    public var step: Bool
+
+    public init(
+        step: Bool = true
+    ) {
+        self.step = step
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.step = try reader.defaulted("step", true)
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("step", self.step)
+        return writer.jsonValue
+    }
+}
+
+/// How hot a device is, by iOS's names. Answers stay the same in every state.
+public enum ThermalState: WireEnum {
+    /// Cool: no limits. Android's none and light.
+    case nominal
+    /// Smaller chunks of prompts. Android's moderate.
+    case fair
+    /// Half of the threads and of the answers at a time. Android's severe.
+    case serious
+    /// One thread, one answer at a time. Android's critical and higher.
+    case critical
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .nominal,
+        .fair,
+        .serious,
+        .critical,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "nominal": self = .nominal
+        case "fair": self = .fair
+        case "serious": self = .serious
+        case "critical": self = .critical
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .nominal: "nominal"
+        case .fair: "fair"
+        case .serious: "serious"
+        case .critical: "critical"
+        case .unknown(let word): word
+        }
+    }
+}
+
+/// How hot the device is.
+public struct ThermalHint: WireObject {
+    /// The state.
+    public var state: ThermalState
+
+    public init(
+        state: ThermalState
+    ) {
+        self.state = state
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.state = try reader.required("state")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("state", self.state)
+        return writer.jsonValue
+    }
+}
+
+/// The folders that a program gives to the engine, for the whole process.
+public struct Directories: WireObject {
+    /// For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or `mlc_llm`
+    /// in the user's cache folder. Length: at least 1.
+    public var cache: String?
+    /// For files that are removed again. Absent: `cache` if it is given, else the system's folder
+    /// for temporary files. Length: at least 1.
+    public var temporary: String?
+    /// Where model libraries and device backends also are. Absent: nowhere else. Length: at least
+    /// 1.
+    public var libraries: [String]?
+
+    public init(
+        cache: String? = nil,
+        temporary: String? = nil,
+        libraries: [String]? = nil
+    ) {
+        self.cache = cache
+        self.temporary = temporary
+        self.libraries = libraries
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.cache = try reader.optional("cache")
+        self.temporary = try reader.optional("temporary")
+        self.libraries = try reader.optional("libraries")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.optional("cache", self.cache)
+        writer.optional("temporary", self.temporary)
+        writer.optional("libraries", self.libraries)
+        return writer.jsonValue
+    }
+}
+
 /// Which model an engine loads.
 public struct ModelLoadRequest: WireObject {
     /// The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
@@ -3473,6 +3658,99 @@ public struct KVLoadResponse: WireObject {
     public var jsonValue: JSONValue {
         var writer = WireWriter()
         writer.required("tokens", self.tokens)
+        return writer.jsonValue
+    }
+}
+
+/// What was given back.
+public struct TrimResponse: WireObject {
+    /// KV pages whose memory went back to the system. Range: at least 0.
+    public var pages: Int
+    /// The memory of them; 0 on devices that keep their memory. Range: at least 0. Unit: bytes.
+    public var page_bytes: Int
+    /// Weights that the system may drop and read again. Range: at least 0. Unit: bytes.
+    public var weight_bytes: Int
+
+    public init(
+        pages: Int,
+        page_bytes: Int,
+        weight_bytes: Int
+    ) {
+        self.pages = pages
+        self.page_bytes = page_bytes
+        self.weight_bytes = weight_bytes
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.pages = try reader.required("pages")
+        self.page_bytes = try reader.required("page_bytes")
+        self.weight_bytes = try reader.required("weight_bytes")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("pages", self.pages)
+        writer.required("page_bytes", self.page_bytes)
+        writer.required("weight_bytes", self.weight_bytes)
+        return writer.jsonValue
+    }
+}
+
+/// What was made ready.
+public struct PrewarmResponse: WireObject {
+    /// Weights that were read into memory from their files. Range: at least 0. Unit: bytes.
+    public var weight_bytes: Int
+
+    public init(
+        weight_bytes: Int
+    ) {
+        self.weight_bytes = weight_bytes
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.weight_bytes = try reader.required("weight_bytes")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("weight_bytes", self.weight_bytes)
+        return writer.jsonValue
+    }
+}
+
+/// The limits that hold now.
+public struct ThermalLimits: WireObject {
+    /// Threads that compute. Range: at least 1.
+    public var num_threads: Int
+    /// Answers that are generated at the same time. Range: at least 1.
+    public var max_num_sequence: Int
+    /// Tokens of one step. Range: at least 1. Unit: tokens.
+    public var prefill_chunk_size: Int
+
+    public init(
+        num_threads: Int,
+        max_num_sequence: Int,
+        prefill_chunk_size: Int
+    ) {
+        self.num_threads = num_threads
+        self.max_num_sequence = max_num_sequence
+        self.prefill_chunk_size = prefill_chunk_size
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.num_threads = try reader.required("num_threads")
+        self.max_num_sequence = try reader.required("max_num_sequence")
+        self.prefill_chunk_size = try reader.required("prefill_chunk_size")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("num_threads", self.num_threads)
+        writer.required("max_num_sequence", self.max_num_sequence)
+        writer.required("prefill_chunk_size", self.prefill_chunk_size)
         return writer.jsonValue
     }
 }

@@ -14,7 +14,20 @@ void* OpenDriver(std::string* problem) {
 #if defined(__APPLE__)
   const char* usual[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
 #else
-  const char* usual[] = {"libOpenCL.so.1", "libOpenCL.so"};
+  // On Android libOpenCL.so is there if the app's manifest names it (uses-native-library); Pixels
+  // have their own name. Where neither is, the vendors' usual places are tried.
+  const char* usual[] = {"libOpenCL.so.1",
+                         "libOpenCL.so",
+#if defined(__ANDROID__)
+                         "libOpenCL-pixel.so",
+                         "libOpenCL-car.so",
+                         "/vendor/lib64/libOpenCL.so",
+                         "/system/vendor/lib64/libOpenCL.so",
+                         "/system/lib64/libOpenCL.so",
+                         "/vendor/lib64/egl/libGLES_mali.so",
+                         "/vendor/lib64/libPVROCL.so"
+#endif
+  };
 #endif
   if (named != nullptr && *named != '\0') {
     void* library = OpenLibrary(named, LibraryScope::kLocal);

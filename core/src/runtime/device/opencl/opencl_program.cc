@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "platform/file.h"
+#include "platform/folders.h"
 #include "runtime/device/signal_handlers.h"
 
 namespace mlc::opencl {
@@ -17,23 +18,10 @@ constexpr std::string_view kMagic = "MLCCLB01";
 constexpr size_t kHeader = 8 + 16 + 1;
 constexpr const char* kOptions = "-cl-mad-enable";
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string CacheFolder() {
-  if (std::string home = Variable("MLC_LLM_HOME"); !home.empty()) return home + "/opencl";
-  if (std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {
-    return cache + "/mlc_llm/opencl";
-  }
-  std::string user = Variable("HOME");
-  return user.empty() ? "" : user + "/.cache/mlc_llm/opencl";
-}
-
 std::string CachePath(const ClDevice& device, const std::string& source) {
   std::string folder = CacheFolder();
   if (folder.empty()) return "";
+  folder += "/opencl";
   const Limits& limits = device.limits();
   std::string key = std::string(kOptions) + '\n' + limits.name + '\n' + limits.vendor + '\n' +
                     limits.version + '\n' + limits.driver + '\n' + source;
@@ -118,7 +106,8 @@ cl_program BuildProgram(const ClDevice& device, Session& session, const std::str
            "quantization named f32 (q4f32_1)";
   }
   KeptSignalHandlers kept;
-  std::string policy = Variable("MLC_JIT_POLICY");
+  const char* set = std::getenv("MLC_JIT_POLICY");
+  std::string policy = set == nullptr ? "" : set;
   std::string path = policy == "OFF" ? "" : CachePath(device, source);
   if (!path.empty() && policy != "REDO") {
     if (cl_program program = FromCache(session, path)) return program;

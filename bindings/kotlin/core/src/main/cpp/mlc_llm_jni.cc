@@ -38,6 +38,7 @@ jmethodID progress_method = nullptr;  // NativeProgress.onProgress(D[B)Z
   F(status_free) \
   F(string_free) \
   F(list_devices) \
+  F(set_directories) \
   F(engine_create) \
   F(engine_load) \
   F(engine_plan) \
@@ -275,6 +276,10 @@ jbyteArray Devices(JNIEnv* env, jclass) {
   return TakeText(env, status, json);
 }
 
+void SetDirectories(JNIEnv* env, jclass, jbyteArray directories) {
+  Succeeded(env, core.set_directories(ToString(env, directories).c_str()));
+}
+
 jlong Create(JNIEnv* env, jclass, jbyteArray config) {
   MLCEngine* engine = nullptr;
   Succeeded(env, core.engine_create(ToString(env, config).c_str(), &engine));
@@ -354,6 +359,7 @@ bool RegisterFunctions(JNIEnv* env) {
       Method("schemaHash", "()Ljava/lang/String;", SchemaHash),
       Method("version", "()Ljava/lang/String;", Version),
       Method("devices", "()[B", Devices),
+      Method("setDirectories", "([B)V", SetDirectories),
       Method("create", "([B)J", Create),
       Method("load", "(J[BL" MLC_PACKAGE "NativeProgress;)V", Load),
       Method("plan", "(J[B)[B", Plan),

@@ -120,6 +120,21 @@ class MLCEngine @JvmOverloads constructor(
     /** Frees memory that can be filled again: caches, spare buffers. */
     fun trimMemory(): Unit = engine.call(NativeBridge::trimMemory)
 
+    /** Gives memory back; see [TrimLevel]. Running answers continue with the same tokens. */
+    suspend fun trimMemory(level: TrimLevel): TrimResponse = memoryTrim(TrimRequest(level))
+
+    /**
+     * Reads the weights into memory and computes one step, so that the first request does not wait
+     * for them.
+     */
+    suspend fun prewarm(): PrewarmResponse = prewarm(PrewarmRequest())
+
+    /**
+     * Lowers the threads and the requests at a time on a hot device, or sets them back. Answers
+     * stay the same. Returns the limits that hold now.
+     */
+    suspend fun setThermalState(state: ThermalState): ThermalLimits = thermalSet(ThermalHint(state))
+
     /** Calls any route of the core by its name, such as `tokenize`; JSON in, JSON out. */
     suspend fun call(route: String, body: JsonObject): JsonElement =
         call(route, body, JsonObject.serializer(), JsonElement.serializer())
@@ -144,6 +159,25 @@ class MLCEngine @JvmOverloads constructor(
     }
 
     companion object {
+        /**
+         * Sets the folders that the engines of this process may use, before the first load.
+         * `cache` is for files that are kept; an app gives `context.cacheDir.path`. `temporary` is
+         * for files that are removed again; null is `cache`. `libraries` is where model libraries
+         * and device backends also are.
+         */
+        @JvmStatic
+        @JvmOverloads
+        fun setDirectories(
+            cache: String? = null,
+            temporary: String? = null,
+            libraries: List<String>? = null,
+            library: NativeLibrary = NativeLibrary.default(),
+        ) {
+            LoadedLibrary.ensure(library)
+            val folders = Directories(cache, temporary, libraries)
+            NativeBridge.setDirectories(encode(Directories.serializer(), folders))
+        }
+
         /** The devices that this build supports, and which of them this machine has. */
         @JvmStatic
         @JvmOverloads

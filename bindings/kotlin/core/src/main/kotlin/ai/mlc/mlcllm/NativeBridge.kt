@@ -34,6 +34,8 @@ internal object NativeBridge {
 
     @JvmStatic external fun devices(): ByteArray
 
+    @JvmStatic external fun setDirectories(directories: ByteArray)
+
     @JvmStatic external fun create(config: ByteArray): Long
 
     @JvmStatic external fun load(engine: Long, model: ByteArray, progress: NativeProgress)

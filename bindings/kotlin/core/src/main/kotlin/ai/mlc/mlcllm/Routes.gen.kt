@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -2453,4 +2453,16 @@ abstract class Calls internal constructor() {
     /** The route "kv.load". */
     suspend fun kvLoad(request: KVLoadRequest): KVLoadResponse =
         call("kv.load", request, KVLoadRequest.serializer(), KVLoadResponse.serializer())
+
+    /** The route "memory.trim". */
+    suspend fun memoryTrim(request: TrimRequest): TrimResponse =
+        call("memory.trim", request, TrimRequest.serializer(), TrimResponse.serializer())
+
+    /** The route "prewarm". */
+    suspend fun prewarm(request: PrewarmRequest): PrewarmResponse =
+        call("prewarm", request, PrewarmRequest.serializer(), PrewarmResponse.serializer())
+
+    /** The route "thermal.set". */
+    suspend fun thermalSet(request: ThermalHint): ThermalLimits =
+        call("thermal.set", request, ThermalHint.serializer(), ThermalLimits.serializer())
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 69944ac5807ef87a
+// Schema hash: 08429abcc93adccf
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "69944ac5807ef87a"
+internal const val SCHEMA_HASH = "08429abcc93adccf"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -1542,6 +1542,124 @@ data class KVLoadRequest(
     val path: String,
 )
 
+/** How much memory is given back; each level includes those before it. */
+@Serializable(with = TrimLevelSerializer::class)
+class TrimLevel private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** What only the prefix cache holds. */
+        @JvmField
+        val caches: TrimLevel = TrimLevel("caches", true)
+
+        /** Also the memory of KV pages that no running answer uses. */
+        @JvmField
+        val pages: TrimLevel = TrimLevel("pages", true)
+
+        /**
+         * Also the pages of running answers, which are computed again later and stay the
+         * same, and weights that can be read from their files again.
+         */
+        @JvmField
+        val all: TrimLevel = TrimLevel("all", true)
+
+        private val knownWords = listOf(caches, pages, all).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): TrimLevel = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): TrimLevel = TrimLevel(word, false)
+    }
+}
+
+internal object TrimLevelSerializer :
+    WordSerializer<TrimLevel>("TrimLevel", TrimLevel::of)
+
+/** How much memory the engine gives back. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class TrimRequest @JvmOverloads constructor(
+    /** How much. Default: `caches`. */
+    @EncodeDefault
+    val level: TrimLevel = TrimLevel.caches,
+)
+
+/** What is made ready before the first request. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class PrewarmRequest @JvmOverloads constructor(
+    /** Whether a step of one token is computed; its result is thrown away. Default: true. */
+    @EncodeDefault
+    val step: Boolean = true,
+)
+
+/** How hot a device is, by iOS's names. Answers stay the same in every state. */
+@Serializable(with = ThermalStateSerializer::class)
+class ThermalState private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** Cool: no limits. Android's none and light. */
+        @JvmField
+        val nominal: ThermalState = ThermalState("nominal", true)
+
+        /** Smaller chunks of prompts. Android's moderate. */
+        @JvmField
+        val fair: ThermalState = ThermalState("fair", true)
+
+        /** Half of the threads and of the answers at a time. Android's severe. */
+        @JvmField
+        val serious: ThermalState = ThermalState("serious", true)
+
+        /** One thread, one answer at a time. Android's critical and higher. */
+        @JvmField
+        val critical: ThermalState = ThermalState("critical", true)
+
+        private val knownWords = listOf(nominal, fair, serious, critical).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): ThermalState = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): ThermalState = ThermalState(word, false)
+    }
+}
+
+internal object ThermalStateSerializer :
+    WordSerializer<ThermalState>("ThermalState", ThermalState::of)
+
+/** How hot the device is. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class ThermalHint(
+    /** The state. */
+    val state: ThermalState,
+)
+
+/** The folders that a program gives to the engine, for the whole process. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class Directories @JvmOverloads constructor(
+    /**
+     * For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or
+     * `mlc_llm` in the user's cache folder. Length: at least 1.
+     */
+    val cache: String? = null,
+    /**
+     * For files that are removed again. Absent: `cache` if it is given, else the system's
+     * folder for temporary files. Length: at least 1.
+     */
+    val temporary: String? = null,
+    /**
+     * Where model libraries and device backends also are. Absent: nowhere else. Length: at
+     * least 1.
+     */
+    val libraries: List<String>? = null,
+)
+
 /** Which model an engine loads. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2376,6 +2494,41 @@ data class KVLoadResponse(
      * Unit: tokens.
      */
     val tokens: Long,
+)
+
+/** What was given back. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class TrimResponse(
+    /** KV pages whose memory went back to the system. Range: at least 0. */
+    val pages: Long,
+    /**
+     * The memory of them; 0 on devices that keep their memory. Range: at least 0. Unit:
+     * bytes.
+     */
+    val page_bytes: Long,
+    /** Weights that the system may drop and read again. Range: at least 0. Unit: bytes. */
+    val weight_bytes: Long,
+)
+
+/** What was made ready. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class PrewarmResponse(
+    /** Weights that were read into memory from their files. Range: at least 0. Unit: bytes. */
+    val weight_bytes: Long,
+)
+
+/** The limits that hold now. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class ThermalLimits(
+    /** Threads that compute. Range: at least 1. */
+    val num_threads: Long,
+    /** Answers that are generated at the same time. Range: at least 1. */
+    val max_num_sequence: Long,
+    /** Tokens of one step. Range: at least 1. Unit: tokens. */
+    val prefill_chunk_size: Long,
 )
 
 /** A model that can answer. */

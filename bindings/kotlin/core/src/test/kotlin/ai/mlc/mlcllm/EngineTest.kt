@@ -340,6 +340,35 @@ class EngineTest {
     }
 
     @Test
+    fun `memory is given back and answers stay the same`() = runBlocking {
+        val expected = text(request("memory", 8))
+        assertEquals(0L, engine.trimMemory(TrimLevel.caches).pages)
+        engine.pause()
+        assertTrue(engine.trimMemory(TrimLevel.all).pages > 0) // it answers while it is paused
+        engine.resume()
+        engine.prewarm()
+        assertEquals(1L, engine.setThermalState(ThermalState.critical).max_num_sequence)
+        assertEquals(expected, text(request("memory", 8)))
+        assertTrue(engine.setThermalState(ThermalState.nominal).max_num_sequence > 1)
+    }
+
+    @Test
+    fun `folders that cannot be written are named`() {
+        val file = File.createTempFile("mlc", "file")
+        try {
+            val folder = File(file.path + "-cache")
+            MLCEngine.setDirectories(cache = folder.path)
+            assertTrue(folder.isDirectory)
+            folder.delete()
+            val error = failsWith<MLCException> { MLCEngine.setDirectories(cache = file.path + "/x") }
+            assertEquals("cache", error.param)
+        } finally {
+            MLCEngine.setDirectories()
+            file.delete()
+        }
+    }
+
+    @Test
     fun `an exception of a collector ends its request alone`() = runBlocking {
         val seen = AtomicInteger()
         failsWith<IllegalStateException> {

@@ -1,0 +1,256 @@
+"""Reads `mlc-package-config.json`, which has the keys of MLC-LLM's file.
+
+config = read_config(Path("mlc-package-config.json"))
+config.devices, config.models[0].overrides, config.prebuilt
+
+Each wrong key and type is an error that names it (`model_list[1].bundle_weight`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
+from mlc_llm.package.devices import DEVICES, AppDevice
+
+# How a model begins that has an address.
+ADDRESSES = ("HF:", "https:", "http:")
+_TOP = ("device", "model_list", "model_lib_path_for_prepare_libs")
+_ENTRY = (
+    *("model", "model_id", "estimated_vram_bytes", "bundle_weight", "overrides", "model_lib"),
+    "quantization",
+)
+_SIZES = (
+    *("context_window_size", "sliding_window_size", "prefill_chunk_size", "attention_sink_size"),
+    *("max_batch_size", "tensor_parallel_shards", "pipeline_parallel_stages"),
+)
+_PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
+_OVERRIDES = (*_SIZES, "disaggregation", "opt")
+_MODEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LIBRARY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelEntry:
+    """A model of the app. `place`: its name in error messages, such as `model_list[0]`."""
+
+    place: str
+    model: str
+    model_id: str
+    estimated_vram_bytes: int
+    bundle_weight: bool = False
+    model_lib: str | None = None
+    quantization: str | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    opt: str = "O2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageConfig:
+    """The whole file. `prebuilt`: the archive of a library that is not compiled, by its name."""
+
+    devices: Sequence[AppDevice]
+    models: Sequence[ModelEntry]
+    prebuilt: Mapping[str, Path] = field(default_factory=dict)
+
+
+def read_config(path: Path) -> PackageConfig:
+    """Reads and checks the file. Relative paths in it start at its folder."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{path}: no such file; write one, or name it by --package-config",
+            param="package_config",
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequestError(f"{path}: {error}", param="package_config") from None
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequestError(
+            f"{path}: not valid JSON: {error}", param="package_config"
+        ) from None
+    return _Reader(path.parent).config(config)
+
+
+class _Reader:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def config(self, value: Any) -> PackageConfig:
+        config = _object(value, "the file", _TOP)
+        models = [
+            self.model(entry, f"model_list[{at}]")
+            for at, entry in enumerate(_list(_needed(config, "model_list"), "model_list"))
+        ]
+        _require_distinct(models)
+        return PackageConfig(
+            devices=_devices(_needed(config, "device")),
+            models=models,
+            prebuilt=self.prebuilt(config.get("model_lib_path_for_prepare_libs", {}), models),
+        )
+
+    def model(self, value: Any, place: str) -> ModelEntry:
+        entry = _object(value, place, _ENTRY)
+        model = _text(_needed(entry, "model", place), f"{place}.model")
+        model_id = _text(_needed(entry, "model_id", place), f"{place}.model_id")
+        if not _MODEL_ID.fullmatch(model_id):
+            raise _wrong(f"{place}.model_id", "must consist of letters, digits and ._-", model_id)
+        vram = _integer(
+            _needed(entry, "estimated_vram_bytes", place), f"{place}.estimated_vram_bytes", least=0
+        )
+        bundled = _boolean(entry.get("bundle_weight", False), f"{place}.bundle_weight")
+        is_local = not model.startswith(ADDRESSES)
+        if is_local and not bundled:
+            raise _wrong(
+                f"{place}.bundle_weight",
+                "must be true: the weights of a local folder have no address from which the app "
+                "could download them",
+                bundled,
+            )
+        library = entry.get("model_lib")
+        sizes, opt = _overrides(entry.get("overrides", {}), f"{place}.overrides")
+        quantization = entry.get("quantization")
+        return ModelEntry(
+            place=place,
+            model=self.path(model) if is_local else model,
+            model_id=model_id,
+            estimated_vram_bytes=vram,
+            bundle_weight=bundled,
+            model_lib=None if library is None else _library(library, f"{place}.model_lib"),
+            quantization=(
+                None if quantization is None else _text(quantization, f"{place}.quantization")
+            ),
+            sizes=sizes,
+            opt=opt,
+        )
+
+    def path(self, text: str) -> str:
+        return str(self.folder / Path(text).expanduser())
+
+    def prebuilt(self, value: Any, models: Sequence[ModelEntry]) -> dict[str, Path]:
+        name = "model_lib_path_for_prepare_libs"
+        found = {}
+        for library, text in _object(value, name, None).items():
+            place = f"{name}.{library}"
+            _library(library, place)
+            path = Path(self.path(_text(text, place)))
+            if path.suffix not in (".tar", ".a"):
+                raise _wrong(place, "must be a .tar or .a of `mlc_llm compile`", text)
+            if not path.is_file():
+                raise NotFoundError(f"{place}: {path}: no such file", param=place)
+            found[library] = path
+        used = {model.model_lib for model in models}
+        for library in found:
+            if library not in used:
+                raise InvalidRequestError(
+                    f"{name}.{library}: no model has this model_lib", param=f"{name}.{library}"
+                )
+        return found
+
+
+def _devices(value: Any) -> list[AppDevice]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise _wrong("device", "must be a device's name, or a list of them", value)
+    for name in names:
+        if name not in DEVICES:
+            offered = ", ".join(DEVICES)
+            raise InvalidRequestError(f'device: "{name}" is none of {offered}', param="device")
+    return [DEVICES[name] for name in dict.fromkeys(names)]
+
+
+def _overrides(value: Any, place: str) -> tuple[dict[str, int], str]:
+    overrides = _object(value, place, _OVERRIDES)
+    sizes, opt = {}, "O2"
+    for name, given in overrides.items():
+        at = f"{place}.{name}"
+        if name == "opt":
+            opt = _text(given, at)
+        elif name == "disaggregation":
+            if _boolean(given, at):
+                raise UnsupportedError(f"{at}: there is no disaggregation here", param=at)
+        else:
+            least = -1 if name == "sliding_window_size" else 0
+            sizes[name] = _integer(given, at, least=least)
+            if name in _PARALLEL and given != 1:
+                raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
+    return {name: size for name, size in sizes.items() if name not in _PARALLEL}, opt
+
+
+def _require_distinct(models: Sequence[ModelEntry]) -> None:
+    if not models:
+        raise _wrong("model_list", "must have a model", [])
+    seen: dict[str, ModelEntry] = {}
+    for model in models:
+        first = seen.setdefault(model.model_id, model)
+        if first is not model:
+            raise _wrong(f"{model.place}.model_id", f"is {first.place}'s already", model.model_id)
+
+
+def _object(value: Any, place: str, known: Sequence[str] | None) -> dict[str, Any]:
+    param = "package_config" if place == "the file" else place
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"{place}: must be an object, not {_said(value)}", param=param)
+    for name in value if known is not None else ():
+        if name not in (known or ()):
+            at = name if place == "the file" else f"{place}.{name}"
+            raise InvalidRequestError(
+                f"{at}: unknown key; known here: {', '.join(known or ())}", param=at
+            )
+    return cast("dict[str, Any]", value)
+
+
+def _needed(config: Mapping[str, Any], name: str, place: str = "") -> Any:
+    at = f"{place}.{name}" if place else name
+    if name not in config:
+        raise InvalidRequestError(f"{at}: is missing", param=at)
+    return config[name]
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _wrong(place, "must be a list", value)
+    return value
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise _wrong(place, "must be a text that is not empty", value)
+    return value
+
+
+def _integer(value: Any, place: str, *, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _wrong(place, f"must be a whole number of at least {least}", value)
+    return value
+
+
+def _boolean(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(place, "must be true or false", value)
+    return value
+
+
+def _library(value: Any, place: str) -> str:
+    name = _text(value, place)
+    if not _LIBRARY.fullmatch(name):
+        raise _wrong(
+            place, "must consist of letters, digits and _-., and begin with a letter", name
+        )
+    return name
+
+
+def _wrong(place: str, rule: str, value: Any) -> InvalidRequestError:
+    return InvalidRequestError(f"{place}: {rule}; it is {_said(value)}", param=place)
+
+
+def _said(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."

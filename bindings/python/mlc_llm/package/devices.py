@@ -1,0 +1,59 @@
+"""The devices of apps, as a table: what is compiled for each, and into which file.
+
+A library for a phone is an archive of objects (`libmodel_iphone.a`), which the app links. For
+desktops it is a shared library with the variants of their CPUs, which the engine opens by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppDevice:
+    """`target`: the device of `mlc_llm compile`; `host`: its `--host`. `machine`: what the objects
+    must be made for, as `objects.py` calls it."""
+
+    name: str
+    target: str
+    host: str | None = None
+    machine: str
+    is_shared: bool = False
+    abi: str = ""  # Android's name of the machine
+    is_apple: bool = False
+    # MLC-LLM's Android app knows weights by their address alone, bundled ones too.
+    needs_url: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """Of a compiled library."""
+        return ".so" if self.is_shared else ".tar"
+
+    def file(self, model_lib: str) -> str:
+        """The file in `dist/lib` that holds the library of that name."""
+        if self.is_shared:
+            return f"{self.name}/lib{model_lib}.so"
+        return f"libmodel_{self.name}.a"
+
+
+_X86 = "x86-64-v2,x86-64-v3,x86-64-v4"
+
+DEVICES = {
+    device.name: device
+    for device in (
+        AppDevice(name="iphone", target="iphone", machine="arm64 ios", is_apple=True),
+        AppDevice(name="macabi", target="macabi", machine="arm64 maccatalyst", is_apple=True),
+        AppDevice(
+            name="macos",
+            target="metal",
+            host="arm64-apple-macos13.0",
+            machine="arm64 macos",
+            is_apple=True,
+        ),
+        AppDevice(
+            name="android", target="android", machine="aarch64 elf", abi="arm64-v8a", needs_url=True
+        ),
+        AppDevice(name="linux", target=_X86, machine="x86_64 elf", is_shared=True),
+        AppDevice(name="jvm", target=_X86, machine="x86_64 elf", is_shared=True),
+    )
+}

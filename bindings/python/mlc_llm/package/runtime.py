@@ -1,0 +1,40 @@
+"""The engine itself, built once for each device and shipped: a folder of files that an app takes as
+they are. This package builds none.
+
+folder = runtime_for(DEVICES["android"])     # None: there is none here
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mlc_llm.errors import NotFoundError
+from mlc_llm.package.devices import AppDevice
+
+_VARIABLE = "MLC_LLM_RUNTIME_DIR"
+
+
+def runtime_for(device: AppDevice) -> Path | None:
+    """The folder of the runtime's files: in MLC_LLM_RUNTIME_DIR, in the installed package
+    (`mlc_llm/runtimes`), or in `dist/runtimes` or `build/runtimes` where the command runs."""
+    named = os.environ.get(_VARIABLE)
+    if named and not Path(named).is_dir():
+        raise NotFoundError(f"{_VARIABLE}={named}: no such folder", param=_VARIABLE)
+    parents = [Path(named)] if named else []
+    parents.append(Path(__file__).parent.parent / "runtimes")
+    parents += [Path(build) / "runtimes" for build in ("dist", "build")]
+    for parent in parents:
+        folder = parent / device.name
+        if folder.is_dir() and any(folder.iterdir()):
+            return folder
+    return None
+
+
+def missing_runtime(device: AppDevice) -> str:
+    """What a user reads when there is no runtime for a device."""
+    return (
+        f"no runtime for {device.name} is installed: the package has the models' libraries alone. "
+        f"Put the runtime's files into dist/runtimes/{device.name}, or name the folder above it in "
+        f"{_VARIABLE} (docs/packaging.md)"
+    )

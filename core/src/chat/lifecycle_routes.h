@@ -1,0 +1,30 @@
+// The routes of an app's life: memory.trim, prewarm and thermal.set. They also work while the
+// engine is paused.
+#ifndef MLC_CHAT_LIFECYCLE_ROUTES_H_
+#define MLC_CHAT_LIFECYCLE_ROUTES_H_
+
+#include <string_view>
+
+#include "chat/answer/answerer.h"
+#include "chat/protocol/protocol.gen.h"
+#include "engine/engine_thread.h"
+
+namespace mlc {
+
+struct LifecycleRoutes {
+  EngineThread* thread;
+  int num_threads;  // that compute when the device is cool
+
+  static bool Has(std::string_view route);
+  // A wrong request is refused, without an event; otherwise `callback` gets one event.
+  Status Submit(std::string_view route, const Json& json, ChatCallback callback) const;
+
+ private:
+  Status Trim(const Json& json, ChatCallback callback) const;
+  Status Prewarm(const Json& json, ChatCallback callback) const;
+  Status SetThermalState(const Json& json, ChatCallback callback) const;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_LIFECYCLE_ROUTES_H_

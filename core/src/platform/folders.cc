@@ -1,0 +1,56 @@
+#include "platform/folders.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+namespace mlc {
+namespace {
+
+// Never destroyed: threads of drivers may still run when the program ends.
+std::mutex& Mutex() {
+  static std::mutex* mutex = new std::mutex();
+  return *mutex;
+}
+
+Folders& Stored() {
+  static Folders* folders = new Folders();
+  return *folders;
+}
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+void SetFolders(Folders folders) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  Stored() = std::move(folders);
+}
+
+Folders CurrentFolders() {
+  std::lock_guard<std::mutex> lock(Mutex());
+  return Stored();
+}
+
+std::string CacheFolder() {
+  if (std::string given = CurrentFolders().cache; !given.empty()) return given;
+  if (std::string home = Variable("MLC_LLM_HOME"); !home.empty()) return home;
+  if (std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/mlc_llm";
+  std::string user = Variable("HOME");
+  return user.empty() ? "" : user + "/.cache/mlc_llm";
+}
+
+std::string TemporaryFolder() {
+  Folders given = CurrentFolders();
+  if (!given.temporary.empty()) return given.temporary;
+  if (!given.cache.empty()) return given.cache;
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  return failed ? "" : folder.string();
+}
+
+}  // namespace mlc

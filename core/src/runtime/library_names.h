@@ -1,0 +1,30 @@
+// The names under which a library is looked for when a program gives no path: linked into the
+// program, in the app's folders, or among the app's own libraries, which the system's loader finds.
+#ifndef MLC_RUNTIME_LIBRARY_NAMES_H_
+#define MLC_RUNTIME_LIBRARY_NAMES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mlc {
+
+// The prefixes of a linked library that is called `name`. MLC-LLM's apps leave out the final
+// underscore of the prefix, and write dashes and dots where a C name has underscores.
+//   "llama-q4f16_1" -> {"llama-q4f16_1", "llama-q4f16_1_", "llama_q4f16_1", "llama_q4f16_1_"}
+std::vector<std::string> LinkedPrefixes(std::string_view name);
+
+// The file names of a shared library that is called `name`: "libNAME.so", "NAME.so", on Apple's
+// systems also with ".dylib"; then the same for NAME as a C name.
+std::vector<std::string> LibraryFileNames(std::string_view name);
+
+// The paths and names with which the device backend `backend` may be opened, in order. `folder`: of
+// the library that asks; "" when it is linked into the program. Inside an APK there are no files,
+// and the system's loader finds a library by its name alone.
+std::vector<std::string> BackendNames(const std::string& folder,
+                                      const std::vector<std::string>& libraries,
+                                      std::string_view backend);
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_LIBRARY_NAMES_H_
