@@ -38,7 +38,7 @@ class Aar:
     libraries: Mapping[str, Mapping[str, bytes]]
     headers: Mapping[str, bytes]
     shrinker_rules: bytes
-    assets: Mapping[str, bytes] = field(default_factory=dict)
+    assets: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 def manifest() -> bytes:
