@@ -26,8 +26,6 @@ _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 _LINKERS = ("ld.lld", "ld", "ld.gold", "mold")
 _FULL = ("no space left", "disk quota", os.strerror(errno.ENOSPC).lower(), "file too large")
 _NO_SCRATCH = ("temporary file", "tmpdir")
-# Google Play wants segments that fit pages of 16 KiB.
-_ANDROID_PAGES = ("-z", "max-page-size=16384")
 _SPARE_BYTES = 1 << 20
 
 
@@ -37,15 +35,12 @@ class Linker:
 
     command: tuple[str, ...]
     is_compiler: bool
-    is_for_android: bool = False
 
     def __str__(self) -> str:
         return " ".join(self.command)
 
     def arguments(self, output: Path, objects: Sequence[str]) -> list[str]:
         """The whole command line."""
-        if self.is_for_android:
-            return [*self.command, "-shared", *_ANDROID_PAGES, "-o", str(output), *objects]
         if self.is_compiler:
             system = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
             return [*self.command, "-shared", "-fPIC", *system, "-o", str(output), *objects]
@@ -69,25 +64,6 @@ def find() -> Linker | None:
         is_compiler = sys.platform != "linux"
         return Linker((*zig, "cc" if is_compiler else "ld.lld"), is_compiler=is_compiler)
     return None
-
-
-def for_android() -> Linker | None:
-    """A linker for Android: the one in `ziglang`. It needs no NDK."""
-    if importlib.util.find_spec("ziglang") is None:
-        return None
-    return Linker(
-        (sys.executable, "-m", "ziglang", "ld.lld"), is_compiler=False, is_for_android=True
-    )
-
-
-def android_stubs(linker: Linker, folder: Path, empty: Path) -> list[str]:
-    """Empty libraries by the names of Android's own and of the engine, which has TVM's functions.
-    So the model's library asks for them when it is opened. `empty`: an object file without
-    symbols."""
-    stubs = [folder / name for name in ("libc.so", "libm.so", "libmlc_llm.so")]
-    for stub in stubs:
-        link(linker, stub, ["-soname", stub.name, str(empty)])
-    return list(map(str, stubs))
 
 
 def require() -> Linker:

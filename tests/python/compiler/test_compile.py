@@ -56,7 +56,7 @@ def test_fnv1a_of_known_strings():
     [
         ({"output": "x.txt"}, InvalidRequestError, ".so"),
         ({"system_lib_prefix": "abc"}, InvalidRequestError, "system-lib-prefix"),
-        ({"host": "aarch64-linux-android"}, UnsupportedError, ".tar"),
+        ({"host": "aarch64-linux-gnu"}, UnsupportedError, ".tar"),
         ({"device": "rocm"}, UnsupportedError, "not built yet"),
         ({"device": "rocm:0"}, UnsupportedError, "not built yet"),
         ({"device": "abacus"}, InvalidRequestError, "unknown device"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from mlc_llm.errors import (
     ResourceError,
     UnsupportedError,
 )
+from mlc_llm.package import android
 from mlc_llm.scratch import remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _MAX_CHUNK = 8192
 _DEFAULT_OPT = "O2"
 
 Progress = Callable[[str], None]
+Link = Callable[[Path, Sequence[str]], object]  # output, object files
 
 
 def read_chat_config(model: Path) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def compile_model(
             quantization=quantization or _text(config, "quantization"),
         )
     _check_linking(output, devices, is_static)
-    found = None if is_static else _linker_for(devices)  # checked before the work, not after it
+    link = None if is_static else _linker(devices)  # checked before the work, not after it
     variants = []
     for one in devices:
         spec = library_spec(
@@ -104,7 +106,7 @@ def compile_model(
             progress(line)
         executable = _build(spec, prefix, debug_dump, progress)
         progress("archive" if is_static else "link")
-        data = _linked(executable, output, prefix, found)
+        data = _linked(executable, output, prefix, link)
         variants.append(Variant(one.name, one.cpu_features(), data))
     data = variants[0].data if len(variants) == 1 else pack(by_speed(variants))
     _write(data, b"" if is_static else trailer(data), output)
@@ -188,8 +190,9 @@ def _check_linking(
         raise InvalidRequestError(
             f"{output}: a static library is for one CPU; give one --device", param="device"
         )
+    abis = {hosts.android_abi(one) for one in devices}
     foreign = [one.name for one in devices if hosts.is_foreign(one)]
-    if foreign and not is_static and "CXX" not in os.environ and not _android_linker(devices):
+    if foreign and (None in abis or len(abis) > 1) and not is_static and "CXX" not in os.environ:
         raise UnsupportedError(
             f"{output}: this machine's linker makes no shared library for {foreign[0]}; give an "
             "output that ends in .tar or .a, or name a cross compiler in CXX (for Android "
@@ -198,30 +201,24 @@ def _check_linking(
         )
 
 
-def _android_linker(devices: list[targets.Device | targets.GPU]) -> linker.Linker | None:
-    """The linker for Android, if that is what all devices are and it is here."""
-    is_android = all("android" in hosts.triple_of(one) for one in devices)
-    return linker.for_android() if is_android and "CXX" not in os.environ else None
+def _linker(devices: list[targets.Device | targets.GPU]) -> Link:
+    """What links a shared library for the devices. Raises MLCError if it is not here."""
+    abi = hosts.android_abi(devices[0])
+    if abi is not None and "CXX" not in os.environ:
+        android.require_linker()
+        return lambda output, objects: android.link(output, objects, abi=abi)
+    found = linker.require()
+    return lambda output, objects: linker.link(found, output, objects)
 
 
-def _linker_for(devices: list[targets.Device | targets.GPU]) -> linker.Linker:
-    return _android_linker(devices) or linker.require()
-
-
-def _linked(
-    executable: Any, output: Path, prefix: str | None, found: linker.Linker | None
-) -> bytes:
+def _linked(executable: Any, output: Path, prefix: str | None, join: Link | None) -> bytes:
     """The shared object or archive. It is made in a folder beside the output."""
     with _writing(output) as folder:
         linked = folder / output.name
 
         def link(name: str, objects: list[str], **_: Any) -> None:
-            assert found is not None
-            seal = _seal_file(folder, objects)
-            others = list(seal)
-            if found.is_for_android:
-                others += linker.android_stubs(found, folder, Path(seal[0]))
-            linker.link(found, Path(name), [*objects, *others])
+            assert join is not None
+            join(Path(name), [*objects, *_seal_file(folder, objects)])
 
         if prefix is not None:
             return archive.write(executable, prefix, output, folder)

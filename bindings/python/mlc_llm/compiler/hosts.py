@@ -65,6 +65,14 @@ def is_foreign(device: Device | GPU) -> bool:
     return here != _architecture(triple) or system not in triple or "android" in triple
 
 
+def android_abi(device: Device | GPU) -> str | None:
+    """Android's name of the device's machine, such as arm64-v8a; None for other systems."""
+    triple = device.host if isinstance(device, GPU) else device.mtriple
+    if not triple or "android" not in triple:
+        return None
+    return {"aarch64": "arm64-v8a", "x86_64": "x86_64"}[_architecture(triple)]
+
+
 def _architecture(triple: str) -> str:
     found = _ARCHITECTURES.get(triple.partition("-")[0])
     if not _TRIPLE.fullmatch(triple):

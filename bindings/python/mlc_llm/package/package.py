@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mlc_llm import linker
 from mlc_llm.errors import InvalidRequestError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
-from mlc_llm.package import bundle, libraries
+from mlc_llm.package import android, bundle, libraries
 from mlc_llm.package.config import ModelEntry, PackageConfig
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
@@ -110,7 +109,7 @@ def _write_jni_libraries(
     folder: Path, models: Sequence[PreparedModel], device: AppDevice, rules: MakeRules
 ) -> None:
     """Shared libraries, which an Android app opens by name and need not link."""
-    if linker.for_android() is None:
+    if android.find_linker() is None:
         rules.steps.note(
             "no linker for Android is here: an app must link the archive; with `pip install "
             "ziglang` the package also has shared libraries"

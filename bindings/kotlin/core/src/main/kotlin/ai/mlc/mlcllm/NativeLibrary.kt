@@ -30,10 +30,14 @@ interface NativeLibrary {
             override fun load() = System.loadLibrary(name)
         }
 
-        /** Where the system properties `mlc_llm.jni` and `mlc_llm.core` say; without, [named]. */
+        /**
+         * Where the system properties `mlc_llm.jni` and `mlc_llm.core` say; without them the
+         * libraries inside the jar `mlcllm-jvm`, if it is on the class path; else [named].
+         */
         @JvmStatic
         fun default(): NativeLibrary = System.getProperty("mlc_llm.jni")
-            ?.let { atPath(it, System.getProperty("mlc_llm.core")) } ?: named()
+            ?.let { atPath(it, System.getProperty("mlc_llm.core")) }
+            ?: BundledLibrary.find() ?: named()
     }
 }
 

@@ -1,0 +1,108 @@
+"""`./dev build jvm`: a jar with the engine for desktop programs in Kotlin and Java.
+
+The result is build/runtimes/jvm: mlcllm-jvm-<version>.jar, which holds the binding's classes and
+the native libraries of this system, and a Maven folder with it. A program needs no system property:
+the classes find the libraries beside them (BundledLibrary.kt). A release merges the folders
+`ai/mlc/mlcllm/native/<system>` that this command made on several systems; MLC_JVM_NATIVES names a
+folder with those of other systems.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from devtools.kotlin_parts import (
+    COROUTINES,
+    GROUP,
+    LIBRARIES_OF_KOTLIN,
+    ROOT,
+    classes,
+    kotlin_build,
+    reference_jar,
+    sources_jar,
+    version,
+)
+
+from mlc_llm.package.archive import files_below, write_zip
+from mlc_llm.package.maven import Artifact, Dependency, publish
+
+RUNTIME = ROOT / "build" / "runtimes" / "jvm"
+BUILD = ROOT / "build" / "dev"
+NATIVE = "ai/mlc/mlcllm/native"
+# In the order in which they are loaded: each needs those before it.
+TVM_LIBRARIES = ("tvm_ffi/lib/libtvm_ffi.so", "tvm/lib/libtvm_runtime.so")
+_MANIFEST = b"Manifest-Version: 1.0\r\nAutomatic-Module-Name: ai.mlc.mlcllm\r\n\r\n"
+
+
+def installed_core(folder: Path) -> bytes:
+    """libmlc_llm.so as a wheel has it: it finds the libraries beside it."""
+    cmake = Path(sys.executable).parent / "cmake"
+    command = [cmake, "--install", BUILD, "--prefix", folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (core,) = folder.rglob("libmlc_llm.so")
+    return core.read_bytes()
+
+
+def system_folder() -> str:
+    """As BundledLibrary.folderOf names it: linux-x86_64."""
+    return f"{platform.system().lower()}-{platform.machine().lower()}"
+
+
+def natives() -> dict[str, bytes]:
+    """The libraries of this system by their names in the jar, and the list of them."""
+    import tvm_ffi
+
+    packages = Path(tvm_ffi.__file__).parents[1]
+    with tempfile.TemporaryDirectory() as scratch:
+        found = {"libmlc_llm.so": installed_core(Path(scratch))}
+    found |= {name.rpartition("/")[2]: (packages / name).read_bytes() for name in TVM_LIBRARIES}
+    kotlin = kotlin_build()
+    with kotlin.exclusive():
+        found["libmlc_llm_jni.so"] = kotlin.native_library().read_bytes()
+    found["libraries.txt"] = "".join(f"{name}\n" for name in sorted(found)).encode()
+    return {f"{NATIVE}/{system_folder()}/{name}": data for name, data in found.items()}
+
+
+def others() -> dict[str, bytes]:
+    """Those of other systems, from MLC_JVM_NATIVES/<system>/."""
+    named = os.environ.get("MLC_JVM_NATIVES")
+    if not named:
+        return {}
+    for folder in Path(named).iterdir():
+        if not re.fullmatch(r"(linux|macos|windows)-(x86_64|aarch64)", folder.name):
+            raise SystemExit(f"[dev] MLC_JVM_NATIVES: {folder.name} is not <system>-<machine>")
+    return files_below(Path(named), f"{NATIVE}/")
+
+
+def artifact() -> Artifact:
+    coroutines = Dependency("org.jetbrains.kotlinx", "kotlinx-coroutines-core-jvm", COROUTINES)
+    return Artifact(
+        GROUP, "mlcllm-jvm", version(), "jar",
+        "Runs large language models on this machine: the engine for programs in Kotlin and Java",
+        (*LIBRARIES_OF_KOTLIN, coroutines),
+    )  # fmt: skip
+
+
+def make() -> Path:
+    """Returns the jar."""
+    entries = {"META-INF/MANIFEST.MF": _MANIFEST, **others(), **natives(), **classes()}
+    one = artifact()
+    jar = write_zip(RUNTIME / one.file_name("jar"), entries, first=("META-INF/MANIFEST.MF",))
+    files = {
+        "jar": jar.read_bytes(),
+        "sources.jar": sources_jar(RUNTIME),
+        "javadoc.jar": reference_jar(RUNTIME),
+    }
+    publish(RUNTIME / "maven", one, files)
+    return jar
+
+
+if __name__ == "__main__":
+    path = make()
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1e6:.2f} MB")
