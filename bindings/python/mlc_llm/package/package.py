@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlc_llm import linker
 from mlc_llm.errors import InvalidRequestError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
