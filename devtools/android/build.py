@@ -64,6 +64,7 @@ def zig_settings(zig: Path, abi: str) -> dict[str, str]:
     return {
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "AndroidByZig.cmake"),
         "MLC_ANDROID_MACHINE": sysroot.MACHINES[abi],
+        "MLC_LIBRARY_FLAGS": f"-L{FOLDER / 'sysroot' / abi / 'lib'}",
         "CMAKE_CXX_COMPILER": str(compiler),
         "CMAKE_AR": str(_wrapper(tools / "ar", zig, "ar")),
         "CMAKE_RANLIB": str(_wrapper(tools / "ranlib", zig, "ranlib")),
@@ -147,8 +148,10 @@ def _common(machine: dict[str, str]) -> dict[str, str]:
     """Settings of both libraries."""
     return {
         "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_SKIP_RPATH": "ON",
         "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG",
-        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,max-page-size=16384 -Wl,-z,defs -s -llog -lm -ldl",
+        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,max-page-size=16384 -Wl,-z,defs -s "
+        f"{machine.pop('MLC_LIBRARY_FLAGS', '')} -llog -lm -ldl",
         **machine,
     }
 
