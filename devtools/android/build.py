@@ -149,8 +149,10 @@ def _common(machine: dict[str, str]) -> dict[str, str]:
     return {
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SKIP_RPATH": "ON",
-        "CMAKE_CXX_FLAGS_RELEASE": "-O2 -DNDEBUG",
-        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,max-page-size=16384 -Wl,-z,defs -s "
+        # __FILE__ in an error's text has no path of this machine.
+        "CMAKE_CXX_FLAGS_RELEASE": f"-O2 -DNDEBUG -fmacro-prefix-map={ROOT}/=",
+        # No unloading: the start files of sysroot.py do not run what C++ does then.
+        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,max-page-size=16384 -Wl,-z,defs -Wl,-z,nodelete -s "
         f"{machine.pop('MLC_LIBRARY_FLAGS', '')} -llog -lm -ldl",
         **machine,
     }

@@ -3,7 +3,8 @@
 sysroot = make(zig, "arm64-v8a", folder)     # the path of a file for ZIG_LIBC
 
 Android's own libraries are in the phone. A linker wants only their names, so the libraries made
-here hold the names of `names.txt` and no code.
+here hold the names of `names.txt` and no code. They hold no versions: bionic's names are in LIBC,
+LIBC_N or LIBC_O, and its loader accepts a name without a version for each of them.
 """
 
 from __future__ import annotations
@@ -44,14 +45,11 @@ def _definition(name: str) -> str:
 
 
 def _library_of_names(zig: Path, abi: str, library: str, folder: Path) -> None:
-    source, script = folder / f"{library}.s", folder / f"{library}.map"
-    listed = names()[library]
-    source.write_text("\n".join(_definition(name) for name in listed) + "\n")
-    exported = " ".join(f"{name.lstrip('*')};" for name in listed)
-    script.write_text(f"LIBC {{ global: {exported} }};\n")
+    source = folder / f"{library}.s"
+    source.write_text("\n".join(map(_definition, names()[library])) + "\n")
     obj = source.with_suffix(".o")
     subprocess.run([zig, "cc", "-target", triple(abi), "-c", source, "-o", obj], check=True)
-    link = [zig, "ld.lld", "-shared", f"--soname=lib{library}.so", f"--version-script={script}"]
+    link = [zig, "ld.lld", "-shared", f"--soname=lib{library}.so"]
     subprocess.run([*link, "-o", folder / f"lib{library}.so", obj], check=True)
 
 
