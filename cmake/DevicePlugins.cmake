@@ -1,10 +1,19 @@
 # Device backends: one shared library for each folder of core/src/runtime/device, which libmlc_llm
 # opens when that device is asked for. A backend whose headers are not here is left out.
+set(MLC_LINKED_PLUGINS "" CACHE STRING "Backends that are linked into libmlc_llm, such as opencl")
 
 # mlc_device_plugin(NAME [SYSTEM...]): libmlc_llm_NAME out of src/runtime/device/NAME/*.cc. The
 # systems are those on which it is of use; none: all.
 function(mlc_device_plugin name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/runtime/device/${name}/*.cc)
+  if(name IN_LIST MLC_LINKED_PLUGINS)
+    add_library(mlc_llm_${name} OBJECT ${sources})
+    target_include_directories(mlc_llm_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+    target_include_directories(mlc_llm_${name} SYSTEM PRIVATE
+      ${MLC_TVM_FFI_DIR}/include ${MLC_TVM_DIR}/include)
+    target_link_libraries(mlc_llm PRIVATE mlc_llm_${name})
+    return()
+  endif()
   add_library(mlc_llm_${name} MODULE ${sources})
   set_property(GLOBAL APPEND PROPERTY MLC_DEVICE_PLUGINS mlc_llm_${name})
   mlc_unity(mlc_llm_${name} 10)

@@ -26,9 +26,10 @@ constexpr DTypeEntry kDTypes[] = {{"float32", {kDLFloat, 32, 1}},   {"float16", 
 struct HostAllocator {
   void AllocData(DLTensor* tensor) {
     size_t bytes = tvm::ffi::GetDataSize(*tensor);
-    size_t rounded = (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-    tensor->data = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
-    if (tensor->data == nullptr) throw std::bad_alloc();
+    // Android has aligned_alloc since API 28, and posix_memalign in every version.
+    if (posix_memalign(&tensor->data, kTensorAlignment, bytes == 0 ? kTensorAlignment : bytes)) {
+      throw std::bad_alloc();
+    }
   }
   void FreeData(DLTensor* tensor) { std::free(tensor->data); }
 };

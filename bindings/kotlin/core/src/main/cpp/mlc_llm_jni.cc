@@ -176,7 +176,7 @@ class AttachedThread {
   AttachedThread() {
     char name[] = "mlc_llm callbacks";
     JavaVMAttachArgs arguments = {kJniVersion, name, nullptr};
-#if defined(__ANDROID__)
+#if defined(__ANDROID__) && !defined(_JAVASOFT_JNI_H_)  // the NDK's jni.h, not a JDK's
     jint status = java_vm->AttachCurrentThreadAsDaemon(&env_, &arguments);
 #else
     jint status = java_vm->AttachCurrentThreadAsDaemon(reinterpret_cast<void**>(&env_), &arguments);

@@ -1,0 +1,189 @@
+"""`./dev build android [abi ...]`: libmlc_llm.so and libmlc_llm_jni.so for phones.
+
+The result is build/android/<abi>/lib. The compiler is the one of ANDROID_NDK where that is set,
+else Clang of the PyPI package `ziglang` over headers that are derived from musl's (headers.py).
+Both libraries need libc.so, libm.so, libdl.so and liblog.so at most, and libc++ is inside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+from devtools.android import sysroot
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "android"
+ABIS = tuple(sysroot.MACHINES)
+LIBRARIES = ("libmlc_llm.so", "libmlc_llm_jni.so")
+
+
+def _wrapper(path: Path, *command: str | Path) -> Path:
+    """A program that is one word, as CMake and ccache want it."""
+    text = "#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in command) + ' "$@"\n'
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return path
+
+
+def _sysroot(zig: Path, abi: str) -> Path:
+    """The file for ZIG_LIBC. Made anew when what it is made of has changed."""
+    folder = FOLDER / "sysroot" / abi
+    hasher = hashlib.sha256(str(zig).encode())
+    for name in ("headers.py", "sysroot.py", "names.txt"):
+        hasher.update(Path(__file__).with_name(name).read_bytes())
+    stamp = folder / "stamp"
+    if not stamp.exists() or stamp.read_text() != hasher.hexdigest():
+        sysroot.make(zig, abi, folder)
+        stamp.write_text(hasher.hexdigest())
+    return folder / "libc.txt"
+
+
+def environment(zig: Path, abi: str) -> dict[str, str]:
+    """What zig reads. Its libc++ is compiled once and kept."""
+    cache = str(FOLDER / "zig-cache")
+    return {
+        "ZIG_LIBC": str(_sysroot(zig, abi)),
+        "ZIG_GLOBAL_CACHE_DIR": cache,
+        "ZIG_LOCAL_CACHE_DIR": cache,
+    }
+
+
+def zig_settings(zig: Path, abi: str) -> dict[str, str]:
+    """CMake's settings for a build by zig."""
+    tools = FOLDER / "tools" / abi
+    compiler = _wrapper(tools / "c++", zig, "c++", "-target", sysroot.triple(abi))
+    return {
+        "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "AndroidByZig.cmake"),
+        "MLC_ANDROID_MACHINE": sysroot.MACHINES[abi],
+        "MLC_LIBRARY_FLAGS": f"-L{FOLDER / 'sysroot' / abi / 'lib'}",
+        "CMAKE_CXX_COMPILER": str(compiler),
+        "CMAKE_AR": str(_wrapper(tools / "ar", zig, "ar")),
+        "CMAKE_RANLIB": str(_wrapper(tools / "ranlib", zig, "ranlib")),
+    }
+
+
+def ndk_settings(ndk: Path, abi: str) -> dict[str, str]:
+    """CMake's settings for a build by Google's NDK."""
+    toolchain = ndk / "build" / "cmake" / "android.toolchain.cmake"
+    if not toolchain.is_file():
+        raise SystemExit(f"[dev] ANDROID_NDK: {toolchain} is missing; name the folder of an NDK")
+    return {
+        "CMAKE_TOOLCHAIN_FILE": str(toolchain),
+        "ANDROID_ABI": abi,
+        "ANDROID_PLATFORM": f"android-{sysroot.API}",
+        "ANDROID_STL": "c++_static",
+        "ANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES": "ON",
+    }
+
+
+def headers_of(name: str, source: Path) -> str:
+    """A folder that holds the headers of this name alone. (/usr/include holds glibc's too.)"""
+    folder = FOLDER / "headers" / name
+    if not source.exists():
+        return ""
+    shutil.copytree(source, folder / source.name, dirs_exist_ok=True)
+    return str(folder)
+
+
+def jdk_headers(home: Path) -> str:
+    """jni.h of a JDK: the same as Android's but for two types of arguments."""
+    folder = FOLDER / "headers" / "jni"
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in (home / "include" / "jni.h", home / "include" / "linux" / "jni_md.h"):
+        shutil.copyfile(source, folder / source.name)
+    return str(folder)
+
+
+def has_ndk() -> Path | None:
+    named = os.environ.get("ANDROID_NDK") or os.environ.get("ANDROID_NDK_HOME")
+    return Path(named) if named else None
+
+
+def zig_program() -> Path:
+    """The compiler in the PyPI package, which `./dev build android` installs."""
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        raise SystemExit("[dev] set ANDROID_NDK to an NDK, or run `pip install ziglang==0.17.1`")
+    return Path(spec.origin).parent / "zig"
+
+
+def java_home() -> Path:
+    javac = shutil.which("javac")
+    home = os.environ.get("JAVA_HOME") or (javac and Path(javac).resolve().parents[1])
+    if not home:
+        raise SystemExit("[dev] jni.h is needed: apt-get install openjdk-17-jdk-headless")
+    return Path(home)
+
+
+def _cmake(source: Path, folder: Path, target: str, settings: dict[str, str]) -> None:
+    programs = Path(sys.executable).parent
+    words = [f"-D{name}={value}" for name, value in settings.items()]
+    configure = [
+        programs / "cmake",
+        "-G",
+        "Ninja",
+        "--log-level=WARNING",
+        "-S",
+        source,
+        "-B",
+        folder,
+    ]
+    words += [f"-DCMAKE_MAKE_PROGRAM={programs / 'ninja'}", f"-DPython_EXECUTABLE={sys.executable}"]
+    subprocess.run([*configure, *words], check=True, cwd=ROOT)
+    subprocess.run(
+        [programs / "cmake", "--build", folder, "--target", target], check=True, cwd=ROOT
+    )
+
+
+def _common(machine: dict[str, str]) -> dict[str, str]:
+    """Settings of both libraries."""
+    return {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_SKIP_RPATH": "ON",
+        # __FILE__ in an error's text has no path of this machine.
+        "CMAKE_CXX_FLAGS_RELEASE": f"-O2 -DNDEBUG -fmacro-prefix-map={ROOT}/=",
+        # No unloading: the start files of sysroot.py do not run what C++ does then.
+        "CMAKE_SHARED_LINKER_FLAGS": "-Wl,-z,max-page-size=16384 -Wl,-z,defs -Wl,-z,nodelete -s "
+        f"{machine.pop('MLC_LIBRARY_FLAGS', '')} -llog -lm -ldl",
+        **machine,
+    }
+
+
+def _core_settings() -> dict[str, str]:
+    opencl = headers_of("opencl", Path("/usr/include/CL"))
+    sources = next((ROOT / "build").glob("*/xgrammar/xgrammar-*/cpp"), None)
+    return {
+        "MLC_BUILD_PYTHON": "OFF",
+        "MLC_TVM_RUNTIME": "inside",
+        "MLC_LINKED_PLUGINS": "opencl" if opencl else "",
+        "MLC_OPENCL_INCLUDE_DIR": opencl,
+        **({"MLC_XGRAMMAR_DIR": str(sources.parent)} if sources else {}),
+    }
+
+
+def build(abi: str) -> list[Path]:
+    """Makes the libraries of an ABI, stripped, and returns their paths."""
+    if ndk := has_ndk():
+        machine, jni = ndk_settings(ndk, abi), ""  # an NDK has its own jni.h
+    else:
+        zig = zig_program()
+        os.environ.update(environment(zig, abi))
+        machine, jni = zig_settings(zig, abi), jdk_headers(java_home())
+    folder, cpp = FOLDER / abi, ROOT / "bindings" / "kotlin" / "core" / "src" / "main" / "cpp"
+    common = _common(machine)
+    _cmake(ROOT, folder / "core", "mlc_llm", common | _core_settings())
+    _cmake(cpp, folder / "jni", "mlc_llm_jni", common | {"MLC_JNI_INCLUDE_DIR": jni})
+    libraries = folder / "lib"
+    libraries.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(folder / "core" / "core" / LIBRARIES[0], libraries / LIBRARIES[0])
+    shutil.copyfile(folder / "jni" / LIBRARIES[1], libraries / LIBRARIES[1])
+    return [libraries / name for name in LIBRARIES]

@@ -1,0 +1,149 @@
+"""The libraries that `./dev build android` made: what Android's loader asks of them, and an answer
+of the default model by the engine for phones, under qemu with musl's loader in place of Android's.
+
+They are skipped where that command was not run. The answer takes minutes: --long.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from devtools.android import build, musl, publish, sysroot
+
+from mlc_llm import MLCEngine
+from mlc_llm.model_source import ResolvedModel, resolve_model
+
+HERE = Path(__file__).parent
+ALLOWED = {"libc.so", "libm.so", "libdl.so", "liblog.so"}
+REQUEST = {
+    "messages": [{"role": "user", "content": "Write one sentence about the sea."}],
+    "temperature": 0.0,
+    "seed": 7,
+    "max_tokens": 24,
+    "logprobs": True,  # they list the tokens
+}
+
+
+@pytest.fixture(params=build.ABIS)
+def abi(request: pytest.FixtureRequest) -> str:
+    folder = build.FOLDER / str(request.param) / "lib"
+    if not all((folder / name).exists() for name in build.LIBRARIES):
+        pytest.skip(f"not built: ./dev build android {request.param}")
+    return str(request.param)
+
+
+@pytest.mark.parametrize("name", build.LIBRARIES)
+def test_what_androids_loader_asks(abi: str, name: str) -> None:
+    """Read by lief."""
+    lief = pytest.importorskip("lief")
+    library = lief.parse(str(build.FOLDER / abi / "lib" / name))
+    machine = {"arm64-v8a": "AARCH64", "x86_64": "X86_64"}[abi]
+    assert library.header.machine_type.name == machine
+    assert set(library.libraries) <= ALLOWED
+    assert list(library.symbols_version_requirement) == []  # sysroot.py has why
+    assert library.get(lief.ELF.DynamicEntry.TAG.SONAME).name == name
+    flags = library.get(lief.ELF.DynamicEntry.TAG.FLAGS_1)
+    assert flags.has(lief.ELF.DynamicEntryFlags.FLAG.NODELETE)
+    loads = [s for s in library.segments if s.type == lief.ELF.Segment.TYPE.LOAD]
+    assert loads and all(s.alignment == 16384 for s in loads)
+    assert not library.has_section(".symtab") and not library.has_section(".debug_info")
+    assert str(build.ROOT).encode() not in (build.FOLDER / abi / "lib" / name).read_bytes()
+    known = {n.lstrip("*") for listed in sysroot.names().values() for n in listed}
+    undefined = {s.name for s in library.imported_symbols if s.name}
+    assert undefined <= known, undefined - known  # all in Android since API 26
+
+
+def test_what_the_engine_shows(abi: str) -> None:
+    """Its C functions and what model libraries call, and no C++."""
+    lief = pytest.importorskip("lief")
+    library = lief.parse(str(build.FOLDER / abi / "lib" / "libmlc_llm.so"))
+    shown = {s.name for s in library.exported_symbols}
+    assert {"mlc_engine_create", "mlc_engine_submit", "TVMFFIErrorSetRaisedFromCStrParts"} <= shown
+    assert [name for name in shown if not name.startswith(("mlc_", "TVMFFI", "TVMBackend"))] == []
+    jni = lief.parse(str(build.FOLDER / abi / "lib" / "libmlc_llm_jni.so"))
+    assert {s.name for s in jni.exported_symbols} == {"JNI_OnLoad"}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """chat.c and bionic_names.c for musl on ARM."""
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("compiles a model and runs it under qemu: run with --long")
+    if shutil.which("qemu-aarch64") is None:
+        pytest.skip("needs qemu-user")
+    folder = tmp_path_factory.mktemp("programs")
+    cache = {f"ZIG_{kind}_CACHE_DIR": str(folder / "zig") for kind in ("GLOBAL", "LOCAL")}
+    compiler = [build.zig_program(), "cc", "-target", "aarch64-linux-musl", "-O1", "-g0"]
+    for words in (
+        ["-dynamic", "-o", folder / "chat", HERE / "chat.c"],
+        ["-shared", "-fPIC", "-o", folder / "liblog.so", HERE / "bionic_names.c"],
+    ):
+        subprocess.run([*compiler, *words], check=True, env={**os.environ, **cache})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def default_model(programs: Path) -> ResolvedModel:
+    return resolve_model(None, device="cpu", quantization="q4f32_1", progress=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def model_library(default_model: ResolvedModel, programs: Path) -> Path:
+    """The default model's kernels for three generations of ARM's processors."""
+    output = programs / "libsmollm2.so"
+    command = [sys.executable, "-m", "mlc_llm", "compile", str(default_model.folder)]
+    devices = "aarch64,aarch64-dotprod,aarch64-i8mm"
+    command += ["--device", devices, "--host", "aarch64-linux-android", "-o", str(output)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    return output
+
+
+@pytest.mark.parametrize("cpu", ["cortex-a57", "neoverse-n1", "max"])
+def test_a_model_answers_on_the_build_for_phones(
+    programs: Path, model_library: Path, default_model: ResolvedModel, cpu: str
+) -> None:
+    """The same tokens as on this machine, on processors without dotprod, with it, with i8mm."""
+    libraries = build.FOLDER / "arm64-v8a" / "lib"
+    if not libraries.exists():
+        pytest.skip("not built: ./dev build android")
+    try:
+        root = musl.musl_root("arm64")
+    except musl.UnavailableError as error:
+        pytest.skip(str(error))
+    model = {"model": str(default_model.folder), "model_lib": str(model_library), "device": "cpu"}
+    preload = f"LD_PRELOAD={programs / 'liblog.so'}"
+    command = ["qemu-aarch64", "-cpu", cpu, "-L", root, "-E", preload]
+    command += ["-E", f"LD_LIBRARY_PATH={libraries}:{programs}", programs / "chat"]
+    command += [libraries / "libmlc_llm.so", json.dumps(model), json.dumps(REQUEST)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    kind, _, body = done.stdout.strip().partition(" ")
+    assert kind == "1", done.stdout
+    here = MLCEngine(
+        str(default_model.folder), model_lib=str(default_model.model_lib), device="cpu"
+    )
+    expected = here.chat.completions.create(**REQUEST)
+    answer = json.loads(body)["choices"][0]
+    assert answer["message"]["content"] == expected.choices[0].message.content
+    tokens = expected.choices[0].logprobs.content
+    assert len(tokens) == 24
+    assert [one["token"] for one in answer["logprobs"]["content"]] == [one.token for one in tokens]
+
+
+def test_the_aar_holds_these_libraries() -> None:
+    found = list(publish.RUNTIME.glob("*.aar"))
+    if not found:
+        pytest.skip("not built: ./dev build android")
+    with zipfile.ZipFile(found[0]) as aar:
+        held = {name: aar.read(name) for name in aar.namelist() if name.startswith("jni/")}
+    assert {name.split("/")[2] for name in held} == set(build.LIBRARIES)
+    for name, data in held.items():
+        abi, library = name.split("/")[1:]
+        assert data == (build.FOLDER / abi / "lib" / library).read_bytes(), name
