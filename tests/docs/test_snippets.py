@@ -77,8 +77,6 @@ INLINE = sorted(
 
 @pytest.mark.parametrize("command", [c for c in INLINE if c.startswith("mlc_llm")])
 def test_the_command_line_takes_a_command_in_a_sentence(command: str) -> None:
-    if command.split()[1] == "package":
-        pytest.skip("planned: docs/status.md says so")
     for piece in re.sub(r"\\?\|.*", "", command).split(" < "):  # a pipe and a file are the shell's
         if piece.startswith("mlc_llm"):
             assert refusal(piece) == ""

@@ -67,7 +67,7 @@ def test_fnv1a_of_known_strings():
         ({"overrides": "prefill_chunk_size=0"}, CorruptFileError, "prefill_chunk_size"),
         ({"overrides": "tensor_parallel_shards=2"}, UnsupportedError, "one device"),
         ({"quantization": "q9"}, UnsupportedError, "q4f32_1"),
-        ({"model_type": "bert"}, UnsupportedError, "llama"),
+        ({"model_type": "mamba"}, UnsupportedError, "llama"),
     ],
 )
 def test_mistakes_are_refused_before_anything_is_written(tmp_path, change, error, words):

@@ -224,7 +224,6 @@ def test_gguf_of_an_unknown_architecture(tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "match"),
     [
-        ("llama.expert_count", 8, "expert_count"),
         ("llama.rope.dimension_count", 8, "8 of 16 dimensions"),
         ("llama.rope.scaling.type", "longrope", "longrope"),
     ],
@@ -236,6 +235,16 @@ def test_gguf_variants_that_would_convert_wrongly(key, value, match, tmp_path):
     weights = tiny_models.random_weights()
     path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, add_metadata=add)
     with pytest.raises(UnsupportedError, match=match):
+        open_source(path).hf_config()
+
+
+def test_gguf_with_experts_needs_the_number_in_use(tmp_path):
+    def add(writer):
+        writer.add_uint32("llama.expert_count", 8)
+
+    weights = tiny_models.random_weights()
+    path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, add_metadata=add)
+    with pytest.raises(CorruptFileError, match="llama.expert_used_count"):
         open_source(path).hf_config()
 
 

@@ -26,7 +26,9 @@ LONG = pytest.mark.skipif("not config.getoption('--long', default=False)")
 @pytest.mark.parametrize(
     ("device", "scheme"), [("opencl", "q0f32"), pytest.param("vulkan", "q0f16", marks=LONG)]
 )
-def test_vectors_are_those_of_the_cpu(device: str, scheme: str, tmp_path: Path) -> None:
+def test_vectors_are_those_of_the_cpu(
+    device: str, scheme: str, tmp_path: Path, library_of: gpu_engines.LibraryOf
+) -> None:
     gpu_engines.require(device)
     if scheme == "q0f16":
         gpu_engines.require_half(device)
@@ -34,7 +36,7 @@ def test_vectors_are_those_of_the_cpu(device: str, scheme: str, tmp_path: Path) 
     convert_model(source, tmp_path / "made", quantization=scheme)
     found = []
     for kind in ("cpu", device):
-        model = gpu_engines.compiled(tmp_path / "made", tmp_path / f"{kind}.so", device=kind)
+        model = gpu_engines.compiled(tmp_path / "made", library_of, device=kind)
         with MLCEngine(model.folder, model_lib=str(model.model_lib), device=kind) as engine:
             answer = engine.embeddings.create(input=TEXTS)
             alone = engine.embeddings.create(input=TEXTS[2])

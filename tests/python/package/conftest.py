@@ -63,7 +63,7 @@ def packager(
 
     made = Packager(tmp_path)
 
-    def run(job: dict[str, Any], title: str, steps: LogSteps) -> None:
+    def run(job: dict[str, Any], title: str, steps: LogSteps, **_: Any) -> None:
         made.compiled.append(f"{job['device']} {job['system_lib_prefix']}")
         jit._compile(job)
 

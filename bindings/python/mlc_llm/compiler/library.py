@@ -130,7 +130,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     measured = _MEASURED if "batch_prefill" in functions else ("embed", _HIDDEN)
-    found = {name: peak_bytes(functions[name]) for name in measured}
+    found = {name: peak_bytes(functions[name]) for name in measured if name in functions}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE], []))
     return found

@@ -101,8 +101,8 @@ FAMILIES: dict[str, ModelFamily] = {
     "qwen3_moe": qwen3_moe.FAMILY,
     "gpt_oss": gpt_oss.FAMILY,
     "glm4_moe": glm4_moe.FAMILY,
-    "granitemoeshared": granitemoe.FAMILY,
     "granitemoe": granitemoe.FAMILY,
+    "granitemoeshared": granitemoe.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -208,12 +208,17 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
 
 def gguf_families() -> dict[str, str]:
     """Maps the `general.architecture` of GGUF files to the family's name."""
-    families = reversed(FAMILIES.items())  # a family's first name counts
-    formats = {name: f.gguf for name, f in families if f.gguf is not None}
-    return {f.architecture: name for name, f in formats.items() if not f.experts}
+    return _by_architecture(has_experts=False)
 
 
 def gguf_families_of_experts() -> dict[str, str]:
     """The same for files with experts, of architectures that have files without them too."""
-    formats = {name: f.gguf for name, f in FAMILIES.items() if f.gguf is not None}
-    return {f.architecture: name for name, f in formats.items() if f.experts}
+    return _by_architecture(has_experts=True)
+
+
+def _by_architecture(*, has_experts: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, family in FAMILIES.items():
+        if family.gguf is not None and family.gguf.experts == has_experts:
+            found.setdefault(family.gguf.architecture, name)  # a family's first name counts
+    return found
