@@ -37,6 +37,29 @@ class GPTConfig(DecoderConfig):
         return MLPSpec(width=width, activation=activation, bias=bias, gated=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GPT2FieldsConfig(GPTConfig):
+    """The names that GPT-2's config gives its fields. The MLP is four times as wide as a row if the
+    config has no width."""
+
+    aliases = {
+        **GPTConfig.aliases,
+        "hidden_size": ("n_embd",),
+        "num_hidden_layers": ("n_layer",),
+        "num_attention_heads": ("n_head",),
+        "intermediate_size": ("n_inner",),
+        "max_position_embeddings": ("n_positions", "n_ctx"),
+        "hidden_act": ("activation_function",),
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        config = dict(read.config)
+        if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
+            config["intermediate_size"] = 4 * config["hidden_size"]
+        return super().fields(ConfigReader(config, read.seen))
+
+
 def rotated_part(fields: GGUFFields) -> float:
     """The fraction of a head that is rotated."""
     dim = fields.size("embedding_length") // fields.size("attention.head_count")

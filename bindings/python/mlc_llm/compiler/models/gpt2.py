@@ -10,7 +10,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Transposed
@@ -32,26 +32,14 @@ _NAMES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPT2Config(GPTConfig):
+class GPT2Config(GPT2FieldsConfig):
     n_positions: int  # number of learned position embeddings
-    aliases = {
-        **GPTConfig.aliases,
-        "hidden_size": ("n_embd",),
-        "num_hidden_layers": ("n_layer",),
-        "num_attention_heads": ("n_head",),
-        "intermediate_size": ("n_inner",),
-        "max_position_embeddings": ("n_positions", "n_ctx"),
-        "hidden_act": ("activation_function",),
-    }
     tied_by_default = True
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        config = dict(read.config)
-        if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
-            config["intermediate_size"] = 4 * config["hidden_size"]
         read.always("scale_attn_weights", True)
-        fields = super().fields(ConfigReader(config, read.seen))
+        fields = super().fields(read)
         positions = read.integer("n_positions", "max_position_embeddings", default=1024)
         if fields["context_window_size"] > positions:
             raise InvalidRequestError(

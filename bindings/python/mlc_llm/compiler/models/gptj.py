@@ -11,7 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec, Source, TensorMap
 from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Unpaired
@@ -30,28 +30,15 @@ _NAMES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPTJConfig(GPTConfig):
+class GPTJConfig(GPT2FieldsConfig):
     rotary_dim: int  # the rotated part of a head
-    aliases = {
-        **GPTConfig.aliases,
-        "hidden_size": ("n_embd",),
-        "num_hidden_layers": ("n_layer",),
-        "num_attention_heads": ("n_head",),
-        "intermediate_size": ("n_inner",),
-        "max_position_embeddings": ("n_positions", "n_ctx"),
-        "hidden_act": ("activation_function",),
-    }
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        config = dict(read.config)
-        if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
-            config["intermediate_size"] = 4 * config["hidden_size"]
-        base = ConfigReader(config, read.seen)
         for name in ("rotary", "scale_attn_weights"):
-            base.always(name, True)
-        fields = super().fields(base)
-        rotated = base.integer("rotary_dim", default=64, maximum=fields["head_dim"])
+            read.always(name, True)
+        fields = super().fields(read)
+        rotated = read.integer("rotary_dim", default=64, maximum=fields["head_dim"])
         return {**fields, "rotary_dim": rotated}
 
 

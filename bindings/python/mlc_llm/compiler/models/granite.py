@@ -12,7 +12,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, MoESpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,12 @@ class GraniteConfig(LlamaConfig):
 
 
 def decoder(c: GraniteConfig) -> DecoderSpec:
-    mlp, bias = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias), c.attention_bias
+    return decoder_with(c, MLPSpec(width=c.intermediate_size, bias=c.mlp_bias))
+
+
+def decoder_with(c: GraniteConfig, mlp: MLPSpec | MoESpec) -> DecoderSpec:
+    """The same `mlp` in all layers."""
+    bias = c.attention_bias
     options = {"scale": c.attention_multiplier, "qkv_bias": bias, "output_bias": bias}
     layers = [
         LayerSpec(

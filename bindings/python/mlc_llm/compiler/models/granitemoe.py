@@ -15,7 +15,7 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.granite import GraniteConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, TensorMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,21 +31,8 @@ class GraniteMoEConfig(GraniteConfig, MoEConfig):
 
 
 def decoder(c: GraniteMoEConfig) -> DecoderSpec:
-    bias = c.attention_bias
-    options = {"scale": c.attention_multiplier, "qkv_bias": bias, "output_bias": bias}
     router = c.router(scores="chosen", normalize=False)
-    mlp = c.experts(router, shared_width=c.shared_intermediate_size)
-    layers = [
-        LayerSpec(
-            attention=c.attention(i, **options),
-            mlp=mlp,
-            norm=c.rms,
-            residual_scale=c.residual_multiplier,
-        )
-        for i in range(c.num_hidden_layers)
-    ]
-    scales = {"embedding_scale": c.embedding_multiplier, "logit_scale": 1 / c.logits_scaling}
-    return c.decoder(layers, **scales)
+    return granite.decoder_with(c, c.experts(router, shared_width=c.shared_intermediate_size))
 
 
 def tensors(c: GraniteMoEConfig) -> TensorMap:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,14 @@ _NAMES = {**NAMES, "qkv": "self_attn.wqkv_pack"}
 class InternLMConfig(DecoderConfig):
     bias: bool
 
+    bias_by_default = True
+
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {**super().fields(read), "bias": read.flag("bias", default=True)}
+        return {**super().fields(read), "bias": read.flag("bias", default=cls.bias_by_default)}
 
 
-def decoder(c: InternLMConfig) -> DecoderSpec:
+def decoder(c: InternLMConfig, names: Mapping[str, str] = _NAMES) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     layers = [
         LayerSpec(
@@ -33,7 +36,7 @@ def decoder(c: InternLMConfig) -> DecoderSpec:
         )
         for i in range(c.num_hidden_layers)
     ]
-    return c.decoder(layers, names=_NAMES)
+    return c.decoder(layers, names=names)
 
 
 FAMILY = ModelFamily(config_class=InternLMConfig, decoder=decoder, tensors=lambda c: HUGGING_FACE)

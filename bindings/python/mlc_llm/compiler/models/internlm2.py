@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models import llama
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models import internlm, llama
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, Source, TensorMap
 from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Grouped
 
@@ -30,23 +29,8 @@ _NAMES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class InternLM2Config(DecoderConfig):
-    bias: bool
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {**super().fields(read), "bias": read.flag("bias", default=False)}
-
-
-def decoder(c: InternLM2Config) -> DecoderSpec:
-    mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec(
-            attention=c.attention(i, qkv_bias=c.bias, output_bias=c.bias), mlp=mlp, norm=c.rms
-        )
-        for i in range(c.num_hidden_layers)
-    ]
-    return c.decoder(layers, names=_NAMES)
+class InternLM2Config(internlm.InternLMConfig):
+    bias_by_default = False
 
 
 def _tensors(c: InternLM2Config) -> TensorMap:
@@ -71,7 +55,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 
 FAMILY = ModelFamily(
     config_class=InternLM2Config,
-    decoder=decoder,
+    decoder=lambda c: internlm.decoder(c, _NAMES),
     tensors=_tensors,
     gguf=GGUFFormat("internlm2", "InternLM2ForCausalLM", _gguf_config, llama.gguf_tensors),
 )

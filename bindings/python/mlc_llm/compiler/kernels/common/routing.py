@@ -27,6 +27,7 @@ from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.quantization.stored import StoredParam
 
 RUN = 3  # the numbers of a run
+TINY = 1e-20  # a sum of weights is at least this
 
 
 def runs_arg(experts: int) -> Arg:
@@ -50,6 +51,17 @@ class Router:
     group_best: int = 2
     normalize: bool = False
     factor: float = 1.0
+
+
+def choose_args(router: Router, correction: str | None) -> list[Arg]:
+    """f(logits [n, experts], correction [experts]?, choices, weights)."""
+    args = [Arg("logits", ("n", router.experts))]
+    args += [Arg("correction", (router.experts,), correction)] if correction else []
+    return [
+        *args,
+        pairs_arg("choices", router.chosen),
+        pairs_arg("weights", router.chosen, "float32"),
+    ]
 
 
 @dataclass(frozen=True)

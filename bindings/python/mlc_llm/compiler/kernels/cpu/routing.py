@@ -11,8 +11,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.routing import Router, pairs_arg, runs_arg
+from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.routing import TINY, Router, choose_args, pairs_arg, runs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -25,7 +25,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 _LOG2_E = 1.4426950408889634
-_TINY = 1e-20  # a sum of weights is at least this
 
 
 def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
@@ -39,10 +38,7 @@ def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
 
         emit_rows(choices.shape[0], row, parallel_from=64)
 
-    args = [Arg("logits", ("n", router.experts))]
-    args += [Arg("correction", (router.experts,), correction)] if correction else []
-    pairs = (pairs_arg("choices", router.chosen), pairs_arg("weights", router.chosen, "float32"))
-    return kernel([*args, *pairs], body)
+    return kernel(choose_args(router, correction), body)
 
 
 class _Row:
@@ -121,7 +117,7 @@ class _Row:
         for i in range(router.chosen):
             T.buffer_store(total, total[0] + weights[row, i], [0])
         divide = router.normalize or router.scores == "chosen"
-        below = T.max(total[0], T.float32(_TINY)) if divide else T.float32(1)
+        below = T.max(total[0], T.float32(TINY)) if divide else T.float32(1)
         factor = emit_value(T.float32(router.factor) / below)
         for i in range(router.chosen):
             T.buffer_store(weights, weights[row, i] * factor, [row, i])

@@ -12,8 +12,15 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.routing import RUN, Router, pairs_arg, runs_arg
+from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.routing import (
+    RUN,
+    TINY,
+    Router,
+    choose_args,
+    pairs_arg,
+    runs_arg,
+)
 from mlc_llm.compiler.kernels.gpu.grid import (
     NEVER,
     barrier,
@@ -27,7 +34,6 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 )
 
 ITEMS = 64
-_TINY = 1e-20  # a sum of weights is at least this
 
 
 def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
@@ -38,10 +44,7 @@ def choose(router: Router, correction: str | None = None) -> tirx.PrimFunc:
         with grid((choices.shape[0],), ITEMS) as ((row,), item):
             _Row(router, logits, added, row, item).emit(choices, weights)
 
-    args = [Arg("logits", ("n", router.experts))]
-    args += [Arg("correction", (router.experts,), correction)] if correction else []
-    pairs = (pairs_arg("choices", router.chosen), pairs_arg("weights", router.chosen, "float32"))
-    return kernel([*args, *pairs], body)
+    return kernel(choose_args(router, correction), body)
 
 
 class _Row:
@@ -182,7 +185,7 @@ class _Row:
         for i in range(router.chosen):
             T.buffer_store(total, total[0] + weights[row, i], [0])
         divide = router.normalize or router.scores == "chosen"
-        below = T.max(total[0], scalar(_TINY)) if divide else scalar(1.0)
+        below = T.max(total[0], scalar(TINY)) if divide else scalar(1.0)
         for i in range(router.chosen):
             value = weights[row, i] * (scalar(router.factor) / below)
             T.buffer_store(weights, value, [row, i])
