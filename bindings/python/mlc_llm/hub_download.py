@@ -36,6 +36,7 @@ MARK = ".mlc-downloaded.json"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TOKENIZER = [
     *("tokenizer*", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json"),
+    *("*.tiktoken", "tiktoken.model", "rwkv_vocab_*.txt"),
     *("chat_template.jinja", "additional_chat_templates/*.jinja"),
 ]
 _PREPARED_FILES = [

@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+from mlc_core_parts import Tokenizer as CoreTokenizer
 from tokenizers import (
     Tokenizer,
     decoders,
@@ -16,8 +17,8 @@ from tokenizers import (
     trainers,
 )
 
-from mlc_llm.compiler.convert.gguf.pretokenizers import PRE_TOKENIZERS
 from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files
+from mlc_llm.compiler.convert.pretokenizers import PRE_TOKENIZERS
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 TEXTS = [
@@ -114,12 +115,55 @@ def test_digits_stand_alone_for_smollm():
         ("deepseek-llm", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("deepseek-coder", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("deepseek-v3", ["Ġab", "123", "456", "Ċ"]),
+        ("dbrx", ["Ġab", "123", "456", "Ċ"]),
+        ("stablelm2", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
+        ("falcon", ["Ġab", "123", "456", "Ċ"]),
+        ("viking", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
     ],
 )
 def test_splits(pre, pieces):
     tokenizer, _ = rebuilt(byte_level_metadata(trained("gpt-2"), pre, SPECIALS))
     split = tokenizer.pre_tokenizer.pre_tokenize_str(" ab123456\n")
     assert [piece for piece, _ in split] == pieces
+
+
+@pytest.mark.parametrize(
+    ("pre", "text", "pieces"),
+    [
+        ("tekken", "ABCdef Ghi12/\n", ["ABCdef", " Ghi", "1", "2", "/\n"]),
+        ("gpt-4o", "fooBar's 1234", ["foo", "Bar's", " ", "123", "4"]),
+        ("kimi-k2", "你好ab1234 x", ["你好", "ab", "123", "4", " x"]),
+        ("qwen35", "नमस्ते 12", ["नमस्ते", " ", "1", "2"]),
+        ("qwen2", "नमस्ते", ["नमस", "्त", "े"]),
+        ("bailingmoe", "a!\n 12", ["a", "!\n", " ", "1", "2"]),
+        ("seed-coder", "a!\nb", ["a", "!", "\n", "b"]),
+        ("qwen2", "a!\nb", ["a", "!\n", "b"]),
+        ("bloom", "ab,cd 12", ["ab", ",", "cd", " 12"]),
+        ("falcon", "a!!b", ["a", "!!", "b"]),
+    ],
+)
+def test_splits_in_which_families_differ(pre, text, pieces):
+    tokenizer, _ = rebuilt(byte_level_metadata(trained("gpt-2"), pre, SPECIALS))
+    split = tokenizer.pre_tokenizer.pre_tokenize_str(text)
+    assert [text[begin:end] for _, (begin, end) in split] == pieces
+
+
+def test_the_core_reads_every_splitter():
+    metadata = byte_level_metadata(trained("gpt-2"), "gpt-2", SPECIALS)
+    for pre in PRE_TOKENIZERS:
+        tokenizer, files = rebuilt(metadata | {"tokenizer.ggml.pre": pre})
+        core = CoreTokenizer(files["tokenizer.json"].decode())
+        for text in [*TEXTS, *random_texts(40)]:
+            assert core.encode_batch([text]) == [
+                tokenizer.encode(text, add_special_tokens=False).ids
+            ]
+
+
+def test_a_separator_at_the_end():
+    metadata = byte_level_metadata(trained("gpt-2"), "roberta-bpe", SPECIALS)
+    tokenizer, _ = rebuilt(metadata | {"tokenizer.ggml.seperator_token_id": 1})
+    assert tokenizer.encode("hi").ids[-1] == 1
+    assert tokenizer.encode("hi", add_special_tokens=False).ids[-1] != 1
 
 
 def test_beginning_of_text():
@@ -222,7 +266,7 @@ def test_what_is_unknown_is_refused():
     metadata = byte_level_metadata(trained("gpt-2"), "gpt-2", SPECIALS)
     for change, error, match in (
         ({"tokenizer.ggml.pre": "tekken-9"}, UnsupportedError, "tekken-9.*known: .*smollm"),
-        ({"tokenizer.ggml.model": "rwkv"}, UnsupportedError, "'rwkv'"),
+        ({"tokenizer.ggml.model": "plamo2"}, UnsupportedError, "'plamo2'.*bert, gemma4"),
         ({"tokenizer.ggml.tokens": 7}, CorruptFileError, "tokens"),
         ({"tokenizer.ggml.token_type": [1]}, CorruptFileError, "token_type"),
         ({"tokenizer.ggml.merges": ["a"]}, CorruptFileError, r"merges\[0\]"),

@@ -14,9 +14,10 @@ from mlc_llm.compiler.convert.hf_quantized import (
     quantized_weights,
     read_rows,
 )
+from mlc_llm.compiler.convert.json_files import json_value, parse_json, read_json, read_utf8
+from mlc_llm.compiler.convert.old_tokenizers import older_tokenizer
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, TensorInfo
-from mlc_llm.compiler.convert.wordpiece import from_vocab_txt
 from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
@@ -29,7 +30,6 @@ TOKENIZER_FILES = (
     "added_tokens.json",
     "special_tokens_map.json",
 )
-MAX_JSON_BYTES = 200_000_000
 _INDEX = "model.safetensors.index.json"
 _SINGLE = "model.safetensors"
 
@@ -82,10 +82,10 @@ class HuggingFaceFolder:
             for name in TOKENIZER_FILES
             if (folder / name).is_file()
         }
-        if "tokenizer.json" not in files and (folder / "vocab.txt").is_file():
-            files["tokenizer.json"] = _wordpiece(folder, files)
         if "tokenizer.json" not in files:
-            raise _no_tokenizer(folder, files)
+            path = folder / "tokenizer_config.json"
+            config = parse_json(files.get(path.name, b"{}"), path)
+            files["tokenizer.json"] = older_tokenizer(folder, config)
         for name, data in files.items():
             if name.endswith(".json"):
                 parse_json(data, folder / name)
@@ -144,34 +144,6 @@ class HuggingFaceFolder:
         return owners
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object from a file."""
-    try:
-        if path.stat().st_size > MAX_JSON_BYTES:
-            raise CorruptFileError(f"{path}: far too large for a JSON file", param=path.name)
-        return parse_json(path.read_bytes(), path)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(f"{path}: no such file", param=str(path)) from None
-    except OSError as error:
-        raise NotFoundError(f"{path}: {error.strerror}", param=str(path)) from None
-
-
-def parse_json(data: bytes, path: Path) -> dict[str, Any]:
-    """Parses a JSON object from bytes. `path` is only for the error."""
-    value = json_value(data, path)
-    if not isinstance(value, dict):
-        raise CorruptFileError(f"{path}: must hold a JSON object", param=path.name)
-    return value
-
-
-def json_value(data: bytes, path: Path) -> Any:
-    """Parses any JSON. `path` is only for the error."""
-    try:
-        return json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=path.name) from None
-
-
 def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
     """`chat_template.jinja` and `additional_chat_templates/*.jinja`, which have priority over the
     config."""
@@ -182,17 +154,10 @@ def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
     named |= {
         path.stem: path for path in sorted((folder / "additional_chat_templates").glob("*.jinja"))
     }
-    texts = {name: _utf8(path) for name, path in named.items()}
+    texts = {name: read_utf8(path) for name, path in named.items()}
     if len(texts) == 1:
         return texts["default"]
     return [{"name": name, "template": text} for name, text in texts.items()]
-
-
-def _utf8(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorruptFileError(f"{path}: not UTF-8: {error}", param=path.name) from None
 
 
 def _inside(folder: Path, name: Any, index: Path) -> Path:
@@ -208,36 +173,6 @@ def _inside(folder: Path, name: Any, index: Path) -> Path:
             f"{path}: no such file, though {index.name} names it; download it again", param=name
         )
     return path
-
-
-_WORDPIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "RetriBertTokenizer")
-
-
-def _wordpiece(folder: Path, files: dict[str, bytes]) -> bytes:
-    """tokenizer.json of a folder that has only BERT's `vocab.txt`."""
-    path = folder / "vocab.txt"
-    config = parse_json(files.get("tokenizer_config.json", b"{}"), folder / "tokenizer_config.json")
-    kind = str(config.get("tokenizer_class") or _WORDPIECE[0])
-    if kind.removesuffix("Fast") not in _WORDPIECE:
-        raise UnsupportedError(
-            f"{folder}: the vocab.txt of a {kind} is not read; make tokenizer.json with "
-            "transformers: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)",
-            param="tokenizer_class",
-        )
-    made = from_vocab_txt(_utf8(path), config, path)
-    return json.dumps(made, ensure_ascii=False).encode()
-
-
-def _no_tokenizer(folder: Path, files: dict[str, bytes]) -> NotFoundError | UnsupportedError:
-    if "tokenizer.model" in files or "vocab.json" in files:
-        return UnsupportedError(
-            f"{folder}: tokenizer.json is missing, and older tokenizer files are not read; make it "
-            "with transformers: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)",
-            param="tokenizer.json",
-        )
-    return NotFoundError(
-        f"{folder}: tokenizer.json is missing; download it with the model", param="tokenizer.json"
-    )
 
 
 def _no_weights(folder: Path) -> NotFoundError | UnsupportedError:

@@ -81,38 +81,63 @@ def byte_level_tokenizer(
     )
 
 
+def longest_match_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Takes the longest token at each place of a text, as RWKV does. Tokens are byte-level texts,
+    and each byte is a token."""
+    byte_level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": False,
+        "use_regex": False,
+    }
+    model = {
+        "type": "WordPiece",
+        "unk_token": vocabulary.tokens[0],
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 2**31 - 1,
+        "vocab": vocabulary.ids(),
+    }
+    return _tokenizer(
+        vocabulary,
+        model,
+        normalizer=None,
+        pre_tokenizer=byte_level,
+        post_processor=None,
+        decoder=byte_level,
+    )
+
+
 def sentencepiece_tokenizer(
     vocabulary: Vocabulary,
-    scores: list[float],
+    scores: list[float] | None = None,
     *,
+    merges: list[tuple[str, str]] | None = None,
+    pre_tokenizer: dict[str, Any] | None = None,
     add_prefix_space: bool,
     unk: str | None,
     bos: str | None = None,
     eos: str | None = None,
+    charsmap: bytes = b"",
+    one_space: bool = False,
 ) -> dict[str, Any]:
-    """A SentencePiece BPE tokenizer with byte fallback, like those of Llama 2 and Gemma."""
+    """A SentencePiece BPE tokenizer with byte fallback, like those of Llama 2 and Gemma. The merges
+    follow from `scores`, or are given. For `charsmap` and `one_space` see `unigram_tokenizer`."""
     ids = vocabulary.ids()
-    merges = _merges_from_scores(vocabulary, scores, ids)
+    if merges is None:
+        merges = _merges_from_scores(vocabulary, scores or [], ids)
     byte_fallback = any(_BYTE_PIECE.fullmatch(token) for token in ids)
     model = _bpe(ids, merges, unk=unk, byte_fallback=byte_fallback)
-    normalizers: list[dict[str, Any]] = [
-        {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE}
-    ]
-    decoders: list[dict[str, Any]] = [
-        {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "},
-        {"type": "ByteFallback"},
-        {"type": "Fuse"},
-    ]
+    normalizers = _spaces(charsmap, one_space)
     if add_prefix_space:
-        normalizers.insert(0, {"type": "Prepend", "prepend": _SPACE})
-        decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+        normalizers.append({"type": "Prepend", "prepend": _SPACE})
+    normalizers.append({"type": "Replace", "pattern": {"String": " "}, "content": _SPACE})
     return _tokenizer(
         vocabulary,
         model,
         normalizer={"type": "Sequence", "normalizers": normalizers},
-        pre_tokenizer=None,
+        pre_tokenizer=pre_tokenizer,
         post_processor=_frame(ids, bos, eos),
-        decoder={"type": "Sequence", "decoders": decoders},
+        decoder=_with_bytes(add_prefix_space),
     )
 
 
@@ -130,22 +155,17 @@ def unigram_tokenizer(
     """A SentencePiece Unigram tokenizer, like those of T5 and XLM-RoBERTa. `charsmap`: its
     normalization of characters. `one_space`: spaces at the ends and repeated ones are removed."""
     ids = vocabulary.ids()
-    normalizers: list[dict[str, Any]] = []
-    if charsmap:
-        encoded = base64.b64encode(charsmap).decode()
-        normalizers.append({"type": "Precompiled", "precompiled_charsmap": encoded})
-    if one_space:
-        normalizers.append({"type": "Strip", "strip_left": True, "strip_right": True})
-        normalizers.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+    normalizers = _spaces(charsmap, one_space)
     scheme = "always" if add_prefix_space else "never"
     metaspace = {
         "type": "Metaspace", "replacement": _SPACE, "prepend_scheme": scheme, "split": True
     }  # fmt: skip
+    byte_fallback = any(_BYTE_PIECE.fullmatch(token) for token in ids)
     model = {
         "type": "Unigram",
         "unk_id": None if unk is None else ids[unk],
         "vocab": [list(pair) for pair in zip(vocabulary.tokens, scores, strict=True)],
-        "byte_fallback": any(_BYTE_PIECE.fullmatch(token) for token in ids),
+        "byte_fallback": byte_fallback,
     }
     normalizer = {"type": "Sequence", "normalizers": normalizers} if normalizers else None
     return _tokenizer(
@@ -154,8 +174,32 @@ def unigram_tokenizer(
         normalizer=normalizer,
         pre_tokenizer=metaspace,
         post_processor=_frame(ids, bos, eos),
-        decoder=metaspace,
+        decoder=_with_bytes(add_prefix_space) if byte_fallback else metaspace,
     )
+
+
+def _with_bytes(add_prefix_space: bool) -> dict[str, Any]:
+    """The decoder of SentencePiece's pieces, some of which stand for a byte."""
+    decoders: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    if add_prefix_space:
+        decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {"type": "Sequence", "decoders": decoders}
+
+
+def _spaces(charsmap: bytes, one_space: bool) -> list[dict[str, Any]]:
+    """What SentencePiece does with characters and spaces before it looks for pieces."""
+    steps: list[dict[str, Any]] = []
+    if charsmap:
+        encoded = base64.b64encode(charsmap).decode()
+        steps.append({"type": "Precompiled", "precompiled_charsmap": encoded})
+    if one_space:
+        steps.append({"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""})
+        steps.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+    return steps
 
 
 def _merges_from_scores(

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mlc_llm.compiler.convert.hf import read_json
+from mlc_llm.compiler.convert.json_files import read_json
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
 from mlc_llm.errors import CorruptFileError, NotFoundError
 

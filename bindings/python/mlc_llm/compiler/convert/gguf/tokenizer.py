@@ -1,20 +1,25 @@
 """Rebuilds a Hugging Face tokenizer from GGUF metadata.
 
-Four vocabularies are supported: `gpt2` (byte-level BPE with its list of merges), `llama`
-(SentencePiece BPE: pieces with scores, from which the merges follow), `bert` (WordPiece) and `t5`
-(SentencePiece Unigram). Others are refused.
+Six vocabularies are supported: `gpt2` (byte-level BPE with its list of merges), `llama`
+(SentencePiece BPE: pieces with scores, from which the merges follow), `gemma4` (the same with a
+list of merges), `bert` (WordPiece), `t5` (SentencePiece Unigram) and `rwkv` (longest matches).
+Others are refused.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.compiler.convert.gguf.pretokenizers import PRE_TOKENIZERS
+from mlc_llm.compiler.convert.byte_vocabulary import byte_text, unescaped
+from mlc_llm.compiler.convert.pretokenizers import PRE_TOKENIZERS
 from mlc_llm.compiler.convert.tokenizer_json import (
+    NORMAL,
     Vocabulary,
     byte_level_tokenizer,
+    longest_match_tokenizer,
     sentencepiece_tokenizer,
     unigram_tokenizer,
 )
@@ -35,19 +40,12 @@ def tokenizer_files(metadata: dict[str, Any], path: Path) -> dict[str, bytes]:
     """tokenizer.json and tokenizer_config.json of the model in `path`."""
     fields = _Fields(metadata, path)
     kind = metadata.get(_PREFIX + "model")
-    if kind == "gpt2":
-        tokenizer, add_bos = _byte_level(fields)
-    elif kind == "llama":
-        tokenizer, add_bos = _sentencepiece(fields)
-    elif kind == "bert":
-        tokenizer, add_bos = _wordpiece(fields), True
-    elif kind == "t5":
-        tokenizer, add_bos = _unigram(fields)
-    else:
+    if not isinstance(kind, str) or kind not in _READERS:
         raise UnsupportedError(
-            f"{path}: tokenizer model {kind!r} cannot be rebuilt; bert, gpt2, llama and t5 can",
+            f"{path}: tokenizer model {kind!r} cannot be rebuilt; {', '.join(_READERS)} can",
             param=_PREFIX + "model",
         )
+    tokenizer, add_bos = _READERS[kind](fields)
     config = _config(fields, add_bos)
     return {
         "tokenizer.json": json.dumps(tokenizer, ensure_ascii=False).encode(),
@@ -64,18 +62,24 @@ def _byte_level(fields: _Fields) -> tuple[dict[str, Any], bool]:
             f"known: {', '.join(sorted(PRE_TOKENIZERS))}. Use the model's Hugging Face folder",
             param=_PREFIX + "pre",
         )
-    merges = [_merge(text, index, fields) for index, text in enumerate(fields.strings("merges"))]
     add_bos = fields.flag("add_bos_token", pre.add_bos)
     tokenizer = byte_level_tokenizer(
         fields.vocabulary(),
-        merges,
+        _merges(fields),
         pre_tokenizer=pre.to_json(),
         normalizer=pre.normalizer,
         ignore_merges=pre.ignore_merges,
         bos=fields.token("bos_token_id") if add_bos else None,
-        eos=fields.token("eos_token_id") if fields.flag("add_eos_token", False) else None,
+        eos=_last(fields, pre.add_sep),
     )
     return tokenizer, add_bos
+
+
+def _last(fields: _Fields, add_sep: bool) -> str | None:
+    """The token behind a text: its end, or the separator."""
+    if fields.flag("add_eos_token", False):
+        return fields.token("eos_token_id")
+    return fields.token("seperator_token_id") if fields.flag("add_sep_token", add_sep) else None
 
 
 def _sentencepiece(fields: _Fields) -> tuple[dict[str, Any], bool]:
@@ -91,20 +95,50 @@ def _sentencepiece(fields: _Fields) -> tuple[dict[str, Any], bool]:
     return tokenizer, add_bos
 
 
-def _wordpiece(fields: _Fields) -> dict[str, Any]:
+def _gemma4(fields: _Fields) -> tuple[dict[str, Any], bool]:
+    """SentencePiece's pieces with a list of merges; no merge goes across the end of a line. The
+    token of the beginning is always added, whatever the file says, as llama.cpp does."""
+    tokenizer = sentencepiece_tokenizer(
+        fields.vocabulary(),
+        merges=_merges(fields),
+        pre_tokenizer={
+            "type": "Split",
+            "pattern": {"Regex": r"[^\n]+|\n+"},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+        add_prefix_space=False,
+        unk=fields.token("unknown_token_id"),
+        bos=fields.token("bos_token_id"),
+        eos=fields.token("eos_token_id") if fields.flag("add_eos_token", False) else None,
+    )
+    return tokenizer, True
+
+
+def _rwkv(fields: _Fields) -> tuple[dict[str, Any], bool]:
+    found = fields.vocabulary()
+    tokens = [
+        byte_text(unescaped(token)) if kind == NORMAL else token
+        for token, kind in zip(found.tokens, found.kinds, strict=True)
+    ]
+    return longest_match_tokenizer(Vocabulary(tokens, found.kinds)), False
+
+
+def _wordpiece(fields: _Fields) -> tuple[dict[str, Any], bool]:
     tokens = from_phantom_spaces(fields.vocabulary().tokens)
 
     def token(default: str, *keys: str) -> str:
         return next((found for key in keys if (found := fields.token(key))), default)
 
-    return WordPiece(
+    tokenizer = WordPiece(
         tokens=tokens,
         lowercase=is_lowercase(tokens),
         unk=token("[UNK]", "unknown_token_id"),
         cls=token("[CLS]", "cls_token_id", "bos_token_id"),
         sep=token("[SEP]", "seperator_token_id", "separator_token_id", "eos_token_id"),
         others=(token("[PAD]", "padding_token_id"), token("[MASK]", "mask_token_id")),
-    ).to_json(fields.path)
+    )
+    return tokenizer.to_json(fields.path), True
 
 
 def _unigram(fields: _Fields) -> tuple[dict[str, Any], bool]:
@@ -122,11 +156,24 @@ def _unigram(fields: _Fields) -> tuple[dict[str, Any], bool]:
     return tokenizer, add_bos
 
 
-def _merge(text: str, index: int, fields: _Fields) -> tuple[str, str]:
-    left, space, right = text.partition(" ")
-    if not left or not space or not right or " " in right:
-        raise fields.bad(f"merges[{index}]", f"must be two pieces, not {text!r:.80}")
-    return left, right
+_READERS: dict[str, Callable[[_Fields], tuple[dict[str, Any], bool]]] = {
+    "bert": _wordpiece,
+    "gemma4": _gemma4,
+    "gpt2": _byte_level,
+    "llama": _sentencepiece,
+    "rwkv": _rwkv,
+    "t5": _unigram,
+}
+
+
+def _merges(fields: _Fields) -> list[tuple[str, str]]:
+    merges: list[tuple[str, str]] = []
+    for index, text in enumerate(fields.strings("merges")):
+        left, space, right = text.partition(" ")
+        if not left or not space or not right or " " in right:
+            raise fields.bad(f"merges[{index}]", f"must be two pieces, not {text!r:.80}")
+        merges.append((left, right))
+    return merges
 
 
 def _config(fields: _Fields, add_bos: bool) -> dict[str, Any]:

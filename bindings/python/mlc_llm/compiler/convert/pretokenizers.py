@@ -1,8 +1,9 @@
-"""Turns `tokenizer.ggml.pre` into a Hugging Face pre-tokenizer.
+"""How byte-level tokenizers split text, by llama.cpp's names, as Hugging Face pre-tokenizers.
 
-A GGUF file has only the name of its text splitter. (Facts: ggml-org/llama.cpp, src/llama-vocab.cpp,
-for names and expressions; the tokenizer.json files of these models, for Hugging Face's form of the
-same split.)
+A GGUF file has only the name of its text splitter (`tokenizer.ggml.pre`), and older Hugging Face
+folders only the class of their tokenizer. (Facts: ggml-org/llama.cpp, src/llama-vocab.cpp, for
+names and expressions; the tokenizer.json files of these models, for Hugging Face's form of the same
+split.)
 """
 
 from __future__ import annotations
@@ -42,6 +43,42 @@ _DEEPSEEK3 = (
 )
 
 
+_SEED_CODER = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+_BAILING = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]"
+    r"|\s+(?!\S)|\s+"
+)
+_QWEN35 = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def _by_case(
+    ends: str, digits: str, *, without: str = "", first: str = "", slash: str = "/"
+) -> str:
+    """Words that begin with capitals, or are all capitals. `ends`: what may follow the letters of a
+    word; `without`: a class whose letters belong to no such word; `first`: an alternative before
+    the others."""
+    upper, lower = (
+        rf"[\p{{{kind}}}\p{{Lm}}\p{{Lo}}\p{{M}}{without}]" for kind in ("Lu}\\p{Lt", "Ll")
+    )
+    before = r"[^\r\n\p{L}\p{N}]?"
+    words = rf"{before}{upper}*{lower}+{ends}|{before}{upper}+{lower}*{ends}"
+    return rf"{first}{words}|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n{slash}]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+
+_TEKKEN = _by_case("", r"\p{N}")
+_GPT4O = _by_case(_CONTRACTIONS + "?", r"\p{N}{1,3}")
+_KIMI = _by_case(
+    _CONTRACTIONS + "?", r"\p{N}{1,3}", without=r"&&[^\p{Han}]", first=r"[\p{Han}]+|", slash=""
+)
+_BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
+
+
 @dataclass(frozen=True)
 class PreTokenizer:
     """How text is split before merging, and the related settings."""
@@ -50,6 +87,7 @@ class PreTokenizer:
     normalizer: dict[str, Any] | None = None
     ignore_merges: bool = False
     add_bos: bool = False  # used if the file does not say
+    add_sep: bool = False  # the same for the separator at the end
     aliases: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
@@ -80,21 +118,57 @@ _NFC = {"type": "NFC"}
 _TABLE = {
     "gpt-2": PreTokenizer(
         (_byte_level(use_regex=True),),
-        aliases=("default", "phi-2", "olmo", "jais", "mpt", "trillion", "exaone4"),
+        aliases=(
+            *("default", "phi-2", "olmo", "jais", "mpt", "trillion", "exaone4", "mellum"),
+            *("jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "gigachat", "a.x-4.0"),
+            *("modern-bert", "granite-docling"),
+        ),
+    ),
+    "roberta-bpe": PreTokenizer(
+        (_byte_level(use_regex=True),), add_sep=True, aliases=("jina-v1-en", "jina-v2-code")
     ),
     "smollm": PreTokenizer(
         (_DIGITS, _byte_level(use_regex=True)),
-        aliases=("starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"),
+        aliases=(
+            *("starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b", "mellum2"),
+        ),
     ),
     "llama-bpe": PreTokenizer(
         (_split(_LLAMA3), _BYTES),
         ignore_merges=True,
         add_bos=True,
-        aliases=("llama3", "llama-v3", "falcon3"),
+        aliases=(
+            *("llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "midm-2.0"),
+            "jina-v5-nano",
+        ),
     ),
+    "dbrx": PreTokenizer((_split(_LLAMA3), _BYTES), aliases=("smaug-bpe", "glm4", "chatglm-bpe")),
     "qwen2": PreTokenizer(
-        (_split(_QWEN2), _BYTES), normalizer=_NFC, aliases=("deepseek-r1-qwen", "megrez")
+        (_split(_QWEN2), _BYTES),
+        normalizer=_NFC,
+        aliases=("deepseek-r1-qwen", "megrez", "kormo", "f2llmv2"),
     ),
+    "stablelm2": PreTokenizer(
+        (_split(_QWEN2), _BYTES), aliases=("hunyuan", "grok-2", "solar-open")
+    ),
+    "qwen35": PreTokenizer((_split(_QWEN35), _BYTES), normalizer=_NFC),
+    "tekken": PreTokenizer((_split(_TEKKEN), _BYTES), ignore_merges=True, add_bos=True),
+    "gpt-4o": PreTokenizer(
+        (_split(_GPT4O), _BYTES), aliases=("llama4", "kanana2", "talkie", "minimax-m2")
+    ),
+    "kimi-k2": PreTokenizer((_split(_KIMI), _BYTES)),
+    "bailingmoe": PreTokenizer((_split(_BAILING), _BYTES), aliases=("bailingmoe2", "llada-moe")),
+    "seed-coder": PreTokenizer((_split(_SEED_CODER), _BYTES)),
+    "falcon": PreTokenizer(
+        (
+            {"type": "Punctuation", "behavior": "Contiguous"},
+            _byte_level(use_regex=True),
+            {"type": "Digits", "individual_digits": False},
+            _split("[0-9][0-9][0-9]"),
+        )
+    ),
+    "bloom": PreTokenizer((_split(_BLOOM), _BYTES), aliases=("poro-chat", "gpt3-finnish")),
+    "viking": PreTokenizer((_split(_BLOOM), _DIGITS, _BYTES)),
     "deepseek-llm": PreTokenizer(
         (
             _split("[\r\n]"),
@@ -121,7 +195,7 @@ _TABLE = {
     "deepseek-v3": PreTokenizer(
         (_split(r"\p{N}{1,3}"), _split(f"[{_class(_CJK_AND_KANA)}]+"), _split(_DEEPSEEK3), _BYTES),
         add_bos=True,
-        aliases=("hunyuan-dense",),
+        aliases=("hunyuan-dense", "joyai-llm", "hy_v4"),
     ),
 }
 
