@@ -15,9 +15,13 @@ that formula.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from mlc_llm.errors import UnsupportedError
@@ -32,8 +36,6 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     try:
         return np.dtype(name)
     except TypeError:
-        import ml_dtypes
-
         return np.dtype(getattr(ml_dtypes, name))
 
 
@@ -71,9 +73,9 @@ def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> t
     qmax = np.float32((1 << (bits - 1)) - 1)
     scale = _rounded(np.abs(grouped).max(axis=-1) / qmax, model_dtype)  # (rows, groups)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shifted = _rounded(grouped / scale[..., None], model_dtype)  # (rows, groups, group)
+        shifted = _round_normal(grouped / scale[..., None], model_dtype)  # (rows, groups, group)
         shifted += qmax
-        np.rint(_rounded(shifted, model_dtype), out=shifted)
+        np.rint(_round_normal(shifted, model_dtype), out=shifted)
     np.fmax(shifted, np.float32(0), out=shifted)  # NaN becomes 0
     np.fmin(shifted, qmax * 2, out=shifted)
     values = shifted.astype(np.uint8)
@@ -89,6 +91,21 @@ def _rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     NumPy's own 16-bit arithmetic is several times slower.
     """
     return values if dtype == np.float32 else values.astype(dtype).astype(np.float32)
+
+
+def _round_normal(values: Array, dtype: np.dtype[Any]) -> Array:
+    """`_rounded`, in place and ten times as fast, for numbers whose exponent `dtype` has. What lies
+    below keeps more digits, which a sum with `qmax` loses; what lies above stays a number, which is
+    cut to the last code as infinity is."""
+    drop = 0 if dtype == np.float32 else 23 - ml_dtypes.finfo(dtype).nmant  # bits that it has not
+    if drop:
+        bits = values.view(np.uint32)
+        last = bits >> np.uint32(drop)
+        last &= np.uint32(1)
+        last += np.uint32((1 << (drop - 1)) - 1)
+        bits += last  # to the nearest, and to the even one of two
+        bits &= np.uint32(2**32 - (1 << drop))
+    return values
 
 
 def dequantize_rows(
@@ -116,17 +133,33 @@ def quantize_chunks(
     word_shape, scale_shape = packed_shapes(*shape, bits=bits, group_size=group_size)
     words = np.empty(word_shape, np.uint32)
     scales = np.empty(scale_shape, numpy_dtype(dtype))
-    row = 0
-    for chunk in _blocks(chunks):
-        end = row + chunk.shape[0]
-        words[row:end], scales[row:end] = quantize_rows(
-            chunk, bits=bits, group_size=group_size, dtype=dtype
+
+    def quantize(start: int, block: Array) -> None:
+        rows = slice(start, start + block.shape[0])
+        words[rows], scales[rows] = quantize_rows(
+            block, bits=bits, group_size=group_size, dtype=dtype
         )
-        row = end
-    assert row == shape[0], (row, shape)
+
+    assert _for_blocks(chunks, quantize) == shape[0], shape
     if transpose:
         return np.ascontiguousarray(words.T), np.ascontiguousarray(scales.T)
     return words, scales
+
+
+def _for_blocks(chunks: Iterable[Array], work: Callable[[int, Array], None]) -> int:
+    """Calls `work` with each block of rows and the number of its first row, on all processors,
+    while the next chunk is read. Returns the number of rows."""
+    threads = os.cpu_count() or 1
+    row, waiting = 0, deque[Future[None]]()
+    with ThreadPoolExecutor(threads) as pool:
+        for block in _blocks(chunks):
+            waiting.append(pool.submit(work, row, block))
+            row += block.shape[0]
+            if len(waiting) > 4 * threads:  # so few chunks are in memory
+                waiting.popleft().result()
+        for each in waiting:
+            each.result()
+    return row
 
 
 def _blocks(chunks: Iterable[Array]) -> Iterator[Array]:
