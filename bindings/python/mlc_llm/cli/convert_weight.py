@@ -32,6 +32,12 @@ def register(subparsers: Any) -> None:
         choices=SOURCE_FORMATS,
         help="format of the weights (default: %(default)s)",
     )
+    parser.add_argument(
+        "--search-scales",
+        action="store_true",
+        help="find the scale of each group that loses the least, in the same format (3 and 4 bits; "
+        "takes about ten times as long)",
+    )
     parser.add_argument("--device", default="auto", help="weights are always converted on the CPU")
     parser.add_argument("--lora-adapter", type=Path, help="not supported yet")
     parser.set_defaults(run=run)
@@ -80,6 +86,7 @@ def run(args: argparse.Namespace) -> None:
             args.output,
             quantization=quantization,
             model_type=model_type_of(args),
+            search_scales=args.search_scales,
             report=update,
         )
     if not args.quiet:

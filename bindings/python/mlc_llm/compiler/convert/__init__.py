@@ -120,10 +120,14 @@ def write_weights(
     *,
     quantization: str,
     model_type: str | None = None,
+    search_scales: bool = False,
     report: Report = _ignore,
 ) -> WeightStats:
-    """Writes only the weights, for `convert_weight`."""
+    """Writes only the weights, for `convert_weight`. `search_scales`: slower, and the weights lose
+    less (compiler/quantization/search.py)."""
     work = _Work(source, quantization, model_type)
+    if search_scales:
+        work.search_scales()
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         return work.write_weights(stage, report)
 
@@ -164,6 +168,9 @@ class _Work:
         self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._scheme = self._scheme_of(quantization)
+
+    def search_scales(self) -> None:
+        self._scheme = schemes.with_searched_scales(self._scheme)
 
     def needed_bytes(self) -> int:
         return stored_bytes(self._weights(), self._scheme)

@@ -1,7 +1,16 @@
 """Quantization schemes: `get(name)`, the table `SCHEMES`, and the interface of a scheme."""
 
 from mlc_llm.compiler.quantization.scheme import Matrix, Scheme, WeightRows
-from mlc_llm.compiler.quantization.schemes import SCHEMES, get
+from mlc_llm.compiler.quantization.schemes import SCHEMES, get, with_searched_scales
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
-__all__ = ["SCHEMES", "Matrix", "Scheme", "StoredParam", "WeightRows", "WeightUse", "get"]
+__all__ = [
+    "SCHEMES",
+    "Matrix",
+    "Scheme",
+    "StoredParam",
+    "WeightRows",
+    "WeightUse",
+    "get",
+    "with_searched_scales",
+]

@@ -8,14 +8,20 @@ Each group of `size` weights has `scale = max|w| / qmax` and `q = clip(round(w /
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mlc_llm.compiler.quantization.pack import cast_rows, dequantize_rows, quantize_chunks
+from mlc_llm.compiler.quantization.pack import (
+    cast_rows,
+    dequantize_rows,
+    quantize_chunks,
+    quantize_rows,
+)
 from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows, no_experts
+from mlc_llm.compiler.quantization.search import search_rows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ class GroupMatrix:
     stored: tuple[StoredParam, ...]
     layout: Layout
     granule: int = 1
+    searched: bool = False  # whether the converter looks for the best scales
 
     @classmethod
     def of(
@@ -79,7 +86,7 @@ class GroupMatrix:
     def cut(self, outputs: range) -> GroupMatrix:
         axis = 1 if self.by_columns else 0
         stored = tuple(param.part(outputs, axis) for param in self.stored)
-        return GroupMatrix(self.groups, (len(outputs), self.shape[1]), stored, self.layout)
+        return replace(self, shape=(len(outputs), self.shape[1]), stored=stored)
 
     def convert(self, rows: WeightRows, outputs: range) -> Sequence[Iterable[Array]]:
         dtype = self.stored[1].dtype
@@ -90,6 +97,7 @@ class GroupMatrix:
             group_size=self.groups.size,
             dtype=dtype,
             transpose=self.by_columns,
+            rows_to_codes=search_rows if self.searched else quantize_rows,
         )
         return [[array] for array in found]
 
@@ -128,6 +136,7 @@ class GroupScheme(SchemeOfMatrices):
     groups: Groups
     layout: Layout = "NK"
     plain: frozenset[WeightUse] = field(default_factory=frozenset)  # weights that stay floats
+    searched: bool = False  # whether the converter looks for the best scales (search.py)
 
     def quantizes(self, use: WeightUse | None) -> bool:
         return use not in (None, "router") and use not in self.plain
@@ -141,4 +150,5 @@ class GroupScheme(SchemeOfMatrices):
         module, layout = name.removesuffix(".weight"), self.layout_of(use)
         if use == "experts" and layout != "NK":
             raise no_experts(self.name)
-        return [GroupMatrix.of(self.groups, module, shape, self.model_dtype, layout)]
+        matrix = GroupMatrix.of(self.groups, module, shape, self.model_dtype, layout)
+        return [replace(matrix, searched=self.searched)]

@@ -19,7 +19,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -69,7 +69,7 @@ def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> t
     """
     model_dtype = numpy_dtype(dtype)
     exact = weight.astype(model_dtype, copy=False).astype(np.float32, copy=False)
-    grouped = _group(exact, group_size)  # (rows, groups, group)
+    grouped = grouped_rows(exact, group_size)  # (rows, groups, group)
     qmax = np.float32((1 << (bits - 1)) - 1)
     scale = _rounded(np.abs(grouped).max(axis=-1) / qmax, model_dtype)  # (rows, groups)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -79,8 +79,8 @@ def quantize_rows(weight: Array, *, bits: int, group_size: int, dtype: str) -> t
     np.fmax(shifted, np.float32(0), out=shifted)  # NaN becomes 0
     np.fmin(shifted, qmax * 2, out=shifted)
     values = shifted.astype(np.uint8)
-    _clear_padding(values, weight.shape[1])
-    return _pack(values, bits), scale.astype(model_dtype)
+    clear_padding(values, weight.shape[1])
+    return pack_codes(values, bits), scale.astype(model_dtype)
 
 
 def _rounded(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -120,6 +120,14 @@ def dequantize_rows(
     return (centred * q_scale[..., None]).reshape(q_weight.shape[0], -1)[:, :columns]
 
 
+class RowsToCodes(Protocol):
+    """`quantize_rows`, or another function that writes the same format."""
+
+    def __call__(
+        self, weight: Array, /, *, bits: int, group_size: int, dtype: str
+    ) -> tuple[Array, Array]: ...
+
+
 def quantize_chunks(
     chunks: Iterable[Array],
     shape: tuple[int, int],
@@ -128,6 +136,7 @@ def quantize_chunks(
     group_size: int,
     dtype: str,
     transpose: bool,
+    rows_to_codes: RowsToCodes = quantize_rows,
 ) -> tuple[Array, Array]:
     """Quantizes a matrix that comes in row chunks. `transpose` gives the (in, out) layout."""
     word_shape, scale_shape = packed_shapes(*shape, bits=bits, group_size=group_size)
@@ -136,7 +145,7 @@ def quantize_chunks(
 
     def quantize(start: int, block: Array) -> None:
         rows = slice(start, start + block.shape[0])
-        words[rows], scales[rows] = quantize_rows(
+        words[rows], scales[rows] = rows_to_codes(
             block, bits=bits, group_size=group_size, dtype=dtype
         )
 
@@ -170,7 +179,7 @@ def _blocks(chunks: Iterable[Array]) -> Iterator[Array]:
             yield chunk[start : start + step]
 
 
-def _group(weight: Array, group_size: int) -> Array:
+def grouped_rows(weight: Array, group_size: int) -> Array:
     rows, columns = weight.shape
     groups = -(-columns // group_size)
     missing = groups * group_size - columns
@@ -179,14 +188,14 @@ def _group(weight: Array, group_size: int) -> Array:
     return weight.reshape(rows, groups, group_size)
 
 
-def _clear_padding(values: Array, columns: int) -> None:
+def clear_padding(values: Array, columns: int) -> None:
     """Sets the codes behind the last real column to zero (a zero weight would be stored as
     qmax)."""
     rows, groups, group_size = values.shape
     values.reshape(rows, groups * group_size)[:, columns:] = 0
 
 
-def _pack(values: Array, bits: int) -> Array:
+def pack_codes(values: Array, bits: int) -> Array:
     per_word = 32 // bits
     lanes = values.reshape(values.shape[0], -1, per_word)  # (rows, words, per_word)
     words = np.zeros(lanes.shape[:2], np.uint32)

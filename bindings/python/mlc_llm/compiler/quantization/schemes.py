@@ -11,6 +11,8 @@ A scheme is a value. The converter asks it how to write weights, and the compile
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mlc_llm.compiler.quantization.awq import AWQScheme
 from mlc_llm.compiler.quantization.fp8 import E4M3, E5M2, Float8Scheme
 from mlc_llm.compiler.quantization.gguf import scheme as gguf
@@ -78,3 +80,15 @@ def get(name: str, *, weight_types: object = None) -> Scheme:
     raise UnsupportedError(
         f'unknown quantization "{name}"; available: {available}', param="quantization"
     )
+
+
+def with_searched_scales(scheme: Scheme) -> Scheme:
+    """The same format, written with the scales that lose the least. Error: UnsupportedError if the
+    scheme has none to choose: of groups of 3 or 4 bits."""
+    if not isinstance(scheme, GroupScheme) or scheme.groups.bits > 4:
+        names = ", ".join(s.name for s in GROUPS if s.groups.bits <= 4)
+        raise UnsupportedError(
+            f"quantization {scheme.name} has no scales to search; {names} have",
+            param="search-scales",
+        )
+    return replace(scheme, searched=True)
