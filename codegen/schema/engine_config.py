@@ -27,6 +27,15 @@ class PrefillMode(ClosedEnum):
     CHUNKED = "chunked", "A step takes in chunks of prompts, or continues answers."
 
 
+class KVCacheDType(ClosedEnum):
+    """The precision of cached keys and values."""
+
+    F32 = "f32", "Floats of 32 bits."
+    F16 = "f16", "Floats of 16 bits."
+    BF16 = "bf16", "Floats of 16 bits with the range of 32 bits."
+    Q8 = "q8", "Integers of 8 bits, and a scale for each key and each value of a head."
+
+
 class SpeculativeMode(ClosedEnum):
     """How tokens are drafted ahead of the model."""
 
@@ -65,6 +74,11 @@ class EngineConfig(Model):
         "The capacity of the KV cache, said in memory. Absent: by the mode.",
         unit="bytes",
         ge=1,
+    )
+    kv_cache_dtype: KVCacheDType | None = field(
+        None,
+        "The precision of cached keys and values. It is compiled into the model library, so a "
+        "library that is given must have the same. Absent: the library's own.",
     )
     memory_limit_bytes: int | None = field(
         None,

@@ -22,6 +22,7 @@ class Plan(Model):
         ..., "The most tokens of prompts that one step takes in.", unit="tokens", ge=0
     )
     kv_bytes_per_token: int = field(..., "Keys and values of one token.", unit="bytes", ge=0)
+    kv_cache_dtype: str = field(..., "The precision of cached keys and values, such as `q8`.")
     parameter_bytes: int = field(..., "The weights.", unit="bytes", ge=0)
     kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes", ge=0)
     temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes", ge=0)

@@ -163,6 +163,7 @@ class CoreEngine:
             device=self.device,
             model_lib=chosen.model_lib,
             opt=chosen.opt,
+            kv_cache_dtype=config.get("kv_cache_dtype"),
             progress=steps,
         )
         if name is not None:

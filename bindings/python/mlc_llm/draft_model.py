@@ -70,7 +70,13 @@ def resolve_draft(
     if config.get("speculative_mode") != "small_draft" or not models:
         return None
     model, library = _split(models[0])
-    return resolve_model(model, device=device, model_lib=library, progress=progress)
+    return resolve_model(
+        model,
+        device=device,
+        model_lib=library,
+        kv_cache_dtype=config.get("kv_cache_dtype"),
+        progress=progress,
+    )
 
 
 def _same(name: str, argument: Any, setting: Any) -> Any:

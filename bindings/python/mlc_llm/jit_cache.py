@@ -199,13 +199,15 @@ def mark_used(mark: Path, said: Mapping[str, Any] | None = None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryOptions:
-    """The settings of a library besides the model: `--opt` and `--overrides`."""
+    """The settings of a library besides the model: `--opt`, `--overrides`, `--kv-cache-dtype`."""
 
     opt: str = "O2"
     overrides: Mapping[str, int] | None = None
+    kv_cache_dtype: str | None = None
 
     def key(self) -> list[Any]:
-        return [self.opt, sorted((self.overrides or {}).items())]
+        own = [self.kv_cache_dtype] if self.kv_cache_dtype else []
+        return [self.opt, sorted((self.overrides or {}).items()), *own]
 
     def overrides_text(self) -> str:
         """The overrides in the form of `mlc_llm compile --overrides`."""
@@ -288,6 +290,7 @@ def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "quantization",
         "weight_types",
         "activation_bits",
+        "kv_cache_dtype",
         "model_config",
         "vocab_size",
         "context_window_size",
@@ -348,7 +351,8 @@ def _compile(
         read, output = work / "mlc-chat-config.json", work / f"lib{library.suffix}"
         read.write_text(json.dumps(config))
         whole = {"kind": "compile", "config": str(read), "output": str(output), "device": device}
-        whole |= {"opt": options.opt, "overrides": options.overrides_text(), **(job or {})}
+        whole |= {"opt": options.opt, "overrides": options.overrides_text()}
+        whole |= {"kv_cache_dtype": options.kv_cache_dtype, **(job or {})}
         run_job(whole, f"Compiling {name} for {device}", rules.steps, children=rules.children)
         output.replace(library)
     rules.steps.detail(f"Using compiled model lib: {library}")

@@ -88,6 +88,7 @@ def resolve_model(
     model_lib: str | Path | None = None,
     opt: str = "O2",
     overrides: Mapping[str, int] | None = None,
+    kv_cache_dtype: str | None = None,
     policies: Policies | None = None,
     progress: StepListener = None,
 ) -> ResolvedModel:
@@ -105,7 +106,7 @@ def resolve_model(
     )
     clean_home()
     if needs_linker:
-        options = LibraryOptions(opt=opt, overrides=overrides)
+        options = LibraryOptions(opt=opt, overrides=overrides, kv_cache_dtype=kv_cache_dtype)
         return _converted_and_compiled(model, quantization, device, options, rules)
     folder = _folder(model, quantization, device, rules)
     library = Path(model_lib) if model_lib is not None and device != FAKE_DEVICE else Path()

@@ -56,7 +56,12 @@ def plan_modes(
     # a mode does not change the drafts
     draft = resolve_draft(configs[0], device=chosen, progress=log)
     resolved = resolve_model(
-        model, quantization=quantization, device=chosen, model_lib=model_lib, progress=log
+        model,
+        quantization=quantization,
+        device=chosen,
+        model_lib=model_lib,
+        kv_cache_dtype=configs[0].get("kv_cache_dtype"),
+        progress=log,
     )
     paths = json.dumps(resolved.core_json(chosen, draft))
 

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 08429abcc93adccf
+# Schema hash: 072076e5e1dd1bdd
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -73,6 +73,7 @@ __all__ = [
     "DirectoriesParam",
     "ModelLoadRequestParam",
     "EngineMode",
+    "KVCacheDType",
     "PrefillMode",
     "EmbeddingPooling",
     "PrefixCacheMode",
@@ -124,7 +125,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "08429abcc93adccf"
+SCHEMA_HASH = "072076e5e1dd1bdd"
 
 
 class _Model(BaseModel):
@@ -956,6 +957,10 @@ EngineMode: TypeAlias = Literal["local", "interactive", "server"]
 """What the engine is for, which sets its other defaults."""
 
 
+KVCacheDType: TypeAlias = Literal["f32", "f16", "bf16", "q8"]
+"""The precision of cached keys and values."""
+
+
 PrefillMode: TypeAlias = Literal["hybrid", "chunked"]
 """How prompts are taken in beside running answers."""
 
@@ -989,6 +994,11 @@ class EngineConfigParam(TypedDict, total=False):
     kv_cache_bytes: int | None
     """The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1.
     Unit: bytes.
+    """
+
+    kv_cache_dtype: KVCacheDType | None
+    """The precision of cached keys and values. It is compiled into the model library, so a
+    library that is given must have the same. Absent: the library's own.
     """
 
     memory_limit_bytes: int | None
@@ -1113,6 +1123,11 @@ class EngineConfig(_Config):
     kv_cache_bytes: int | None = None
     """The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1.
     Unit: bytes.
+    """
+
+    kv_cache_dtype: KVCacheDType | None = None
+    """The precision of cached keys and values. It is compiled into the model library, so a
+    library that is given must have the same. Absent: the library's own.
     """
 
     memory_limit_bytes: int | None = None
@@ -1948,6 +1963,9 @@ class Plan(_Model):
 
     kv_bytes_per_token: int
     """Keys and values of one token. Range: at least 0. Unit: bytes."""
+
+    kv_cache_dtype: str
+    """The precision of cached keys and values, such as `q8`."""
 
     parameter_bytes: int
     """The weights. Range: at least 0. Unit: bytes."""

@@ -282,6 +282,7 @@ ModelInfo FakeModel::SmallInfo() {
   info.vocab_size = 256;
   info.page_size = 4;
   info.page_bytes = 16;
+  info.kv_cache_dtype = "f32";
   return info;
 }
 
@@ -298,6 +299,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   info.vocab_size = config.vocab_size;
   info.page_size = 16;
   info.page_bytes = 64;
+  info.kv_cache_dtype = "f32";
   return info;
 }
 

@@ -164,6 +164,12 @@ Status ReadPages(const Json& json, LibraryMetadata* out) {
     MLC_ASSIGN_OR_RETURN(LayerPages layer, ReadLayer(json_layer, out->info.page_size));
     out->layers.push_back(std::move(layer));
   }
+  DType first = out->layers[0].dtype;  // of a library that does not name its precision
+  const char* own = first == DType::kFloat16 ? "f16" : first == DType::kBFloat16 ? "bf16" : "f32";
+  out->info.kv_cache_dtype = own;
+  if (pages->Find("dtype") != nullptr) {
+    MLC_ASSIGN_OR_RETURN(out->info.kv_cache_dtype, GetString(*pages, "dtype"));
+  }
   return Status();
 }
 

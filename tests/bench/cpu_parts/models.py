@@ -30,7 +30,10 @@ def file_of(kind: str) -> Path:
 
 
 def in_scheme(scheme: str) -> ResolvedModel:
-    """`gguf_` schemes keep a file's types: the embedded one's, or those of the peer's."""
+    """`gguf_` schemes keep a file's types: the embedded one's, or those of the peer's. `SCHEME:q8`:
+    with that precision of the KV cache."""
+    scheme, _, kept = scheme.partition(":")
+    model = None
     if scheme.startswith(PREFIX) and type_of(scheme) not in source().name:
-        return resolve_model(file_of(type_of(scheme)), quantization=scheme)
-    return resolve_model(None, quantization=scheme)
+        model = file_of(type_of(scheme))
+    return resolve_model(model, quantization=scheme, kv_cache_dtype=kept or None)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -254,6 +254,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("max_num_sequence", object.max_num_sequence);
   visit("max_total_seq_length", object.max_total_seq_length);
   visit("kv_cache_bytes", object.kv_cache_bytes);
+  visit("kv_cache_dtype", object.kv_cache_dtype);
   visit("memory_limit_bytes", object.memory_limit_bytes);
   visit("gpu_memory_utilization", object.gpu_memory_utilization);
   visit("context_window_size", object.context_window_size);
@@ -571,6 +572,7 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("context_window_size", object.context_window_size);
   visit("prefill_chunk_size", object.prefill_chunk_size);
   visit("kv_bytes_per_token", object.kv_bytes_per_token);
+  visit("kv_cache_dtype", object.kv_cache_dtype);
   visit("parameter_bytes", object.parameter_bytes);
   visit("kv_cache_bytes", object.kv_cache_bytes);
   visit("temporary_bytes", object.temporary_bytes);

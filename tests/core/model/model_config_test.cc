@@ -116,6 +116,7 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   Result<LibraryMetadata> metadata = ParseLibraryMetadata(GoodMetadata().Dump(), "lib.so");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_EQ(metadata->info.page_size, 16);
+  EXPECT_EQ(metadata->info.kv_cache_dtype, "f32");
   EXPECT_EQ(metadata->info.page_bytes, 2 * 3 * 16 * 64 * 4 + 2 * 16 * 32 * 2);
   EXPECT_EQ(metadata->info.weight_bytes, 24);
   ASSERT_EQ(metadata->layers.size(), 2u);
@@ -130,6 +131,20 @@ TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   ASSERT_EQ(metadata->params.size(), 1u);
   EXPECT_EQ(metadata->params[0].name, "w");
   EXPECT_EQ(metadata->params[0].shape, (Shape{2, 3}));
+}
+
+TEST(ParseLibraryMetadata, CodesOf8BitsAreWords) {
+  Json layer = Json()
+                   .Set("page_shape", Json(Json::Array{2, 2, 16 * (8 + 1)}))
+                   .Set("slot_runs", *Json::Parse("[[18, 1], [1, 8], [1, 1], [1, 8], [1, 1]]"))
+                   .Set("dtype", "uint32")
+                   .Set("sliding_window_size", -1);
+  Json pages = Json().Set("page_size", 16).Set("dtype", "q8");
+  Json json = GoodMetadata().Set("kv_cache", pages.Set("layers", Json(Json::Array{layer})));
+  Result<LibraryMetadata> metadata = ParseLibraryMetadata(json.Dump(), "lib.so");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->info.kv_cache_dtype, "q8");
+  EXPECT_EQ(metadata->info.page_bytes, 2 * 2 * 16 * (32 + 4));  // codes, and float32 scales
 }
 
 TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOrColumnsOfATensor) {

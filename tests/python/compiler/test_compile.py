@@ -160,6 +160,23 @@ def test_a_gpu_computes_with_the_floats_of_the_scheme(device, scheme, opt, expec
     assert (nn.row_dtype, nn.page_dtype) == (expected, expected)
 
 
+@pytest.mark.parametrize(
+    ("device", "name", "message"),
+    [
+        ("vulkan", "bf16", "vulkan has no kernels for it; choose f32, f16 or q8"),
+        ("opencl", "f16", "opencl has no kernels for it; choose f32 or q8"),
+        ("cpu", "q4", "must be one of auto, f32, f16, bf16, q8"),
+    ],
+)
+def test_a_precision_of_the_cache_that_is_not_there_is_refused(device, name, message):
+    from mlc_llm.compiler.library import build_module
+    from mlc_llm.compiler.models import get
+
+    with pytest.raises((InvalidRequestError, UnsupportedError), match=message) as error:
+        build_module(library_spec(CONFIG, device=device, kv_cache_dtype=name), get("llama"))
+    assert error.value.param == "kv_cache_dtype"
+
+
 # test_kernels_everywhere.py has the kernels of each, test_linked_library.py all of x86-64-v2.
 COMPILED_WHOLE = ("x86-64-v3", "aarch64-dotprod")
 

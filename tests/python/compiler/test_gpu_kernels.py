@@ -16,11 +16,17 @@ pytest.importorskip("tvm")
 import gpu_tools  # noqa: E402
 import kernel_tools  # noqa: E402
 from kernel_tools import activated, frozen, matrix_of, stored_weight  # noqa: E402
+from numpy_pages import assert_pages_close  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 from token_trees import random_tree  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape, rope_table  # noqa: E402
+from mlc_llm.compiler.kernels.common.attention_shape import (  # noqa: E402
+    PAGE_SIZE,
+    Q8,
+    AttentionShape,
+    rope_table,
+)
 from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     attention,
@@ -49,6 +55,7 @@ SHAPES = [
         softcap=3.0,
         learned_sinks="float32",
     ),
+    AttentionShape(heads=6, kv_heads=2, dim=48, page_dtype=Q8),
 ]
 MORE_SHAPES = [  # with --long
     AttentionShape(heads=9, kv_heads=3, dim=64),
@@ -274,7 +281,7 @@ def test_append_rotates_and_writes_its_slots_only(
     positions = rng.integers(0, 2_000_000, count).astype(np.int32)
     slots = rng.permutation(6 * PAGE_SIZE)[:count].astype(np.int32)
     cache = Cache(shape, [4 * PAGE_SIZE])
-    cache.pages[...] = 7.0
+    cache.pages[...] = 7
     q = np.zeros((count, shape.heads, shape.dim), np.float32)
     inputs = map(frozen, (qkv.reshape(count, -1), positions, slots, rope_table(frequencies)))
     compiled(attention.rope_and_append(shape))(*inputs, cache.pages, q)
@@ -282,12 +289,12 @@ def test_append_rotates_and_writes_its_slots_only(
     rotated = rotate(qkv.astype(np.float64), positions[:, None] * np.array(frequencies))
     np.testing.assert_allclose(q, rotated[:, : shape.heads], atol=2e-6)
     expected = Cache(shape, [4 * PAGE_SIZE])
-    expected.pages[...] = 7.0
+    expected.pages[...] = 7
     for i, slot in enumerate(slots):
-        keys, values = expected.views(slot // PAGE_SIZE)
-        keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
-        values[:, slot % PAGE_SIZE] = qkv[i, shape.heads + shape.kv_heads :]
-    np.testing.assert_allclose(cache.pages, expected.pages, atol=2e-6)
+        key = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+        value = qkv[i, shape.heads + shape.kv_heads :]
+        expected.write(slot // PAGE_SIZE, slot % PAGE_SIZE, key, value)
+    assert_pages_close(shape, cache.pages, expected.pages, atol=2e-6)
 
 
 def test_copy_pages_copies_whole_pages(compiled: Compiled) -> None:

@@ -53,9 +53,20 @@ def test_every_variant_equals_numpy(variant, scheme):
     close(model.runner().forward([("a", IDS)]), model.expected(IDS), tolerance_of(scheme))
 
 
-@pytest.mark.parametrize("scheme", ["q0f32", "q4f32_1", "q3f16_0", "q3f16_1"])
-def test_a_row_has_the_same_bits_in_any_chunk_and_company(scheme):
-    model = tiny(scheme)
+@pytest.mark.parametrize(("name", "tolerance"), [("f16", 1e-3), ("bf16", 1e-2), ("q8", 1e-2)])
+def test_a_cache_of_less_precision_is_near_numpy(name, tolerance):
+    model = tiny("q0f32", kv_cache_dtype=name)
+    found = model.runner().forward([("a", IDS)])
+    close(found, model.expected(IDS), tolerance)
+    assert not np.array_equal(found, tiny("q0f32").runner().forward([("a", IDS)]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "kept"),
+    [*((s, None) for s in ("q0f32", "q4f32_1", "q3f16_0", "q3f16_1")), ("q0f32", "q8")],
+)
+def test_a_row_has_the_same_bits_in_any_chunk_and_company(scheme, kept):
+    model = tiny(scheme, kv_cache_dtype=kept)
     whole = model.runner().forward([("a", IDS)])
     chunked = model.runner()
     parts = [IDS[:1], IDS[1:20], IDS[20:33], *([i] for i in IDS[33:38]), IDS[38:]]
@@ -94,10 +105,14 @@ def test_metadata_lists_what_the_library_takes():
         "dtype": "float16",
         "sliding_window_size": -1,
     }
-    assert metadata["kv_cache"] == {"page_size": 16, "layers": [layer, layer]}
+    assert metadata["kv_cache"] == {"page_size": 16, "dtype": "f16", "layers": [layer, layer]}
     first = {"name": "model.embed_tokens.q_weight", "shape": [99, 8], "dtype": "uint32"}
     assert metadata["params"][0] == first
     assert metadata["target"]["kind"] == "llvm"
+    layer |= {"page_shape": [2, 2, 80], "dtype": "uint32"}  # 16 * (4 words and a scale)
+    layer["slot_runs"] = [[10, 1], [1, 4], [1, 1], [1, 4], [1, 1]]
+    kept = tiny("q0f32", kv_cache_dtype="q8").runner().metadata["kv_cache"]
+    assert kept == {"page_size": 16, "dtype": "q8", "layers": [layer, layer]}
 
 
 def digest(library: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from test_prefix_cache import engine_of
 
-from mlc_llm import AsyncMLCEngine, MLCEngine
-from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm import AsyncMLCEngine, MLCEngine, plan
+from mlc_llm.errors import InvalidRequestError, MLCError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel
 
 MESSAGES = [
@@ -92,6 +92,28 @@ def test_async_and_what_is_refused(
     with engine_of(tiny_model, prefix_cache_mode="disable") as engine:
         with pytest.raises(InvalidRequestError, match="prefix_cache_mode"):
             engine.save_kv(MESSAGES, path)
+
+
+def test_a_state_of_8_bits(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """It is smaller, it is found again, and a library of another precision refuses it."""
+    path, config = tmp_path / "q8.kv", {"kv_cache_dtype": "q8"}
+    with MLCEngine(tiny_model.folder, device="cpu", engine_config=config) as engine:
+        cold = ask(engine)
+        size = engine.save_kv(MESSAGES, path).bytes
+    with MLCEngine(tiny_model.folder, device="cpu", engine_config=config) as engine:
+        tokens = engine.load_kv(path).tokens
+        assert ask(engine) == (cold[0], tokens - 1)
+    with engine_of(tiny_model) as engine:
+        assert size < 0.75 * engine.save_kv(MESSAGES, tmp_path / "own.kv").bytes
+        with pytest.raises(InvalidRequestError, match="another model library"):
+            engine.load_kv(path)
+    small = plan(tiny_model.folder, device="cpu", engine_config=config)
+    large = plan(tiny_model.folder, model_lib=tiny_model.model_lib, device="cpu")
+    assert small.kv_cache_dtype == "q8"
+    assert small.kv_bytes_per_token < 0.75 * large.kv_bytes_per_token
+    with pytest.raises(UnsupportedError, match="keeps keys and values as") as error:
+        engine_of(tiny_model, kv_cache_dtype="q8")
+    assert error.value.param == "kv_cache_dtype"
 
 
 def test_nothing_of_another_chat_is_saved(tiny_model: ResolvedModel, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import parse_chat_settings, parse_overrides
+from mlc_llm.cli.settings import add_kv_cache_option, parse_chat_settings, parse_overrides
 from mlc_llm.errors import InvalidRequestError
 
 _MAX_PIPED = 16 << 20  # most characters in one message
@@ -34,6 +34,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
+    add_kv_cache_option(parser)
     parser.add_argument("--prompt", help="answer this and exit; piped text goes behind it")
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")
@@ -45,7 +46,7 @@ def register(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     settings = parse_chat_settings(args.set)
-    overrides = parse_overrides(args.overrides)
+    overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
     from mlc_llm.cli.chat_session import ChatSession
     from mlc_llm.core_engine import CoreEngine
     from mlc_llm.model_source import none_if_default

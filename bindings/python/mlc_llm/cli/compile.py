@@ -9,6 +9,7 @@ from typing import Any
 
 from mlc_llm import linker
 from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.cli.settings import add_kv_cache_option
 from mlc_llm.steps import Steps, Update
 
 _STATIC = (".tar", ".a")  # archives, which are not linked here
@@ -58,6 +59,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", help='such as "context_window_size=4096;prefill_chunk_size=1024"'
     )
+    add_kv_cache_option(parser)
     parser.add_argument(
         "--debug-dump", type=Path, help="folder for the module's text after each phase"
     )
@@ -114,6 +116,7 @@ def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Updat
         opt=args.opt,
         system_lib_prefix=args.system_lib_prefix,
         overrides=args.overrides,
+        kv_cache_dtype=args.kv_cache_dtype,
         debug_dump=args.debug_dump,
         progress=report,
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import mlc_llm
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import parse_overrides
+from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
 from mlc_llm.errors import MLCError
 
 _NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
@@ -35,6 +35,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
+    add_kv_cache_option(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -85,7 +86,7 @@ def _plans(args: argparse.Namespace) -> Sequence[Any]:
         model_lib=args.model_lib,
         device=args.device,
         quantization=args.quantization,
-        engine_config=parse_overrides(args.overrides),
+        engine_config=parse_overrides(args.overrides, args.kv_cache_dtype),
         log=steps_for(args),
     )
 

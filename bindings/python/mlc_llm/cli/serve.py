@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import parse_overrides
+from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
+    add_kv_cache_option(parser)
     parser.add_argument("--enable-tracing", action="store_true", help="record an event trace")
 
 
@@ -172,7 +173,7 @@ def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Lo
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
     """The models to load. With `small_draft` the additional models are the draft models."""
-    config = parse_overrides(args.overrides)
+    config = parse_overrides(args.overrides, args.kv_cache_dtype)
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
             config[name] = getattr(args, name)

@@ -68,6 +68,7 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "pipeline_parallel_stages": int,
     "num_threads": int,
     "kv_cache_bytes": int,
+    "kv_cache_dtype": str,
     "memory_limit_bytes": int,
     "max_queued_requests": int,
     "openai_last_chunk": _truth,
@@ -111,9 +112,20 @@ def format_settings(settings: ChatSettings) -> str:
     return ";".join(items)
 
 
-def parse_overrides(text: str) -> dict[str, Any]:
-    """MLC-LLM's `--overrides` as an engine config."""
-    return dict(_parse(text, _ENGINE))
+def parse_overrides(text: str, kv_cache_dtype: str | None = None) -> dict[str, Any]:
+    """MLC-LLM's `--overrides` as an engine config, with `--kv-cache-dtype` if it is given."""
+    config = dict(_parse(text, _ENGINE))
+    return config if kv_cache_dtype is None else {**config, "kv_cache_dtype": kv_cache_dtype}
+
+
+def add_kv_cache_option(parser: Any) -> None:
+    """Adds `--kv-cache-dtype`."""
+    parser.add_argument(
+        "--kv-cache-dtype",
+        metavar="DTYPE",
+        help="precision of cached keys and values: f32, f16, bf16 or q8 "
+        "(default: the config's, or one that fits the scheme)",
+    )
 
 
 def _parse(

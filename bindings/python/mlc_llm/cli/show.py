@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
 from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 
 # Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
@@ -29,6 +30,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
     parser.add_argument("--quantization", help="for a model that is not prepared yet")
+    add_kv_cache_option(parser)
     parser.add_argument("--template", action="store_true", help="print the whole chat template")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
@@ -48,11 +50,13 @@ def run(args: argparse.Namespace) -> None:
         quantization=args.quantization,
         device=device,
         model_lib=args.model_lib,
+        kv_cache_dtype=args.kv_cache_dtype,
         progress=steps,
     )
+    config = parse_overrides("", args.kv_cache_dtype)
     plans = plan_modes(
         ("local", "interactive", "server"), model.folder, model_lib=model.model_lib, device=device,
-        quantization=None, engine_config=None, log=steps,
+        quantization=None, engine_config=config, log=steps,
     )  # fmt: skip
     shown = {
         "name": model.name,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm import linker
-from mlc_llm.compiler import archive, hosts, models, targets
+from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
@@ -73,6 +73,7 @@ def compile_model(
     opt: str = _DEFAULT_OPT,
     system_lib_prefix: str | None = None,
     overrides: str | None = None,
+    kv_cache_dtype: str | None = None,
     debug_dump: Path | None = None,
     progress: Progress = lambda phase: None,
 ) -> None:
@@ -101,6 +102,7 @@ def compile_model(
             device=one,
             overrides=overrides,
             opt=opt,
+            kv_cache_dtype=kv_cache_dtype,
         )
         for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
             progress(line)
@@ -132,6 +134,7 @@ def library_spec(
     device: str | targets.Device | targets.GPU = "auto",
     overrides: str | None = None,
     opt: str = _DEFAULT_OPT,
+    kv_cache_dtype: str | None = None,
 ) -> LibrarySpec:
     """Combines the options and the configuration."""
     from mlc_llm.compiler.library import LibrarySpec
@@ -152,6 +155,9 @@ def library_spec(
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
         activation_bits=_activation_bits(config, opt, flags),
+        kv_cache_dtype=kv_cache.checked(
+            kv_cache_dtype or str(config.get("kv_cache_dtype", kv_cache.AUTO))
+        ),
     )
 
 

@@ -113,6 +113,7 @@ def _compile(job: dict[str, Any]) -> None:
         system_lib_prefix=job.get("system_lib_prefix"),
         opt=job["opt"],
         overrides=job["overrides"] or None,
+        kv_cache_dtype=job["kv_cache_dtype"],
         progress=report,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import tvm
 
+from mlc_llm.compiler import kv_cache
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
@@ -49,11 +50,18 @@ class LibrarySpec:
     prefill_chunk_size: int
     max_batch_size: int
     activation_bits: int = 8
+    kv_cache_dtype: str = kv_cache.AUTO
 
 
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     weights = family.weight_map(spec.config)
-    nn = Builder(spec.scheme, spec.device, weights, activation_bits=spec.activation_bits)
+    nn = Builder(
+        spec.scheme,
+        spec.device,
+        weights,
+        activation_bits=spec.activation_bits,
+        kv_cache_dtype=spec.kv_cache_dtype,
+    )
     model = Decoder(nn, family.decoder(spec.config))
     _build_embed(nn, model, spec)
     for name in _prefills(nn, model):
@@ -104,6 +112,7 @@ def metadata(spec: LibrarySpec, nn: Builder, *, is_encoder: bool = False) -> dic
         "activation_bits": spec.activation_bits,
         "kv_cache": {
             "page_size": PAGE_SIZE,
+            "dtype": kv_cache.NAMES[nn.page_dtype],
             "layers": [pages.describe() for pages in nn.pages],
         },
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),

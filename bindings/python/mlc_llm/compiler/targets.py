@@ -38,9 +38,13 @@ class VectorUnit:
     half_floats: bool = True
 
     @property
-    def attention_sizes(self) -> dict[str, int]:
+    def attention_sizes(self) -> dict[str, Any]:
         """The keyword arguments of `paged_attention`."""
-        return {"registers": self.attention_sums, "heads": self.attention_heads}
+        return {
+            "registers": self.attention_sums,
+            "heads": self.attention_heads,
+            "dot": self.dot,
+        }
 
 
 AVX512 = VectorUnit(

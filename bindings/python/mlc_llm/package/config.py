@@ -30,7 +30,8 @@ _SIZES = (
     *("max_batch_size", "tensor_parallel_shards", "pipeline_parallel_stages"),
 )
 _PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
-_OVERRIDES = (*_SIZES, "disaggregation", "opt")
+_TEXTS = ("opt", "kv_cache_dtype")
+_OVERRIDES = (*_SIZES, "disaggregation", *_TEXTS)
 _MODEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LIBRARY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -48,6 +49,7 @@ class ModelEntry:
     quantization: str | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     opt: str = "O2"
+    kv_cache_dtype: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +117,7 @@ class _Reader:
                 bundled,
             )
         library = entry.get("model_lib")
-        sizes, opt = _overrides(entry.get("overrides", {}), f"{place}.overrides")
+        sizes, texts = _overrides(entry.get("overrides", {}), f"{place}.overrides")
         quantization = entry.get("quantization")
         return ModelEntry(
             place=place,
@@ -128,7 +130,7 @@ class _Reader:
                 None if quantization is None else _text(quantization, f"{place}.quantization")
             ),
             sizes=sizes,
-            opt=opt,
+            **texts,
         )
 
     def path(self, text: str) -> str:
@@ -166,13 +168,14 @@ def _devices(value: Any) -> list[AppDevice]:
     return [DEVICES[name] for name in dict.fromkeys(names)]
 
 
-def _overrides(value: Any, place: str) -> tuple[dict[str, int], str]:
+def _overrides(value: Any, place: str) -> tuple[dict[str, int], dict[str, str]]:
+    """The sizes, and the settings that are texts."""
     overrides = _object(value, place, _OVERRIDES)
-    sizes, opt = {}, "O2"
+    sizes, texts = {}, {}
     for name, given in overrides.items():
         at = f"{place}.{name}"
-        if name == "opt":
-            opt = _text(given, at)
+        if name in _TEXTS:
+            texts[name] = _text(given, at)
         elif name == "disaggregation":
             if _boolean(given, at):
                 raise UnsupportedError(f"{at}: there is no disaggregation here", param=at)
@@ -181,7 +184,7 @@ def _overrides(value: Any, place: str) -> tuple[dict[str, int], str]:
             sizes[name] = _integer(given, at, least=least)
             if name in _PARALLEL and given != 1:
                 raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
-    return {name: size for name, size in sizes.items() if name not in _PARALLEL}, opt
+    return {name: size for name, size in sizes.items() if name not in _PARALLEL}, texts
 
 
 def _require_distinct(models: Sequence[ModelEntry]) -> None:

@@ -34,14 +34,20 @@ class PreparedModel:
 
     @property
     def options(self) -> LibraryOptions:
-        return LibraryOptions(opt=self.entry.opt, overrides=dict(self.entry.sizes))
+        return library_options(self.entry)
+
+
+def library_options(entry: ModelEntry) -> LibraryOptions:
+    return LibraryOptions(
+        opt=entry.opt, overrides=dict(entry.sizes), kv_cache_dtype=entry.kv_cache_dtype
+    )
 
 
 def library_name(entry: ModelEntry, config: Mapping[str, Any]) -> str:
     """The `model_lib` of a model."""
     if entry.model_lib is not None:
         return entry.model_lib
-    options = LibraryOptions(opt=entry.opt, overrides=dict(entry.sizes))
+    options = library_options(entry)
     kind = f"{config.get('model_type')}_{config.get('quantization')}"
     return c_name(f"{kind}_{library_digest(config, options)}")
 

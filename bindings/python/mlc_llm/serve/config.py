@@ -33,6 +33,7 @@ class EngineConfig:
     opt: str | None = None
     gpu_memory_utilization: float | None = None
     kv_cache_page_size: int = _PAGE_SIZE
+    kv_cache_dtype: Literal["f32", "f16", "bf16", "q8"] | None = None
     max_num_sequence: int | None = None
     max_total_sequence_length: int | None = None
     max_single_sequence_length: int | None = None

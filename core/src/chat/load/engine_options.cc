@@ -34,6 +34,17 @@ Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model)
   return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
 }
 
+// The precision is compiled into the kernels too.
+Status CheckKVCacheDType(const protocol::EngineConfig& config, const ModelInfo& model) {
+  if (!config.kv_cache_dtype) return Status();
+  std::string wanted(wire::ToWord(*config.kv_cache_dtype));
+  if (wanted == model.kv_cache_dtype) return Status();
+  return Unsupported("kv_cache_dtype is " + wanted + ", but the model library keeps keys and " +
+                     "values as " + model.kv_cache_dtype + "; leave it out, or compile the " +
+                     "model with --kv-cache-dtype " + wanted)
+      .WithParam("kv_cache_dtype");
+}
+
 // The most KV tokens that one sequence can use.
 int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
   if (model.sliding_window_size <= 0) return context;
@@ -98,6 +109,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckSupported(config));
   MLC_RETURN_IF_ERROR(CheckContext(config, model));
   MLC_RETURN_IF_ERROR(CheckWindow(config, model));
+  MLC_RETURN_IF_ERROR(CheckKVCacheDType(config, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
   ModeDefaults defaults = DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
                                      TokensOfSequence(model, context));

@@ -53,6 +53,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   plan.mode = wire::ToWord(config.mode.value_or(protocol::EngineMode::kLocal));
   plan.available_bytes = subject.available_bytes;
   plan.parameter_bytes = model.weight_bytes;
+  plan.kv_cache_dtype = model.kv_cache_dtype;
   plan.kv_bytes_per_token = model.page_bytes / model.page_size;
   Result<EngineOptions> options = ResolveEngineOptions(config, model, subject.available_bytes);
   plan.fits = options.ok();

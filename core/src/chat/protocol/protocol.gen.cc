@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -926,6 +926,16 @@ wire::Words WireWords(EngineMode) {
   return {kWords, std::size(kWords)};
 }
 
+wire::Words WireWords(KVCacheDType) {
+  static constexpr const char* kWords[] = {
+      "f32",
+      "f16",
+      "bf16",
+      "q8",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 wire::Words WireWords(PrefillMode) {
   static constexpr const char* kWords[] = {
       "hybrid",
@@ -965,6 +975,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "max_num_sequence",
                     "max_total_seq_length",
                     "kv_cache_bytes",
+                    "kv_cache_dtype",
                     "memory_limit_bytes",
                     "gpu_memory_utilization",
                     "context_window_size",
@@ -992,6 +1003,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(1));
   reader.Optional("max_total_seq_length", &out.max_total_seq_length, wire::Limits().AtLeast(1));
   reader.Optional("kv_cache_bytes", &out.kv_cache_bytes, wire::Limits().AtLeast(1));
+  reader.Optional("kv_cache_dtype", &out.kv_cache_dtype);
   reader.Optional("memory_limit_bytes", &out.memory_limit_bytes, wire::Limits().AtLeast(1));
   reader.Optional("gpu_memory_utilization", &out.gpu_memory_utilization,
                   wire::Limits().Above(0).AtMost(1));
@@ -1029,6 +1041,7 @@ Json EngineConfig::ToJson() const {
       .Optional("max_num_sequence", max_num_sequence)
       .Optional("max_total_seq_length", max_total_seq_length)
       .Optional("kv_cache_bytes", kv_cache_bytes)
+      .Optional("kv_cache_dtype", kv_cache_dtype)
       .Optional("memory_limit_bytes", memory_limit_bytes)
       .Optional("gpu_memory_utilization", gpu_memory_utilization)
       .Optional("context_window_size", context_window_size)
@@ -1867,6 +1880,7 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("context_window_size", &out.context_window_size, wire::Limits().AtLeast(0));
   reader.Required("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(0));
   reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token, wire::Limits().AtLeast(0));
+  reader.Required("kv_cache_dtype", &out.kv_cache_dtype);
   reader.Required("parameter_bytes", &out.parameter_bytes, wire::Limits().AtLeast(0));
   reader.Required("kv_cache_bytes", &out.kv_cache_bytes, wire::Limits().AtLeast(0));
   reader.Required("temporary_bytes", &out.temporary_bytes, wire::Limits().AtLeast(0));
@@ -1891,6 +1905,7 @@ Json Plan::ToJson() const {
       .Required("context_window_size", context_window_size)
       .Required("prefill_chunk_size", prefill_chunk_size)
       .Required("kv_bytes_per_token", kv_bytes_per_token)
+      .Required("kv_cache_dtype", kv_cache_dtype)
       .Required("parameter_bytes", parameter_bytes)
       .Required("kv_cache_bytes", kv_cache_bytes)
       .Required("temporary_bytes", temporary_bytes)

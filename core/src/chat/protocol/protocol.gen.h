@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "08429abcc93adccf";
+inline constexpr char kSchemaHash[] = "072076e5e1dd1bdd";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -788,6 +788,19 @@ enum class EngineMode {
 };
 wire::Words WireWords(EngineMode);
 
+// The precision of cached keys and values.
+enum class KVCacheDType {
+  // Floats of 32 bits.
+  kF32,
+  // Floats of 16 bits.
+  kF16,
+  // Floats of 16 bits with the range of 32 bits.
+  kBf16,
+  // Integers of 8 bits, and a scale for each key and each value of a head.
+  kQ8,
+};
+wire::Words WireWords(KVCacheDType);
+
 // How prompts are taken in beside running answers.
 enum class PrefillMode {
   // A chunk of a prompt and the running answers share a step.
@@ -844,6 +857,9 @@ struct EngineConfig {
   // The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1. Unit:
   // bytes.
   std::optional<int64_t> kv_cache_bytes;
+  // The precision of cached keys and values. It is compiled into the model library, so a library
+  // that is given must have the same. Absent: the library's own.
+  std::optional<KVCacheDType> kv_cache_dtype;
   // The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
   // least 1. Unit: bytes.
   std::optional<int64_t> memory_limit_bytes;
@@ -1571,6 +1587,8 @@ struct Plan {
   int64_t prefill_chunk_size = 0;
   // Keys and values of one token. Range: at least 0. Unit: bytes.
   int64_t kv_bytes_per_token = 0;
+  // The precision of cached keys and values, such as `q8`.
+  std::string kv_cache_dtype;
   // The weights. Range: at least 0. Unit: bytes.
   int64_t parameter_bytes = 0;
   // The KV cache. Range: at least 0. Unit: bytes.

@@ -20,6 +20,7 @@ PlanSubject SomeSubject(int64_t available) {
   model.max_batch_size = 16;
   model.page_size = 16;
   model.page_bytes = kMB;
+  model.kv_cache_dtype = "bf16";
   model.weight_bytes = 100 * kMB;
   model.row_bytes = kMB / 64;
   model.logit_row_bytes = kMB / 4;
@@ -38,6 +39,7 @@ TEST(PlanMemory, SaysWhatWouldBeAllocated) {
   EXPECT_EQ(plan->temporary_bytes, 9 * kMB);
   EXPECT_EQ(plan->total_bytes, 173 * kMB);
   EXPECT_EQ(plan->kv_bytes_per_token, kMB / 16);
+  EXPECT_EQ(plan->kv_cache_dtype, "bf16");
   ASSERT_EQ(plan->summary.size(), 2u);
   EXPECT_EQ(plan->summary[0],
             "The actual engine mode is \"local\". So max batch size is 4, max KV cache token "

@@ -77,8 +77,9 @@ def chat_config(scheme_name: str, variant: str = "plain") -> dict[str, Any]:
 
 
 @cache
-def tiny(scheme_name: str, variant: str = "plain") -> Tiny:
-    spec = library_spec(chat_config(scheme_name, variant), device="cpu")
+def tiny(scheme_name: str, variant: str = "plain", kv_cache_dtype: str | None = None) -> Tiny:
+    chat = chat_config(scheme_name, variant)
+    spec = library_spec(chat, device="cpu", kv_cache_dtype=kv_cache_dtype)
     module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
     return Tiny(spec.config, module, *random_weights(spec.config, quantization.get(scheme_name)))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from kernel_tools import frozen
+from numpy_pages import as_kept, copy_slot, unknown_pages, write_slot
 from test_attention import expected_row
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
@@ -35,7 +36,7 @@ class TokenTree:
         self.history, count = past.shape[1], len(parents)
         most = (self.history // PAGE_SIZE + 2) + (count + 1) * (count // PAGE_SIZE + 2)
         self._numbers = list(rng.permutation(most).astype(np.int32))
-        self.pages = np.full((most, *shape.page_shape), np.nan, shape.page_dtype)
+        self.pages = unknown_pages(most, shape)
         self.tables: list[list[int]] = [[]]
         self.places: list[tuple[int, int]] = []  # position and branch of each token
         self._copies: list[tuple[int, int]] = []
@@ -59,11 +60,8 @@ class TokenTree:
         return self.tables[branch][position // PAGE_SIZE] * PAGE_SIZE + position % PAGE_SIZE
 
     def _write(self, slot: int, value: Array) -> None:
-        heads, dim = self.shape.kv_heads, self.shape.dim
         page, offset = divmod(slot, PAGE_SIZE)
-        keys, values = self.pages[page]
-        keys.reshape(heads, dim, PAGE_SIZE)[:, :, offset] = value[0]
-        values.reshape(heads, PAGE_SIZE, dim)[:, offset] = value[1]
+        write_slot(self.shape, self.pages[page], offset, value)
 
     def _add(self, token: int) -> None:
         position = self.history + len(self.path(token)) - 1
@@ -94,13 +92,9 @@ class TokenTree:
 
     def copy(self) -> None:
         """Does what `copy_slots` does."""
-        heads, dim = self.shape.kv_heads, self.shape.dim
-        keys = self.pages[:, 0].reshape(-1, heads, dim, PAGE_SIZE)
-        values = self.pages[:, 1].reshape(-1, heads, PAGE_SIZE, dim)
         for source, destination in self._copies:
             (old, place), (new, to) = divmod(source, PAGE_SIZE), divmod(destination, PAGE_SIZE)
-            keys[new, :, :, to] = keys[old, :, :, place]
-            values[new, :, to] = values[old, :, place]
+            copy_slot(self.shape, self.pages[old], place, self.pages[new], to)
 
     def rows(self) -> tuple[list[int], list[int]]:
         """Positions and sequences."""
@@ -132,7 +126,7 @@ class TokenTree:
 def random_tree(rng: Rng, shape: AttentionShape, history: int, count: int) -> TokenTree:
     def drawn(size: int) -> Array:
         numbers = rng.standard_normal((2, size, shape.kv_heads, shape.dim))
-        return numbers.astype(shape.page_dtype)
+        return as_kept(numbers, shape)
 
     parents = [
         int(rng.integers(-1, i)) if i > 0 and rng.random() < 0.3 else i - 1 for i in range(count)

@@ -52,7 +52,7 @@ class Runner:
         cache = self.metadata["kv_cache"]
         self.page_size = cache["page_size"]
         self.pages = [
-            tvm.runtime.tensor(np.full((num_pages, *layer["page_shape"]), np.nan, layer["dtype"]))
+            tvm.runtime.tensor(_never_written((num_pages, *layer["page_shape"]), layer["dtype"]))
             for layer in cache["layers"]
         ]
         self.states = [
@@ -147,3 +147,8 @@ class Runner:
 
 def int32(values: Sequence[int]) -> Any:
     return tvm.runtime.tensor(np.asarray(list(values), np.int32))
+
+
+def _never_written(shape: tuple[int, ...], dtype: str) -> Array:
+    """NaN, also as the scales of codes."""
+    return np.full(shape, 0x7FC00000 if dtype == "uint32" else np.nan, dtype)

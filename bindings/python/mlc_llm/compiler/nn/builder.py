@@ -22,6 +22,7 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
+from mlc_llm.compiler import kv_cache
 from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
@@ -96,11 +97,13 @@ class Builder:
         weights: Sequence[WeightSource],
         *,
         activation_bits: int = 8,
+        kv_cache_dtype: str = kv_cache.AUTO,
     ) -> None:
         self.scheme = scheme
         self.device = device
         self._layers = gpu_layers if isinstance(device, GPU) else layers
         self.activation_bits = activation_bits  # 32: floats
+        self._kv_cache_dtype = kv_cache_dtype
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
         largest = device.largest_weight if isinstance(device, GPU) else 0
         reader = self._layers.reader_of
@@ -130,7 +133,10 @@ class Builder:
 
     @property
     def page_dtype(self) -> str:
-        """The type of cached keys and values: not less precise than the inputs of linear layers."""
+        """The type of cached keys and values. Without a choice they are not less precise than the
+        inputs of linear layers."""
+        if self._kv_cache_dtype != kv_cache.AUTO:
+            return kv_cache.page_dtype(self._kv_cache_dtype, self.device)
         if isinstance(self.device, GPU):
             return self.row_dtype
         coarse = self.activation_bits == 8 and not self.scheme.exact

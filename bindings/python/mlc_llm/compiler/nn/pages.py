@@ -50,14 +50,14 @@ class Pages:
         """As an argument of a function."""
         from mlc_llm.compiler.nn.builder import Input
 
-        return Input(("num_pages", *self.shape.page_shape), self.shape.page_dtype)
+        return Input(("num_pages", *self.shape.page_shape), self.shape.element_dtype)
 
     def describe(self) -> dict[str, Any]:
         """For the library's metadata."""
         return {
             "page_shape": list(self.shape.page_shape),
             "slot_runs": [list(run) for run in self.shape.slot_runs],
-            "dtype": self.shape.page_dtype,
+            "dtype": self.shape.element_dtype,
             "sliding_window_size": self.window,
         }
 

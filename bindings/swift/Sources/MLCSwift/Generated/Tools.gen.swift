@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 //
 // What a helper has in common in all languages: its types, its events, its words.
 

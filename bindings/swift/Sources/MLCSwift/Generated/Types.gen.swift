@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "08429abcc93adccf"
+let schemaHash = "072076e5e1dd1bdd"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2100,6 +2100,47 @@ public enum EngineMode: WireEnum {
     }
 }
 
+/// The precision of cached keys and values.
+public enum KVCacheDType: WireEnum {
+    /// Floats of 32 bits.
+    case f32
+    /// Floats of 16 bits.
+    case f16
+    /// Floats of 16 bits with the range of 32 bits.
+    case bf16
+    /// Integers of 8 bits, and a scale for each key and each value of a head.
+    case q8
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .f32,
+        .f16,
+        .bf16,
+        .q8,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "f32": self = .f32
+        case "f16": self = .f16
+        case "bf16": self = .bf16
+        case "q8": self = .q8
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .f32: "f32"
+        case .f16: "f16"
+        case .bf16: "bf16"
+        case .q8: "q8"
+        case .unknown(let word): word
+        }
+    }
+}
+
 /// How prompts are taken in beside running answers.
 public enum PrefillMode: WireEnum {
     /// A chunk of a prompt and the running answers share a step.
@@ -2256,6 +2297,9 @@ public struct EngineConfig: WireObject {
     /// The capacity of the KV cache, said in memory. Absent: by the mode. Range: at least 1. Unit:
     /// bytes.
     public var kv_cache_bytes: Int?
+    /// The precision of cached keys and values. It is compiled into the model library, so a library
+    /// that is given must have the same. Absent: the library's own.
+    public var kv_cache_dtype: KVCacheDType?
     /// The most that weights, KV cache and temporaries may take. Absent: what is free. Range: at
     /// least 1. Unit: bytes.
     public var memory_limit_bytes: Int?
@@ -2326,6 +2370,7 @@ public struct EngineConfig: WireObject {
         max_num_sequence: Int? = nil,
         max_total_seq_length: Int? = nil,
         kv_cache_bytes: Int? = nil,
+        kv_cache_dtype: KVCacheDType? = nil,
         memory_limit_bytes: Int? = nil,
         gpu_memory_utilization: Double? = nil,
         context_window_size: Int? = nil,
@@ -2354,6 +2399,7 @@ public struct EngineConfig: WireObject {
         self.max_num_sequence = max_num_sequence
         self.max_total_seq_length = max_total_seq_length
         self.kv_cache_bytes = kv_cache_bytes
+        self.kv_cache_dtype = kv_cache_dtype
         self.memory_limit_bytes = memory_limit_bytes
         self.gpu_memory_utilization = gpu_memory_utilization
         self.context_window_size = context_window_size
@@ -2384,6 +2430,7 @@ public struct EngineConfig: WireObject {
         "max_num_sequence",
         "max_total_seq_length",
         "kv_cache_bytes",
+        "kv_cache_dtype",
         "memory_limit_bytes",
         "gpu_memory_utilization",
         "context_window_size",
@@ -2416,6 +2463,7 @@ public struct EngineConfig: WireObject {
         self.max_num_sequence = try reader.optional("max_num_sequence")
         self.max_total_seq_length = try reader.optional("max_total_seq_length")
         self.kv_cache_bytes = try reader.optional("kv_cache_bytes")
+        self.kv_cache_dtype = try reader.optional("kv_cache_dtype")
         self.memory_limit_bytes = try reader.optional("memory_limit_bytes")
         self.gpu_memory_utilization = try reader.optional("gpu_memory_utilization")
         self.context_window_size = try reader.optional("context_window_size")
@@ -2448,6 +2496,7 @@ public struct EngineConfig: WireObject {
         writer.optional("max_num_sequence", self.max_num_sequence)
         writer.optional("max_total_seq_length", self.max_total_seq_length)
         writer.optional("kv_cache_bytes", self.kv_cache_bytes)
+        writer.optional("kv_cache_dtype", self.kv_cache_dtype)
         writer.optional("memory_limit_bytes", self.memory_limit_bytes)
         writer.optional("gpu_memory_utilization", self.gpu_memory_utilization)
         writer.optional("context_window_size", self.context_window_size)
@@ -4246,6 +4295,8 @@ public struct Plan: WireObject {
     public var prefill_chunk_size: Int
     /// Keys and values of one token. Range: at least 0. Unit: bytes.
     public var kv_bytes_per_token: Int
+    /// The precision of cached keys and values, such as `q8`.
+    public var kv_cache_dtype: String
     /// The weights. Range: at least 0. Unit: bytes.
     public var parameter_bytes: Int
     /// The KV cache. Range: at least 0. Unit: bytes.
@@ -4275,6 +4326,7 @@ public struct Plan: WireObject {
         context_window_size: Int,
         prefill_chunk_size: Int,
         kv_bytes_per_token: Int,
+        kv_cache_dtype: String,
         parameter_bytes: Int,
         kv_cache_bytes: Int,
         temporary_bytes: Int,
@@ -4294,6 +4346,7 @@ public struct Plan: WireObject {
         self.context_window_size = context_window_size
         self.prefill_chunk_size = prefill_chunk_size
         self.kv_bytes_per_token = kv_bytes_per_token
+        self.kv_cache_dtype = kv_cache_dtype
         self.parameter_bytes = parameter_bytes
         self.kv_cache_bytes = kv_cache_bytes
         self.temporary_bytes = temporary_bytes
@@ -4316,6 +4369,7 @@ public struct Plan: WireObject {
         self.context_window_size = try reader.required("context_window_size")
         self.prefill_chunk_size = try reader.required("prefill_chunk_size")
         self.kv_bytes_per_token = try reader.required("kv_bytes_per_token")
+        self.kv_cache_dtype = try reader.required("kv_cache_dtype")
         self.parameter_bytes = try reader.required("parameter_bytes")
         self.kv_cache_bytes = try reader.required("kv_cache_bytes")
         self.temporary_bytes = try reader.required("temporary_bytes")
@@ -4338,6 +4392,7 @@ public struct Plan: WireObject {
         writer.required("context_window_size", self.context_window_size)
         writer.required("prefill_chunk_size", self.prefill_chunk_size)
         writer.required("kv_bytes_per_token", self.kv_bytes_per_token)
+        writer.required("kv_cache_dtype", self.kv_cache_dtype)
         writer.required("parameter_bytes", self.parameter_bytes)
         writer.required("kv_cache_bytes", self.kv_cache_bytes)
         writer.required("temporary_bytes", self.temporary_bytes)

@@ -3,6 +3,12 @@
 A page holds PAGE_SIZE positions of one sequence, for one layer: `[2, kv_heads, PAGE_SIZE * dim]`.
 Keys are stored as (dim, position), so that one vector multiply serves 16 positions. Values are
 stored as (position, dim).
+
+With `page_dtype` "q8" (`Q8`) a page holds words of 32 bits, each with four codes of 8 bits:
+`[2, kv_heads, PAGE_SIZE * (dim / 4 + 1)]`. Keys are (dim / 4, position), values are (position,
+dim / 4); behind the codes of a head are its float32 scales, one for each position. A scale is the
+largest magnitude of that key or value, divided by 127. Codes of keys are stored with 128 added,
+for instructions that multiply unsigned bytes by signed ones. Codes of values are signed.
 """
 
 from __future__ import annotations
@@ -16,6 +22,9 @@ from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.errors import UnsupportedError
 
 PAGE_SIZE = LANES
+Q8 = "q8"
+Q8_LARGEST = 127  # the largest magnitude of a code
+Q8_ZERO = (128, 0)  # the stored code of 0, for keys and for values
 ROPE_FINE = 256  # positions in each of the three parts of the rope table
 ROPE_POSITIONS = ROPE_FINE**3  # a larger position is replaced by one of the last 65536
 
@@ -29,7 +38,7 @@ class AttentionShape:
     dim: int
     sliding_window: int = -1
     sinks: int = 0
-    page_dtype: str = "float32"  # of keys and values in the cache
+    page_dtype: str = "float32"  # of keys and values in the cache; Q8: codes and scales
     row_dtype: str = "float32"  # of the inputs and outputs; float32 on the CPU
     rotated: int = 0  # how many first elements of a head are rotated; 0: all
     qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
@@ -52,8 +61,27 @@ class AttentionShape:
         return self.heads // self.kv_heads
 
     @property
+    def is_q8(self) -> bool:
+        return self.page_dtype == Q8
+
+    @property
+    def element_dtype(self) -> str:
+        """The type of a page's elements."""
+        return "uint32" if self.is_q8 else self.page_dtype
+
+    @property
+    def row_elements(self) -> int:
+        """The number of elements of a key or a value of one head, without its scale."""
+        return self.dim // 4 if self.is_q8 else self.dim
+
+    @property
+    def scales_at(self) -> int:
+        """The index of the first scale in a head's part of a page."""
+        return PAGE_SIZE * self.row_elements
+
+    @property
     def page_shape(self) -> tuple[int, int, int]:
-        return (2, self.kv_heads, PAGE_SIZE * self.dim)
+        return (2, self.kv_heads, self.scales_at + (PAGE_SIZE if self.is_q8 else 0))
 
     @property
     def slot_runs(self) -> list[tuple[int, int]]:
@@ -62,11 +90,14 @@ class AttentionShape:
 
         The order of keys is by dimension, the order of values is by slot.
         """
-        return [(self.kv_heads * self.dim, 1), (self.kv_heads, self.dim)]
+        if not self.is_q8:
+            return [(self.kv_heads * self.dim, 1), (self.kv_heads, self.dim)]
+        keys = (self.kv_heads * (self.row_elements + 1), 1)  # scales are like one element more
+        return [keys, *([(1, self.row_elements), (1, 1)] * self.kv_heads)]
 
     @property
     def pages(self) -> Arg:
-        return Arg("pages", ("num_pages", *self.page_shape), self.page_dtype)
+        return Arg("pages", ("num_pages", *self.page_shape), self.element_dtype)
 
     @property
     def rotated_dim(self) -> int:

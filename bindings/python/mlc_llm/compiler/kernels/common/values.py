@@ -28,3 +28,13 @@ def to_float(value, lanes: int = LANES):
     half = T.reinterpret(vector_type("uint16", lanes), value)
     high = T.shift_left(T.Cast(vector_type("uint32", lanes), half), splat(T.uint32(16), lanes))
     return T.reinterpret(vector_type("float32", lanes), high)
+
+
+def from_float(value, dtype: str, lanes: int = LANES):
+    """Converts float32 to a float type, rounding to even. bfloat16: see `to_float`."""
+    if dtype != "bfloat16":
+        return T.Cast(vector_type(dtype, lanes), value)
+    bits = T.reinterpret(vector_type("uint32", lanes), value)
+    odd = T.bitwise_and(T.shift_right(bits, splat(T.uint32(16), lanes)), splat(T.uint32(1), lanes))
+    rounded = T.shift_right(bits + splat(T.uint32(0x7FFF), lanes) + odd, splat(T.uint32(16), lanes))
+    return T.reinterpret(vector_type(dtype, lanes), T.Cast(vector_type("uint16", lanes), rounded))

@@ -18,8 +18,9 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE, AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
+from mlc_llm.compiler.kernels.cpu.page_slots import slot_of
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_rows, emit_value, fma
 
 
@@ -56,12 +57,8 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
             keys = _Heads(shape, qkv, r, heads, kv_heads, norms[1:])
             keys.emit_factors()
 
-            def store_key(h, d, value, lanes) -> None:
-                place = T.ramp(d * PAGE_SIZE + offset, PAGE_SIZE, lanes)
-                value = T.Cast(vector_type(shape.page_dtype, lanes), value)
-                T.buffer_store(pages, value, [page, 0, h, place])
-
-            stores.append((keys, store_key))
+            slot = slot_of(shape, pages, page, offset)
+            stores.append((keys, slot.emit_key_part))
         for base in range(0, half, lanes):
             rotation = _emit_rotation(table, position, base, lanes)
             for some, store in stores:
@@ -77,16 +74,12 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                     store(h, base, some.after(base, value, rest_lanes), rest_lanes)
         if shape.appends:
             values = _Heads(shape, qkv, r, heads + kv_heads, kv_heads, [])
-            _emit_values(shape, values, pages, page, offset)
+            with T.serial(kv_heads) as h:
+                for base in range(0, shape.dim, LANES):
+                    slot.emit_value_part(h, base, values.emit_read(h, base, LANES))
+            slot.emit_end()
 
     emit_rows(qkv.shape[0], row)
-
-
-def _emit_values(shape: AttentionShape, values: _Heads, pages, page, offset) -> None:
-    with T.serial(values.count) as h:
-        for base in range(0, shape.dim, LANES):
-            value = T.Cast(vector_type(shape.page_dtype), values.emit_read(h, base, LANES))
-            T.buffer_store(pages, value, [page, 1, h, at(offset * shape.dim + base)])
 
 
 @dataclass
@@ -187,7 +180,8 @@ def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
     leaves the others, and it needs there the earlier tokens of the same step. So every row reads a
     plain history, with the same steps as in any other batch.
     """
-    dim = shape.dim
+    size, extra = shape.row_elements, 1 if shape.is_q8 else 0
+    lanes = math.gcd(size, LANES)
 
     def body(source, destination, pages) -> None:
         with T.serial(source.shape[0]) as i, T.sblock("copy"):
@@ -197,12 +191,16 @@ def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
             from_page, from_offset = (emit_value(e) for e in (old // PAGE_SIZE, old % PAGE_SIZE))
             page, offset = (emit_value(e) for e in (new // PAGE_SIZE, new % PAGE_SIZE))
             with T.serial(shape.kv_heads) as head:
-                with T.serial(dim) as d:
+                with T.serial(size + extra) as d:  # a key's scale is like one element more
                     key = pages[from_page, 0, head, d * PAGE_SIZE + from_offset]
                     T.buffer_store(pages, key, [page, 0, head, d * PAGE_SIZE + offset])
-                with T.serial(dim // LANES) as v:
-                    value = pages[from_page, 1, head, at(from_offset * dim + v * LANES)]
-                    T.buffer_store(pages, value, [page, 1, head, at(offset * dim + v * LANES)])
+                with T.serial(size // lanes) as v:
+                    base = v * lanes
+                    value = pages[from_page, 1, head, at(from_offset * size + base, lanes)]
+                    T.buffer_store(pages, value, [page, 1, head, at(offset * size + base, lanes)])
+                if extra:
+                    scale = pages[from_page, 1, head, shape.scales_at + from_offset]
+                    T.buffer_store(pages, scale, [page, 1, head, shape.scales_at + offset])
 
     indices = [Arg(name, ("c",), "int32") for name in ("source", "destination")]
     return kernel([*indices, shape.pages], body)

@@ -55,6 +55,13 @@ def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:
     return instruction.steps
 
 
+def quads_at_a_time(unit: DotUnit, quads: int) -> int:
+    """How many quads of weights of 8 bits a loop should take at a time."""
+    if not _INSTRUCTIONS[unit].narrow:
+        return 1
+    return next(n for n in (MAX_QUADS, 4, 2, 1) if quads % n == 0)
+
+
 @dataclass(frozen=True)
 class Steps:
     """`add(sums, weights, codes)` adds one quad. `total(sums)` turns sums of at most MAX_QUADS into

@@ -20,6 +20,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, MaskedRow, State, Totals, UnmaskedRows
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
@@ -32,16 +33,22 @@ SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
 
 
 def paged_attention(
-    shape: AttentionShape, scale: float, *, registers: int = 12, heads: int = 12
+    shape: AttentionShape,
+    scale: float,
+    *,
+    registers: int = 12,
+    heads: int = 12,
+    dot: DotUnit = "portable",
 ) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks), y).
 
     `registers` is the number of vectors of 16 floats for the sums of inner loops. `heads` is the
-    number of query heads, of all rows, that have sums at a time.
+    number of query heads, of all rows, that have sums at a time. `dot` multiplies the bytes of
+    pages of codes.
     """
 
     def body(*arguments) -> None:
-        call = Call.of(shape, scale, (registers, heads), *arguments)
+        call = Call.of(shape, scale, (registers, heads, dot), *arguments)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
         with T.If(_emit_is_split(call, rows)):
             with T.Then(), T.sblock("split"):
@@ -72,6 +79,8 @@ def _emit_unsplit(call: Call, rows) -> None:
         state = State(call, head, TOGETHER)
         totals = Totals(call, TOGETHER)
         state.emit_begin(0, count)
+        with T.serial(count) as m:
+            state.emit_queries(emit_value(begin + m), m)
         # Rows of several sequences may share a task, so the last row need not be the longest.
         ends = [call.positions[begin + T.min(m, count - 1)] for m in range(TOGETHER)]
         with T.If(reduce(T.max, ends) >= PART), T.Then():
@@ -174,6 +183,7 @@ class _Split:
         )
         with T.If(part * PART <= position), T.Then():
             state.emit_begin(task, 1)
+            state.emit_queries(row, task)
             with T.serial(end - begin) as block:
                 state.emit_block(cut, emit_value(begin + block))
 

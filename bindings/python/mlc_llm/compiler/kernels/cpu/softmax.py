@@ -17,6 +17,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.page_readers import reader_of
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     constant,
@@ -24,7 +26,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_max,
     emit_sum,
     emit_value,
-    emit_zero,
     exp2,
     fma,
     softcap,
@@ -42,6 +43,7 @@ class Call:
     scale: float
     registers: int
     heads: int  # query heads, of all rows, that have sums at a time
+    unit: DotUnit
     q: Any
     positions: Any
     row_sequence: Any
@@ -52,7 +54,9 @@ class Call:
     learned_sinks: Any = None  # of each head
 
     @classmethod
-    def of(cls, shape: AttentionShape, scale: float, sizes: tuple[int, int], *buffers) -> Call:
+    def of(
+        cls, shape: AttentionShape, scale: float, sizes: tuple[int, int, DotUnit], *buffers
+    ) -> Call:
         *most, last = buffers
         sinks = most.pop() if shape.learned_sinks else None
         return cls(shape, scale, *sizes, *most, last, sinks)
@@ -135,9 +139,8 @@ class State:
     query head. A query head of the row in slot m has the number `m * group + g`."""
 
     def __init__(self, call: Call, head, slots: int) -> None:
-        self.shape, self.q, self.pages, self.indices = (
-            call.shape, call.q, call.pages, call.page_indices
-        )  # fmt: skip
+        self.shape, self.indices = call.shape, call.page_indices
+        self.reader = reader_of(call.shape, call.q, call.pages, slots, call.unit)
         self.head, self.scale, self.learned_sinks = head, call.scale, call.learned_sinks
         self.registers, self.heads_each = call.registers, call.heads
         heads = slots * call.shape.group
@@ -155,6 +158,10 @@ class State:
 
     def emit_begin(self, m, count) -> None:
         _emit_nothing_found(self, m * self.shape.group, count * self.shape.group)
+
+    def emit_queries(self, row, m) -> None:
+        """Prepares the queries of the row in slot m, before its first part."""
+        self.reader.emit_queries(self.head, row, m)
 
     def emit_result(self, y, row, head, m) -> None:
         """Stores the result of a history of one part."""
@@ -219,24 +226,12 @@ class State:
     def _emit_part(
         self, rows: UnmaskedRows, heads: list, base, indices: list, numbers: list
     ) -> None:
-        group, each = self.shape.group, len(indices)
-        sums = emit_floats(len(heads) * each)
-        emit_zero(sums, len(heads) * each)
-        with T.serial(self.shape.dim // 4) as quarter:
-            for i in range(4):
-                d = quarter * 4 + i
-                keys = [self.pages[n, 0, self.head, at(d * PAGE_SIZE)] for n in numbers]
-                keys = [emit_value(to_float(key)) for key in keys]
-                for h, (m, g) in enumerate(heads):
-                    query = splat(self.q[rows.begin + m, self.head * group + g, d])
-                    for j, key in enumerate(keys):
-                        place = at((h * each + j) * LANES)
-                        T.buffer_store(sums, fma(query, key, sums[place]), [place])
+        dot = self.reader.emit_dots(self.head, rows.begin, heads, numbers)
         cap, log2e = self.shape.softcap, math.log2(math.e)
         factor = splat(self.scale if cap else self.scale * log2e)
         for h, (m, g) in enumerate(heads):
             for j, index in enumerate(indices):
-                score = emit_value(sums[at((h * each + j) * LANES)] * factor)
+                score = emit_value(dot(h, j) * factor)
                 score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
                 score = rows.masked(score, index)
                 T.buffer_store(self.weights, score, [self._weight(m, g, base + j)])
@@ -265,10 +260,19 @@ class State:
         fitting = [n for n in range(1, vectors + 1)
                    if vectors % n == 0 and n * len(heads) <= self.registers]  # fmt: skip
         step = max(fitting, default=1)
+        self._emit_scaled_weights(rows, heads, block)
         with T.serial(vectors // step) as part:
             base = emit_value(part * step * LANES)
             for some in self._parts(heads):
                 self._emit_vectors(rows, some, block, base, step)
+
+    def _emit_scaled_weights(self, rows: UnmaskedRows, heads: list, block) -> None:
+        if not self.shape.is_q8:
+            return
+        with T.serial(BLOCK_PAGES) as page:
+            number = emit_value(self.indices[rows.page(emit_value(block * BLOCK_PAGES + page))])
+            places = [self._weight(m, g, page) for m, g in heads]
+            self.reader.emit_scaled(self.head, number, self.weights, places)
 
     def _emit_vectors(self, rows: UnmaskedRows, heads: list, block, base, step: int) -> None:
         """Elements [base, base + 16 step) of the values."""
@@ -285,9 +289,9 @@ class State:
             index = emit_value(block * BLOCK_PAGES + page)
             number = emit_value(self.indices[rows.page(index)])
             with T.serial(rows.filled(index)) as slot:
-                value = [self.pages[number, 1, self.head, at(slot * dim + base + i * LANES)]
+                value = [self.reader.value(self.head, number, slot, base + i * LANES)
                          for i in range(step)]  # fmt: skip
-                value = [emit_value(to_float(v)) for v in value]
+                value = [emit_value(v) for v in value]
                 for h, places in numbered:
                     weight = splat(self.weights[h * BLOCK + page * PAGE_SIZE + slot])
                     for v, place in zip(value, places, strict=True):

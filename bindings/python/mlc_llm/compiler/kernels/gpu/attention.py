@@ -10,6 +10,7 @@ order, and ignore slots to which the row may not attend. No second pass merges p
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     shared,
     to_float,
 )
+from mlc_llm.compiler.kernels.gpu.pages import Codes, Floats, Slot, reader_of
 
 ITEMS = 64  # of a work-group; in `emit_rows` also the keys of a step
 _MOST_HEADS = 8  # query heads of one key head in a work-group
@@ -64,6 +66,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
             page, offset = (
                 emit_value(e) for e in (slots[row] // PAGE_SIZE, slots[row] % PAGE_SIZE)
             )
+            slot = Slot(shape, pages, page, offset, item, ITEMS)
 
         def store(d, value) -> None:
             value = value * weight(d) if norms and shape.norms_rotated else value
@@ -74,7 +77,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                 with T.Then():
                     emit_store(q, value, [row, T.min(head, heads - 1), d])
                 with T.Else():
-                    emit_store(pages, value, [page, 0, head - heads, d * PAGE_SIZE + offset])
+                    slot.emit_part(0, head - heads, d, value)
 
         def rotate(i) -> None:
             cos, sin = _emit_rotation(table, position, i)
@@ -94,8 +97,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
 
         def copy(d) -> None:
             value = to_float(qkv[row, head * dim + d], 1)
-            place = [page, 1, head - heads - kv_heads, offset * dim + d]
-            emit_store(pages, value, place)
+            slot.emit_part(1, head - heads - kv_heads, d, value)
 
         if not shape.appends:
             turn()
@@ -105,6 +107,8 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
                 turn()
             with T.Else():
                 emit_spread(dim, ITEMS, item, copy)
+        kept = T.max(head - heads, 0)
+        slot.emit_end(head >= heads, emit_value(kept // kv_heads), emit_value(kept % kv_heads))
 
 
 def _emit_reader(shape: AttentionShape, qkv, row, head, norms: list, item) -> tuple:
@@ -196,6 +200,10 @@ class _Attend:
         return emit_value(total + T.exp2(sink - maximum))
 
     @property
+    def reader(self) -> Floats | Codes:
+        return reader_of(self.shape, self.pages)
+
+    @property
     def heads(self) -> int:
         """The query heads of a work-group. All have the same key head."""
         group = self.shape.group
@@ -267,11 +275,15 @@ class _Attend:
         emit_fill(dots, heads, 0.0)
         with T.If(allowed), T.Then():
             page = emit_value(self.page_indices[first + place // PAGE_SIZE])
-            with T.serial(dim) as d:
-                slot = d * PAGE_SIZE + place % PAGE_SIZE
-                key = emit_value(to_float(self.pages[page, 0, kv_head, slot], 1))
+            slot = place % PAGE_SIZE
+
+            def add(d, key) -> None:
                 for h in range(heads):
                     T.buffer_store(dots, dots[h] + query[h * dim + d] * key, [h])
+
+            self.reader.emit_key(page, kv_head, slot, add)
+            for h in range(heads):
+                T.buffer_store(dots, self.reader.scaled(dots[h], page, kv_head, slot), [h])
         for h in range(heads):
             score = T.Select(allowed, self.score(dots[h]), scalar(NEVER))
             T.buffer_store(scores, score, [h * ITEMS + item])
@@ -303,8 +315,7 @@ class _Attend:
                     T.buffer_store(sums, sums[h] + weights[h * ITEMS + i], [h])
                 for j in range(own):
                     d = T.min(item + j * ITEMS, dim - 1)
-                    slot = place % PAGE_SIZE * dim
-                    value = emit_value(to_float(self.pages[page, 1, kv_head, slot + d], 1))
+                    value = emit_value(self.reader.value(page, kv_head, place % PAGE_SIZE, d))
                     for h in range(self.heads):
                         total = values[h * own + j] + weights[h * ITEMS + i] * value
                         T.buffer_store(values, total, [h * own + j])
@@ -399,15 +410,12 @@ class _Tile:
                 self._emit_values()
 
     def _emit_load(self, page, part: int, filled) -> None:
-        """Loads keys or values. Slots behind the last row may contain anything and become zero."""
+        """Loads keys or values."""
 
-        def load(i) -> None:
-            value = to_float(self.a.pages[page, part, self.kv_head, i], 1)
-            if filled is not None:
-                value = T.if_then_else(i // self.dim <= filled, value, scalar(0.0))
-            T.buffer_store(self.page, value, [i])
+        def spread(count: int, body: Callable) -> None:
+            emit_spread(count, ITEMS, self.item, body)
 
-        emit_spread(PAGE_SIZE * self.dim, ITEMS, self.item, load)
+        self.a.reader.emit_load(page, part, self.kv_head, self.page, filled, spread)
 
     def _emit_scores(self) -> None:
         def score(i) -> None:
@@ -493,7 +501,7 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
 def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
     """f(source i32 [c], destination i32 [c], pages): copies the key and value at slot source[i] to
     slot destination[i]. No slot may be both."""
-    dim = shape.dim
+    size, extra = shape.row_elements, 1 if shape.is_q8 else 0
 
     def body(source, destination, pages) -> None:
         with grid((2 * shape.kv_heads, source.shape[0]), ITEMS) as ((block, i), item):
@@ -502,13 +510,16 @@ def copy_slots(shape: AttentionShape) -> tirx.PrimFunc:
 
             def place(slot, d):
                 offset = slot % PAGE_SIZE
-                return T.Select(part == 0, d * PAGE_SIZE + offset, offset * dim + d)
+                as_key, as_value = d * PAGE_SIZE + offset, offset * size + d
+                if extra:  # a key's scale is like one element more
+                    as_value = T.Select(d == size, shape.scales_at + offset, as_value)
+                return T.Select(part == 0, as_key, as_value)
 
             def copy(d) -> None:
                 value = pages[old // PAGE_SIZE, part, head, place(old, d)]
                 T.buffer_store(pages, value, [new // PAGE_SIZE, part, head, place(new, d)])
 
-            emit_spread(dim, ITEMS, item, copy)
+            emit_spread(size + extra, ITEMS, item, copy)
 
     indices = [Arg(name, ("c",), "int32") for name in ("source", "destination")]
     return kernel([*indices, shape.pages], body)

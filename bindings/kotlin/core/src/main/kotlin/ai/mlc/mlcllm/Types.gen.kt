@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 08429abcc93adccf
+// Schema hash: 072076e5e1dd1bdd
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "08429abcc93adccf"
+internal const val SCHEMA_HASH = "072076e5e1dd1bdd"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -1713,6 +1713,42 @@ class EngineMode private constructor(word: String, isKnown: Boolean) :
 internal object EngineModeSerializer :
     WordSerializer<EngineMode>("EngineMode", EngineMode::of)
 
+/** The precision of cached keys and values. */
+@Serializable(with = KVCacheDTypeSerializer::class)
+class KVCacheDType private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** Floats of 32 bits. */
+        @JvmField
+        val f32: KVCacheDType = KVCacheDType("f32", true)
+
+        /** Floats of 16 bits. */
+        @JvmField
+        val f16: KVCacheDType = KVCacheDType("f16", true)
+
+        /** Floats of 16 bits with the range of 32 bits. */
+        @JvmField
+        val bf16: KVCacheDType = KVCacheDType("bf16", true)
+
+        /** Integers of 8 bits, and a scale for each key and each value of a head. */
+        @JvmField
+        val q8: KVCacheDType = KVCacheDType("q8", true)
+
+        private val knownWords = listOf(f32, f16, bf16, q8).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): KVCacheDType = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): KVCacheDType = KVCacheDType(word, false)
+    }
+}
+
+internal object KVCacheDTypeSerializer :
+    WordSerializer<KVCacheDType>("KVCacheDType", KVCacheDType::of)
+
 /** How prompts are taken in beside running answers. */
 @Serializable(with = PrefillModeSerializer::class)
 class PrefillMode private constructor(word: String, isKnown: Boolean) :
@@ -1861,6 +1897,11 @@ data class EngineConfig(
      * 1. Unit: bytes.
      */
     val kv_cache_bytes: Long? = null,
+    /**
+     * The precision of cached keys and values. It is compiled into the model library, so a
+     * library that is given must have the same. Absent: the library's own.
+     */
+    val kv_cache_dtype: KVCacheDType? = null,
     /**
      * The most that weights, KV cache and temporaries may take. Absent: what is free.
      * Range: at least 1. Unit: bytes.
@@ -2729,6 +2770,8 @@ data class Plan(
     val prefill_chunk_size: Long,
     /** Keys and values of one token. Range: at least 0. Unit: bytes. */
     val kv_bytes_per_token: Long,
+    /** The precision of cached keys and values, such as `q8`. */
+    val kv_cache_dtype: String,
     /** The weights. Range: at least 0. Unit: bytes. */
     val parameter_bytes: Long,
     /** The KV cache. Range: at least 0. Unit: bytes. */

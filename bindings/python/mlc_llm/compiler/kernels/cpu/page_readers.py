@@ -1,0 +1,175 @@
+"""How attention reads pages: scores of queries and keys, and values.
+
+A reader serves `slots` rows of one key head. A query head has the number `m * group + g`, where m
+is the row's slot. Keys of `Q8` are multiplied as integers: a query becomes codes of 16 bits, whose
+error is far below that of a key's 8 bits. Integer sums are exact, so a score has the same bits in
+any order of the instructions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, Q8_ZERO, AttentionShape
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_dots, quads_at_a_time
+from mlc_llm.compiler.kernels.cpu.page_slots import emit_codes, emit_scale
+from mlc_llm.compiler.kernels.cpu.vector import (
+    at,
+    emit_floats,
+    emit_fold,
+    emit_value,
+    emit_zero,
+    fma,
+)
+
+_PARTS = 2  # bytes of a query's code
+_LARGEST = 127 << 8 * (_PARTS - 1)  # the high byte must not be over 127 after rounding
+
+
+def reader_of(shape: AttentionShape, q, pages, slots: int, unit: DotUnit) -> Floats | Codes:
+    if not shape.is_q8:
+        return Floats(shape, q, pages)
+    heads, quads = slots * shape.group, shape.dim // 4
+    return Codes(
+        shape,
+        q,
+        pages,
+        unit,
+        T.sblock_alloc_buffer((heads * _PARTS * quads,), "int32"),
+        T.sblock_alloc_buffer((heads * _PARTS,), "int32"),
+        T.sblock_alloc_buffer((heads,), "float32"),
+    )
+
+
+@dataclass(frozen=True)
+class Floats:
+    """Pages of floats."""
+
+    shape: AttentionShape
+    q: Any
+    pages: Any
+
+    def emit_queries(self, head, row, m) -> None:
+        """Prepares the queries of a row for the slot m."""
+
+    def emit_dots(self, head, begin, heads: list, numbers: list):
+        """q . k for pages with these numbers: 16 floats for each query head and page. Row m is
+        `begin` + m."""
+        group, each = self.shape.group, len(numbers)
+        sums = emit_floats(len(heads) * each)
+        emit_zero(sums, len(heads) * each)
+        with T.serial(self.shape.dim // 4) as quarter:
+            for i in range(4):
+                d = quarter * 4 + i
+                keys = [self.pages[n, 0, head, at(d * PAGE_SIZE)] for n in numbers]
+                keys = [emit_value(to_float(key)) for key in keys]
+                for h, (m, g) in enumerate(heads):
+                    query = splat(self.q[begin + m, head * group + g, d])
+                    for j, key in enumerate(keys):
+                        place = at((h * each + j) * LANES)
+                        T.buffer_store(sums, fma(query, key, sums[place]), [place])
+        return lambda h, j: sums[at((h * each + j) * LANES)]
+
+    def emit_scaled(self, head, number, weights, places: list) -> None:
+        """Multiplies weights of a page by the scales of its values."""
+
+    def value(self, head, number, slot, d):
+        """Elements [d, d + 16) of a value, without its scale."""
+        return to_float(self.pages[number, 1, head, at(slot * self.shape.dim + d)])
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Pages of codes. The queries have codes, the sums of their codes, and scales."""
+
+    shape: AttentionShape
+    q: Any
+    pages: Any
+    unit: DotUnit
+    codes: Any
+    offsets: Any
+    scales: Any
+
+    def emit_queries(self, head, row, m) -> None:
+        group, dim = self.shape.group, self.shape.dim
+        with T.serial(group) as g:
+            h = emit_value(m * group + g)
+
+            def read(d, g=g):
+                return self.q[row, head * group + g, at(d)]
+
+            scale, inverse = emit_scale(read, dim, _LARGEST)
+            T.buffer_store(self.scales, scale, [h])
+            totals = [emit_value(splat(T.int32(0))) for _ in range(_PARTS)]
+            for d in range(0, dim, LANES):
+                for part, codes in enumerate(_emit_parts(emit_codes(read(d), inverse))):
+                    totals[part] = emit_value(totals[part] + codes)
+                    words = T.reinterpret("int32x4", T.Cast(f"int8x{LANES}", codes))
+                    T.buffer_store(self.codes, words, [at(self._code(h, part, d // 4), 4)])
+            for part, total in enumerate(totals):
+                offset = emit_fold(total, lambda a, b: a + b) * T.int32(-Q8_ZERO[0])
+                T.buffer_store(self.offsets, offset, [h * _PARTS + part])
+
+    def _code(self, h, part: int, quad):
+        return (h * _PARTS + part) * (self.shape.dim // 4) + quad
+
+    def emit_dots(self, head, begin, heads: list, numbers: list):
+        sums = self._emit_sums(head, heads, numbers)
+        group, each = self.shape.group, len(numbers)
+        scales = [self.pages[n, 0, head, at(self.shape.scales_at)] for n in numbers]
+        scales = [emit_value(T.reinterpret(f"float32x{LANES}", scale)) for scale in scales]
+
+        def dot(h: int, j: int):
+            m, g = heads[h]
+            number = m * group + g
+            whole = [
+                to_float(sums[at(((h * each + j) * _PARTS + part) * LANES)]
+                + splat(self.offsets[number * _PARTS + part]))
+                for part in range(_PARTS)
+            ]  # fmt: skip
+            both = fma(whole[0], splat(256.0), whole[1])
+            return both * (scales[j] * splat(self.scales[number]))
+
+        return dot
+
+    def _emit_sums(self, head, heads: list, numbers: list):
+        """Sums of products of codes: for each query head, page and part of the query's codes."""
+        group, each = self.shape.group, len(numbers)
+        vectors = len(heads) * each * _PARTS
+        sums = T.sblock_alloc_buffer((vectors * LANES,), "int32")
+        for i in range(vectors):
+            T.buffer_store(sums, splat(T.int32(0)), [at(i * LANES)])
+        quads = quads_at_a_time(self.unit, self.shape.dim // 4)
+        with T.serial(self.shape.dim // 4 // quads) as step:
+            first = emit_value(step * quads)
+            for j, n in enumerate(numbers):
+                keys = [emit_value(self.pages[n, 0, head, at((first + i) * PAGE_SIZE)])
+                        for i in range(quads)]  # fmt: skip
+                for h, (m, g) in enumerate(heads):
+                    for part in range(_PARTS):
+                        place = at(((h * each + j) * _PARTS + part) * LANES)
+                        codes = [self.codes[self._code(m * group + g, part, first + i)]
+                                 for i in range(quads)]  # fmt: skip
+                        total = emit_dots(self.unit, sums[place], keys, codes, weight_bits=8)
+                        T.buffer_store(sums, total, [place])
+        return sums
+
+    def emit_scaled(self, head, number, weights, places: list) -> None:
+        scales = self.pages[number, 1, head, at(self.shape.scales_at)]
+        scales = emit_value(T.reinterpret(f"float32x{LANES}", scales))
+        for place in places:
+            T.buffer_store(weights, weights[place] * scales, [place])
+
+    def value(self, head, number, slot, d):
+        place = at(slot * self.shape.row_elements + d // 4, LANES // 4)
+        return to_float(T.reinterpret(f"int8x{LANES}", self.pages[number, 1, head, place]))
+
+
+def _emit_parts(codes) -> list:
+    """The bytes of codes, the high part first."""
+    high = emit_value(T.shift_right(codes + splat(T.int32(128)), splat(T.int32(8))))
+    return [high, emit_value(codes - T.shift_left(high, splat(T.int32(8))))]

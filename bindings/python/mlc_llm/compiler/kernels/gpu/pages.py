@@ -1,0 +1,170 @@
+"""How GPU kernels write and read the pages of `kernels/common/attention_shape.py`: floats, or codes
+of 8 bits in words of 32 bits. So a device needs no types of 8 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.attention_shape import (
+    PAGE_SIZE,
+    Q8_LARGEST,
+    Q8_ZERO,
+    AttentionShape,
+)
+from mlc_llm.compiler.kernels.gpu.grid import (
+    barrier,
+    emit_spread,
+    emit_store,
+    emit_value,
+    registers,
+    scalar,
+    shared,
+    to_float,
+)
+
+
+def reader_of(shape: AttentionShape, pages) -> Floats | Codes:
+    return (Codes if shape.is_q8 else Floats)(shape, pages)
+
+
+@dataclass(frozen=True)
+class Floats:
+    """Reads pages of floats."""
+
+    shape: AttentionShape
+    pages: Any
+
+    def emit_key(self, page, head, slot, use: Callable) -> None:
+        """Calls `use(d, element)` for each element of a key, without its scale."""
+        with T.serial(self.shape.dim) as d:
+            use(d, emit_value(to_float(self.pages[page, 0, head, d * PAGE_SIZE + slot], 1)))
+
+    def scaled(self, dot, page, head, slot):
+        """A dot product with a key, times the key's scale."""
+        return dot
+
+    def value(self, page, head, slot, d):
+        """Element d of a value."""
+        return to_float(self.pages[page, 1, head, slot * self.shape.dim + d], 1)
+
+    def emit_load(self, page, part: int, head, target, filled, spread: Callable) -> None:
+        """Copies keys (dim, position) or values (position, dim) to `target`. Slots of values
+        behind `filled` may contain anything and become zero. `spread(count, body)` divides the
+        work."""
+
+        def load(i) -> None:
+            value = to_float(self.pages[page, part, head, i], 1)
+            if part == 1:
+                value = T.if_then_else(i // self.shape.dim <= filled, value, scalar(0.0))
+            T.buffer_store(target, value, [i])
+
+        spread(PAGE_SIZE * self.shape.dim, load)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Reads pages of codes."""
+
+    shape: AttentionShape
+    pages: Any
+
+    def emit_key(self, page, head, slot, use: Callable) -> None:
+        with T.serial(self.shape.row_elements) as w:
+            word = emit_value(self.pages[page, 0, head, w * PAGE_SIZE + slot])
+            for i in range(4):
+                use(w * 4 + i, emit_value(_code(word, i, Q8_ZERO[0])))
+
+    def scaled(self, dot, page, head, slot):
+        return dot * self._scale(page, 0, head, slot)
+
+    def value(self, page, head, slot, d):
+        word = self.pages[page, 1, head, slot * self.shape.row_elements + d // 4]
+        return _code(word, d % 4, Q8_ZERO[1]) * self._scale(page, 1, head, slot)
+
+    def emit_load(self, page, part: int, head, target, filled, spread: Callable) -> None:
+        words, dim = self.shape.row_elements, self.shape.dim
+
+        def load(i) -> None:
+            slot = emit_value(i // words if part else i % PAGE_SIZE)
+            first = emit_value(4 * (i % words if part else i // PAGE_SIZE))
+            word = emit_value(self.pages[page, part, head, i])
+            scale = emit_value(self._scale(page, part, head, slot))
+            for j in range(4):
+                value = _code(word, j, Q8_ZERO[part]) * scale
+                if part == 1:
+                    value = T.if_then_else(slot <= filled, value, scalar(0.0))
+                d = first + j
+                T.buffer_store(target, value, [slot * dim + d if part else d * PAGE_SIZE + slot])
+
+        spread(PAGE_SIZE * words, load)
+
+    def _scale(self, page, part: int, head, slot):
+        return T.reinterpret("float32", self.pages[page, part, head, self.shape.scales_at + slot])
+
+
+def _code(word, lane, zero: int):
+    """One of the four codes of a word, as a float. `zero`: the stored code of 0; if that is 0,
+    codes are signed."""
+    shift = T.uint32(8 * lane) if isinstance(lane, int) else T.Cast("uint32", lane * 8)
+    octet = T.bitwise_and(T.shift_right(word, shift), T.uint32(255))
+    if zero == 0:  # the number + 128
+        octet, zero = T.bitwise_xor(octet, T.uint32(128)), 128
+    return T.Cast("float32", T.Cast("int32", octet) - T.int32(zero))
+
+
+class Slot:
+    """The slot of a row's keys and values. A work-group writes one head of one row."""
+
+    def __init__(self, shape: AttentionShape, pages, page, offset, item, items: int) -> None:
+        self.shape, self.pages, self.page, self.offset = shape, pages, page, offset
+        self.item, self.items = item, items
+        self.floats = shared(shape.dim) if shape.is_q8 else None  # until the scale is known
+
+    def emit_part(self, part: int, head, d, value) -> None:
+        """Writes element d of a key (part 0) or of a value (part 1)."""
+        if self.floats is not None:
+            T.buffer_store(self.floats, value, [d])
+            return
+        place = d * PAGE_SIZE + self.offset if part == 0 else self.offset * self.shape.dim + d
+        emit_store(self.pages, value, [self.page, part, head, place])
+
+    def emit_end(self, is_kept, part, head) -> None:
+        """Called by all work-items, when all elements are written. `is_kept`: the head is a key or
+        a value."""
+        if self.floats is None:
+            return
+        shape = self.shape
+        barrier()
+        with T.If(is_kept), T.Then():
+            largest = registers(1)
+            T.buffer_store(largest, scalar(1e-30), [0])
+            with T.serial(shape.dim) as d:
+                value = self.floats[d]
+                T.buffer_store(largest, T.max(largest[0], T.max(value, scalar(0.0) - value)), [0])
+            inverse = emit_value(scalar(float(Q8_LARGEST)) / largest[0])
+            emit_spread(
+                shape.row_elements,
+                self.items,
+                self.item,
+                lambda w: self._emit_word(part, head, w, inverse),
+            )
+            with T.If(self.item == 0), T.Then():
+                scale = T.reinterpret("uint32", largest[0] * scalar(1 / Q8_LARGEST))
+                place = shape.scales_at + self.offset
+                T.buffer_store(self.pages, scale, [self.page, part, head, place])
+
+    def _emit_word(self, part, head, w, inverse) -> None:
+        zero = emit_value(T.Select(part == 0, T.int32(Q8_ZERO[0]), T.int32(Q8_ZERO[1])))
+        word = T.uint32(0)
+        for i in range(4):
+            whole = T.floor(self.floats[w * 4 + i] * inverse + scalar(0.5))
+            code = T.bitwise_and(T.Cast("int32", whole) + zero, T.int32(255))
+            word = T.bitwise_or(word, T.shift_left(T.Cast("uint32", code), T.uint32(8 * i)))
+        as_key, as_value = w * PAGE_SIZE + self.offset, self.offset * self.shape.row_elements + w
+        place = T.Select(part == 0, as_key, as_value)
+        T.buffer_store(self.pages, word, [self.page, part, head, place])
