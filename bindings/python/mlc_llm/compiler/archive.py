@@ -8,16 +8,22 @@ a part of the program's own file.
 
 from __future__ import annotations
 
+import io
 import re
-import shutil
-import subprocess
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.package.ar import write_ar
+from mlc_llm.package.objects import read_object
 
 SUFFIXES = (".tar", ".a")
+# Functions that kernels call: TVM's for parallel loops and for barriers in them, and ours.
+TVMS_LOOPS = "TVMBackendParallelLaunch"
+TVMS_BARRIER = "TVMBackendParallelBarrier"
+OUR_LOOPS = "mlc_backend_launch_loops"
 _PREFIX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -36,44 +42,43 @@ def prefix_of(asked: str | None, *, model_type: str, quantization: str) -> str:
 
 def write(executable: Any, prefix: str, output: Path, folder: Path) -> bytes:
     """The archive's bytes; `folder` is for temporary files."""
-    objects = folder / "objects"
+    objects: dict[str, bytes] = {}
 
     def collect(_name: str, files: list[str], **_options: Any) -> None:
-        objects.mkdir()
         for file in files:
             # The objects of all models are in one folder of the archiver, so their names must
             # differ too.
             name = Path(file).name.removeprefix(prefix)
-            shutil.copy(file, objects / f"{prefix}{name}")
+            objects[f"{prefix}{name}"] = with_our_loops(Path(file).read_bytes())
 
     executable.export_library(str(folder / "objects.tar"), fcompile=collect)
-    members = sorted(objects.iterdir())
-    archive = folder / output.name
-    (_write_tar if output.suffix == ".tar" else _write_ar)(archive, members)
-    return archive.read_bytes()
+    members = dict(sorted(objects.items()))
+    return _tar(members) if output.suffix == ".tar" else write_ar(members)
 
 
-def _write_tar(archive: Path, members: list[Path]) -> None:
-    """The same objects give the same bytes."""
-
-    def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-        info.mtime = info.uid = info.gid = 0
-        info.uname = info.gname = ""
-        info.mode = 0o644
-        return info
-
-    with tarfile.open(archive, "w", format=tarfile.USTAR_FORMAT) as tar:
-        for member in members:
-            tar.add(member, member.name, filter=plain)
-
-
-def _write_ar(archive: Path, members: list[Path]) -> None:
-    tool = shutil.which("llvm-ar") or shutil.which("ar")
-    if tool is None:
+def with_our_loops(data: bytes) -> bytes:
+    """The object file with its parallel loops on the engine's threads (runtime/parallel.h). TVM's
+    code generator names TVM's function, whose threads know neither the engine's settings nor each
+    other's work. A kernel with barriers needs those, and keeps them."""
+    undefined = read_object(data).undefined
+    if TVMS_LOOPS not in undefined or TVMS_BARRIER in undefined:
+        return data
+    # Names of one length, so nothing moves. Apple's have an underscore before them.
+    whole_name = re.compile(rb"(?<=\0)(_?)" + TVMS_LOOPS.encode() + rb"(?=\0)")
+    changed = whole_name.sub(rb"\1" + OUR_LOOPS.encode(), data)
+    if len(changed) != len(data) or OUR_LOOPS not in read_object(changed).undefined:
         raise MLCError(
-            "an .a needs llvm-ar or ar on PATH; a .tar needs neither", code="link_failed"
+            f"the object file does not name {TVMS_LOOPS} as expected", code="link_failed"
         )
-    command = [tool, "rcsD", str(archive), *map(str, members)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        raise MLCError(f"{tool} failed: {made.stderr.strip()}", code="link_failed")
+    return changed
+
+
+def _tar(members: Mapping[str, bytes]) -> bytes:
+    """The same objects give the same bytes."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o644
+            tar.addfile(info, io.BytesIO(data))
+    return file.getvalue()

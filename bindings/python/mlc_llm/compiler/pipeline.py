@@ -13,6 +13,7 @@ from tvm import relax
 from tvm.relax import transform as t
 
 from mlc_llm.compiler import lowering
+from mlc_llm.compiler.symbols import attach_symbols
 from mlc_llm.compiler.targets import GPU, Device
 
 Phase = tuple[str, list[tvm.transform.Pass]]
@@ -25,7 +26,7 @@ def phases() -> list[Phase]:
         ("calls", [t.RewriteDataflowReshape(), t.ToNonDataflow(), t.RemovePurityChecking()]),
         ("memory", [t.CallTIRRewrite(), t.StaticPlanBlockMemory(), t.LowerAllocTensor()]),
         ("runtime", [t.KillAfterLastUse(), t.LowerRuntimeBuiltin(), t.ComputePrimValue()]),
-        ("machine", [t.VMShapeLower(), t.AttachGlobalSymbol()]),
+        ("machine", [t.VMShapeLower(), attach_symbols]),
     ]
 
 

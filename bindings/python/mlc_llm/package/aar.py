@@ -4,7 +4,7 @@ write_aar(Path("mlcllm-0.1.0.aar"), Aar(version="0.1.0", classes=..., libraries=
 
 Besides Kotlin's classes and the native libraries it has what Gradle's plugin reads: the manifest,
 rules for the shrinker, a list of resources (empty), the least compileSdk, and `prefab`, by which
-C++ code of an app links `mlc_llm::mlc_llm`.
+C++ code of an app finds the C header. The engine is in it once, for all of the app's code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from mlc_llm.package.archive import write_zip, zipped
 PACKAGE = "ai.mlc.mlcllm"
 MIN_SDK = 26
 COMPILE_SDK = 31
-NDK = 27  # whose libc++ rules prefab follows; no C++ type crosses, so any other works
 # Since targetSdk 31 a vendor's library is only found when the app names it.
 OPENCL_LIBRARIES = ("libOpenCL.so", "libOpenCL-pixel.so", "libOpenCL-car.so")
 _METADATA = "META-INF/com/android/build/gradle/aar-metadata.properties"
@@ -66,6 +65,7 @@ def _json(value: object) -> bytes:
 
 
 def _prefab(aar: Aar) -> dict[str, bytes]:
+    """A module of headers alone: prefab's own copy of the library would double the file."""
     numbers = aar.version.split("+")[0].split("-")[0]  # prefab takes numbers and dots alone
     entries = {
         "prefab/prefab.json": _json(
@@ -77,11 +77,6 @@ def _prefab(aar: Aar) -> dict[str, bytes]:
     }
     for name, text in aar.headers.items():
         entries[f"{_MODULE}/include/{name}"] = text
-    for abi, libraries in aar.libraries.items():
-        folder = f"{_MODULE}/libs/android.{abi}"
-        facts = {"abi": abi, "api": MIN_SDK, "ndk": NDK, "stl": "none", "static": False}
-        entries[f"{folder}/abi.json"] = _json(facts)
-        entries[f"{folder}/libmlc_llm.so"] = libraries["libmlc_llm.so"]
     return entries
 
 

@@ -34,7 +34,7 @@ def package_app(config: PackageConfig, *, output: Path, rules: MakeRules) -> Non
     """Makes or updates the package in the folder `output`."""
     _require_folder(output)
     if any(device.is_shared for device in config.devices):
-        linker.require()  # checked before the work
+        linker.require(rules.steps)  # checked before the work
     models = [_prepared(entry, config.devices, rules) for entry in config.models]
     libraries.require_one_library_a_name(models)
     record = _read_record(output)
