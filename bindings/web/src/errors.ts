@@ -118,7 +118,7 @@ export function errorFromJson(answer: unknown): MLCError {
   const word = (name: string) => typeof fields[name] === "string" ? fields[name] : null;
   const [message, param, code, type] = ["message", "param", "code", "type"].map(word);
   const found = own(BY_CODE, code) ?? own(BY_TYPE, type) ?? InternalError;
-  return new found(message || "the engine failed and did not say why", {
+  return new found(message ?? "the engine failed and did not say why", {
     param,
     code,
     ...(type ? { type } : {}),
