@@ -18,8 +18,18 @@ export interface RequestOptions {
 /** Gives the backend of the model that a request names; throws when there is none. */
 export type FindBackend = (model: string | null) => Backend;
 
+/** Told of each chunk and each whole answer. */
+export type Observe = (model: string | null, answer: unknown) => void;
+
 export class Channel {
-  constructor(private readonly find: FindBackend) {}
+  private readonly active = new Set<AnswerStream<unknown>>();
+
+  constructor(private readonly find: FindBackend, private readonly observe: Observe = () => {}) {}
+
+  /** Ends all requests: a loop over chunks ends, a call for a whole answer throws. */
+  interrupt(): void {
+    for (const stream of this.active) stream.abort();
+  }
 
   /** A request that gives one answer. */
   async result<T>(
@@ -28,10 +38,9 @@ export class Channel {
     codec: Codec<T>,
     options: RequestOptions = {},
   ): Promise<T> {
-    const stream = new AnswerStream(codec);
-    this.start(stream, route, request, options);
+    const stream = this.start(codec, route, request, options);
     const { value, done } = await stream.next();
-    if (done) throw new InternalError(`the engine gave no answer to ${route}`);
+    if (done) throw new CancelledError(`the request was interrupted before its answer was whole`);
     return value;
   }
 
@@ -42,22 +51,26 @@ export class Channel {
     codec: Codec<T>,
     options: RequestOptions = {},
   ): Promise<AnswerStream<T>> {
-    const stream = new AnswerStream(codec);
-    this.start(stream, route, request, options);
+    const stream = this.start(codec, route, request, options);
     await stream.begun();
     return stream;
   }
 
   private start<T>(
-    stream: AnswerStream<T>,
+    codec: Codec<T>,
     route: string,
     request: object,
     { signal }: RequestOptions,
-  ): void {
+  ): AnswerStream<T> {
     if (signal?.aborted) throw cancelled(signal);
-    const model = (request as { model?: unknown }).model;
-    const backend = this.find(typeof model === "string" ? model : null);
-    stream.follow(backend.submit(route, toJson(request), stream.take), signal);
+    const { model: given } = request as { model?: unknown };
+    const model = typeof given === "string" ? given : null;
+    const backend = this.find(model), body = toJson(request);
+    const stream = new AnswerStream(codec, (answer) => this.observe(model, answer));
+    this.active.add(stream as AnswerStream<unknown>);
+    stream.onEnd = () => this.active.delete(stream as AnswerStream<unknown>);
+    stream.follow(backend.submit(route, body, stream.take), signal);
+    return stream;
   }
 }
 
@@ -94,7 +107,13 @@ export class AnswerStream<T> implements AsyncIterableIterator<T> {
   private announce = () => {};
   private readonly first = new Promise<void>((resolve) => this.announce = resolve);
 
-  constructor(private readonly codec: Codec<T>) {}
+  /** Called when no more events are taken. */
+  onEnd = () => {};
+
+  constructor(
+    private readonly codec: Codec<T>,
+    private readonly observe: (value: T) => void = () => {},
+  ) {}
 
   /** Called by the channel: what was queued, and the signal that ends it. */
   follow(submission: Submission, signal: AbortSignal | undefined): void {
@@ -168,6 +187,7 @@ export class AnswerStream<T> implements AsyncIterableIterator<T> {
 
   private give(value: T): void {
     this.announce();
+    this.observe(value);
     const reader = this.readers.shift();
     if (reader) reader.resolve({ value, done: false });
     else this.waiting.push(value);
@@ -176,6 +196,7 @@ export class AnswerStream<T> implements AsyncIterableIterator<T> {
   private end(failure?: unknown): void {
     this.hasEnded = true;
     this.release();
+    this.onEnd();
     const readers = this.readers;
     this.readers = [];
     if (failure !== undefined && readers.length > 0) readers.shift()?.reject(failure);
