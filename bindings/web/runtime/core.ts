@@ -42,6 +42,8 @@ export interface GpuHandle {
   readonly device: unknown; // a GPUDevice; TypeScript's own library does not declare it
   readonly description: string;
   readonly f16: boolean;
+  /** How much the core may allocate: browsers do not tell how much there is. */
+  readonly memoryBytes: number;
   /** Resolves when the device is lost, with the browser's reason. */
   readonly lost: Promise<string>;
 }
@@ -65,7 +67,10 @@ export interface ModelSpec {
 
 export interface CoreEngine {
   /** `onProgress` gets 0..1 and the work; if it returns false, the load is cancelled. */
-  load(model: ModelSpec, onProgress?: (fraction: number, what: string) => boolean | void): Promise<void>;
+  load(
+    model: ModelSpec,
+    onProgress?: (fraction: number, what: string) => boolean | void,
+  ): Promise<void>;
   /** A Plan (codegen/schema): what `load` of the same spec would allocate. */
   plan(model: ModelSpec): Promise<unknown>;
   unload(): Promise<void>;
@@ -117,6 +122,11 @@ export interface Core {
   turn(): Promise<boolean>;
   /** Resolves when no engine has work. */
   idle(): Promise<void>;
+  /**
+   * After the GPU was lost: engines end their requests with the code "device_lost"; give another
+   * GPU, then load again.
+   */
+  setGpu(gpu: GpuHandle | null): void;
   /** The bytes of wasm memory, which only grows. */
   heapBytes(): number;
   /** Counters of the GPU: reads, bytes read, submissions, launches, pipelines; zeros without one. */
@@ -131,11 +141,8 @@ export interface GpuCounters {
   pipelines: number;
 }
 
-/** loadCore of module.ts. */
-export type LoadCore = (options: CoreOptions) => Promise<Core>;
-/** openGpu of webgpu.ts. Rejects with a CoreError when there is no adapter. */
-export type OpenGpu = (options?: { powerPreference?: "high-performance" | "low-power" }) => Promise<GpuHandle>;
-
 export { CoreError, type ErrorBody } from "./errors.ts";
 export { type BrowserFeatures, browserFeatures, refusal } from "./features.ts";
 export { memorySource } from "./files.ts";
+export { loadCore } from "./module.ts";
+export { openGpu } from "./webgpu.ts";

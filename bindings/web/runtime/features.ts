@@ -1,6 +1,7 @@
 // What this browser can do, asked before anything is downloaded.
 
 import { CoreError } from "./errors.ts";
+import type { Gpu } from "./webgpu_types.ts";
 
 export interface BrowserFeatures {
   /** WebAssembly calls can wait for promises (JSPI): reads from a GPU, weights by ranges. */
@@ -13,15 +14,6 @@ export interface BrowserFeatures {
   maxBufferBytes?: number;
 }
 
-/** Minimal types of WebGPU, which TypeScript's library lacks. */
-interface Adapter {
-  features: { has(name: string): boolean };
-  limits: Record<string, number>;
-}
-interface Gpu {
-  requestAdapter(options?: { powerPreference?: string }): Promise<Adapter | null>;
-}
-
 export function browserGpu(): Gpu | undefined {
   return (globalThis.navigator as { gpu?: Gpu } | undefined)?.gpu;
 }
@@ -32,7 +24,8 @@ function hasJspi(): boolean {
 }
 
 export async function browserFeatures(): Promise<BrowserFeatures> {
-  const adapter = (await browserGpu()?.requestAdapter({ powerPreference: "high-performance" })) ?? null;
+  const adapter = (await browserGpu()?.requestAdapter({ powerPreference: "high-performance" })) ??
+    null;
   return {
     jspi: hasJspi(),
     webgpu: adapter !== null,

@@ -20,6 +20,7 @@ export function memorySource(
 export class FileTable {
   private readonly folders = new Map<string, ByteSource>();
   private readonly files = new Map<string, Uint8Array>();
+  private begun: Promise<Uint8Array> | null = null;
 
   mount(folder: string, source: ByteSource): void {
     if (!/^(\/[^/]+)+$/.test(folder)) {
@@ -51,6 +52,21 @@ export class FileTable {
     const [source, name] = this.find(path);
     if (source === undefined) throw new Error(`${path}: no such file`);
     return source.read(name, offset, length);
+  }
+
+  /** The bytes, or null when they are not in memory. */
+  readNow(path: string, offset: number, length: number): Uint8Array | null {
+    const bytes = this.read(path, offset, length);
+    if (bytes instanceof Uint8Array) return bytes;
+    bytes.catch(() => {}); // readLater reports it
+    this.begun = bytes;
+    return null;
+  }
+  /** What the last readNow began to read; otherwise as `read`. */
+  readLater(path: string, offset: number, length: number): Uint8Array | Promise<Uint8Array> {
+    const { begun } = this;
+    this.begun = null;
+    return begun ?? this.read(path, offset, length);
   }
 
   /** The mounted folder with the longest path above `path`. */
