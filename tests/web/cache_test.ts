@@ -70,7 +70,7 @@ for (const [name, open] of Object.entries(STORES)) {
 
 Deno.test("a download that stops for good keeps what came, and the next one goes on", async () => {
   const store = new MemoryStore(), server = new FakeServer({ "file.bin": BYTES });
-  server.breaks.set(FILE, [1000, 0, 0, 0]);
+  server.breaks.set(FILE, [1000, 0, 0]);
   const file = { url: FILE, size: 5000 };
   const failed = ensureFile(store, file, { fetch: server.fetch });
   await assert.rejects(
@@ -84,7 +84,7 @@ Deno.test("a download that stops for good keeps what came, and the next one goes
 
 Deno.test("a file that changed on the server is fetched from its beginning", async () => {
   const store = new MemoryStore(), server = new FakeServer({ "file.bin": BYTES });
-  server.breaks.set(FILE, [1000, 0, 0, 0]);
+  server.breaks.set(FILE, [1000, 0, 0]);
   await assert.rejects(ensureFile(store, { url: FILE, size: 5000 }, { fetch: server.fetch }));
   server.version = "2";
   server.files.set(FILE, new Uint8Array(4000).fill(9));

@@ -1,6 +1,7 @@
 /** A backend over an engine of the core in this thread. */
 
-import { type CoreEngine, CoreError, type CoreEvent, type ErrorBody } from "../../runtime/core.ts";
+import type { CoreEngine, CoreEvent } from "../../runtime/core.ts";
+import { CoreError, type ErrorBody } from "../../runtime/errors.ts";
 import type { Backend, Listener, RequestEvent, Submission } from "../engine/backend.ts";
 import { asMLCError, errorFromJson, MLCError } from "../errors.ts";
 

@@ -1,6 +1,6 @@
 /** Loads models into the core in this thread. */
 
-import type { Core, CoreEngine, GpuHandle, LoadCore, OpenGpu } from "../../runtime/core.ts";
+import type * as core from "../../runtime/core.ts";
 import { browserFeatures, refusal } from "../../runtime/features.ts";
 import { CacheStore } from "../cache/cache_store.ts";
 import { alone, ensureFile } from "../cache/download.ts";
@@ -24,8 +24,8 @@ import {
 
 /** How the core comes here; tests give another one. */
 export interface Runtime {
-  readonly loadCore: LoadCore;
-  readonly openGpu?: OpenGpu;
+  readonly loadCore: typeof core.loadCore;
+  readonly openGpu?: typeof core.openGpu;
   readonly fetch?: typeof fetch;
   readonly storage?: StorageEstimator;
   readonly stores?: Partial<Record<CacheBackend, FileStore>>;
@@ -39,8 +39,8 @@ interface Loaded {
 }
 
 export class LocalHost implements Host {
-  private core: Core | undefined;
-  private gpu: GpuHandle | undefined;
+  private core: core.Core | undefined;
+  private gpu: core.GpuHandle | undefined;
   private readonly loaded = new Map<string, Loaded>();
   private readonly stores = new Map<CacheBackend, FileStore>();
   private last: Promise<unknown> = Promise.resolve();
@@ -102,6 +102,7 @@ export class LocalHost implements Host {
         { param: "model_lib" },
       );
     }
+    if (device !== "webgpu") return; // the others need nothing that a browser may lack
     const why = refusal(await browserFeatures(), device, needsF16 ?? false);
     if (why) throw fromCore(why);
   }
@@ -135,7 +136,7 @@ export class LocalHost implements Host {
   }
 
   private async fill(
-    engine: CoreEngine,
+    engine: core.CoreEngine,
     record: ModelLoad["record"],
     folder: string,
     progress: Progress,
@@ -151,7 +152,7 @@ export class LocalHost implements Host {
     );
   }
 
-  private async openCore(wasm: string, store: FileStore, needsGpu: boolean): Promise<Core> {
+  private async openCore(wasm: string, store: FileStore, needsGpu: boolean): Promise<core.Core> {
     if (needsGpu && !this.gpu) this.gpu = await this.runtime.openGpu?.().catch(asOurs);
     if (this.core) return this.core;
     const bytes = await this.wasmBytes(wasm, store);
