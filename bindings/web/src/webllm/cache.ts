@@ -64,6 +64,8 @@ export async function deleteModelAllInfoInCache(
   modelId: string,
   appConfig?: AppConfig,
 ): Promise<void> {
-  await removeFiles(find(modelId, appConfig), () => true);
+  const found = find(modelId, appConfig), { folder, manifest } = found.place;
+  await removeFiles(found, () => true);
+  if (manifest !== undefined) await found.store.remove(new URL(manifest, folder).href);
   await deleteModelWasmInCache(modelId, appConfig);
 }

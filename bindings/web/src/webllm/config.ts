@@ -58,6 +58,7 @@ export async function fetchAppConfig(url: string): Promise<AppConfig> {
     ...record,
     model: new URL(record.model, file).href,
     ...(record.model_lib ? { model_lib: new URL(record.model_lib, file).href } : {}),
+    ...(record.manifest ? { manifest: new URL(record.manifest, file).href } : {}),
   });
   return { ...config, model_list: config.model_list.map(absolute) };
 }
@@ -81,5 +82,5 @@ export function findModel(config: AppConfig, id: string): ModelRecord {
 }
 
 export function defaultWasm(): string {
-  return new URL("../mlc_llm.wasm", import.meta.url).href;
+  return new URL("../../mlc_llm.wasm", import.meta.url).href;
 }
