@@ -12,6 +12,5 @@ set(CMAKE_RANLIB emranlib CACHE FILEPATH "")
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 # The same for what is compiled and what is linked. Every browser that can suspend a call has SIMD.
 set(CMAKE_CXX_FLAGS_INIT "-fwasm-exceptions -msimd128")
-set(CMAKE_EXECUTABLE_SUFFIX .js)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE NEVER)

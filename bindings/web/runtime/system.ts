@@ -31,6 +31,12 @@ function heapImports(memory: () => CoreMemory): WebAssembly.ModuleImports {
     abort: stop,
     _abort_js: stop,
     exit: stop,
+    setTempRet0: () => {},
+    strftime_l: () => 0, // the core writes dates itself
+    getentropy(out: number, size: number) {
+      crypto.getRandomValues(memory().bytes(out, size));
+      return 0;
+    },
     emscripten_memcpy_big(to: number, from: number, size: number) {
       memory().bytes(to, size).set(memory().bytes(from, size));
       return to;
@@ -75,10 +81,20 @@ function timeImports(memory: () => CoreMemory): WebAssembly.ModuleImports {
   };
   // time_t has 32 bits in Emscripten before 3.1.26.
   const time = (at: number) => new Date(1000 * memory().view().getInt32(at >>> 0, true));
+  const clock = (id: number, out: number) => {
+    const ms = id === 0 ? Date.now() : performance.now();
+    memory().view().setInt32(out >>> 0, Math.floor(ms / 1000), true);
+    memory().view().setInt32((out >>> 0) + 4, Math.floor((ms % 1000) * 1e6), true);
+    return 0;
+  };
   return {
-    emscripten_get_now: () => performance.now(),
-    emscripten_date_now: () => Date.now(),
-    _emscripten_get_now_is_monotonic: () => 1,
+    clock_gettime: clock,
+    __clock_gettime: clock,
+    time(out: number) {
+      const seconds = Math.floor(Date.now() / 1000);
+      if (out !== 0) memory().view().setInt32(out >>> 0, seconds, true);
+      return seconds;
+    },
     _localtime_js: (at: number, out: number) => write(time(at), false, out),
     _gmtime_js: (at: number, out: number) => write(time(at), true, out),
     _tzset_js: () => {},
@@ -114,11 +130,6 @@ function wasiImports(
       return 0;
     },
     environ_get: () => 0,
-    clock_time_get(clock: number, _precision: bigint, out: number) {
-      const ms = clock === 0 ? Date.now() : performance.now();
-      memory().view().setBigUint64(out >>> 0, BigInt(Math.round(ms * 1e6)), true);
-      return 0;
-    },
     proc_exit(code: number) {
       throw new Error(`the core ended with the status ${code}`);
     },
