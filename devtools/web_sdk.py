@@ -21,7 +21,7 @@ SOURCES = ROOT / "bindings" / "web"
 RUNTIME = ROOT / "build" / "runtimes" / "web"
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
 # In `from "./x.ts"` and `import("./x.ts")`.
-_MODULE = re.compile(r"^/// <amd-module .*\n")  # names a path of this machine
+_MODULE = re.compile(r"^/// <amd-module .*\n", re.MULTILINE)  # names a path of this machine
 _IMPORT = re.compile(r"""((?:from|import)\s*\(?\s*")(\.{1,2}/[^"]+)\.ts(")""")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "bindings" / "web" / "deno.json"
+WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
+FAKE, REAL = ("cache", "engine", "worker"), ("real_core", "examples")
 FOLDERS = ("bindings/web/src", "tests/web", "tests/bindings/typescript", "examples/web")
 
 
@@ -47,6 +51,44 @@ def test_everything_has_the_formatter_s_style(deno: str) -> None:
     run(deno, "lint", "--quiet", f"--config={CONFIG}", *written)
 
 
+def run_cases(deno: str, *files: str) -> None:
+    paths = [f"tests/web/{name}_test.ts" for name in files]
+    options = ("--no-check", "--quiet", "--allow-read", "--allow-net", f"--config={CONFIG}")
+    run(deno, "test", *options, *paths)
+
+
 def test_every_case_holds(deno: str) -> None:
-    options = ("--no-check", "--quiet", "--allow-read", f"--config={CONFIG}")
-    run(deno, "test", *options, "tests/web")
+    run_cases(deno, *FAKE)
+
+
+def test_every_case_holds_over_the_real_core(deno: str) -> None:
+    if not WASM.is_file():
+        pytest.skip("mlc_llm.wasm is not built: ./dev build web")
+    run_cases(deno, *REAL)
+
+
+def test_no_file_of_cases_is_left_out() -> None:
+    files = {path.name for path in Path(__file__).parent.glob("*_test.ts")}
+    assert files == {f"{name}_test.ts" for name in (*FAKE, *REAL)}
+
+
+def test_the_npm_package_has_all_modules(
+    deno: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """And none of its imports names a file that is not in it."""
+    if not request.config.getoption("--long"):
+        pytest.skip("takes half a minute; run with --long")
+    sys.path.insert(0, str(ROOT))
+    from devtools import web_sdk
+
+    web_sdk.build(deno, tmp_path / "web")
+    package = tmp_path / "web"
+    manifest = json.loads((package / "package.json").read_text(encoding="utf-8"))
+    assert (package / manifest["types"]).is_file() and "dependencies" not in manifest
+    modules = [*package.rglob("*.js"), *package.rglob("*.d.ts")]
+    assert len(modules) > 80
+    for path in modules:
+        for name in re.findall(r"(?:from|import)\s*\(?\s*\"([^\"]+)\"", path.read_text("utf-8")):
+            target = path.parent / name
+            assert name.startswith(".") and target.is_file(), f"{path}: {name}"
+        assert str(ROOT) not in path.read_text("utf-8")
