@@ -48,10 +48,16 @@ def _entry(model: PreparedModel, library: Path) -> dict[str, Any]:
         "model": place,
         "model_lib": f"{model.model_lib}.wasm",
         "device": "webgpu",
+        "context_window_size": _context_window(model),
         "vram_required_MB": round(entry.estimated_vram_bytes / 1e6),
         "required_features": ["shader-f16"] if needs_f16 else [],
         "integrity": {"model_lib": _checksum(library)},
     }
+
+
+def _context_window(model: PreparedModel) -> int:
+    sizes = {**model.config, **model.entry.sizes}
+    return int(sizes.get("context_window_size", 0))
 
 
 def _file_list(folder: Path) -> str:

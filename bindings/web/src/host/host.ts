@@ -23,6 +23,8 @@ export interface ModelRecord {
   model_lib?: string;
   /** Members in place of those of the model's own config, such as `context_window_size`. */
   overrides?: Record<string, unknown>;
+  /** The longest conversation in tokens, for a page that shows it. */
+  context_window_size?: number;
   vram_required_MB?: number;
   low_resource_required?: boolean;
   buffer_size_required_bytes?: number;
