@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,35 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
 CONFIG = ROOT / "bindings" / "web" / "deno.json"
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
-from devtools import web_sdk  # noqa: E402
-
-DENO = web_sdk.find_deno()
-pytestmark = pytest.mark.skipif(DENO is None, reason="deno is not installed: pip install deno")
-
-
-def build_site(package: Path, output: Path) -> None:
-    spec = importlib.util.spec_from_file_location("web_chat", ROOT / "examples/web-chat/build.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.build(package, output)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page whose only model is the fake one; the SDK is transpiled without declarations."""
-    folder = tmp_path_factory.mktemp("web-chat")
-    package = folder / "dist"
-    assert DENO is not None
-    web_sdk.build(DENO, package / "lib" / "web", declarations=False)
-    shutil.copytree(ROOT / "tests" / "fixtures" / "fake-model", package / "bundle" / "one")
-    record = {"model_id": "one", "model": "../../bundle/one/", "device": "fake"}
-    config = package / "lib" / "web" / "mlc-app-config.json"
-    config.write_text(json.dumps({"model_list": [record]}), encoding="utf-8")
-    build_site(package, folder / "site")
-    return folder / "site"
+from chat_site import DENO, build_site  # noqa: E402
 
 
 def run(site: Path, *arguments: str) -> None:
