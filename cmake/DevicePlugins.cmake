@@ -31,6 +31,12 @@ function(mlc_device_plugin name)
   endif()
 endfunction()
 
+if(EMSCRIPTEN)  # WebGPU through the page
+  list(APPEND MLC_LINKED_PLUGINS browser)
+  mlc_device_plugin(browser)
+  return()
+endif()
+
 find_path(MLC_OPENCL_INCLUDE_DIR CL/cl.h)
 if(MLC_OPENCL_INCLUDE_DIR)
   mlc_device_plugin(opencl)

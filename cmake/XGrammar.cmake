@@ -91,7 +91,7 @@ mlc_edit_xgrammar(grammar_matcher.cc
 
 list(APPEND xgrammar_sources ${PROJECT_SOURCE_DIR}/core/xgrammar/lazy_masks.cc)
 add_library(xgrammar STATIC ${xgrammar_sources})
-set_target_properties(xgrammar PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_STANDARD 17)
+set_target_properties(xgrammar PROPERTIES CXX_STANDARD 17)
 foreach(source ${xgrammar_sources})  # three units, about as long to compile
   set(unit match)
   if(source MATCHES "/grammar(_functor|_compiler|_parser|_builder|_printer)?\\.cc$")
@@ -103,7 +103,7 @@ foreach(source ${xgrammar_sources})  # three units, about as long to compile
 endforeach()
 set_target_properties(xgrammar PROPERTIES UNITY_BUILD ${MLC_UNITY} UNITY_BUILD_MODE GROUP)
 target_compile_options(xgrammar PRIVATE -w)
-if(NOT MLC_SANITIZE)  # whose reports want lines, and whose builds less optimizing
+if(NOT MLC_SANITIZE AND NOT EMSCRIPTEN)  # whose reports want lines, and whose builds less optimizing
   target_compile_options(xgrammar PRIVATE -O2 -g0)
 endif()
 if(MLC_FUZZ)  # undefined behaviour in it is for the tests under sanitizers; here speed counts

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codegen import c_header, formatters, ir
-from codegen.languages import cpp, kotlin, markdown, openapi, python, sampling, swift
+from codegen.languages import cpp, kotlin, markdown, openapi, python, sampling, swift, typescript
 from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
-LANGUAGES = (cpp, python, swift, kotlin, markdown, openapi, sampling)
+LANGUAGES = (cpp, python, swift, kotlin, typescript, markdown, openapi, sampling)
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:

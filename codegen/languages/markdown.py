@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from codegen import ir
-from codegen.languages import common, cpp, kotlin, python, swift
+from codegen.languages import common, cpp, kotlin, python, swift, typescript
 
 # A language module says by `member_name(wire_name)` how a field is called in it.
-COLUMNS: Mapping[str, ModuleType] = {"C++": cpp, "Python": python, "Swift": swift, "Kotlin": kotlin}
+COLUMNS: Mapping[str, ModuleType] = {
+    "C++": cpp,
+    "Python": python,
+    "Swift": swift,
+    "Kotlin": kotlin,
+    "TypeScript": typescript,
+}
 
 
 @dataclass(frozen=True)

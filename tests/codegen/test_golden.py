@@ -112,6 +112,37 @@ def test_generated_python_type_checks(files: dict[str, str], tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout
 
 
+CHANNEL = """
+import type { Codec } from "../protocol/wire.ts";
+export type RequestOptions = { signal?: AbortSignal };
+export type AnswerStream<T> = AsyncIterable<T>;
+export interface Channel {
+  result<T>(route: string, request: object, codec: Codec<T>, o?: RequestOptions): Promise<T>;
+  stream<T>(r: string, q: object, c: Codec<T>, o?: RequestOptions): Promise<AnswerStream<T>>;
+}
+"""
+
+
+def test_generated_typescript_type_checks(files: dict[str, str], tmp_path: Path) -> None:
+    beside = shutil.which("deno", path=str(Path(sys.executable).parent))
+    deno = beside or shutil.which("deno")
+    if deno is None:
+        pytest.skip("deno is not installed: pip install deno")
+    web = ROOT / "bindings" / "web"
+    protocol = tmp_path / "protocol"
+    protocol.mkdir()
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine" / "channel.ts").write_text(CHANNEL, encoding="utf-8")
+    shutil.copy(web / "src" / "protocol" / "wire.ts", protocol)
+    shutil.copy(web / "deno.json", tmp_path)
+    for path, text in files.items():
+        if path.endswith(".ts"):
+            (protocol / Path(path).name).write_text(text, encoding="utf-8")
+    command = [deno, "check", "--quiet", *sorted(protocol.glob("*.ts"))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for _path, _text in generate(lower(small_schema.PROTOCOL)).items():

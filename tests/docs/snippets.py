@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a fence may name; `text` is a drawing or a file's layout.
-RUN = ("sh", "python", "swift", "kotlin", "java")
+RUN = ("sh", "python", "swift", "kotlin", "java", "typescript")
 LANGUAGES = (*RUN, "c", "json", "text")
 PAGES = sorted(
     path

@@ -22,6 +22,7 @@ def test_the_pages_have_blocks_of_each_language() -> None:
     counts = {language: len(snippets.to_run(language)) for language in snippets.RUN}
     assert counts["sh"] >= 5 and counts["python"] >= 10, counts
     assert counts["swift"] >= 5 and counts["kotlin"] >= 5 and counts["java"] >= 1, counts
+    assert counts["typescript"] >= 4, counts
 
 
 @pytest.mark.parametrize("snippet", FOUND, ids=lambda s: s.place)

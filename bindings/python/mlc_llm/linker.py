@@ -34,16 +34,20 @@ _SPARE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Linker:
-    """A command. `is_compiler`: it calls the linker itself and knows where libraries are."""
+    """A command. `is_compiler`: it calls the linker itself and knows where libraries are.
+    `flags`: those of a linker for another machine, in place of this machine's."""
 
     command: tuple[str, ...]
     is_compiler: bool
+    flags: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return " ".join(self.command)
 
     def arguments(self, output: Path, objects: Sequence[str]) -> list[str]:
         """The whole command line."""
+        if self.flags:
+            return [*self.command, *self.flags, "-o", str(output), *objects]
         if self.is_compiler:
             system = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
             return [*self.command, "-shared", "-fPIC", *system, "-o", str(output), *objects]

@@ -1,64 +1,15 @@
 #include "engine/engine_thread.h"
 
-#include <cstdio>
-#include <future>
-
+#include "engine/guarded.h"
 #include "platform/host.h"
 
 namespace mlc {
 namespace {
 
-thread_local bool is_callback_thread = false;
 // Returning memory to the system takes at most 1/kTrimShare of the time.
 constexpr int kTrimShare = 50;
-// Each step queues one callback. No step begins while more than kMaxBacklog callbacks wait, until
-// only kSmallBacklog are left. Otherwise the events of a caller that is slower than the model would
-// fill the memory.
-constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
-
-// An exception in a caller's callback must not end its process or the other requests.
-template <typename Callback>
-void Guarded(Callback&& callback) {
-  try {
-    callback();
-  } catch (...) {
-    std::fputs("mlc_llm: a callback threw an exception; it was ignored\n", stderr);
-  }
-}
 
 }  // namespace
-
-EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
-    : engine_(std::move(engine)), metrics_(engine_->metrics()) {
-  compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
-  callback_thread_ = std::thread([this] { CallbackLoop(); });
-}
-
-EngineThread::~EngineThread() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_one();
-  compute_thread_.join();
-  closing_ = true;
-  compile_work_.Close();
-  for (std::thread& thread : compile_threads_) thread.join();
-  file_work_.Close();
-  if (file_thread_.joinable()) file_thread_.join();
-  callbacks_.Close();
-  callback_thread_.join();
-}
-
-bool EngineThread::Do(Command command) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return false;
-    commands_.push_back(std::move(command));
-  }
-  changed_.notify_one();
-  return true;
-}
 
 bool EngineThread::Submit(Request request, EventSink sink) {
   auto shared = std::make_shared<EventSink>(std::move(sink));
@@ -102,58 +53,12 @@ bool EngineThread::Continue(const RequestEvent& event) {
   return true;
 }
 
-// Two threads compile, so that one slow grammar does not delay all others.
-void EngineThread::Compile(RequestId id, Grammar grammar) {
-  constexpr size_t kThreads = 2;
-  if (compile_threads_.size() < kThreads) {
-    compile_threads_.emplace_back([this] {
-      while (std::optional<std::function<void()>> next = compile_work_.Pop()) Guarded(*next);
-    });
-  }
-  compile_work_.Push([this, id, grammar = std::move(grammar)] {
-    if (closing_) return;
-    (void)grammar.Prepare();  // Release reports the result
-    (void)Do([id](Engine* engine) { engine->Release(id); });
-  });
-}
-
-void EngineThread::DoFileWork(std::function<void()> work) {
-  if (!file_thread_.joinable()) {
-    file_thread_ = std::thread([this] {
-      while (std::optional<std::function<void()>> next = file_work_.Pop()) Guarded(*next);
-    });
-  }
-  file_work_.Push(std::move(work));
-}
-
 void EngineThread::Abort(RequestId id, Status status) {
   Do([id, status = std::move(status)](Engine* engine) { engine->Abort(id, status); });
 }
 
 void EngineThread::PauseRequest(RequestId id, bool paused) {
   Do([id, paused](Engine* engine) { engine->PauseRequest(id, paused); });
-}
-
-void EngineThread::Reset(Status status) {
-  // shared, because set_value may still run when the wait is over
-  auto done = std::make_shared<std::promise<void>>();
-  Do([this, done, status = std::move(status)](Engine* engine) {
-    engine->AbortAll(status);
-    engine->UnpinPrompts();
-    engine->ClearPrefixCache();
-    engine->ResetMetrics();
-    PublishMetrics();
-    done->set_value();
-  });
-  done->get_future().wait();  // waits for the current step: every other wait is shorter
-}
-
-void EngineThread::Pause(bool paused) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    paused_ = paused;
-  }
-  changed_.notify_one();
 }
 
 Metrics EngineThread::metrics() {
@@ -176,33 +81,21 @@ void EngineThread::TakeTrace(std::function<void(const std::string& json)> callba
   });
 }
 
-void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
-  if (on_start) on_start();
-  bool stopping = false;
-  while (!stopping) {
-    std::vector<Command> commands;
-    bool paused;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      WaitForWork(&lock);
-      commands.swap(commands_);
-      stopping = stopping_;
-      paused = paused_ || CallbacksAreBehind();
-    }
-    for (Command& command : commands) command(engine_.get());
-    if (stopping)
-      engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
-    if (paused) {
-      engine_->EndOverdue();
-    } else if (engine_->has_work()) {
-      engine_->Step();
-      has_stepped_ = true;
-    }
-    // before the events: a caller that sees the end of a request must find it counted
-    PublishMetrics();
-    Deliver(engine_->TakeEvents());
-    TrimWhenIdle();
+// What both kinds of loops do each time.
+void EngineThread::RunOnce(std::vector<Command> commands, bool stopping, bool paused) {
+  for (Command& command : commands) command(engine_.get());
+  if (stopping)
+    engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
+  if (paused) {
+    engine_->EndOverdue();
+  } else if (engine_->has_work()) {
+    engine_->Step();
+    has_stepped_ = true;
   }
+  // before the events: a caller that sees the end of a request must find it counted
+  PublishMetrics();
+  Deliver(engine_->TakeEvents());
+  TrimWhenIdle();
 }
 
 // Prompts need large temporaries of many sizes. After they are freed, the process keeps their
@@ -217,30 +110,12 @@ void EngineThread::TrimWhenIdle() {
   has_stepped_ = false;
 }
 
-void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
-  auto wakes = [this] {
-    if (stopping_ || !commands_.empty()) return true;
-    return engine_->has_work() && !paused_ && !CallbacksAreBehind();
-  };
-  if (std::optional<Clock::time_point> deadline = engine_->next_deadline()) {
-    changed_.wait_until(*lock, *deadline, wakes);
-  } else {
-    changed_.wait(*lock, wakes);
-  }
-}
-
 void EngineThread::PublishMetrics() {
   std::lock_guard<std::mutex> lock(mutex_);
   metrics_ = engine_->metrics();
 }
 
 void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
-
-bool EngineThread::CallbacksAreBehind() {
-  if (callbacks_.size() <= kMaxBacklog) return false;
-  waits_for_callbacks_ = true;
-  return true;
-}
 
 // The events of a step are delivered together, so the callback thread wakes once and not once for
 // each event.
@@ -262,21 +137,6 @@ void EngineThread::Deliver(std::vector<RequestEvent> events) {
       Guarded([&sink = sink, &event = event] { (*sink)(std::move(event)); });
     }
   });
-}
-
-bool EngineThread::InCallback() { return is_callback_thread; }
-
-void EngineThread::CallbackLoop() {
-  is_callback_thread = true;
-  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
-    Guarded(*callback);
-    if (!waits_for_callbacks_ || callbacks_.size() > kSmallBacklog) continue;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      waits_for_callbacks_ = false;
-    }
-    changed_.notify_one();
-  }
 }
 
 }  // namespace mlc

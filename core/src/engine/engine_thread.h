@@ -1,4 +1,5 @@
-// Runs an engine on a thread of its own and delivers its events on another.
+// Runs an engine on a thread of its own and delivers its events on another (engine_threads.cc), or
+// in turns where there are no threads (engine_turns.cc).
 //
 // Every method may be called from any thread. Only the destructor must not run inside a callback.
 // Each submitted request ends with exactly one event that has `finished`.
@@ -64,9 +65,16 @@ class EngineThread {
   void TrimMemory();
   // Calls `callback` with the trace's JSON on the callback thread, or with "" when tracing is off.
   void TakeTrace(std::function<void(const std::string& json)> callback);
+  // Where there are no threads (a browser): runs the commands, one step and the callbacks of every
+  // engine. Returns the milliseconds after which it wants to be called again; -1: not before there
+  // is a new command.
+  static int TakeTurns();
 
  private:
   void ComputeLoop(const std::function<void()>& on_start);
+  void RunOnce(std::vector<Command> commands, bool stopping, bool paused);
+  int TakeTurn();  // of this engine, as TakeTurns
+  void RunCallbacks();
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   void CallbackLoop();
   // Whether so many callbacks wait that no step should begin. The caller holds the mutex.

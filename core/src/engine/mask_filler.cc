@@ -1,5 +1,7 @@
 #include "engine/mask_filler.h"
 
+#include "platform/host.h"
+
 namespace mlc {
 
 MaskFiller::~MaskFiller() {
@@ -13,6 +15,7 @@ MaskFiller::~MaskFiller() {
 }
 
 void MaskFiller::Begin(const std::vector<StepItem>& items) {
+  if (!kHasThreads) return;  // the commit fills them
   double seconds = 0;
   std::vector<const StepItem*> guided;
   for (const StepItem& item : items) {

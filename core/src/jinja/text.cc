@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/float_text.h"
 #include "base/utf8.h"
 
 namespace mlc::jinja {
@@ -251,9 +252,7 @@ std::string ReprText(std::string_view text) {
 std::string ReprFloat(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char buffer[64];
-  auto end = std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific);
-  std::string text(buffer, end.ptr);
+  std::string text = FloatText(value, FloatFormat::kScientific);
   size_t e = text.find('e');
   int exponent = std::atoi(text.c_str() + e + 1);
   if (exponent < -4 || exponent >= 16) return text;
@@ -281,11 +280,12 @@ std::optional<double> ParseFloat(std::string_view text) {
     value = NAN;
   } else {
     if (body.empty() || !(IsDigit(body[0]) || body[0] == '.')) return std::nullopt;
-    auto end = std::from_chars(body.data(), body.data() + body.size(), value);
-    if (end.ptr != body.data() + body.size()) return std::nullopt;
-    if (end.ec == std::errc::result_out_of_range)
+    size_t size = 0;
+    std::errc error = ReadFloat(body, &value, &size);
+    if (size != body.size()) return std::nullopt;
+    if (error == std::errc::result_out_of_range)
       value = std::strtod(body.c_str(), nullptr);
-    else if (end.ec != std::errc())
+    else if (error != std::errc())
       return std::nullopt;
   }
   return negative ? -value : value;

@@ -6,7 +6,9 @@
 #ifndef MLC_PLATFORM_ADDRESS_MAP_H_
 #define MLC_PLATFORM_ADDRESS_MAP_H_
 
+#if !defined(__EMSCRIPTEN__)
 #include <sys/mman.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +33,8 @@ class AddressMap {
     constexpr size_t kPage = 4096;
     // a pointer just behind the end still belongs to the range
     size_t length = (bytes / kPage + 1) * kPage;
-    void* begin = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       /*fd=*/-1, /*offset=*/0);
-    if (begin == MAP_FAILED) return nullptr;
+    void* begin = Take(length);
+    if (begin == nullptr) return nullptr;
     std::lock_guard<std::mutex> lock(mutex_);
     ranges_[reinterpret_cast<uintptr_t>(begin)] = {buffer, length};
     return begin;
@@ -53,7 +54,7 @@ class AddressMap {
     std::lock_guard<std::mutex> lock(mutex_);
     auto found = ranges_.find(reinterpret_cast<uintptr_t>(begin));
     if (found == ranges_.end()) return;
-    munmap(begin, found->second.length);
+    GiveBack(begin, found->second.length);
     ranges_.erase(found);
   }
 
@@ -62,6 +63,27 @@ class AddressMap {
     Buffer* buffer;
     size_t length;
   };
+#if defined(__EMSCRIPTEN__)
+  // In a wasm module any numbers will do: nobody reads at them, and the memory of the module may
+  // have the same ones. The first free range from the bottom is taken.
+  void* Take(size_t length) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    uintptr_t at = 4096;
+    for (const auto& [begin, range] : ranges_) {
+      if (begin - at >= length) break;
+      at = begin + range.length;
+    }
+    return UINTPTR_MAX - at < length ? nullptr : reinterpret_cast<void*>(at);
+  }
+  static void GiveBack(void*, size_t) {}
+#else
+  static void* Take(size_t length) {
+    void* begin = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       /*fd=*/-1, /*offset=*/0);
+    return begin == MAP_FAILED ? nullptr : begin;
+  }
+  static void GiveBack(void* begin, size_t length) { munmap(begin, length); }
+#endif
   mutable std::mutex mutex_;
   std::map<uintptr_t, Range> ranges_;
 };

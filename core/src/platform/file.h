@@ -32,10 +32,23 @@ Status ReplaceFile(const std::string& path, const std::vector<std::string_view>&
 // can be written into it.
 Status MakeWritableFolder(const std::string& path);
 
+// Whether a MappedFile costs memory only for the pages that are used. In a browser all of its bytes
+// are read when it is opened.
+#if defined(__EMSCRIPTEN__)
+inline constexpr bool kMapsFiles = false;
+#else
+inline constexpr bool kMapsFiles = true;
+#endif
+
 // A file mapped read-only. The system reads its pages when they are used.
 class MappedFile {
  public:
   static Result<std::shared_ptr<MappedFile>> Open(const std::string& path);
+#if defined(__EMSCRIPTEN__)
+  // `size` bytes from `offset` on, fewer where the file ends.
+  static Result<std::shared_ptr<MappedFile>> OpenPart(const std::string& path, int64_t offset,
+                                                      int64_t size);
+#endif
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

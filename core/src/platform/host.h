@@ -6,6 +6,13 @@
 
 namespace mlc {
 
+// Whether the process can start threads. A browser's wasm module cannot.
+#if defined(__EMSCRIPTEN__)
+inline constexpr bool kHasThreads = false;
+#else
+inline constexpr bool kHasThreads = true;
+#endif
+
 // The number of CPU cores that this process may use. The hardware threads of one core count once.
 int NumAvailableCores();
 

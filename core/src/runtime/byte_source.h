@@ -29,6 +29,8 @@ class ByteSource {
   // `name` is a relative path with '/' as the separator. Errors: kNotFound; kCorrupt for a name
   // that leaves the source ("../x").
   virtual Result<Bytes> Open(std::string_view name) const = 0;
+  // The same for `size` bytes from `offset` on, fewer where the file ends.
+  virtual Result<Bytes> OpenPart(std::string_view name, int64_t offset, int64_t size) const;
   virtual bool Has(std::string_view name) const = 0;
   // The name for messages: a path.
   virtual std::string Describe(std::string_view name) const = 0;
@@ -39,6 +41,9 @@ class FolderSource : public ByteSource {
  public:
   explicit FolderSource(std::string folder) : folder_(std::move(folder)) {}
   Result<Bytes> Open(std::string_view name) const override;
+#if defined(__EMSCRIPTEN__)
+  Result<Bytes> OpenPart(std::string_view name, int64_t offset, int64_t size) const override;
+#endif
   bool Has(std::string_view name) const override;
   std::string Describe(std::string_view name) const override;
 

@@ -124,6 +124,7 @@ void ParallelFor(int count, const std::function<void(int index, int worker)>& ac
 }
 
 Status ShareLoopsOf(const std::string& library_path) {
+  if (!kHasThreads) return Status();  // TVM's loops run here then, too
   // The library is loaded already: this adds a reference to it.
   void* library = OpenIfLoaded(library_path.c_str());
   if (library == nullptr) return Internal(library_path + ": is not loaded");

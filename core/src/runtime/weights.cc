@@ -1,5 +1,6 @@
 #include "runtime/weights.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -131,22 +132,23 @@ class Loader {
 
   // `record` describes the stored tensor; `spec` describes the wanted one.
   Result<Tensor> Load(const Record& record, const ParamSpec& spec) {
-    MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
-    if (record.offset > shard->size || record.bytes > shard->size - record.offset) {
-      return Corrupt(source_.Describe(record.shard) + ": is " + std::to_string(shard->size) +
-                     " bytes long and must hold " + std::to_string(record.bytes) + " from byte " +
-                     std::to_string(record.offset) +
-                     " on: it was cut off; convert or download the weights again");
+    MLC_ASSIGN_OR_RETURN(Bytes stored, Stored(record));
+    if (stored.size < record.bytes) {
+      return Corrupt(source_.Describe(record.shard) + ": must hold " +
+                     std::to_string(record.bytes) + " bytes from byte " +
+                     std::to_string(record.offset) + " on, and holds " +
+                     std::to_string(stored.size) +
+                     ": it was cut off; convert or download the weights again");
     }
-    const uint8_t* data = shard->data + record.offset;
+    const uint8_t* data = stored.data;
     Record part = record;
     part.shape = spec.shape;
     part.dtype = spec.dtype;
-    if (spec.extent == 0) return Place(part, data, shard->owner);
+    if (spec.extent == 0) return Place(part, data, stored.owner);
     if (spec.axis == 0) {
       int64_t row_bytes = record.bytes / spec.extent;
       part.bytes = spec.shape[0] * row_bytes;
-      return Place(part, data + spec.first * row_bytes, shard->owner);
+      return Place(part, data + spec.first * row_bytes, stored.owner);
     }
     std::vector<uint8_t> columns = ColumnsOf(record, spec, data);
     part.bytes = static_cast<int64_t>(columns.size());
@@ -175,6 +177,15 @@ class Loader {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
     MLC_RETURN_IF_ERROR(tensor.Write(0, data, record.bytes));
     return tensor;
+  }
+
+  // The bytes of a tensor in its shard; fewer if the shard was cut off.
+  Result<Bytes> Stored(const Record& record) {
+    if (!kMapsFiles) return source_.OpenPart(record.shard, record.offset, record.bytes);
+    MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
+    int64_t begin = std::min(record.offset, shard->size);
+    return Bytes{shard->data + begin, std::min(record.bytes, shard->size - begin), shard->owner,
+                 shard->file};
   }
 
   Result<const Bytes*> Shard(const std::string& name) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/host.h"
+
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 #endif
@@ -53,6 +55,7 @@ int Untaken(uint64_t ticket) { return static_cast<int>(ticket & 0xffffffff); }
 }  // namespace
 
 WorkerPool::WorkerPool(int num_threads) {
+  if (!kHasThreads) num_threads = 1;
   active_ = std::max(1, num_threads);
   for (int worker = 1; worker < num_threads; ++worker) {
     threads_.emplace_back([this, worker] { Serve(worker); });

@@ -1,4 +1,5 @@
-"""`mlc_llm package`: libraries, weights and config of an app's models, for phones and desktops."""
+"""`mlc_llm package`: libraries, weights and config of an app's models, for phones, desktops and
+browsers."""
 
 from __future__ import annotations
 
@@ -28,6 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("mlc-package-config.json"),
         help="the devices and models (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--device",
+        help="the device, in place of those in the file; web: a folder for any web server",
     )
     parser.add_argument(
         "--mlc-llm-source-dir",
@@ -61,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
             "--mlc-llm-source-dir (MLC_LLM_SOURCE_DIR) is not needed: nothing is built from source"
         )
     start = time.monotonic()
-    config = read_config(args.package_config)
+    config = read_config(args.package_config, args.device)
     rules = MakeRules(policies=Policies.from_environment(), steps=steps)
     package_app(config, output=args.output, rules=rules)
     if not args.quiet:

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm import linker
+from mlc_llm import linker, wasm_linker
 from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
 from mlc_llm.compiler.seal import seal_object, sealed
-from mlc_llm.compiler.trailer import trailer
+from mlc_llm.compiler.trailer import as_wasm_section, trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import (
     CorruptFileError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.library import LibrarySpec
 
 CONFIG_NAME = "mlc-chat-config.json"
-_SHARED = (".so", ".dylib", ".dll")
+_SHARED = (".so", ".dylib", ".dll", ".wasm")
 _MAX_CHUNK = 8192
 _DEFAULT_OPT = "O2"
 
@@ -111,6 +111,8 @@ def compile_model(
         data = _linked(executable, output, prefix, link)
         variants.append(Variant(one.name, one.cpu_features(), data))
     data = variants[0].data if len(variants) == 1 else pack(by_speed(variants))
+    if output.suffix == ".wasm":
+        data = as_wasm_section(data)
     _write(data, b"" if is_static else trailer(data), output)
 
 
@@ -196,6 +198,8 @@ def _check_linking(
         raise InvalidRequestError(
             f"{output}: a static library is for one CPU; give one --device", param="device"
         )
+    if hosts.is_wasm(devices[0]) or output.suffix == ".wasm":
+        return _check_wasm(output, devices[0], is_static)
     abis = {hosts.android_abi(one) for one in devices}
     foreign = [one.name for one in devices if hosts.is_foreign(one)]
     if foreign and (None in abis or len(abis) > 1) and not is_static and "CXX" not in os.environ:
@@ -207,8 +211,22 @@ def _check_linking(
         )
 
 
+def _check_wasm(output: Path, device: targets.Device | targets.GPU, is_static: bool) -> None:
+    if not hosts.is_wasm(device):
+        raise InvalidRequestError(
+            f"{output}: .wasm is for browsers; compile with --device webgpu --host wasm32, or with "
+            "--device wasm for browsers without WebGPU",
+            param="output",
+        )
+    if not is_static and output.suffix != ".wasm":
+        raise InvalidRequestError(f"{output}: a library for browsers ends in .wasm", param="output")
+
+
 def _linker(devices: list[targets.Device | targets.GPU]) -> Link:
     """What links a shared library for the devices. Raises MLCError if it is not here."""
+    if hosts.is_wasm(devices[0]):
+        wasm = wasm_linker.require()
+        return lambda output, objects: linker.link(wasm, output, objects)
     abi = hosts.android_abi(devices[0])
     if abi is not None and "CXX" not in os.environ:
         android.require_linker()

@@ -9,17 +9,19 @@ import platform
 import re
 from dataclasses import replace
 
-from mlc_llm.compiler.targets import GPU, NEON, SSE, Device
+from mlc_llm.compiler.targets import GPU, NEON, SSE, WASM_TRIPLE, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 # LLVM ends the process for a CPU that it does not know. So only these are passed to it.
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_WASM = "wasm32"
 _SYSTEMS = re.compile(r"-(linux|android|ios|macos|darwin|tvos|windows|none)")
 _TRIPLE = re.compile(r"[a-z0-9_]+(-[a-z0-9_.]+){1,3}")
 _UNVERSIONED = re.compile(r"-apple-(ios|macos)(?![\d.a-z])")
 _OLDEST = {"ios": "16.0", "macos": "13.0"}
 _EXAMPLES = (
-    "aarch64-linux-android, arm64-apple-ios16.0, arm64-apple-macos13.0, x86_64-unknown-linux-gnu"
+    "aarch64-linux-android, arm64-apple-ios16.0, arm64-apple-macos13.0, x86_64-unknown-linux-gnu, "
+    "wasm32"
 )
 
 
@@ -28,7 +30,7 @@ def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
     if host in (None, "", "auto"):
         return device
     assert host is not None
-    host = with_version(host)
+    host = WASM_TRIPLE if host == _WASM else with_version(host)
     architecture = _architecture(host)
     if isinstance(device, GPU):
         return replace(device, host=host)
@@ -38,6 +40,11 @@ def on_host(device: Device | GPU, host: str | None) -> Device | GPU:
                 f"--host {host} is not a machine of --device {device.name}", param="host"
             )
         return replace(device, mtriple=host)
+    if architecture == _WASM:
+        raise InvalidRequestError(
+            f"--host {host} is not a machine of --device {device.name}; use --device wasm",
+            param="host",
+        )
     if architecture == "aarch64":
         return Device(name=device.name, mtriple=host, vectors=NEON)
     return Device(name=device.name, mtriple=host, mcpu="x86-64-v2", vectors=SSE)
@@ -73,7 +80,13 @@ def android_abi(device: Device | GPU) -> str | None:
     return {"aarch64": "arm64-v8a", "x86_64": "x86_64"}[_architecture(triple)]
 
 
+def is_wasm(device: Device | GPU) -> bool:
+    return triple_of(device) == WASM_TRIPLE
+
+
 def _architecture(triple: str) -> str:
+    if triple == WASM_TRIPLE:
+        return _WASM
     found = _ARCHITECTURES.get(triple.partition("-")[0])
     if not _TRIPLE.fullmatch(triple):
         raise InvalidRequestError(

@@ -198,6 +198,12 @@ PRESETS: dict[str, Device] = {
     )
 }
 
+# A browser's CPU: WebAssembly with vectors of 128 bits, as position-independent code.
+WASM_TRIPLE = "wasm32-unknown-emscripten"
+WASM = Device(
+    name="wasm", mtriple=WASM_TRIPLE, mattr=("+simd128",), vectors=replace(SSE, dot="wasm")
+)
+
 # The largest binding that every WebGPU device has (maxStorageBufferBindingSize).
 _WEBGPU_BINDING = 128 << 20
 
@@ -267,12 +273,14 @@ def resolve(device: str) -> Device | GPU:
         return host()
     if device in PRESETS:
         return PRESETS[device]
+    if device == WASM.name:
+        return WASM
     if device in _PHONES:
         name, triple = _PHONES[device]
         return replace(GPUS[name], host=triple)
     if (name := kind if detail.isdecimal() else device) in GPUS:
         return GPUS[name]
-    offered = ", ".join(["auto", "cpu", *PRESETS, *GPUS, *_PHONES])
+    offered = ", ".join(["auto", "cpu", *PRESETS, WASM.name, *GPUS, *_PHONES])
     if device in NOT_YET or kind in NOT_YET:
         raise UnsupportedError(
             f'device "{device}" is not built yet: see docs/status.md; available: {offered}',

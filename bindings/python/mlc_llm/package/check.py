@@ -97,7 +97,7 @@ def _library_file(path: Path, names: list[str], report: Report) -> None:
     try:
         if device is not None:
             _archive(path, names, device, report)
-        elif path.suffix in (".so", ".dylib"):
+        elif path.suffix in (".so", ".dylib") or path.stem in names:
             _shared(path, names, report)
         elif path.suffix == ".a":
             members = ar.read_members(path)
@@ -142,7 +142,8 @@ def _shared(path: Path, names: list[str], report: Report) -> None:
         _build_info(path, data, report)
         report.found(path, f"the engine, for {read_object(data).machine}")
         return
-    name = next((n for n in names if path.name in (f"lib{c_name(n)}.so", f"lib{n}.so")), None)
+    files = {name: (f"lib{c_name(name)}.so", f"lib{name}.so", f"{name}.wasm") for name in names}
+    name = next((name for name in names if path.name in files[name]), None)
     if name is None:
         machine = read_object(data).machine if is_object(data) else "another format"
         report.found(path, f"a library of the runtime, {machine}")

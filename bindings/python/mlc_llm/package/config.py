@@ -61,8 +61,9 @@ class PackageConfig:
     prebuilt: Mapping[str, Path] = field(default_factory=dict)
 
 
-def read_config(path: Path) -> PackageConfig:
-    """Reads and checks the file. Relative paths in it start at its folder."""
+def read_config(path: Path, device: str | None = None) -> PackageConfig:
+    """Reads and checks the file. Relative paths in it start at its folder. `device` replaces those
+    of the file."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -78,6 +79,8 @@ def read_config(path: Path) -> PackageConfig:
         raise InvalidRequestError(
             f"{path}: not valid JSON: {error}", param="package_config"
         ) from None
+    if device is not None and isinstance(config, dict):
+        config["device"] = device
     return _Reader(path.parent).config(config)
 
 

@@ -1,7 +1,8 @@
 """The devices of apps, as a table: what is compiled for each, and into which file.
 
 A library for a phone is an archive of objects (`libmodel_iphone.a`), which the app links. For
-desktops it is a shared library with the variants of their CPUs, which the engine opens by name.
+desktops it is a shared library with the variants of their CPUs, which the engine opens by name; for
+browsers it is a module of WebAssembly beside the engine's.
 """
 
 from __future__ import annotations
@@ -23,14 +24,13 @@ class AppDevice:
     is_apple: bool = False
     # MLC-LLM's Android app knows weights by their address alone, bundled ones too.
     needs_url: bool = False
-
-    @property
-    def suffix(self) -> str:
-        """Of a compiled library."""
-        return ".so" if self.is_shared else ".tar"
+    # A folder for web servers, with a config of its own.
+    is_web: bool = False
 
     def file(self, model_lib: str) -> str:
         """The file in `dist/lib` that holds the library of that name."""
+        if self.is_web:
+            return f"{self.name}/{model_lib}.wasm"
         if self.is_shared:
             return f"{self.name}/lib{model_lib}.so"
         return f"libmodel_{self.name}.a"
@@ -55,5 +55,13 @@ DEVICES = {
         ),
         AppDevice(name="linux", target=_X86, machine="x86_64 elf", is_shared=True),
         AppDevice(name="jvm", target=_X86, machine="x86_64 elf", is_shared=True),
+        AppDevice(
+            name="web",
+            target="webgpu",
+            host="wasm32",
+            machine="wasm32",
+            is_shared=True,
+            is_web=True,
+        ),
     )
 }

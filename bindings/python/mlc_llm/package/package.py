@@ -18,7 +18,7 @@ from mlc_llm import linker
 from mlc_llm.errors import InvalidRequestError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
-from mlc_llm.package import android, bundle, libraries
+from mlc_llm.package import android, bundle, libraries, web
 from mlc_llm.package.config import ModelEntry, PackageConfig
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
@@ -33,7 +33,7 @@ _PARTS = ("bundle", "lib")
 def package_app(config: PackageConfig, *, output: Path, rules: MakeRules) -> None:
     """Makes or updates the package in the folder `output`."""
     _require_folder(output)
-    if any(device.is_shared for device in config.devices):
+    if any(device.is_shared and not device.is_web for device in config.devices):
         linker.require(rules.steps)  # checked before the work
     models = [_prepared(entry, config.devices, rules) for entry in config.models]
     libraries.require_one_library_a_name(models)
@@ -90,7 +90,7 @@ def _write_libraries(
             file = folder / device.file(name)
             file.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, file)
-            file.chmod(0o755)
+            file.chmod(0o644 if device.is_web else 0o755)
     else:
         with rules.steps.step(f"Joining the libraries for {device.name}"):
             (folder / device.file("")).write_bytes(libraries.joined(made, device))
@@ -99,6 +99,9 @@ def _write_libraries(
     if device.needs_url:
         assets = folder / "mlc4j" / "src" / "main" / "assets"
         bundle.write_config(assets / bundle.APP_CONFIG, bundle.app_config(models, device))
+    if device.is_web:
+        with rules.steps.step("Writing the checksums for the web"):
+            web.write(folder / device.name, models, made)
     runtime = runtime_for(device)
     if runtime is None:
         rules.steps.note(missing_runtime(device))

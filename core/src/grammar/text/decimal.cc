@@ -1,7 +1,8 @@
 #include "grammar/text/decimal.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/float_text.h"
 
 namespace mlc {
 namespace {
@@ -51,17 +52,8 @@ Decimal OfWhole(int64_t whole) {
 }
 
 Result<Decimal> ToDecimal(const Json& value) {
-  char buffer[512];
-  char* end;
-  if (value.is_int()) {
-    end = std::to_chars(buffer, buffer + sizeof(buffer), value.as_int()).ptr;
-  } else {
-    auto made =
-        std::to_chars(buffer, buffer + sizeof(buffer), value.as_double(), std::chars_format::fixed);
-    if (made.ec != std::errc()) return Unsupported("the number has too many digits");
-    end = made.ptr;
-  }
-  std::string text(buffer, end);
+  std::string text = value.is_int() ? std::to_string(value.as_int())
+                                    : FloatText(value.as_double(), FloatFormat::kFixed);
   Decimal out;
   out.negative = text[0] == '-';
   if (out.negative) text.erase(0, 1);

@@ -17,8 +17,9 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.vector import emit_value, shuffle
 
 DotUnit = Literal[
-    "avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neoni8mm", "neondot", "neon", "portable"
-]
+    "avx512vnni", "avx512bw", "avxvnni", "avx2", "ssse3", "neoni8mm", "neondot", "neon", "wasm",
+    "portable",
+]  # fmt: skip
 
 MAX_QUADS = 8  # sums of pairs of products with 4-bit weights then stay below 2 ** 15
 
@@ -185,6 +186,35 @@ def _neon_products() -> _Instruction:
     return _Instruction(LANES, emit, narrow=True)
 
 
+def _wasm_pairs() -> _Instruction:
+    """Multiplies the bytes at even and at odd places in 16 bits and adds both, for all quads; then
+    adds neighbours in 32 bits (`i32x4.dot_i16x8_s`)."""
+    words = "int16x8"
+    byte = T.Broadcast(T.int16(8), 8)
+
+    def halves(codes):
+        low = emit_value(T.shift_left(T.reinterpret(words, codes), byte))
+        return emit_value(T.shift_right(low, byte)), T.shift_right(
+            T.reinterpret(words, codes), byte
+        )
+
+    def products(weights, codes):
+        weights = emit_value(T.reinterpret(words, weights))
+        low, high = halves(codes)
+        even = emit_value(T.bitwise_and(weights, T.Broadcast(T.int16(0xFF), 8)) * low)
+        return even + T.shift_right(weights, byte) * high
+
+    def emit(total, weights: list, codes: list):
+        pairs = None
+        for pair in zip(weights, codes, strict=True):
+            found = products(*pair)
+            pairs = emit_value(found if pairs is None else pairs + found)
+        ones = T.Broadcast(T.int16(1), 8)
+        return emit_value(total + _intrinsic("llvm.wasm.dot", "int32x4", pairs, ones))
+
+    return _Instruction(4, emit, narrow=True)
+
+
 def _portable() -> _Instruction:
     """Every step gets a name, because TVM's simplifier is slow for long sums of integers."""
 
@@ -212,5 +242,6 @@ _INSTRUCTIONS: dict[str, _Instruction] = {
     "neoni8mm": _neon_dots("llvm.aarch64.neon.usdot.v4i32.v16i8", narrow=False),
     "neondot": _neon_dots("llvm.aarch64.neon.sdot.v4i32.v16i8", narrow=True),
     "neon": _neon_products(),
+    "wasm": _wasm_pairs(),
     "portable": _portable(),
 }

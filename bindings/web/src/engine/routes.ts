@@ -1,0 +1,18 @@
+/** All that can be asked of a loaded model. */
+
+import { HelpedChatCompletions } from "../chat/completions.ts";
+import { Calls, Completions, Embeddings } from "../protocol/routes.gen.ts";
+import type { Channel } from "./channel.ts";
+
+export class EngineRoutes extends Calls {
+  readonly chat: { readonly completions: HelpedChatCompletions };
+  readonly completions: Completions;
+  readonly embeddings: Embeddings;
+
+  constructor(channel: Channel) {
+    super(channel);
+    this.chat = { completions: new HelpedChatCompletions(channel) };
+    this.completions = new Completions(channel);
+    this.embeddings = new Embeddings(channel);
+  }
+}

@@ -1,0 +1,71 @@
+/** WebLLM's functions on what is kept of a model. */
+
+import { ModelFiles, type ModelPlace } from "../cache/model_files.ts";
+import type { FileStore } from "../cache/file_store.ts";
+import { LocalHost, placeOf } from "../host/local_host.ts";
+import { type AppConfig, findModel, prebuiltAppConfig } from "./config.ts";
+
+interface Found {
+  readonly store: FileStore;
+  readonly place: ModelPlace;
+}
+
+/** Only asks for the store: nothing is loaded. */
+const stores = new LocalHost({
+  loadCore: () => Promise.reject(new Error("this host keeps files and loads nothing")),
+});
+
+function find(modelId: string, config: AppConfig = prebuiltAppConfig): Found {
+  const record = findModel(config, modelId);
+  return { store: stores.store(config.cacheBackend ?? "cache"), place: placeOf(record) };
+}
+
+async function removeFiles(
+  { store, place }: Found,
+  isMeant: (url: string) => boolean,
+): Promise<void> {
+  for (const url of await store.list(place.folder)) if (isMeant(url)) await store.remove(url);
+}
+
+/** Whether all files of a model are kept, so that it loads with no network. */
+export async function hasModelInCache(modelId: string, appConfig?: AppConfig): Promise<boolean> {
+  const { store, place } = find(modelId, appConfig);
+  return await ModelFiles.areKept(store, place);
+}
+
+const CONFIG = "mlc-chat-config.json";
+
+/** Removes a model's weights and tokenizer; its config and library stay. */
+export async function deleteModelInCache(modelId: string, appConfig?: AppConfig): Promise<void> {
+  const found = find(modelId, appConfig);
+  const { library } = found.place;
+  await removeFiles(found, (url) => url !== library && !url.endsWith(`/${CONFIG}`));
+}
+
+/** Removes a model's config. */
+export async function deleteChatConfigInCache(
+  modelId: string,
+  appConfig?: AppConfig,
+): Promise<void> {
+  await removeFiles(find(modelId, appConfig), (url) => url.endsWith(`/${CONFIG}`));
+}
+
+/** Removes a model's library. */
+export async function deleteModelWasmInCache(
+  modelId: string,
+  appConfig?: AppConfig,
+): Promise<void> {
+  const { store, place } = find(modelId, appConfig);
+  if (place.library !== undefined) await store.remove(place.library);
+}
+
+/** Removes all that is kept of a model. */
+export async function deleteModelAllInfoInCache(
+  modelId: string,
+  appConfig?: AppConfig,
+): Promise<void> {
+  const found = find(modelId, appConfig), { folder, manifest } = found.place;
+  await removeFiles(found, () => true);
+  if (manifest !== undefined) await found.store.remove(new URL(manifest, folder).href);
+  await deleteModelWasmInCache(modelId, appConfig);
+}

@@ -1,0 +1,86 @@
+/** WebLLM's configuration objects. */
+
+import { NotFoundError, UnsupportedError } from "../errors.ts";
+import type { CacheBackend, InitProgressReport, ModelRecord } from "../host/host.ts";
+import type { EngineConfig } from "../protocol/types.gen.ts";
+
+export type { InitProgressReport, ModelRecord };
+export type InitProgressCallback = (report: InitProgressReport) => void;
+
+/** The models that an app knows. */
+export interface AppConfig {
+  model_list: ModelRecord[];
+  /** Where downloaded files are kept. Default: `cache`. */
+  cacheBackend?: CacheBackend;
+}
+
+/** Members in place of those of a model's own config, such as `context_window_size`. */
+export interface ChatOptions {
+  context_window_size?: number;
+  sliding_window_size?: number;
+  attention_sink_size?: number;
+  temperature?: number;
+  top_p?: number;
+  repetition_penalty?: number;
+  frequency_penalty?: number;
+  presence_penalty?: number;
+  [member: string]: unknown;
+}
+
+export interface MLCEngineConfig {
+  appConfig?: AppConfig;
+  initProgressCallback?: InitProgressCallback;
+  /** The engine's own configuration, such as `max_num_sequence`. */
+  engineConfig?: EngineConfig;
+  /** The URL of `mlc_llm.wasm`. Default: beside this package's files. */
+  wasm?: string;
+  /** Not supported: a registry with an entry is refused. */
+  logitProcessorRegistry?: ReadonlyMap<string, unknown>;
+  logLevel?: string;
+}
+
+/**
+ * There are no prebuilt models: WebLLM's libraries are made for another engine. Make a folder with
+ * `mlc_llm package --device web` and give its `mlc-app-config.json` as `appConfig`.
+ */
+export const prebuiltAppConfig: AppConfig = { model_list: [] };
+
+/** Reads a packaged folder's `mlc-app-config.json`; its addresses are relative to the file. */
+export async function fetchAppConfig(url: string): Promise<AppConfig> {
+  const file = new URL(url, globalThis.location?.href);
+  const response = await fetch(file);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new NotFoundError(`${file}: the server answered ${response.status}`, { param: "url" });
+  }
+  const config = await response.json() as AppConfig;
+  const absolute = (record: ModelRecord): ModelRecord => ({
+    ...record,
+    model: new URL(record.model, file).href,
+    ...(record.model_lib ? { model_lib: new URL(record.model_lib, file).href } : {}),
+    ...(record.manifest ? { manifest: new URL(record.manifest, file).href } : {}),
+  });
+  return { ...config, model_list: config.model_list.map(absolute) };
+}
+
+export function findModel(config: AppConfig, id: string): ModelRecord {
+  const { cacheBackend, model_list } = config;
+  if (cacheBackend && !["cache", "opfs", "memory"].includes(cacheBackend)) {
+    throw new UnsupportedError(
+      `cacheBackend: ${cacheBackend} is not supported; use "cache", "opfs" or "memory"`,
+      { param: "cacheBackend" },
+    );
+  }
+  const found = model_list.find((record) => record.model_id === id);
+  if (found) return found;
+  const names = model_list.map((record) => record.model_id).join(", ") || "none";
+  throw new NotFoundError(
+    `${id} is not in appConfig.model_list, which has: ${names}; make its folder with ` +
+      "`mlc_llm package --device web`",
+    { param: "model_id" },
+  );
+}
+
+export function defaultWasm(): string {
+  return new URL("../../mlc_llm.wasm", import.meta.url).href;
+}

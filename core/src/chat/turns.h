@@ -1,0 +1,14 @@
+// The turns of all engines where there are no threads.
+#ifndef MLC_CHAT_TURNS_H_
+#define MLC_CHAT_TURNS_H_
+
+#include "engine/engine_thread.h"
+
+namespace mlc {
+
+// EngineThread::TakeTurns.
+inline int TakeTurns() { return EngineThread::TakeTurns(); }
+
+}  // namespace mlc
+
+#endif  // MLC_CHAT_TURNS_H_

@@ -1,0 +1,148 @@
+// The threads of EngineThread. Without threads engine_turns.cc takes their place.
+#if !defined(__EMSCRIPTEN__)
+#include <future>
+
+#include "engine/engine_thread.h"
+#include "engine/guarded.h"
+
+namespace mlc {
+namespace {
+
+thread_local bool is_callback_thread = false;
+// Each step queues one callback. No step begins while more than kMaxBacklog callbacks wait, until
+// only kSmallBacklog are left. Otherwise the events of a caller that is slower than the model would
+// fill the memory.
+constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
+
+}  // namespace
+
+EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
+    : engine_(std::move(engine)), metrics_(engine_->metrics()) {
+  compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
+  callback_thread_ = std::thread([this] { CallbackLoop(); });
+}
+
+EngineThread::~EngineThread() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  compute_thread_.join();
+  closing_ = true;
+  compile_work_.Close();
+  for (std::thread& thread : compile_threads_) thread.join();
+  file_work_.Close();
+  if (file_thread_.joinable()) file_thread_.join();
+  callbacks_.Close();
+  callback_thread_.join();
+}
+
+bool EngineThread::Do(Command command) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return false;
+    commands_.push_back(std::move(command));
+  }
+  changed_.notify_one();
+  return true;
+}
+
+// Two threads compile, so that one slow grammar does not delay all others.
+void EngineThread::Compile(RequestId id, Grammar grammar) {
+  constexpr size_t kThreads = 2;
+  if (compile_threads_.size() < kThreads) {
+    compile_threads_.emplace_back([this] {
+      while (std::optional<std::function<void()>> next = compile_work_.Pop()) Guarded(*next);
+    });
+  }
+  compile_work_.Push([this, id, grammar = std::move(grammar)] {
+    if (closing_) return;
+    (void)grammar.Prepare();  // Release reports the result
+    (void)Do([id](Engine* engine) { engine->Release(id); });
+  });
+}
+
+void EngineThread::DoFileWork(std::function<void()> work) {
+  if (!file_thread_.joinable()) {
+    file_thread_ = std::thread([this] {
+      while (std::optional<std::function<void()>> next = file_work_.Pop()) Guarded(*next);
+    });
+  }
+  file_work_.Push(std::move(work));
+}
+
+void EngineThread::Reset(Status status) {
+  // shared, because set_value may still run when the wait is over
+  auto done = std::make_shared<std::promise<void>>();
+  Do([this, done, status = std::move(status)](Engine* engine) {
+    engine->AbortAll(status);
+    engine->UnpinPrompts();
+    engine->ClearPrefixCache();
+    engine->ResetMetrics();
+    PublishMetrics();
+    done->set_value();
+  });
+  done->get_future().wait();  // waits for the current step: every other wait is shorter
+}
+
+void EngineThread::Pause(bool paused) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    paused_ = paused;
+  }
+  changed_.notify_one();
+}
+
+void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
+  if (on_start) on_start();
+  bool stopping = false;
+  while (!stopping) {
+    std::vector<Command> commands;
+    bool paused;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      WaitForWork(&lock);
+      commands.swap(commands_);
+      stopping = stopping_;
+      paused = paused_ || CallbacksAreBehind();
+    }
+    RunOnce(std::move(commands), stopping, paused);
+  }
+}
+
+void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
+  auto wakes = [this] {
+    if (stopping_ || !commands_.empty()) return true;
+    return engine_->has_work() && !paused_ && !CallbacksAreBehind();
+  };
+  if (std::optional<Clock::time_point> deadline = engine_->next_deadline()) {
+    changed_.wait_until(*lock, *deadline, wakes);
+  } else {
+    changed_.wait(*lock, wakes);
+  }
+}
+
+bool EngineThread::CallbacksAreBehind() {
+  if (callbacks_.size() <= kMaxBacklog) return false;
+  waits_for_callbacks_ = true;
+  return true;
+}
+
+bool EngineThread::InCallback() { return is_callback_thread; }
+
+void EngineThread::CallbackLoop() {
+  is_callback_thread = true;
+  while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
+    Guarded(*callback);
+    if (!waits_for_callbacks_ || callbacks_.size() > kSmallBacklog) continue;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      waits_for_callbacks_ = false;
+    }
+    changed_.notify_one();
+  }
+}
+
+}  // namespace mlc
+#endif

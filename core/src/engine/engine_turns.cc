@@ -1,0 +1,100 @@
+// EngineThread where there are no threads: a browser's page or worker calls TakeTurns.
+#if defined(__EMSCRIPTEN__)
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "engine/engine_thread.h"
+#include "engine/guarded.h"
+
+namespace mlc {
+namespace {
+
+bool in_callback = false;
+
+std::set<EngineThread*>& Live() {
+  static auto* live = new std::set<EngineThread*>();
+  return *live;
+}
+
+void RunAll(BlockingQueue<std::function<void()>>* queue) {
+  while (queue->size() > 0) Guarded(*queue->Pop());
+}
+
+}  // namespace
+
+EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
+    : engine_(std::move(engine)), metrics_(engine_->metrics()) {
+  if (on_start) on_start();
+  Live().insert(this);
+}
+
+EngineThread::~EngineThread() {
+  Live().erase(this);
+  stopping_ = true;
+  RunOnce(std::move(commands_), /*stopping=*/true, /*paused=*/true);
+  RunAll(&file_work_);
+  RunCallbacks();
+}
+
+void EngineThread::RunCallbacks() {
+  in_callback = true;
+  RunAll(&callbacks_);
+  in_callback = false;
+}
+
+bool EngineThread::Do(Command command) {
+  if (stopping_) return false;
+  commands_.push_back(std::move(command));
+  return true;
+}
+
+// The next turn compiles. The callbacks of this turn come first.
+void EngineThread::Compile(RequestId id, Grammar grammar) {
+  compile_work_.Push([this, id, grammar = std::move(grammar)] {
+    (void)grammar.Prepare();  // Release reports the result
+    (void)Do([id](Engine* engine) { engine->Release(id); });
+  });
+}
+
+void EngineThread::DoFileWork(std::function<void()> work) { file_work_.Push(std::move(work)); }
+
+void EngineThread::Reset(Status status) {
+  engine_->AbortAll(status);
+  engine_->UnpinPrompts();
+  engine_->ClearPrefixCache();
+  engine_->ResetMetrics();
+  PublishMetrics();
+}
+
+void EngineThread::Pause(bool paused) { paused_ = paused; }
+
+bool EngineThread::InCallback() { return in_callback; }
+
+int EngineThread::TakeTurn() {
+  if (compile_work_.size() > 0) Guarded(*compile_work_.Pop());
+  std::vector<Command> commands;
+  commands.swap(commands_);
+  RunOnce(std::move(commands), /*stopping=*/false, paused_);
+  RunAll(&file_work_);
+  RunCallbacks();
+  bool steps = engine_->has_work() && !paused_;
+  if (steps || !commands_.empty() || compile_work_.size() > 0 || callbacks_.size() > 0) return 0;
+  std::optional<Clock::time_point> deadline = engine_->next_deadline();
+  if (!deadline) return -1;
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - Clock::now());
+  return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 1, 60 * 1000));
+}
+
+int EngineThread::TakeTurns() {
+  int next_ms = -1;
+  for (EngineThread* thread : std::set<EngineThread*>(Live())) {
+    if (Live().count(thread) == 0) continue;  // a callback destroyed it
+    int wait_ms = thread->TakeTurn();
+    if (wait_ms >= 0 && (next_ms < 0 || wait_ms < next_ms)) next_ms = wait_ms;
+  }
+  return next_ms;
+}
+
+}  // namespace mlc
+#endif

@@ -1,0 +1,22 @@
+#include <algorithm>
+
+#include "platform/file.h"
+
+namespace mlc {
+
+Result<std::string> JoinInside(const std::string& folder, std::string_view relative) {
+  bool bad = relative.empty() || relative.front() == '/' ||
+             relative.find('\0') != std::string_view::npos ||
+             relative.find('\\') != std::string_view::npos;
+  for (size_t begin = 0; !bad && begin <= relative.size();) {
+    size_t end = std::min(relative.find('/', begin), relative.size());
+    bad = relative.substr(begin, end - begin) == "..";
+    begin = end + 1;
+  }
+  if (bad) {
+    return Corrupt("the path '" + std::string(relative) + "' leads out of the folder " + folder);
+  }
+  return folder + "/" + std::string(relative);
+}
+
+}  // namespace mlc

@@ -1,0 +1,4 @@
+import { WebWorkerMLCEngineHandler } from "mlc-llm";
+
+const handler = new WebWorkerMLCEngineHandler();
+self.onmessage = (event: MessageEvent) => handler.onmessage(event);

@@ -1,0 +1,106 @@
+"""Libraries for browsers: their options, their form, the trailer in a section of their own."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+import tvm
+from kernel_cases import CASES
+from test_compile import CONFIG
+
+from mlc_llm import wasm_linker
+from mlc_llm.compiler import hosts, pipeline, targets
+from mlc_llm.compiler.compile import compile_model
+from mlc_llm.compiler.trailer import MAGIC, as_wasm_section, fnv1a, trailer
+from mlc_llm.errors import InvalidRequestError, MLCError
+
+SMALL = {**CONFIG, "num_hidden_layers": 1}
+
+
+def numbers(data: bytes, at: int) -> tuple[int, int]:
+    """A LEB128 number and the place behind it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def sections(data: bytes) -> list[tuple[int, bytes]]:
+    assert data[:8] == b"\0asm\1\0\0\0"
+    found, at = [], 8
+    while at < len(data):
+        kind = data[at]
+        size, at = numbers(data, at + 1)
+        found.append((kind, data[at : at + size]))
+        at += size
+    assert at == len(data)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "named", "words"),
+    [
+        ("m.wasm", {"device": "x86-64-v2"}, "output", "--device webgpu --host wasm32"),
+        ("m.so", {"device": "wasm"}, "output", "ends in .wasm"),
+        ("m.so", {"device": "webgpu", "host": "wasm32"}, "output", "ends in .wasm"),
+        ("m.wasm", {"device": "x86-64-v2", "host": "wasm32"}, "host", "machine of --device"),
+    ],
+)
+def test_what_is_no_library_for_browsers_is_refused(tmp_path, output, options, named, words):
+    with pytest.raises(InvalidRequestError, match=words) as error:
+        compile_model(SMALL, output=tmp_path / output, **options)
+    assert error.value.param == named
+    assert not (tmp_path / output).exists()
+
+
+def test_host_wasm32_is_the_triple_of_relocatable_code():
+    webgpu = hosts.on_host(targets.resolve("webgpu"), "wasm32")
+    assert webgpu.host == targets.WASM_TRIPLE and hosts.is_wasm(webgpu)
+    assert hosts.is_wasm(targets.resolve("wasm"))
+    assert not hosts.is_wasm(targets.resolve("webgpu"))
+
+
+def test_the_trailer_is_a_section_that_ends_the_file():
+    module = b"\0asm\1\0\0\0"
+    data = as_wasm_section(module)
+    data += trailer(data)
+    [(kind, content)] = sections(data)
+    assert kind == 0 and content[1:12] == b"mlc_trailer"
+    assert data[-24:-16] == MAGIC
+    assert struct.unpack("<QQ", data[-16:]) == (len(data) - 24, fnv1a(data[:-24]))
+
+
+def test_without_a_linker_the_error_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.delenv("WASM_LD", raising=False)
+    monkeypatch.setattr(wasm_linker.shutil, "which", lambda name: None)
+    monkeypatch.setattr(wasm_linker.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MLCError, match="pip install ziglang") as error:
+        compile_model(SMALL, output=tmp_path / "m.wasm", device="wasm")
+    assert error.value.code == "linker_missing"
+
+
+@pytest.mark.skipif(wasm_linker.find() is None, reason="no wasm-ld: pip install ziglang")
+def test_a_library_is_a_relocatable_module(tmp_path):
+    output = tmp_path / "m.wasm"
+    compile_model(SMALL, output=output, device="wasm")
+    found = sections(output.read_bytes())
+    assert found[0][0] == 0 and found[0][1][1:9] == b"dylink.0"
+
+
+def test_bytes_are_multiplied_in_vectors():
+    case = CASES["strips8_Q4_0"](np.random.default_rng(0), targets.WASM.vectors)
+    kernel = case.function.with_attr("global_symbol", "main")
+    with pipeline.context():
+        compiled = tvm.compile(tvm.IRModule({"main": kernel}), target=targets.WASM.target())
+    assembly = compiled.mod.inspect_source("asm")
+    # a group of 32 inputs of 16 outputs: 8 quads in 4 vectors
+    assert assembly.count("i16x8.mul") >= 2 * 8 * 4
+    assert assembly.count("i32x4.dot_i16x8_s") >= 4

@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import * as mlc from "../../bindings/web/src/mod.ts";
+import { MemoryStore } from "../../bindings/web/src/cache/file_store.ts";
+import { FakeRuntime } from "./fake_core.ts";
+import { FakeServer, modelFolder, ORIGIN } from "./server.ts";
+
+const RECORD = {
+  model: `${ORIGIN}tiny`,
+  model_id: "tiny",
+  model_lib: `${ORIGIN}tiny/lib.wasm`,
+  device: "cpu",
+  overrides: { context_window_size: 32 },
+};
+const OTHER = { ...RECORD, model_id: "other", overrides: {} };
+const CONFIG: mlc.MLCEngineConfig = {
+  appConfig: { model_list: [RECORD, OTHER], cacheBackend: "memory" },
+  wasm: `${ORIGIN}mlc_llm.wasm`,
+};
+
+function setUp() {
+  const fake = new FakeRuntime(), server = new FakeServer(modelFolder());
+  const stores = { memory: new MemoryStore() };
+  const runtime: mlc.Runtime = { loadCore: fake.loadCore, fetch: server.fetch, stores };
+  return { fake, server, runtime };
+}
+
+async function made(config: mlc.MLCEngineConfig = CONFIG, ids: string | string[] = "tiny") {
+  const { fake, server, runtime } = setUp();
+  const engine = await mlc.CreateMLCEngine(ids, config, undefined, runtime);
+  return { engine, server, seen: fake.seen, fake };
+}
+
+const ask = (content: string, model?: string): mlc.ChatCompletionRequest => ({
+  messages: [{ role: "user", content }],
+  ...(model ? { model } : {}),
+});
+
+async function streamed(engine: mlc.MLCEngine, request: mlc.ChatCompletionRequest) {
+  let text = "";
+  for await (const chunk of await engine.chat.completions.create({ ...request, stream: true })) {
+    text += chunk.choices[0]?.delta.content ?? "";
+  }
+  return text;
+}
+
+Deno.test("an answer whole and in chunks; its message and its speed", async () => {
+  const { engine, seen } = await made();
+  const whole = await engine.chat.completions.create({ ...ask("one two three"), stream: false });
+  assert.equal(whole.choices[0]?.message.content, "one two three");
+  assert.equal(await engine.getMessage(), "one two three");
+  assert.equal(await streamed(engine, ask("four five")), "four five");
+  assert.equal(await engine.getMessage(), "four five");
+  assert.match(await engine.runtimeStatsText(), /prefill: 10.0000 .*decoding: 2.5000 tokens/);
+  assert.equal(seen.loads[0]?.config.context_window_size, 32);
+  assert.equal(seen.loads[0]?.library, 77);
+});
+
+Deno.test("progress goes from 0 to 1 and says what is done", async () => {
+  const reports: mlc.InitProgressReport[] = [];
+  await made({ ...CONFIG, initProgressCallback: (report) => reports.push(report) });
+  const numbers = reports.map(({ progress }) => progress);
+  assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
+  assert.equal(numbers.at(-1), 1);
+  assert.ok(reports.some(({ text }) => /Downloading tiny/.test(text)));
+  assert.ok(reports.every(({ timeElapsed }) => timeElapsed >= 0));
+});
+
+Deno.test("four requests run at once, and each gets its own answer", async () => {
+  const { engine, seen } = await made();
+  const prompts = [0, 1, 2, 3].map((i) => `request ${i} has its own words`);
+  const answers = await Promise.all(prompts.map((prompt) => streamed(engine, ask(prompt))));
+  assert.deepEqual(answers, prompts);
+  assert.equal(seen.mostAtOnce, 4);
+});
+
+Deno.test("leaving the loop ends the request", async () => {
+  const { engine, seen } = await made();
+  const request = { ...ask("a b c d e f"), stream: true } as const;
+  for await (const _ of await engine.chat.completions.create(request)) break;
+  assert.equal(seen.aborted, 1);
+  assert.equal(await streamed(engine, ask("still here")), "still here");
+});
+
+Deno.test("a signal ends a stream, a whole answer, and a request that was not begun", async () => {
+  const { engine, seen } = await made();
+  const abort = new AbortController();
+  const request = { ...ask("a b c d e f"), stream: true } as const;
+  const read = async () => {
+    const stream = await engine.chat.completions.create(request, { signal: abort.signal });
+    for await (const _ of stream) abort.abort("enough");
+  };
+  await assert.rejects(
+    read(),
+    (error) => error instanceof mlc.CancelledError && error.cause === "enough",
+  );
+  await assert.rejects(read(), mlc.CancelledError);
+  const second = new AbortController();
+  const whole = engine.chat.completions.create(ask("a b"), { signal: second.signal });
+  second.abort();
+  await assert.rejects(whole, mlc.CancelledError);
+  assert.equal(seen.aborted, 2);
+});
+
+Deno.test("interruptGenerate ends all loops", async () => {
+  const { engine, seen } = await made();
+  const request = { ...ask("a b c d e f g h"), stream: true } as const;
+  const count = async () => {
+    let chunks = 0;
+    for await (const _ of await engine.chat.completions.create(request)) {
+      if (++chunks === 2) engine.interruptGenerate();
+    }
+    return chunks;
+  };
+  const counts = await Promise.all([count(), count()]);
+  assert.ok(counts.every((chunks) => chunks < 8), String(counts));
+  assert.equal(seen.aborted, 2);
+});
+
+Deno.test("a refused request is a typed error that names the field", async () => {
+  const { engine } = await made();
+  for (const stream of [true, false]) {
+    const failed = engine.chat.completions.create({ messages: [], stream });
+    await assert.rejects(
+      failed,
+      (error) => error instanceof mlc.InvalidRequestError && error.param === "messages",
+    );
+  }
+  const round: Record<string, unknown> = {};
+  round["self"] = round;
+  const failed = engine.chat.completions.create({ ...ask("a"), metadata: round as never });
+  await assert.rejects(failed, mlc.InvalidRequestError);
+});
+
+Deno.test("embeddings, and several models at once", async () => {
+  const { engine, seen } = await made(CONFIG, ["tiny", "other"]);
+  assert.deepEqual(engine.models, ["tiny", "other"]);
+  const { data } = await engine.embeddings.create({ input: ["abc", "d"], model: "tiny" });
+  assert.deepEqual(data.map((item) => item.embedding), [[3, 1], [1, 1]]);
+  assert.equal(await streamed(engine, ask("hi there", "other")), "hi there");
+  assert.equal(await engine.getMessage("other"), "hi there");
+  assert.equal(await engine.getMessage("tiny"), "");
+  await assert.rejects(engine.chat.completions.create(ask("hi")), /several models are loaded/);
+  await assert.rejects(engine.chat.completions.create(ask("hi", "third")), mlc.InvalidRequestError);
+  assert.equal(seen.loads[1]?.config.context_window_size, 64);
+  await engine.reload("other");
+  assert.equal(seen.loads.length, 2, "a loaded model stays");
+  assert.equal(seen.destroyed, 1);
+});
+
+Deno.test("reload with other options loads anew; unload ends requests", async () => {
+  const { engine, seen } = await made();
+  await engine.reload("tiny", { context_window_size: 16 });
+  assert.equal(seen.loads[1]?.config.context_window_size, 16);
+  const running = engine.chat.completions.create(ask("a b c"));
+  const ended = assert.rejects(running, mlc.CancelledError);
+  await engine.unload();
+  await ended;
+  await assert.rejects(
+    engine.chat.completions.create(ask("a")),
+    (error) => error instanceof mlc.UnavailableError && error.code === "model_not_loaded",
+  );
+  await engine.reload("tiny");
+  assert.equal(await streamed(engine, ask("again")), "again");
+});
+
+Deno.test("what cannot run is refused before any download", async () => {
+  const { server, runtime } = setUp();
+  const create = (change: object) => {
+    const model_list = [{ ...RECORD, ...change }];
+    const config = { ...CONFIG, appConfig: { model_list, cacheBackend: "memory" as const } };
+    return mlc.CreateMLCEngine("tiny", config, undefined, runtime);
+  };
+  if (!(globalThis.navigator as { gpu?: unknown }).gpu) {
+    await assert.rejects(create({ device: "webgpu" }), /WebGPU/);
+  }
+  await assert.rejects(create({ model_lib: undefined }), /model_lib/);
+  await assert.rejects(create({ model_id: "x" }), mlc.NotFoundError);
+  const config = { appConfig: { model_list: [RECORD], cacheBackend: "indexeddb" as never } };
+  await assert.rejects(
+    mlc.CreateMLCEngine("tiny", config, undefined, runtime),
+    mlc.UnsupportedError,
+  );
+  const logits = { ...CONFIG, logitProcessorRegistry: new Map([["tiny", {}]]) };
+  await assert.rejects(
+    async () => await mlc.CreateMLCEngine("tiny", logits, undefined, runtime),
+    mlc.UnsupportedError,
+  );
+  assert.equal(server.asked.length, 0);
+});
+
+Deno.test("a core of another version is refused", async () => {
+  const { fake, runtime } = setUp();
+  fake.schemaHash = "0";
+  await assert.rejects(
+    mlc.CreateMLCEngine("tiny", CONFIG, undefined, runtime),
+    mlc.UnsupportedError,
+  );
+});
+
+Deno.test("a failed load leaves nothing loaded, and another load works", async () => {
+  const { fake, server, runtime } = setUp();
+  const shard = server.files.get(`${ORIGIN}tiny/params_shard_0.bin`)!;
+  server.files.delete(`${ORIGIN}tiny/params_shard_0.bin`);
+  const host = new mlc.LocalHost(runtime), engine = new mlc.MLCEngine(host, CONFIG);
+  await assert.rejects(engine.reload("tiny"), mlc.NotFoundError);
+  await assert.rejects(engine.chat.completions.create(ask("a")), mlc.UnavailableError);
+  server.files.set(`${ORIGIN}tiny/params_shard_0.bin`, shard);
+  await engine.reload("tiny");
+  assert.equal(fake.seen.loads.length, 1);
+});
+
+Deno.test("what is kept can be asked for and deleted", async () => {
+  const appConfig = { model_list: [RECORD], cacheBackend: "memory" as const };
+  assert.equal(await mlc.hasModelInCache("tiny", appConfig), false);
+  await mlc.deleteModelAllInfoInCache("tiny", appConfig);
+  await assert.rejects(mlc.hasModelInCache("none", appConfig), mlc.NotFoundError);
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import * as mlc from "../../bindings/web/src/mod.ts";
+import { config, isBuilt, runtime } from "./wasm.ts";
+
+const ask = (content: string, more: Partial<mlc.ChatCompletionRequest> = {}) => ({
+  messages: [{ role: "user" as const, content }],
+  max_tokens: 24,
+  seed: 1,
+  debug_config: { ignore_eos: true },
+  ...more,
+});
+const CITY = {
+  type: "object",
+  properties: { name: { type: "string", maxLength: 8 }, large: { type: "boolean" } },
+  required: ["name", "large"],
+  additionalProperties: false,
+} as const;
+
+function real(name: string, work: (engine: mlc.MLCEngine) => Promise<void>): void {
+  Deno.test({
+    name,
+    ignore: !isBuilt,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: async () => {
+      const engine = await mlc.CreateMLCEngine("one", config, undefined, runtime);
+      try {
+        await work(engine);
+      } finally {
+        await engine.unload();
+      }
+    },
+  });
+}
+
+async function streamed(engine: mlc.MLCEngine, request: mlc.ChatCompletionRequest) {
+  let text = "";
+  for await (const chunk of await engine.chat.completions.create({ ...request, stream: true })) {
+    text += chunk.choices[0]?.delta.content ?? "";
+  }
+  return text;
+}
+
+async function whole(engine: mlc.MLCEngine, request: mlc.ChatCompletionRequest) {
+  return await engine.chat.completions.create({ ...request, stream: false });
+}
+
+async function allPagesFree(engine: mlc.MLCEngine): Promise<boolean> {
+  for (let i = 0; i < 2000; i++) {
+    const { kv_pages_free, num_running_sequences } = await engine.metrics();
+    if (num_running_sequences === 0 && kv_pages_free !== undefined) return true;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return false;
+}
+
+real(
+  "the core: a stream has the text of the whole answer, for each seed its own",
+  async (engine) => {
+    const [one, again, other] = [
+      ask("hello"),
+      ask("hello"),
+      ask("hello", { seed: 2, temperature: 1.5 }),
+    ];
+    const text = await streamed(engine, one);
+    assert.ok(text.length > 0);
+    assert.equal((await whole(engine, again)).choices[0]?.message.content, text);
+    assert.notEqual(await streamed(engine, other), text);
+  },
+);
+
+real("the core: four at once are as alone, and share steps", async (engine) => {
+  const requests = [0, 1, 2, 3].map((i) => ask(`request ${i}`, { seed: i }));
+  const alone = [];
+  for (const request of requests) alone.push(await streamed(engine, request));
+  const before = (await engine.metrics()).num_steps ?? 0;
+  assert.deepEqual(await Promise.all(requests.map((request) => streamed(engine, request))), alone);
+  const steps = ((await engine.metrics()).num_steps ?? 0) - before;
+  assert.ok(steps < 4 * 24, `${steps} steps for 4 answers of 24 tokens`);
+});
+
+real("the core: an aborted request ends once, its pages are freed", async (engine) => {
+  const abort = new AbortController();
+  const long = ask("long", { max_tokens: 4000 });
+  const read = async () => {
+    const request = { ...long, stream: true as const };
+    const stream = await engine.chat.completions.create(request, { signal: abort.signal });
+    for await (const _ of stream) abort.abort();
+  };
+  await assert.rejects(read(), mlc.CancelledError);
+  assert.ok(await allPagesFree(engine));
+  assert.ok(await streamed(engine, ask("next")));
+});
+
+real("the core: an answer fits its schema", async (engine) => {
+  const answer = await engine.chat.completions.parse({
+    ...ask("a city", { max_tokens: 200 }),
+    schema: CITY,
+  });
+  const city = answer.choices[0]?.message.parsed;
+  assert.equal(typeof city?.name, "string");
+  assert.equal(typeof city?.large, "boolean");
+});
+
+real("the core: a tool is called with arguments that fit", async (engine) => {
+  const seen: { name: string; large: boolean }[] = [];
+  const look = mlc.tool({ name: "look", parameters: CITY, run: (city) => void seen.push(city) });
+  const request = {
+    ...ask("look", { max_tokens: 200 }),
+    tools: [look],
+    tool_choice: "required" as const,
+  };
+  const run = await engine.chat.completions.runTools(request, { maxCalls: 1 });
+  assert.equal(seen.length, 1);
+  assert.deepEqual(Object.keys(seen[0]!).sort(), ["large", "name"]);
+  assert.deepEqual(run.messages.slice(0, 3).map((message) => message.role), [
+    "user",
+    "assistant",
+    "tool",
+  ]);
+});
+
+real("the core: embeddings, continuations, tokens, logprobs, a refusal", async (engine) => {
+  const { data } = await engine.embeddings.create({ input: ["a", "b"] });
+  assert.equal(data.length, 2);
+  const done = await engine.completions.create({ prompt: "once", max_tokens: 5, seed: 1 });
+  assert.ok(done.choices[0]?.text);
+  const { tokens } = await engine.tokenize({ text: "hello" } as never);
+  assert.ok(tokens.length > 0);
+  const logs = await whole(engine, ask("x", { logprobs: true, top_logprobs: 2, max_tokens: 2 }));
+  assert.equal(logs.choices[0]?.logprobs?.content?.[0]?.top_logprobs.length, 2);
+  await assert.rejects(
+    whole(engine, ask("x", { temperature: -1 })),
+    (error) => error instanceof mlc.InvalidRequestError && error.param === "temperature",
+  );
+});
+
+real("the core: two models answer, and loads leave nothing behind", async (engine) => {
+  await engine.reload(["one", "two"]);
+  assert.ok(await streamed(engine, ask("hi", { model: "two" })));
+  for (let i = 0; i < 5; i++) await engine.reload(i % 2 ? "one" : "two");
+  assert.ok(await streamed(engine, ask("hi")));
+});
