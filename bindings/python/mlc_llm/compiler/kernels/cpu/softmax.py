@@ -270,6 +270,10 @@ class State:
             for some in self._parts(heads):
                 self._emit_vectors(rows, some, block, base, step)
 
+    def value_at(self, page, slot, d):
+        """Elements [d, d + 16) of the value in a slot."""
+        return self.pages[page, 1, self.head, at(slot * self.shape.dim + d)]
+
     def _emit_vectors(self, rows: UnmaskedRows, heads: list, block, base, step: int) -> None:
         """Elements [base, base + 16 step) of the values."""
         group, dim = self.shape.group, self.shape.dim
@@ -285,8 +289,7 @@ class State:
             index = emit_value(block * BLOCK_PAGES + page)
             number = emit_value(self.indices[rows.page(index)])
             with T.serial(rows.filled(index)) as slot:
-                value = [self.pages[number, 1, self.head, at(slot * dim + base + i * LANES)]
-                         for i in range(step)]  # fmt: skip
+                value = [self.value_at(number, slot, base + i * LANES) for i in range(step)]
                 value = [emit_value(to_float(v)) for v in value]
                 for h, places in numbered:
                     weight = splat(self.weights[h * BLOCK + page * PAGE_SIZE + slot])
