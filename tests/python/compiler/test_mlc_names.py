@@ -67,6 +67,11 @@ NAMES = {
         "head": "lm_head",
         "parts": "ln_1 attn.c_attn attn.out_proj mlp.fc_in mlp.fc_out",
     },
+    "deepseek_v3": {
+        "parts": "self_attn.q_a_proj self_attn.q_a_layernorm self_attn.q_b_proj "
+        "self_attn.kv_a_proj_with_mqa self_attn.kv_a_layernorm self_attn.w_uk self_attn.w_uv "
+        "self_attn.o_proj mlp.gate_up_proj mlp.down_proj input_layernorm post_attention_layernorm",
+    },
     "phi3": {
         "embedding": "transformer.embd",
         "norm": "transformer.norm",
@@ -85,6 +90,9 @@ def test_the_parameters_have_mlc_llms_names(name):
     layer = words.pop("layer")
     expected = {f"{layer}.{part}" for part in parts} | set(words.values()) - {None}
     fixture = load(name)
-    found = {weight.name.rsplit(".", 1)[0] for weight in fixture.family.weight_map(fixture.typed)}
+    found = {
+        weight.name.removesuffix(".weight").removesuffix(".bias")
+        for weight in fixture.family.weight_map(fixture.typed)
+    }
     others = tuple(f"{str(layer)[:-1]}{i}." for i in range(1, 9))
     assert {one for one in found if not one.startswith(others)} == expected

@@ -11,6 +11,7 @@ from mlc_llm.compiler.convert.weights import check_tensors, convert_weights
 from mlc_llm.compiler.spec import Part, WeightSource
 from mlc_llm.compiler.spec.transforms import (
     Grouped,
+    HeadRows,
     MinusExp,
     PlusOne,
     Rows,
@@ -47,6 +48,17 @@ def test_values_are_changed(transform, expected):
     assert not transform.moves_rows
     assert np.array_equal(transform.apply(X), expected)
     assert transform.source_shape(expected.shape) == X.shape
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_each_head_has_a_matrix(transposed):
+    transform = HeadRows(heads=3, start=1, stop=3, total=4, transposed=transposed)
+    expected = X.reshape(3, 4, 2)[:, 1:3]
+    expected = expected.transpose(0, 2, 1) if transposed else expected
+    assert not transform.moves_rows
+    assert np.array_equal(transform.apply(X), expected)
+    assert transform.source_shape(expected.shape) == X.shape
+    assert np.array_equal(transform.apply(X[: transform.rows_together]), expected[:1])
 
 
 def test_a_convolution_loses_its_axis_of_one():

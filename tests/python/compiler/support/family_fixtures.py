@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import spec_switches
 import tiny_families
 from vm_runner import Runner
 
@@ -21,6 +22,7 @@ from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.spec import (
+    AttentionSpec,
     DecoderSpec,
     LayerSpec,
     RopeScaling,
@@ -160,6 +162,8 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
     yield from _every_layer(
         spec, "places", lambda one: replace(one, places=plain.get(one.places, one.places))
     )
+    yield from spec_switches.of_latents(spec)
+    yield from spec_switches.of_routers(spec)
     for name, usual in _ATTENTION.items():
         if name == "norms_all_heads":  # the weights have another shape
             continue
@@ -170,11 +174,12 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
 
 
 def _attention_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
-    attentions = [one.attention for one in spec.layers if one.attention]
+    attentions = [one.attention for one in spec.layers if isinstance(one.attention, AttentionSpec)]
     first = next((a.rope for a in attentions if a.rope), None)
 
     def scale(one: LayerSpec) -> LayerSpec:
-        return _part(one, "attention", scale=one.attention.dim**-0.5) if one.attention else one
+        own = isinstance(one.attention, AttentionSpec)
+        return _part(one, "attention", scale=one.attention.dim**-0.5) if own else one
 
     yield from _every_layer(spec, "scale", scale)
     if first is None:
@@ -182,7 +187,7 @@ def _attention_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
 
     def rope(**changes: Any) -> Any:
         def change(one: LayerSpec) -> LayerSpec:
-            if one.attention is None or one.attention.rope is None:
+            if not isinstance(one.attention, AttentionSpec) or one.attention.rope is None:
                 return one
             return _part(one, "attention", rope=replace(one.attention.rope, **changes))
 
@@ -208,7 +213,8 @@ def _every_layer(spec: DecoderSpec, name: str, change: Any) -> Iterator[tuple[st
 
 def _part(one: LayerSpec, name: str, **changes: Any) -> LayerSpec:
     part = getattr(one, name)
-    return one if part is None else replace(one, **{name: replace(part, **changes)})
+    has = part is not None and all(hasattr(part, key) for key in changes)
+    return one if not has else replace(one, **{name: replace(part, **changes)})
 
 
 def _norm(one: LayerSpec, **changes: Any) -> LayerSpec:

@@ -13,12 +13,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from spec_numpy_parts import experts, latent_attention
 
 from mlc_llm.compiler.spec import (
     AttentionSpec,
     DecoderSpec,
+    LatentSpec,
     LayerSpec,
     MLPSpec,
+    MoESpec,
     NormSpec,
     ShortConvSpec,
 )
@@ -97,10 +100,15 @@ class _Layer:
         return made + self.params[f"{self.name(role)}.bias"] if bias else made
 
     def mlp(self, x: Array) -> Array:
-        mlp: MLPSpec = self.layer.mlp
-        made = self.linear("gate_up" if mlp.gated else "up", x, mlp.bias)
+        mlp = self.layer.mlp
+        if isinstance(mlp, MoESpec):
+            return experts(self, mlp, x)
+        return self.gated(mlp, x)
+
+    def gated(self, mlp: MLPSpec, x: Array, prefix: str = "") -> Array:
+        made = self.linear(prefix + ("gate_up" if mlp.gated else "up"), x, mlp.bias)
         gate, up = np.split(made, 2, axis=1) if mlp.gated else (made, 1.0)
-        return self.linear("down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
+        return self.linear(f"{prefix}down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
 
     def mixer(self, x: Array) -> Array:
         r = self.layer.recurrent
@@ -115,6 +123,8 @@ class _Layer:
 
     def attention(self, x: Array) -> Array:
         a, n = self.layer.attention, len(x)
+        if isinstance(a, LatentSpec):
+            return latent_attention(self, a, x)
         heads = self.linear("qkv", x, a.qkv_bias).reshape(n, -1, a.dim)
         q, k, v = np.split(heads, [a.heads, a.heads + a.kv_heads], axis=1)
         q, k = self.positioned("q_norm", q), self.positioned("k_norm", k)

@@ -17,6 +17,7 @@ from mlc_llm.compiler.models import (
     bert,
     cohere,
     cohere2,
+    deepseek,
     exaone4,
     gemma,
     gemma2,
@@ -36,6 +37,7 @@ from mlc_llm.compiler.models import (
     lfm2,
     llama,
     minicpm,
+    minicpm3,
     mistral,
     mixtral,
     nemotron,
@@ -103,6 +105,9 @@ FAMILIES: dict[str, ModelFamily] = {
     "glm4_moe": glm4_moe.FAMILY,
     "granitemoe": granitemoe.FAMILY,
     "granitemoeshared": granitemoe.FAMILY,
+    "deepseek_v3": deepseek.FAMILY,
+    "deepseek_v2": deepseek.V2,
+    "minicpm3": minicpm3.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -149,6 +154,9 @@ ARCHITECTURES: dict[str, str] = {
     "Glm4MoeForCausalLM": "glm4_moe",
     "GraniteMoeForCausalLM": "granitemoe",
     "GraniteMoeSharedForCausalLM": "granitemoeshared",
+    "DeepseekV3ForCausalLM": "deepseek_v3",
+    "DeepseekV2ForCausalLM": "deepseek_v2",
+    "MiniCPM3ForCausalLM": "minicpm3",
 }
 
 __all__ = [

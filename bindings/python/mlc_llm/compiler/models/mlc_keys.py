@@ -19,7 +19,6 @@ KEYS = (
 _MOE = "a mixture of experts"
 _PICTURES = "it takes pictures, and no encoder of pictures is there yet"
 _STATE = "its recurrent layers need kernels that are not there yet"
-_LATENT = "its latent attention needs kernels that are not there yet"
 _ENCODER = "an encoder, which sees both ways"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
@@ -35,8 +34,6 @@ REASONS = {
     "qwen3_5": f"{_PICTURES}, and {_STATE}",
     "qwen3_5_text": _STATE,
     "qwen3_moe": _MOE,
-    "deepseek_v2": _LATENT,
-    "deepseek_v3": _LATENT,
     "baichuan": "its 13B models have ALiBi positions and its second version a normalized head, "
     "for which there are no switches yet",
     "rwkv5": _STATE,

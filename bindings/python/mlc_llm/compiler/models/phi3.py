@@ -45,7 +45,7 @@ def decoder(c: Phi3Config) -> DecoderSpec:
     return c.decoder(layers, names=_NAMES)
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+def gguf_longrope(fields: GGUFFields) -> dict[str, Any]:
     if not fields.has_tensor("rope_factors_long.weight"):
         return {}
     return {
@@ -67,7 +67,7 @@ FAMILY = ModelFamily(
     gguf=GGUFFormat(
         "phi3",
         "Phi3ForCausalLM",
-        _gguf_config,
+        gguf_longrope,
         lambda c: GGUF.changed(qkv=(Source("attn_qkv"),), gate_up=(Source("ffn_up"),)),
     ),
 )

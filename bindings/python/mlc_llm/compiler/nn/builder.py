@@ -23,11 +23,18 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
-from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers, recurrent
+from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, latent, layers, recurrent
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import AttentionSpec, MoESpec, NormSpec, RecurrentSpec, WeightSource
+from mlc_llm.compiler.spec import (
+    AttentionSpec,
+    LatentSpec,
+    MoESpec,
+    NormSpec,
+    RecurrentSpec,
+    WeightSource,
+)
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import UnsupportedError
 
@@ -182,6 +189,15 @@ class Builder:
         """`norms`: the weights of the norms of queries and keys. `sinks`: the weight of its learned
         sinks. `pages`: the pages that it reads, if it has none of its own."""
         return self._layers.PagedAttention(self, spec, norms, sinks, pages)
+
+    def latent_attention(self, spec: LatentSpec, norm: str, keys_up: str, values_up: str) -> Any:
+        """`norm`, `keys_up`, `values_up`: the names of the parameters."""
+        if isinstance(self.device, GPU):
+            raise UnsupportedError(
+                "models with latent attention run on CPUs only; compile with --device cpu",
+                param="device",
+            )
+        return latent.LatentAttention(self, spec, norm, keys_up, values_up)
 
     def zeros(self, like: relax.Expr) -> relax.Var:
         """int32 zeros, one for each row."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
-from mlc_llm.compiler.spec import DecoderSpec, MLPSpec, MoESpec
+from mlc_llm.compiler.spec import DecoderSpec, LatentSpec, MLPSpec, MoESpec
 
 
 class Decoder:
@@ -94,8 +94,12 @@ class Layer:
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int, earlier: list[Layer]) -> None:
         places = spec.layers[index].places
-        attends = spec.layers[index].attention is not None
-        mixer = Attention(nn, spec, index, earlier) if attends else Recurrent(nn, spec, index)
+        if isinstance(spec.layers[index].attention, LatentSpec):
+            mixer = LatentAttention(nn, spec, index)
+        elif spec.layers[index].attention is not None:
+            mixer = Attention(nn, spec, index, earlier)
+        else:
+            mixer = Recurrent(nn, spec, index)
         routed = isinstance(spec.layers[index].mlp, MoESpec)
         mlp = Experts(nn, spec, index) if routed else MLP(nn, spec, index)
         self.pages = mixer.attend.pages if isinstance(mixer, Attention) else None
@@ -171,6 +175,32 @@ class Attention:
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
         attended = self.attend(qkv, batch, memory.pages)  # (rows, heads * dim)
         return self.output(attended, residual)  # (rows, hidden)
+
+
+class LatentAttention:
+    """Attention over one short row for all heads of a position."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec, index: int) -> None:
+        a, hidden = spec.layers[index].attention, spec.hidden_size
+
+        def name(role: str) -> str:
+            return spec.layer_name(index, role)
+
+        self.down = self.norm = None
+        if a.queries:
+            self.down = nn.linear(name("queries_down"), a.queries, hidden, bias=a.bias)
+            self.norm = nn.norm(name("queries_norm"), a.queries, a.norm)
+        role = "queries_up" if a.queries else "queries"
+        self.queries = nn.linear(name(role), a.heads * a.query, a.queries or hidden)
+        self.latent = nn.linear(name("latent"), a.row, hidden, bias=a.bias)
+        parameters = f"{name('latent_norm')}.weight", name("keys_up"), name("values_up")
+        self.attend = nn.latent_attention(a, *parameters)
+        self.output = nn.linear(name("output"), hidden, a.heads * a.values, bias=a.bias)
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        given = x if self.down is None else self.norm(self.down(x))
+        attended = self.attend(self.queries(given), self.latent(x), batch, memory.pages)
+        return self.output(attended, residual)
 
 
 class Recurrent:

@@ -15,6 +15,7 @@ from mlc_llm.compiler.spec.decoder import (
     ShortConvSpec,
 )
 from mlc_llm.compiler.spec.experts import MoESpec, RouterSpec
+from mlc_llm.compiler.spec.latent import LatentSpec
 from mlc_llm.compiler.spec.rope import RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.tensors import GGUF, HUGGING_FACE, Source, TensorMap, weight_map
 from mlc_llm.compiler.spec.weights import Part, WeightSource
@@ -25,6 +26,7 @@ __all__ = [
     "AttentionSpec",
     "DecoderSpec",
     "DeltaRuleSpec",
+    "LatentSpec",
     "LayerSpec",
     "MLPSpec",
     "MoESpec",

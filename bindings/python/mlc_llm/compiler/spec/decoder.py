@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mlc_llm.compiler.spec.experts import MoESpec
+from mlc_llm.compiler.spec.latent import LatentSpec
 from mlc_llm.compiler.spec.rope import RopeSpec
 
 Activation = Literal["silu", "gelu", "gelu_tanh", "relu2", "clipped_swish"]
@@ -34,6 +35,14 @@ NAMES: Mapping[str, str] = {
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
     "output": "self_attn.o_proj",
+    "queries": "self_attn.q_proj",
+    "queries_down": "self_attn.q_a_proj",
+    "queries_norm": "self_attn.q_a_layernorm",
+    "queries_up": "self_attn.q_b_proj",
+    "latent": "self_attn.kv_a_proj_with_mqa",
+    "latent_norm": "self_attn.kv_a_layernorm",
+    "keys_up": "self_attn.w_uk",
+    "values_up": "self_attn.w_uv",
     "recurrent_in": "linear_attn.in_proj",
     "recurrent_conv": "linear_attn.conv1d",
     "recurrent_norm": "linear_attn.norm",
@@ -180,7 +189,7 @@ class LayerSpec:
     multiplies the result of f before the addition, if no norm follows f.
     """
 
-    attention: AttentionSpec | None = None
+    attention: AttentionSpec | LatentSpec | None = None
     recurrent: RecurrentSpec | None = None  # instead of attention
     mlp: MLPSpec | MoESpec
     norm: NormSpec

@@ -99,6 +99,12 @@ class RopeScaling:
         stretched = math.sqrt(1 + math.log(max(self.factor, 1.0)) / math.log(self.original_context))
         return self.attention_factor or stretched
 
+    @property
+    def score_factor(self) -> float:
+        """The factor on the scores of latent attention, whose queries and keys are rotated only in
+        part: the square of the magnitude that `mscale_all_dim` gives."""
+        return self._yarn_magnitude(self.mscale_all_dim) ** 2 if self.mscale_all_dim else 1.0
+
     def _yarn_magnitude(self, scale: float) -> float:
         return 0.1 * scale * math.log(max(self.factor, 1.0)) + 1.0
 

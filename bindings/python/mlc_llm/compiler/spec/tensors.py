@@ -23,6 +23,7 @@ from mlc_llm.compiler.spec.decoder import (
     ShortConvSpec,
 )
 from mlc_llm.compiler.spec.experts import MoESpec
+from mlc_llm.compiler.spec.latent import LatentSpec
 from mlc_llm.compiler.spec.transforms import MinusExp, Shape, Squeezed, Transform, Transposed
 from mlc_llm.compiler.spec.weights import Part, WeightSource
 
@@ -140,6 +141,12 @@ HUGGING_FACE = TensorMap(
         q_norm="self_attn.q_norm",
         k_norm="self_attn.k_norm",
         output="self_attn.o_proj",
+        queries="self_attn.q_proj",
+        queries_down="self_attn.q_a_proj",
+        queries_norm="self_attn.q_a_layernorm",
+        queries_up="self_attn.q_b_proj",
+        latent="self_attn.kv_a_proj_with_mqa",
+        latent_norm="self_attn.kv_a_layernorm",
         post_attention_norm="post_attention_layernorm",
         mlp_norm="post_attention_layernorm",
         gate_up="mlp.gate_proj mlp.up_proj",
@@ -166,6 +173,14 @@ GGUF = TensorMap(
         q_norm="attn_q_norm",
         k_norm="attn_k_norm",
         output="attn_output",
+        queries="attn_q",
+        queries_down="attn_q_a",
+        queries_norm="attn_q_a_norm",
+        queries_up="attn_q_b",
+        latent="attn_kv_a_mqa",
+        latent_norm="attn_kv_a_norm",
+        keys_up="attn_k_b",
+        values_up="attn_v_b",
         sinks="attn_sinks",
         post_attention_norm="post_attention_norm",
         mlp_norm="ffn_norm",
@@ -248,7 +263,9 @@ class _Layer:
 
     def parameters(self) -> Iterator[Parameter]:
         layer, hidden = self.layer, self.spec.hidden_size
-        if layer.attention is not None:
+        if isinstance(layer.attention, LatentSpec):
+            yield from self.latent_attention(layer.attention)
+        elif layer.attention is not None:
             yield from self.attention(layer.attention)
         elif isinstance(layer.recurrent, DeltaRuleSpec):
             yield from self.delta_rule(layer.recurrent)
@@ -258,8 +275,8 @@ class _Layer:
             yield from self.experts(layer.mlp)
         else:
             yield from self.mlp(layer.mlp)
-        if layer.attention is not None and layer.attention.qk_norm is not None:
-            a = layer.attention
+        a = layer.attention
+        if isinstance(a, AttentionSpec) and a.qk_norm is not None:
             several = a.norms_all_heads
             yield self.vector("q_norm", a.dim * a.heads if several else a.dim)
             if a.pages_of is None:
@@ -278,6 +295,21 @@ class _Layer:
         yield from self.linear("output", (hidden,), q, a.output_bias)
         if a.sinks:
             yield self.vector("sinks", a.heads)
+
+    def latent_attention(self, a: LatentSpec) -> Iterator[Parameter]:
+        hidden, q = self.spec.hidden_size, a.heads * a.query
+        if a.queries:
+            yield from self.linear("queries_down", (a.queries,), hidden, a.bias)
+            yield self.vector("queries_norm", a.queries)
+            yield from self.linear("queries_up", (q,), a.queries, False)
+        else:
+            yield from self.linear("queries", (q,), hidden, False)
+        yield from self.linear("latent", (a.row,), hidden, a.bias)
+        yield self.vector("latent_norm", a.latent)
+        for role, shape in (("keys_up", (a.latent, a.plain)), ("values_up", (a.values, a.latent))):
+            name = self.spec.layer_name(self.index, role)  # MLC-LLM's name has no ".weight"
+            yield Parameter(role, name, (a.heads,), shape, layer=self.index)
+        yield from self.linear("output", (hidden,), a.heads * a.values, a.bias)
 
     def mlp(self, m: MLPSpec) -> Iterator[Parameter]:
         hidden, wide = self.spec.hidden_size, m.width

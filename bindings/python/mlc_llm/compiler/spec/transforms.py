@@ -73,6 +73,32 @@ class Grouped:
 
 
 @dataclass(frozen=True)
+class HeadRows:
+    """A matrix for each head: rows [start, stop) of the `total` rows of each of `heads`. The result
+    is (heads, stop - start, in), or `transposed` (heads, in, stop - start)."""
+
+    heads: int
+    start: int
+    stop: int
+    total: int
+    transposed: bool = False
+    moves_rows = False
+
+    @property
+    def rows_together(self) -> int:
+        return self.total
+
+    def source_shape(self, shape: Shape) -> Shape:
+        rows, ins = shape[:0:-1] if self.transposed else shape[1:]
+        assert shape[0] == self.heads and rows == self.stop - self.start, (self, shape)
+        return (self.heads * self.total, ins)
+
+    def apply(self, array: Array) -> Array:
+        heads = array.reshape(-1, self.total, array.shape[1])[:, self.start : self.stop]
+        return np.ascontiguousarray(heads.swapaxes(1, 2) if self.transposed else heads)
+
+
+@dataclass(frozen=True)
 class Unpaired:
     """Reorders the rotary rows of each head from pairs (x0, y0), (x1, y1) to halves (x..., y...).
     A head has `head_rows` rows, of which the first `rotated` are rotary (0: all)."""

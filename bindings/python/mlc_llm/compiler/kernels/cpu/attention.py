@@ -60,11 +60,11 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
             slot = slot_of(shape, pages, page, offset)
             stores.append((keys, slot.emit_key_part))
         for base in range(0, half, lanes):
-            rotation = _emit_rotation(table, position, base, lanes)
+            rotation = emit_rotation(table, position, base, lanes)
             for some, store in stores:
                 with T.serial(some.count) as h:
                     pair = [some.emit_read(h, d, lanes) for d in (base, base + half)]
-                    low, high = _emit_rotated(*pair, rotation, lanes)
+                    low, high = emit_rotated(*pair, rotation, lanes)
                     store(h, base, some.after(base, low, lanes), lanes)
                     store(h, base + half, some.after(base + half, high, lanes), lanes)
         for base in range(shape.rotated_dim, shape.dim, rest_lanes):
@@ -125,7 +125,7 @@ class _Heads:
         return value * to_float(self.norm[0][at(d, lanes)], lanes)
 
 
-def _emit_rotation(table, position, base: int, lanes: int):
+def emit_rotation(table, position, base: int, lanes: int):
     """cos and sin of position * frequency for pairs [base, base + lanes), by adding angles."""
     rows = (
         position % ROPE_FINE,
@@ -145,7 +145,7 @@ def _emit_sum_of_angles(a, b, lanes: int):
     return cos, emit_value(fma(sin_b, cos_a, cos_b * sin_a, lanes))
 
 
-def _emit_rotated(low, high, rotation, lanes: int):
+def emit_rotated(low, high, rotation, lanes: int):
     """A pair of vectors after the rotation."""
     cos, sin = rotation
     turned_low = emit_value(fma(low, cos, splat(0.0, lanes) - high * sin, lanes))
@@ -162,7 +162,7 @@ def copy_pages(shape: AttentionShape) -> tirx.PrimFunc:
             T.reads()
             T.writes()
             old, new = emit_value(source[i]), emit_value(destination[i])
-            for part in (0, 1):
+            for part in range(shape.page_shape[0]):
                 with T.serial(size) as v:
                     head, base = v * LANES // width, v * LANES % width
                     value = pages[old, part, head, at(base)]

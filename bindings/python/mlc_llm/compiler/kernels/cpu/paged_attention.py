@@ -20,7 +20,9 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.latent import LatentShape
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, MaskedRow, State, Totals, UnmaskedRows
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
@@ -76,7 +78,7 @@ def _emit_unsplit(call: Call, rows) -> None:
         head, begin = emit_value(task // tasks), emit_value(task % tasks * each)
         count = emit_value(T.min(each, rows - begin))
         sequence = emit_value(call.row_sequence[begin])
-        state = State(call, head, TOGETHER)
+        state = _state(call, head, TOGETHER)
         totals = Totals(call, TOGETHER)
         state.emit_begin(0, count)
         with T.serial(count) as m:
@@ -122,7 +124,7 @@ class _Split:
         self.pairs = emit_value(rows * call.shape.kv_heads)
         # parts of a pair that are walked at a time
         self.each = emit_value(T.int32(SPLIT_TASKS) // self.pairs)
-        self.state = State(call, None, SPLIT_TASKS)
+        self.state = _state(call, None, SPLIT_TASKS)
         self.totals = Totals(call, SPLIT_PAIRS)
 
     def emit(self) -> None:
@@ -186,6 +188,11 @@ class _Split:
             state.emit_queries(row, task)
             with T.serial(end - begin) as block:
                 state.emit_block(cut, emit_value(begin + block))
+
+
+def _state(call: Call, head, slots: int) -> State:
+    kind = LatentState if isinstance(call.shape, LatentShape) else State
+    return kind(call, head, slots)
 
 
 def _whole_blocks(shape: AttentionShape, position):

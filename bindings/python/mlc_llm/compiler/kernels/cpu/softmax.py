@@ -274,6 +274,10 @@ class State:
             places = [self._weight(m, g, page) for m, g in heads]
             self.reader.emit_scaled(self.head, number, self.weights, places)
 
+    def value_at(self, page, slot, d):
+        """Elements [d, d + 16) of the value in a slot, without its scale."""
+        return self.reader.value(self.head, page, slot, d)
+
     def _emit_vectors(self, rows: UnmaskedRows, heads: list, block, base, step: int) -> None:
         """Elements [base, base + 16 step) of the values."""
         group, dim = self.shape.group, self.shape.dim
@@ -289,8 +293,7 @@ class State:
             index = emit_value(block * BLOCK_PAGES + page)
             number = emit_value(self.indices[rows.page(index)])
             with T.serial(rows.filled(index)) as slot:
-                value = [self.reader.value(self.head, number, slot, base + i * LANES)
-                         for i in range(step)]  # fmt: skip
+                value = [self.value_at(number, slot, base + i * LANES) for i in range(step)]
                 value = [emit_value(v) for v in value]
                 for h, places in numbered:
                     weight = splat(self.weights[h * BLOCK + page * PAGE_SIZE + slot])

@@ -1,0 +1,173 @@
+"""DeepSeek V2 and V3 (and R1): latent attention, and experts of which groups are chosen first. The
+first layers have a plain MLP; in the others every row goes through shared experts too.
+
+transformers' `models/deepseek_v2/` and `models/deepseek_v3/`. V2 makes scores by
+softmax, and a group counts as much as its best expert. V3 makes them by sigmoid; a learned
+correction takes part in the choice, and a group counts as much as its two best experts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.experts import SIGMOID, SOFTMAX, MoEConfig, gguf_experts, size_or
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
+from mlc_llm.compiler.models.latent import LatentConfig, gguf_latent
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    LayerSpec,
+    MLPSpec,
+    MoESpec,
+    Source,
+    TensorMap,
+)
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+_LATENT_EPS = 1e-6  # of the norms of latent vectors, whatever the config says of the others
+_SCORES = {"softmax": "softmax", "sigmoid": "sigmoid"}
+_PLAIN, _LIMITED, _CORRECTED = "greedy", "group_limited_greedy", "noaux_tc"
+_METHODS = {name: name for name in (_PLAIN, _LIMITED, _CORRECTED)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepseekConfig(LatentConfig, MoEConfig):
+    n_shared_experts: int
+    first_k_dense_replace: int
+    n_group: int
+    topk_group: int
+    routed_scaling_factor: float
+    scoring_func: str
+    topk_method: str
+    rope_interleave: bool
+
+    aliases = {"num_experts": ("n_routed_experts", "num_local_experts")}
+    default_scores, default_method = "softmax", _PLAIN
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        # the layers that predict a second token lie behind the others and are not used
+        read.seen.update(("num_nextn_predict_layers", "num_mtp_layers"))
+        if read.integer("moe_layer_freq", default=1) != 1:
+            raise UnsupportedError(
+                "config: moe_layer_freq other than 1 is not supported", param="moe_layer_freq"
+            )
+        read.always("mlp_bias", False)
+        return {
+            **super().fields(read),
+            "n_shared_experts": read.integer("n_shared_experts", default=2, minimum=0),
+            "first_k_dense_replace": read.integer("first_k_dense_replace", default=0, minimum=0),
+            "n_group": read.integer("n_group", default=1),
+            "topk_group": read.integer("topk_group", default=1),
+            "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
+            "scoring_func": read.choice("scoring_func", of=_SCORES, default=cls.default_scores),
+            "topk_method": read.choice("topk_method", of=_METHODS, default=cls.default_method),
+            "rope_interleave": read.flag("rope_interleave", default=True),
+        }
+
+    def check(self) -> None:
+        super().check()
+        if self.num_experts % self.n_group or self.topk_group > self.n_group:
+            raise CorruptFileError(
+                f"config: n_group is {self.n_group} and topk_group {self.topk_group}; groups must "
+                f"divide {self.num_experts} experts, and topk_group is at most n_group",
+                param="n_group",
+            )
+
+    def mlp(self, layer: int) -> MLPSpec | MoESpec:
+        if layer < self.first_k_dense_replace:
+            return MLPSpec(width=self.intermediate_size)
+        corrected, limited = self.topk_method == _CORRECTED, self.topk_method != _PLAIN
+        router = self.router(
+            scores=self.scoring_func,
+            correction=corrected,
+            groups=self.n_group if limited else 1,
+            chosen_groups=self.topk_group if limited else 1,
+            group_best=2 if corrected else 1,
+            factor=self.routed_scaling_factor,
+        )
+        return self.experts(router, shared_width=self.n_shared_experts * self.moe_intermediate_size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepseekV3Config(DeepseekConfig):
+    normalized_by_default = True
+    default_scores, default_method = "sigmoid", _CORRECTED
+
+
+def decoder(c: DeepseekConfig) -> DecoderSpec:
+    attention = c.latent(eps=_LATENT_EPS, pairs=c.rope_interleave)
+    layers = [
+        LayerSpec(attention=attention, mlp=c.mlp(i), norm=c.rms) for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, names=GLM_NAMES)
+
+
+def tensors(c: DeepseekConfig) -> TensorMap:
+    shared = "mlp.shared_experts"
+    return HUGGING_FACE.renamed(
+        shared_gate_up=f"{shared}.gate_proj {shared}.up_proj", shared_down=f"{shared}.down_proj"
+    ).changed(
+        correction=(Source("mlp.gate.e_score_correction_bias", is_whole=True),),
+        **c.matrices("self_attn.kv_b_proj"),
+    )
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    if not fields.has_tensor("blk.0.attn_k_b.weight"):
+        raise UnsupportedError(
+            "this file was made before llama.cpp stored attn_k_b and attn_v_b (April 2025); "
+            "convert or download the model again",
+            param="blk.0.attn_k_b.weight",
+        )
+    gating = size_or(fields, "expert_gating_func", SOFTMAX)
+    is_v3 = gating == SIGMOID
+    dense = size_or(fields, "leading_dense_block_count", 0)
+    corrected = fields.has_tensor(f"blk.{dense}.exp_probs_b.bias")
+    groups = size_or(fields, "expert_group_count", 1)
+    behind = size_or(fields, "nextn_predict_layers", 0)
+    return {
+        **gguf_experts(fields, gating=SIGMOID if is_v3 else SOFTMAX),
+        **gguf_latent(fields),
+        **_gguf_scaling(fields),
+        "num_hidden_layers": fields.size("block_count") - behind,
+        "n_shared_experts": size_or(fields, "expert_shared_count", 0),
+        "first_k_dense_replace": dense,
+        "n_group": groups,
+        "topk_group": size_or(fields, "expert_group_used_count", 1),
+        "routed_scaling_factor": fields.number("expert_weights_scale", 1.0),
+        "norm_topk_prob": fields.flag("expert_weights_norm", False),
+        "scoring_func": "sigmoid" if is_v3 else "softmax",
+        "topk_method": _CORRECTED if corrected else _LIMITED if groups > 1 else _PLAIN,
+        "attention_bias": fields.has_tensor("blk.0.attn_kv_a_mqa.bias"),
+    }
+
+
+def _gguf_scaling(fields: GGUFFields) -> dict[str, Any]:
+    """The file has a tenth of `mscale_all_dim`, to which `mscale` is equal there."""
+    key = "rope.scaling.yarn_log_multiplier"
+    if key not in fields:
+        return {}
+    scale = round(10 * fields.number(key), 6)
+    return {
+        "rope_scaling": {
+            "rope_type": "yarn",
+            "factor": fields.number("rope.scaling.factor"),
+            "original_max_position_embeddings": fields.size("rope.scaling.original_context_length"),
+            "mscale": scale,
+            "mscale_all_dim": scale,
+        }
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=DeepseekV3Config,
+    decoder=decoder,
+    tensors=tensors,
+    gguf=GGUFFormat("deepseek2", "DeepseekV3ForCausalLM", _gguf_config, lambda c: GGUF),
+)
+V2 = ModelFamily(config_class=DeepseekConfig, decoder=decoder, tensors=tensors)

@@ -1,0 +1,87 @@
+"""Latent attention and mixtures of experts for `spec_numpy.py`. Here each head has keys and values:
+the kernels never compute them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.spec import LatentSpec, MLPSpec, MoESpec, RouterSpec
+
+Array = np.ndarray[Any, Any]
+
+
+def latent_attention(layer: Any, a: LatentSpec, x: Array) -> Array:
+    n, up = len(x), [layer.params[layer.name(role)] for role in ("keys_up", "values_up")]
+    q = layer.linear("queries_down", x, a.bias) if a.queries else x
+    if a.queries:
+        q = layer.model.norm(layer.name("queries_norm"), q, a.norm)
+    q = layer.linear("queries_up" if a.queries else "queries", q, False).reshape(n, a.heads, -1)
+    row = layer.linear("latent", x, a.bias)
+    latent = layer.model.norm(layer.name("latent_norm"), row[:, : a.latent], a.norm)
+    keys = np.einsum("mc,hcp->hmp", latent, up[0])
+    values = np.einsum("mc,hvc->hmv", latent, up[1])
+    scores = np.einsum("nhp,hmp->hnm", q[..., : a.plain], keys)
+    turned = _rotated(a, q[..., a.plain :]), _rotated(a, row[:, None, a.latent :])[:, 0]
+    scores = (scores + np.einsum("nhr,mr->hnm", *turned)) * a.scale
+    rows, columns = np.indices((n, n))
+    weights = np.exp(np.where(columns <= rows, scores, -np.inf))
+    made = np.einsum("hnm,hmv->nhv", weights / weights.sum(-1, keepdims=True), values)
+    return layer.linear("output", made.reshape(n, -1), a.bias)
+
+
+def _rotated(a: LatentSpec, x: Array) -> Array:
+    angles = np.arange(len(x))[:, None] * np.array(a.rope.frequencies)
+    turns = np.exp(1j * angles)[:, None] * a.rope.scaling.magnitude
+    shape = (-1, 2) if a.pairs else (2, -1)
+    parts = x.reshape(*x.shape[:-1], *shape)
+    first, second = (parts[..., 0], parts[..., 1]) if a.pairs else np.moveaxis(parts, -2, 0)
+    turned = (first + 1j * second) * turns
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def experts(layer: Any, moe: MoESpec, x: Array) -> Array:
+    shares = _shares(layer, moe.router, x)
+    ups, downs = (
+        layer.params[f"{layer.name(role)}.weight"] for role in ("experts_gate_up", "experts_down")
+    )
+    made = np.zeros_like(x)
+    for share, up, down in zip(shares.T, ups, downs, strict=True):
+        gate, linear = np.split(x @ up.T, 2, axis=1)
+        made += share[:, None] * ((gate * _sigmoid(gate) * linear) @ down.T)
+    if moe.shared_width:
+        made += layer.gated(MLPSpec(width=moe.shared_width), x, "shared_")
+    return made
+
+
+def _shares(layer: Any, router: RouterSpec, x: Array) -> Array:
+    """The weight of each expert for each row; 0 for those that are not chosen."""
+    logits = layer.linear("router", x, router.bias)
+    scores = _sigmoid(logits) if router.scores == "sigmoid" else _softmax(logits)
+    ranks = scores + layer.params[layer.name("correction")] if router.correction else scores
+    groups = ranks.reshape(len(x), router.groups, -1)
+    best = np.sort(groups, axis=-1)[..., -router.group_best :].sum(-1)
+    kept = _largest(best, router.chosen_groups)[..., None]
+    chosen = _largest(np.where(kept, groups, -np.inf).reshape(ranks.shape), router.chosen)
+    shares = np.where(chosen, scores, 0.0)
+    if router.normalize:
+        shares = shares / shares.sum(-1, keepdims=True)
+    return shares * router.factor
+
+
+def _largest(values: Array, count: int) -> Array:
+    """Which values of each row are its largest ones."""
+    places = np.argsort(-values, axis=-1, kind="stable")[:, :count]
+    found = np.zeros(values.shape, bool)
+    np.put_along_axis(found, places, True, axis=-1)
+    return found
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _softmax(x: Array) -> Array:
+    made = np.exp(x - x.max(-1, keepdims=True))
+    return made / made.sum(-1, keepdims=True)

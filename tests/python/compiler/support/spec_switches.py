@@ -1,0 +1,60 @@
+"""Switches of latent attention and of routers, each turned off (`family_fixtures.switched_off`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from mlc_llm.compiler.spec import DecoderSpec, LatentSpec, LayerSpec, MoESpec, RopeScaling
+
+Switch = tuple[str, DecoderSpec]
+
+
+def of_latents(spec: DecoderSpec) -> Iterator[Switch]:
+    latents = [one.attention for one in spec.layers if isinstance(one.attention, LatentSpec)]
+    if not latents:
+        return
+    a = latents[0]
+    changes: dict[str, Any] = {
+        "pairs": not a.pairs,
+        "bias": False,
+        "scale": a.query**-0.5,
+        "rope": replace(a.rope, scaling=RopeScaling()),
+    }
+    for name, value in changes.items():
+        if getattr(a, name) == value:
+            continue
+        layers = [_changed(one, "attention", LatentSpec, {name: value}) for one in spec.layers]
+        yield f"latent {name}", replace(spec, layers=tuple(layers))
+
+
+# What a field of a router is in the simplest one.
+_ROUTER = {
+    "scores": "softmax",
+    "correction": False,
+    "groups": 1,
+    "normalize": False,
+    "factor": 1.0,
+}
+
+
+def of_routers(spec: DecoderSpec) -> Iterator[Switch]:
+    found = [one.mlp for one in spec.layers if isinstance(one.mlp, MoESpec)]
+    if not found:
+        return
+    for name, value in _ROUTER.items():
+        if getattr(found[0].router, name) == value:
+            continue
+        off = {name: value} | ({"chosen_groups": 1} if name == "groups" else {})
+        router = replace(found[0].router, **off)
+        layers = [_changed(one, "mlp", MoESpec, {"router": router}) for one in spec.layers]
+        yield f"router {name}", replace(spec, layers=tuple(layers))
+    layers = [_changed(one, "mlp", MoESpec, {"shared_width": 0}) for one in spec.layers]
+    if found[0].shared_width:
+        yield "shared experts", replace(spec, layers=tuple(layers))
+
+
+def _changed(one: LayerSpec, part: str, kind: type, changes: dict[str, Any]) -> LayerSpec:
+    own = getattr(one, part)
+    return replace(one, **{part: replace(own, **changes)}) if isinstance(own, kind) else one

@@ -1,0 +1,115 @@
+"""An engine over latent attention: a tiny DeepSeek V3 without experts, from its folder, judged by
+NumPy.
+
+Answers are the same in chunks, from found prefixes, in a tight pool, with drafts that are taken
+back, and behind a saved state.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+import tiny_models
+from test_experts_engine import ENGINES, MAX_TOKENS, PROMPT, ask, compiled, engine_of, prompt_ids
+
+from mlc_llm.compiler import models
+from mlc_llm.compiler.convert import convert_model, open_source
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "compiler" / "support"))
+
+import spec_numpy  # noqa: E402
+import tiny_families  # noqa: E402
+from family_fixtures import load  # noqa: E402
+from random_weights import draw  # noqa: E402
+
+
+def config() -> dict[str, Any]:
+    small = {"num_hidden_layers": 2, "first_k_dense_replace": 2}
+    return {**load("deepseek_v3").config, **small, "vocab_size": len(tiny_models.tokens())}
+
+
+def weights() -> dict[str, Any]:
+    typed = models.config_from_hf(config())
+    sources = models.get("deepseek_v3").weight_map(typed)
+    shapes = {part.tensor: part.source_shape for weight in sources for part in weight.parts}
+    return draw(shapes, seed=23, norm_mean=1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The folder in q0f32, and its library."""
+    source = tmp_path_factory.mktemp("latent")
+    ids = {"eos_token_id": 2, "bos_token_id": 1, "pad_token_id": 0}
+    (source / "config.json").write_text(json.dumps({**config(), **ids}))
+    safetensors.numpy.save_file(weights(), source / "model.safetensors")
+    (source / "tokenizer.json").write_bytes(tiny_models.tokenizer_json())
+    extras = {"chat_template": tiny_models.TEMPLATE}
+    (source / "tokenizer_config.json").write_text(json.dumps(extras))
+    target = source / "mlc"
+    convert_model(open_source(source), target, quantization="q0f32")
+    return target, compiled(target, "cpu")
+
+
+@pytest.fixture(scope="module")
+def greedy() -> list[float]:
+    """The logprobs of NumPy's greedy answer."""
+    ids, found = prompt_ids(PROMPT), []
+    spec = models.get("deepseek_v3").decoder(models.config_from_hf(config()))
+    params = tiny_families.converted(tiny_families.Source(weights()), config())
+    for _ in range(MAX_TOKENS):
+        last = spec_numpy.logits(spec, params, ids)[-1]
+        ids.append(int(last.argmax()))
+        found.append(float(-np.log(np.exp(last - last.max()).sum())))
+    return found
+
+
+def test_a_chat_is_what_numpy_says(model: tuple[Path, Path], greedy: list[float]) -> None:
+    with engine_of(model) as engine:
+        first = ask(engine)
+        np.testing.assert_allclose(first, [greedy], atol=1e-3)
+        assert ask(engine) == first  # from the prefix that is kept
+        assert ask(engine, n=3) == first * 3  # branches share pages, then write their own
+        others = [ask(engine, f"{PROMPT}{i}") for i in range(3)]
+        assert ask(engine) == first and others[0] != first
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_way_through_the_engine_gives_the_same(
+    name: str, model: tuple[Path, Path], greedy: list[float]
+) -> None:
+    with engine_of(model) as engine:
+        first = ask(engine)
+    with engine_of(model, **ENGINES[name]) as engine:
+        assert ask(engine) == first
+        assert ask(engine, n=2) == first * 2
+
+
+def test_preempted_chats_go_on(model: tuple[Path, Path]) -> None:
+    others = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
+    with engine_of(model) as engine:
+        alone = [ask(engine, text) for text in others]
+    tight = {"max_total_seq_length": 224, "max_num_sequence": 3}
+    with engine_of(model, **tight) as engine, ThreadPoolExecutor(len(others)) as pool:
+        for _ in range(50):  # in some rounds a busy machine runs one thread after another
+            assert list(pool.map(lambda text: ask(engine, text), others)) == alone
+            if engine.metrics()["num_preemptions"] > 0:
+                break
+        assert engine.metrics()["num_preemptions"] > 0
+
+
+def test_a_saved_state_holds_the_rows(
+    model: tuple[Path, Path], greedy: list[float], tmp_path: Path
+) -> None:
+    messages: Any = [{"role": "user", "content": PROMPT}]
+    with engine_of(model) as engine:
+        saved = engine.save_kv(messages, tmp_path / "chat.kv")
+    with engine_of(model) as engine:
+        assert engine.load_kv(tmp_path / "chat.kv").tokens == saved.tokens
+        np.testing.assert_allclose(ask(engine), [greedy], atol=1e-3)
