@@ -66,6 +66,7 @@ FAMILIES = [
     "smollm",
     "llama-bpe",
     "qwen2",
+    "qwen35",
     "deepseek-llm",
     "deepseek-coder",
     "deepseek-v3",
@@ -111,6 +112,7 @@ def test_digits_stand_alone_for_smollm():
         ("smollm", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("llama-bpe", ["Ġab", "123", "456", "Ċ"]),
         ("qwen2", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
+        ("qwen35", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("deepseek-llm", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("deepseek-coder", ["Ġab", "1", "2", "3", "4", "5", "6", "Ċ"]),
         ("deepseek-v3", ["Ġab", "123", "456", "Ċ"]),
@@ -120,6 +122,12 @@ def test_splits(pre, pieces):
     tokenizer, _ = rebuilt(byte_level_metadata(trained("gpt-2"), pre, SPECIALS))
     split = tokenizer.pre_tokenizer.pre_tokenize_str(" ab123456\n")
     assert [piece for piece, _ in split] == pieces
+
+
+@pytest.mark.parametrize(("pre", "pieces"), [("qwen2", 2), ("qwen35", 1)])
+def test_marks_belong_to_letters_for_qwen35(pre, pieces):
+    tokenizer, _ = rebuilt(byte_level_metadata(trained("gpt-2"), pre, SPECIALS))
+    assert len(tokenizer.pre_tokenizer.pre_tokenize_str("\u0915\u093f")) == pieces
 
 
 def test_beginning_of_text():

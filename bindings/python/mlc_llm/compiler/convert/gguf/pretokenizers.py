@@ -36,6 +36,11 @@ _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _WORDS = r"|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _LLAMA3 = _CONTRACTIONS + _WORDS % r"\p{N}{1,3}"
 _QWEN2 = _CONTRACTIONS + _WORDS % r"\p{N}"
+# Marks belong to the letters before them.
+_QWEN35 = _CONTRACTIONS + (
+    r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 _DEEPSEEK3 = (
     r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
     r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -95,6 +100,7 @@ _TABLE = {
     "qwen2": PreTokenizer(
         (_split(_QWEN2), _BYTES), normalizer=_NFC, aliases=("deepseek-r1-qwen", "megrez")
     ),
+    "qwen35": PreTokenizer((_split(_QWEN35), _BYTES), normalizer=_NFC),
     "deepseek-llm": PreTokenizer(
         (
             _split("[\r\n]"),
