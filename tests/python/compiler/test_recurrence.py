@@ -120,13 +120,14 @@ def rows_one_by_one(
 
 
 @pytest.mark.parametrize(
-    ("heads", "key_heads", "key_dim", "value_dim", "long"),
-    [(4, 2, 16, 32, 1), (2, 2, 32, 16, 60), (3, 1, 48, 48, 9)],
-)
-def test_the_delta_rule_goes_on_from_its_state(heads, key_heads, key_dim, value_dim, long):
+    ("heads", "key_heads", "key_dim", "value_dim", "long", "tiled"),
+    [(4, 2, 16, 32, 1, False), (2, 2, 32, 16, 60, False), (3, 1, 48, 48, 9, False),
+     (4, 2, 16, 16, 9, True)],
+)  # fmt: skip
+def test_the_delta_rule_goes_on_from_its_state(heads, key_heads, key_dim, value_dim, long, tiled):
     rng, step = np.random.default_rng(heads + key_dim), Step(long)
     shape = recurrence.DeltaShape(
-        heads=heads, key_heads=key_heads, key_dim=key_dim, value_dim=value_dim
+        heads=heads, key_heads=key_heads, key_dim=key_dim, value_dim=value_dim, tiled=tiled
     )
     qkv, gates = random(rng, step.rows, shape.convolved), random(rng, step.rows, shape.columns) * 4
     decay, bias = -np.exp(random(rng, heads)), random(rng, heads)
@@ -135,7 +136,9 @@ def test_the_delta_rule_goes_on_from_its_state(heads, key_heads, key_dim, value_
     inputs = [qkv, gates, decay, bias]
     y = run(kernel, step, inputs, states, shape.values)
     q, k, v = np.split(qkv.astype(np.float64), [shape.keys, 2 * shape.keys], axis=1)
-    q, k = (t.reshape(-1, key_heads, key_dim).repeat(heads // key_heads, 1) for t in (q, k))
+    owner = np.tile(range(key_heads), heads // key_heads)
+    owner = owner if tiled else np.sort(owner)
+    q, k = (t.reshape(-1, key_heads, key_dim)[:, owner] for t in (q, k))
     q, k = (t / np.sqrt((t * t).sum(-1, keepdims=True) + 1e-6) for t in (q, k))
     v = v.reshape(-1, heads, value_dim)
     beta = 1 / (1 + np.exp(-gates[:, -2 * heads : -heads].astype(np.float64)))

@@ -135,6 +135,7 @@ _ATTENTION = {
     "window": -1,
     "softcap": 0.0,
     "sinks": False,
+    "gated": False,
 }
 _DECODER = {
     "head_bias": False,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-from spec_numpy_parts import experts, latent_attention
+from spec_numpy_parts import delta_rule, experts, latent_attention
 
 from mlc_llm.compiler.spec import (
     AttentionSpec,
@@ -112,7 +112,8 @@ class _Layer:
 
     def mixer(self, x: Array) -> Array:
         r = self.layer.recurrent
-        assert isinstance(r, ShortConvSpec), "the toy family's reference has the others"
+        if not isinstance(r, ShortConvSpec):
+            return delta_rule(self, r, x)
         before, behind, x = np.split(self.linear("recurrent_in", x, r.bias), 3, axis=1)
         taps = self.params[f"{self.name('recurrent_conv')}.weight"]  # (taps, channels)
         padded = np.concatenate([np.zeros((r.taps - 1, r.width)), before * x])
@@ -138,6 +139,8 @@ class _Layer:
         if a.sinks:
             total = total + np.exp(self.params[f"{self.name('sinks')}.weight"])[:, None, None]
         made = np.einsum("hnm,mhd->nhd", weights / total, v).reshape(n, -1)
+        if a.gated:
+            made = made / (1 + np.exp(-self.linear("attention_gate", x, a.qkv_bias)))
         return self.linear("output", made, a.output_bias)
 
     def positioned(self, role: str, x: Array) -> Array:

@@ -1,5 +1,5 @@
-"""Latent attention and mixtures of experts for `spec_numpy.py`. Here each head has keys and values:
-the kernels never compute them."""
+"""Latent attention, mixtures of experts and the gated delta rule for `spec_numpy.py`. Here each
+head of latent attention has keys and values: the kernels never compute them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.spec import LatentSpec, MLPSpec, MoESpec, RouterSpec
+from mlc_llm.compiler.spec import DeltaRuleSpec, LatentSpec, MLPSpec, MoESpec, RouterSpec
 
 Array = np.ndarray[Any, Any]
 
@@ -68,6 +68,34 @@ def _shares(layer: Any, router: RouterSpec, x: Array) -> Array:
     if router.normalize:
         shares = shares / shares.sum(-1, keepdims=True)
     return shares * router.factor
+
+
+def delta_rule(layer: Any, r: DeltaRuleSpec, x: Array) -> Array:
+    """transformers' `torch_recurrent_gated_delta_rule`, and what is around it."""
+    taps, decay, bias = (
+        layer.params[f"{layer.name(role)}.weight"]
+        for role in ("recurrent_conv", "decay", "time_step")
+    )
+    ends = np.cumsum([r.convolved, r.values, r.heads])
+    qkv, z, beta, step = np.split(layer.linear("recurrent_in", x, False), ends, axis=1)
+    padded = np.concatenate([np.zeros((r.taps - 1, r.convolved)), qkv])
+    qkv = sum(padded[j : j + len(x)] * taps[j] for j in range(r.taps))
+    q, k, v = np.split(qkv * _sigmoid(qkv), [r.keys, 2 * r.keys], axis=1)
+    owner = np.arange(r.heads)
+    owner = owner % r.key_heads if r.tiled else owner // (r.heads // r.key_heads)
+    q, k = (t.reshape(len(x), -1, r.key_dim)[:, owner] for t in (q, k))
+    q, k = (t / np.sqrt((t * t).sum(-1, keepdims=True) + 1e-6) for t in (q, k))
+    kept, share = np.exp(decay * np.log1p(np.exp(step + bias))), _sigmoid(beta)
+    v = v.reshape(len(x), r.heads, r.value_dim)
+    state, y = np.zeros((r.heads, r.key_dim, r.value_dim)), np.zeros_like(v)
+    for n in range(len(x)):
+        state = state * kept[n][:, None, None]
+        change = (v[n] - np.einsum("hk,hkv->hv", k[n], state)) * share[n][:, None]
+        state = state + np.einsum("hk,hv->hkv", k[n], change)
+        y[n] = np.einsum("hk,hkv->hv", q[n] / np.sqrt(r.key_dim), state)
+    y = layer.model.norm(layer.name("recurrent_norm"), y, r.norm)
+    z = z.reshape(y.shape)
+    return layer.linear("recurrent_out", (y * z * _sigmoid(z)).reshape(len(x), -1), False)
 
 
 def _largest(values: Array, count: int) -> Array:

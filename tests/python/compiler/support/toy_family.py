@@ -35,7 +35,7 @@ LAYERS = (
     ),
     LayerSpec(
         attention=AttentionSpec(
-            heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, qk_norm=NORM, softcap=2.0
+            heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, qk_norm=NORM, softcap=2.0, gated=True
         ),
         mlp=MLPSpec(width=32, activation="gelu_tanh", bias=True),
         norm=NORM,

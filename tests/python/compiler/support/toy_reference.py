@@ -148,6 +148,8 @@ def _attend(a: Any, own: dict[str, Array], x: Array, kept: dict[int, Any]) -> tu
     )
     weights /= weights.sum(-1, keepdims=True) + sinks[:, None, None]
     made = np.einsum("hnm,mhd->nhd", weights, v).reshape(n, -1)
+    if a.gated:
+        made = made / (1 + np.exp(-(x @ own["self_attn.gate_proj.weight"].T)))
     return made @ own["self_attn.o_proj.weight"].T, pair
 
 

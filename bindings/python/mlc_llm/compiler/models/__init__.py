@@ -49,6 +49,7 @@ from mlc_llm.compiler.models import (
     qwen2,
     qwen2_moe,
     qwen3,
+    qwen3_5,
     qwen3_moe,
     smollm3,
     stablelm,
@@ -108,6 +109,7 @@ FAMILIES: dict[str, ModelFamily] = {
     "deepseek_v3": deepseek.FAMILY,
     "deepseek_v2": deepseek.V2,
     "minicpm3": minicpm3.FAMILY,
+    "qwen3_5_text": qwen3_5.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -157,6 +159,7 @@ ARCHITECTURES: dict[str, str] = {
     "DeepseekV3ForCausalLM": "deepseek_v3",
     "DeepseekV2ForCausalLM": "deepseek_v2",
     "MiniCPM3ForCausalLM": "minicpm3",
+    "Qwen3_5ForCausalLM": "qwen3_5_text",
 }
 
 __all__ = [

@@ -31,8 +31,7 @@ REASONS = {
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
     "qwen2_moe": _MOE,
     "qwen3-embedding": "a model for embeddings",
-    "qwen3_5": f"{_PICTURES}, and {_STATE}",
-    "qwen3_5_text": _STATE,
+    "qwen3_5": f"{_PICTURES}; its text part alone is qwen3_5_text",
     "qwen3_moe": _MOE,
     "baichuan": "its 13B models have ALiBi positions and its second version a normalized head, "
     "for which there are no switches yet",

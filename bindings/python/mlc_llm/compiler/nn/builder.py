@@ -199,6 +199,15 @@ class Builder:
             )
         return latent.LatentAttention(self, spec, norm, keys_up, values_up)
 
+    def sigmoid_gate(self, size: int) -> Any:
+        if isinstance(self.device, GPU):
+            raise UnsupportedError(
+                "models whose attention has an output gate run on CPUs only; compile with "
+                "--device cpu",
+                param="device",
+            )
+        return layers.SigmoidGate(self, size)
+
     def zeros(self, like: relax.Expr) -> relax.Var:
         """int32 zeros, one for each row."""
         return self._layers.row_numbers(self, "zeros", [like])

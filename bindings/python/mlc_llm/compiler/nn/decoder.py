@@ -163,6 +163,10 @@ class Attention:
         shared = None if a.pages_of is None else earlier[a.pages_of].pages
         keys = 0 if a.pages_of is not None else 2 * a.kv_heads
         self.qkv = nn.linear(name("qkv"), (a.heads + keys) * a.dim, hidden, bias=a.qkv_bias)
+        self.gate = None
+        if a.gated:
+            self.gate = nn.linear(name("attention_gate"), a.heads * a.dim, hidden, bias=a.qkv_bias)
+            self.gated = nn.sigmoid_gate(a.heads * a.dim)
         self.output = nn.linear(name("output"), hidden, a.heads * a.dim, bias=a.output_bias)
         roles = ["q_norm", "k_norm"] if keys else ["q_norm"]
         norms = [f"{name(role)}.weight" for role in roles] if a.qk_norm else []
@@ -174,6 +178,8 @@ class Attention:
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
         attended = self.attend(qkv, batch, memory.pages)  # (rows, heads * dim)
+        if self.gate is not None:
+            attended = self.gated(attended, self.gate(x))
         return self.output(attended, residual)  # (rows, hidden)
 
 

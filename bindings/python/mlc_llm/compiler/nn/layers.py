@@ -323,6 +323,19 @@ class Gated:
         return Deferred(self.nn, tensor(num_rows(x), self.each * self.size), forms, self.each)
 
 
+class SigmoidGate:
+    """x * sigmoid(gate)."""
+
+    def __init__(self, nn: Builder, size: int) -> None:
+        self.nn, self.size = nn, size
+
+    def __call__(self, x: relax.Expr, gate: relax.Expr) -> Deferred:
+        size = self.size
+        kernel = self.nn.kernel("sigmoid_gate", size, lambda: elementwise.sigmoid_gate(size))
+        made = self.nn.call(kernel, [x, gate], tensor(num_rows(x), size))
+        return Deferred.of(self.nn, made)
+
+
 class PagedAttention:
     """Rotates queries and keys, appends keys and values to its pages, and attends over the pages.
 

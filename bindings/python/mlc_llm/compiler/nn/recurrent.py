@@ -76,6 +76,7 @@ class DeltaRule:
             key_heads=spec.key_heads,
             key_dim=spec.key_dim,
             value_dim=spec.value_dim,
+            tiled=spec.tiled,
             decay_dtype=decay,
             time_step_dtype=time_step,
         )

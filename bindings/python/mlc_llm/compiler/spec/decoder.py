@@ -35,6 +35,7 @@ NAMES: Mapping[str, str] = {
     "layer": "model.layers.{}",
     "qkv": "self_attn.qkv_proj",
     "output": "self_attn.o_proj",
+    "attention_gate": "self_attn.gate_proj",
     "queries": "self_attn.q_proj",
     "queries_down": "self_attn.q_a_proj",
     "queries_norm": "self_attn.q_a_layernorm",
@@ -103,6 +104,7 @@ class AttentionSpec:
     sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+    gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
     causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text
 
     def __post_init__(self) -> None:
@@ -137,7 +139,8 @@ class DeltaRuleSpec:
         state = state + outer(key, sigmoid(beta) * (value - key @ state))
         y = norm((query / sqrt(key_dim)) @ state) * silu(z)
 
-    `heads // key_heads` heads share a query and a key.
+    `heads // key_heads` heads share a query and a key: neighbours, or with `tiled` heads h and
+    h + key_heads, and so on.
     """
 
     heads: int
@@ -146,6 +149,7 @@ class DeltaRuleSpec:
     value_dim: int
     taps: int
     norm: NormSpec
+    tiled: bool = False
 
     @property
     def keys(self) -> int:

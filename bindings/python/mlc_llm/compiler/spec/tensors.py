@@ -141,6 +141,7 @@ HUGGING_FACE = TensorMap(
         q_norm="self_attn.q_norm",
         k_norm="self_attn.k_norm",
         output="self_attn.o_proj",
+        attention_gate="self_attn.gate_proj",
         queries="self_attn.q_proj",
         queries_down="self_attn.q_a_proj",
         queries_norm="self_attn.q_a_layernorm",
@@ -292,6 +293,8 @@ class _Layer:
         hidden, q, kv = self.spec.hidden_size, a.heads * a.dim, a.kv_heads * a.dim
         pieces = (q,) if a.pages_of is not None else (q, kv, kv)
         yield from self.linear("qkv", pieces, hidden, a.qkv_bias)
+        if a.gated:
+            yield from self.linear("attention_gate", (q,), hidden, a.qkv_bias)
         yield from self.linear("output", (hidden,), q, a.output_bias)
         if a.sinks:
             yield self.vector("sinks", a.heads)

@@ -18,10 +18,12 @@ from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
-# Metadata that repeats another key or a tensor's shape, or does not change the result.
+# Metadata that repeats another key or a tensor's shape, or does not change the result. (All
+# sections of a rotation have the same position in a text.)
 _SAID_ELSEWHERE = frozenset(
     "attention.value_length attention.layer_norm_epsilon rope.scaling.finetuned tensor_data_layout "
-    "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor".split()
+    "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor "
+    "rope.dimension_sections".split()
 )
 
 

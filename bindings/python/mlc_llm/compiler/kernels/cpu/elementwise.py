@@ -19,6 +19,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_zero,
     fma,
     gated,
+    sigmoid,
     softcap,
 )
 from mlc_llm.compiler.kernels.cpu.weights import Rows
@@ -127,6 +128,22 @@ def gate_and_multiply(size: int, activation: str = "silu", each: int = 1) -> tir
         emit_rows(y.shape[0], row)
 
     return kernel([Arg("x", ("n", each * 2 * size)), Arg("y", ("n", each * size))], body)
+
+
+def sigmoid_gate(size: int) -> tirx.PrimFunc:
+    """f(x [n, size], gate [n, size], y [n, size]): y = x * sigmoid(gate)."""
+
+    def body(x, gate, y) -> None:
+        def row(r) -> None:
+            def multiply(base, lanes: int) -> None:
+                value = sigmoid(emit_value(gate[r, at(base, lanes)]), lanes)
+                T.buffer_store(y, x[r, at(base, lanes)] * value, [r, at(base, lanes)])
+
+            emit_over(size, multiply)
+
+        emit_rows(y.shape[0], row)
+
+    return kernel([Arg(name, ("n", size)) for name in ("x", "gate", "y")], body)
 
 
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:

@@ -184,6 +184,7 @@ class DeltaShape:
     key_heads: int
     key_dim: int
     value_dim: int
+    tiled: bool = False  # which heads share a key
     decay_dtype: str = "float32"
     time_step_dtype: str = "float32"
 
@@ -278,7 +279,8 @@ class _DeltaHead:
     def emit(self, r, rate, bias) -> None:
         """Row r: takes its key and value up, and answers its query."""
         s = self.shape
-        group = emit_value(self.head // (s.heads // s.key_heads))
+        share = self.head % s.key_heads if s.tiled else self.head // (s.heads // s.key_heads)
+        group = emit_value(share)
         self._emit_unit(self.query, r, group * s.key_dim, s.key_dim**-0.5)
         self._emit_unit(self.key, r, s.keys + group * s.key_dim, 1.0)
         behind = s.convolved + s.values

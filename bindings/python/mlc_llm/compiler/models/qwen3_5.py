@@ -1,0 +1,147 @@
+"""Qwen 3.5 and 3.6 (text): most layers are the gated delta rule. Every fourth one has attention
+with normalized queries and keys, whose result is multiplied by a gate.
+
+transformers' `models/qwen3_5/modeling_qwen3_5.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    DeltaRuleSpec,
+    LayerSpec,
+    MLPSpec,
+    Source,
+    TensorMap,
+)
+from mlc_llm.compiler.spec.transforms import Grouped, PlusOne, Transposed
+
+LINEAR = "linear_attention"  # Hugging Face's word in `layer_types`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qwen35Config(DecoderConfig):
+    linear_conv_kernel_dim: int
+    linear_key_head_dim: int
+    linear_value_head_dim: int
+    linear_num_key_heads: int
+    linear_num_value_heads: int
+    attention_bias: bool
+    tiled_heads: bool  # the order of llama.cpp's files: which heads share a key
+    kinds_matter = True
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        read.always("attn_output_gate", True)
+        # the layers that predict a second token lie behind the others and are not used
+        read.seen.update(("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"))
+        read.seen.add("mamba_ssm_dtype")  # states are float32 here
+        rope = read.config.get("rope_parameters")
+        given = isinstance(rope, dict) and "partial_rotary_factor" in rope
+        partial = {} if given else {"partial_rotary_factor": 0.25}
+        read = ConfigReader({**partial, **read.config}, read.seen)
+        return {
+            **super().fields(read),
+            "head_dim": read.integer("head_dim", default=256),
+            "linear_conv_kernel_dim": read.integer(
+                "linear_conv_kernel_dim", default=4, minimum=2, maximum=16
+            ),
+            "linear_key_head_dim": read.integer("linear_key_head_dim", default=128),
+            "linear_value_head_dim": read.integer("linear_value_head_dim", default=128),
+            "linear_num_key_heads": read.integer("linear_num_key_heads", default=16),
+            "linear_num_value_heads": read.integer("linear_num_value_heads", default=32),
+            "attention_bias": read.flag("attention_bias", default=False),
+            "tiled_heads": read.flag("tiled_heads", default=False),
+        }
+
+    @classmethod
+    def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
+        kinds = read.words("layer_types", layers, (FULL, LINEAR))
+        every = read.integer("full_attention_interval", default=4)
+        usual = tuple(LINEAR if (i + 1) % every else FULL for i in range(layers))
+        others = {k: v for k, v in read.config.items() if k != "layer_types"}
+        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        return {**windows, "layer_types": kinds or usual}
+
+    def recurrent(self) -> DeltaRuleSpec:
+        return DeltaRuleSpec(
+            heads=self.linear_num_value_heads,
+            key_heads=self.linear_num_key_heads,
+            key_dim=self.linear_key_head_dim,
+            value_dim=self.linear_value_head_dim,
+            taps=self.linear_conv_kernel_dim,
+            norm=self.rms,
+            tiled=self.tiled_heads,
+        )
+
+
+def decoder(c: Qwen35Config) -> DecoderSpec:
+    mlp, recurrent = MLPSpec(width=c.intermediate_size), c.recurrent()
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    layers = [
+        LayerSpec(recurrent=recurrent, mlp=mlp, norm=c.rms)
+        if kind == LINEAR
+        else LayerSpec(
+            attention=c.attention(i, qk_norm=c.rms, gated=True, **bias), mlp=mlp, norm=c.rms
+        )
+        for i, kind in enumerate(c.layer_types)
+    ]
+    return c.decoder(layers)
+
+
+def _with_gates(c: Qwen35Config, table: TensorMap, q: str, k: str, v: str) -> TensorMap:
+    """A head has its query's rows, then its gate's."""
+    halves = (c.head_dim, c.head_dim)
+    query, gate = (Source(q, (Grouped(c.num_attention_heads, halves, i),)) for i in (0, 1))
+    qkv = (query, Source(k), Source(v))
+    return table.changed(qkv=qkv, attention_gate=(gate,), norm=table.norm)
+
+
+def tensors(c: Qwen35Config) -> TensorMap:
+    names = (f"self_attn.{part}_proj" for part in "qkv")
+    return _with_gates(c, HUGGING_FACE.changed(norm=(PlusOne(),)), *names)
+
+
+def _gguf_tensors(c: Qwen35Config) -> TensorMap:
+    table = GGUF.renamed(
+        mlp_norm="post_attention_norm",
+        recurrent_in="attn_qkv attn_gate ssm_beta ssm_alpha",
+        recurrent_norm="ssm_norm",
+        recurrent_out="ssm_out",
+    ).changed(
+        recurrent_conv=(Source("ssm_conv1d", (Transposed(),)),),
+        decay=(Source("ssm_a", is_whole=True),),
+        time_step=(Source("ssm_dt.bias", is_whole=True),),
+    )
+    return _with_gates(c, table, "attn_q", "attn_k", "attn_v")
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    heads = fields.size("ssm.time_step_rank")
+    every = fields.size("full_attention_interval", 4)
+    layers = fields.size("block_count")
+    return {
+        "layer_types": [LINEAR if (i + 1) % every else FULL for i in range(layers)],
+        "linear_conv_kernel_dim": fields.size("ssm.conv_kernel"),
+        "linear_key_head_dim": fields.size("ssm.state_size"),
+        "linear_value_head_dim": fields.size("ssm.inner_size") // heads,
+        "linear_num_key_heads": fields.size("ssm.group_count"),
+        "linear_num_value_heads": heads,
+        "attention_bias": False,
+        "tiled_heads": True,
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=Qwen35Config,
+    decoder=decoder,
+    tensors=tensors,
+    gguf=GGUFFormat("qwen35", "Qwen3_5ForCausalLM", _gguf_config, _gguf_tensors),
+)
