@@ -13,12 +13,14 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+import spec_numpy_experts
 
 from mlc_llm.compiler.spec import (
     AttentionSpec,
     DecoderSpec,
     LayerSpec,
     MLPSpec,
+    MoESpec,
     NormSpec,
     ShortConvSpec,
 )
@@ -97,7 +99,9 @@ class _Layer:
         return made + self.params[f"{self.name(role)}.bias"] if bias else made
 
     def mlp(self, x: Array) -> Array:
-        mlp: MLPSpec = self.layer.mlp
+        mlp: MLPSpec | MoESpec = self.layer.mlp
+        if isinstance(mlp, MoESpec):
+            return spec_numpy_experts.experts(mlp, self.params, self.name, x, _ACTIVATIONS)
         made = self.linear("gate_up" if mlp.gated else "up", x, mlp.bias)
         gate, up = np.split(made, 2, axis=1) if mlp.gated else (made, 1.0)
         return self.linear("down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
