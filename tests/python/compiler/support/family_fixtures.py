@@ -133,6 +133,7 @@ _ATTENTION = {
     "norms_rotated": False,
     "window": -1,
     "softcap": 0.0,
+    "growth": 0.0,
     "sinks": False,
 }
 _DECODER = {

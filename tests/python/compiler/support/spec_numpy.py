@@ -122,6 +122,9 @@ class _Layer:
         heads = self.linear("qkv", x, a.qkv_bias).reshape(n, -1, a.dim)
         q, k, v = np.split(heads, [a.heads, a.heads + a.kv_heads], axis=1)
         q, k = self.positioned("q_norm", q), self.positioned("k_norm", k)
+        if a.growth_length:
+            steps = np.arange(n)[:, None, None] // a.growth_length
+            q = q * (1 + a.growth * np.log1p(steps))
         k, v = self.kept[self.index] = (k, v) if a.pages_of is None else self.kept[a.pages_of]
         k, v = (np.repeat(t, a.heads // a.kv_heads, axis=1) for t in (k, v))
         scores = _capped(np.einsum("nhd,mhd->hnm", q, k) * a.scale, a.softcap)

@@ -36,6 +36,7 @@ from mlc_llm.compiler.models import (
     lfm2,
     llama,
     minicpm,
+    ministral3,
     mistral,
     mixtral,
     nemotron,
@@ -61,6 +62,7 @@ from mlc_llm.errors import CorruptFileError, UnsupportedError
 FAMILIES: dict[str, ModelFamily] = {
     "llama": llama.FAMILY,
     "mistral": mistral.FAMILY,
+    "ministral3": ministral3.FAMILY,
     "qwen2": qwen2.FAMILY,
     "qwen3": qwen3.FAMILY,
     "gemma": gemma.FAMILY,
@@ -111,6 +113,7 @@ FAMILIES: dict[str, ModelFamily] = {
 ARCHITECTURES: dict[str, str] = {
     "LlamaForCausalLM": "llama",
     "MistralForCausalLM": "mistral",
+    "Ministral3ForCausalLM": "ministral3",
     "Qwen2ForCausalLM": "qwen2",
     "Qwen3ForCausalLM": "qwen3",
     "GemmaForCausalLM": "gemma",
