@@ -211,7 +211,9 @@ def test_logits_are_scaled_and_capped(compiled: Compiled) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"norms_all_heads": True}, {"norms_rotated": True}, {"growth_length": 6}], ids=str
+    "options",
+    [{}, {"norms_all_heads": True}, {"norms_rotated": True}, {"growth_length": 6}],
+    ids=str,
 )
 def test_queries_and_keys_are_normed_and_turned_in_part(
     compiled: Compiled, options: dict[str, Any]

@@ -29,11 +29,11 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_rows, emit_value, fma
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q), with
-    q [n, heads, dim].
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q),
+    with q [n, heads, dim].
 
     With `norms`, queries and keys are normed; each has a weight [dim], or one for all heads.
-    Rotates queries into q.
+    Rotates queries into q, times a factor of their position if there is a table `growth`.
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages.
     """
