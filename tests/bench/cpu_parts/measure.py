@@ -15,6 +15,7 @@ from typing import Any
 
 from cpu_parts import bandwidth, models, peer
 from cpu_parts.process import Process, busy_neighbours
+from mlc_llm.model_source import ResolvedModel
 
 STEPS = 24  # of decode, in one timing
 LONG = 2048
@@ -75,21 +76,24 @@ class Contender:
 
 
 def ours(schemes: Sequence[str]) -> list[Contender]:
-    made = []
-    for scheme in schemes:
-        model = models.in_scheme(scheme)
-        index = json.loads((model.folder / "tensor-cache.json").read_text())
-        options = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
-        weight_bytes = int(index["metadata"]["ParamBytes"])
-        made.append(Contender(scheme, "ours", Path(sys.executable), options, weight_bytes))
-    return made
+    return [ours_with(models.in_scheme(scheme), scheme) for scheme in schemes]
+
+
+def ours_with(model: ResolvedModel, name: str) -> Contender:
+    index = json.loads((model.folder / "tensor-cache.json").read_text())
+    options = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
+    weight_bytes = int(index["metadata"]["ParamBytes"])
+    return Contender(name, "ours", Path(sys.executable), options, weight_bytes)
 
 
 def peer_with(kind: str) -> Contender:
     """The peer, which is installed, with the embedded model in a type of weights."""
-    file = models.file_of(kind)
+    return peer_of(models.file_of(kind), f"llama.cpp {kind}")
+
+
+def peer_of(file: Path, name: str) -> Contender:
     options = {"gguf": str(file)}
-    return Contender(f"llama.cpp {kind}", "peer", peer.PYTHON, options, file.stat().st_size)
+    return Contender(name, "peer", peer.PYTHON, options, file.stat().st_size)
 
 
 @contextmanager

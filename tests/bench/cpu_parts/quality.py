@@ -29,9 +29,9 @@ def quality(schemes: Sequence[str], *, tokens: int, with_peer: bool) -> dict[str
     contenders = measure.ours(list(dict.fromkeys([EXACT, *schemes]))) + list(files.values())
     found: dict[str, Scores] = {}
     for contender in contenders:
-        found[contender.name] = scores = _scores(contender, windows)
-        print(f"  {contender.name}: perplexity {scores.perplexity:.4f}, "
-              f"top-1 {scores.agreement(found[EXACT]):.2%}", flush=True)  # fmt: skip
+        found[contender.name] = made = scores(contender, windows)
+        print(f"  {contender.name}: perplexity {made.perplexity:.4f}, "
+              f"top-1 {made.agreement(found[EXACT]):.2%}", flush=True)  # fmt: skip
     return {
         "text": text.description(),
         "tokens": len(found[EXACT].best),
@@ -58,7 +58,7 @@ def _peer_files(schemes: Sequence[str]) -> dict[str, measure.Contender]:
     }
 
 
-def _scores(contender: measure.Contender, windows: list[list[int]]) -> Scores:
+def scores(contender: measure.Contender, windows: list[list[int]]) -> Scores:
     """Kept in build/quality, since a run takes an hour: one that was cut off goes on."""
     text = repr(windows)
     kept = KEPT / f"{_name(contender, text)}.npz"

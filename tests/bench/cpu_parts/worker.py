@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -141,7 +142,7 @@ class Peer:
         self._lib.llama_get_logits(self._context)  # waits for the end
 
 
-def _losses(logits: np.ndarray, targets: list[int]) -> np.ndarray:
+def losses(logits: np.ndarray, targets: list[int]) -> np.ndarray:
     top = logits.max(-1, keepdims=True)
     sums = np.exp(logits - top).sum(-1, dtype=np.float64)
     wanted = logits[np.arange(len(targets)), targets] - top[:, 0]
@@ -153,8 +154,8 @@ def _to_stderr(level: int, text: bytes, data: Any) -> None:
 
 
 class Worker:
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    def __init__(self, backend: Backend, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._backend, self._clock = backend, clock
         self._history = -1
         rng = np.random.default_rng(0)
         self._text = [int(t) for t in rng.integers(20, backend.vocab_size - 1000, 4096)]
@@ -162,9 +163,9 @@ class Worker:
     def prefill(self, tokens: int, history: int) -> float:
         """Seconds for `tokens` more tokens behind that many."""
         self._begin(history)
-        begin = time.perf_counter()
+        begin = self._clock()
         self._backend.extend(self._text[history : history + tokens])
-        return time.perf_counter() - begin
+        return self._clock() - begin
 
     def decode(self, batch: int, history: int, steps: int) -> float:
         """Seconds for one step of `batch` sequences."""
@@ -172,10 +173,22 @@ class Worker:
         for child in range(1, batch):
             self._backend.fork(child, history)
         self._backend.decode(batch)
-        begin = time.perf_counter()
+        begin = self._clock()
         for _ in range(steps):
             self._backend.decode(batch)
-        return (time.perf_counter() - begin) / steps
+        return (self._clock() - begin) / steps
+
+    def greedy(self, ids: list[int], count: int) -> list[tuple[int, float]]:
+        """The likeliest tokens behind `ids`, each with its lead over the second likeliest."""
+        self._backend.truncate(0)
+        self._history, rows = -1, ids
+        found: list[tuple[int, float]] = []
+        for _ in range(count):
+            logits = self._backend.logits(rows)[-1]
+            second, first = np.partition(logits, -2)[-2:]
+            found.append((int(logits.argmax()), float(first - second)))
+            rows = [found[-1][0]]
+        return found
 
     def quality(self, windows: str, output: str) -> None:
         """Each window (token ids, a JSON file) from an empty history: writes the loss of each
@@ -183,16 +196,16 @@ class Worker:
         with open(windows, encoding="ascii") as file:
             pieces = json.load(file)
         self._history = -1
-        losses, best = [], []
+        costs, best = [], []
         for ids in pieces:
             self._backend.truncate(0)
             for begin in range(0, len(ids) - 1, 256):
                 inputs = ids[begin : min(begin + 256, len(ids) - 1)]
                 logits = self._backend.logits(inputs)
                 targets = ids[begin + 1 : begin + 1 + len(inputs)]
-                losses.append(_losses(logits, targets))
+                costs.append(losses(logits, targets))
                 best.append(logits.argmax(-1))
-        np.savez(output, losses=np.concatenate(losses), best=np.concatenate(best))
+        np.savez(output, losses=np.concatenate(costs), best=np.concatenate(best))
 
     def memory(self) -> dict[str, int]:
         """Bytes: the most that was resident, and what is now, by kind."""
@@ -217,7 +230,8 @@ def main() -> None:
     options = json.loads(sys.argv[2])
     begin = time.perf_counter()
     backend = Ours(options) if sys.argv[1] == "ours" else Peer(options)
-    worker = Worker(backend)
+    clock = time.process_time if options.get("processor_time") else time.perf_counter
+    worker = Worker(backend, clock)
     loaded = [time.perf_counter() - begin, backend.kv_bytes_per_token]
     print(json.dumps(loaded), file=answers, flush=True)
     for line in sys.stdin:

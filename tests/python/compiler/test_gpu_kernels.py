@@ -25,6 +25,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (  # noqa: E402
     PAGE_SIZE,
     Q8,
     AttentionShape,
+    growth_table,
     rope_table,
 )
 from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
@@ -212,14 +213,20 @@ def test_logits_are_scaled_and_capped(compiled: Compiled) -> None:
     np.testing.assert_allclose(y, 30 * np.tanh(x.astype(np.float64) / 60), atol=2e-5)
 
 
-@pytest.mark.parametrize("norms_of", ["", "norms_all_heads", "norms_rotated"])
-def test_queries_and_keys_are_normed_and_turned_in_part(compiled: Compiled, norms_of: str) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"norms_all_heads": True}, {"norms_rotated": True}, {"growth_length": 6}],
+    ids=str,
+)
+def test_queries_and_keys_are_normed_and_turned_in_part(
+    compiled: Compiled, options: dict[str, Any]
+) -> None:
     """As the CPU's kernel does it; then queries alone."""
     rng = np.random.default_rng(8)
-    options = {norms_of: True} if norms_of else {}
     shape = AttentionShape(heads=4, kv_heads=2, dim=32, rotated=24, qk_norm=1e-5, **options)
     table = rope_table(inverse_frequencies(24, 1e4, RopeScaling()))
     norms = [rng.standard_normal(shape.norm_size(n)).astype(np.float32) for n in (4, 2)]
+    tables = [table, growth_table(0.5)] if shape.growth_length else [table]
     positions, slots = np.array([5, 900, 7], np.int32), np.array([3, 17, 40], np.int32)
     qkv = rng.standard_normal((3, 8 * 32)).astype(np.float32)
     for own in (shape, replace(shape, appends=False)):
@@ -231,10 +238,11 @@ def test_queries_and_keys_are_normed_and_turned_in_part(compiled: Compiled, norm
             q = np.zeros((3, 4, 32), np.float32)
             pages = np.full((3, *own.page_shape), 7, np.float32)
             if own.appends:
-                inputs = [qkv, positions, slots, table, *norms]
+                inputs = [qkv, positions, slots, *tables, *norms]
                 kernel(*map(frozen, inputs), pages, q)
             else:
-                kernel(*map(frozen, (qkv[:, : 4 * 32].copy(), positions, table, norms[0])), q)
+                queries = qkv[:, : 4 * 32].copy()
+                kernel(*map(frozen, (queries, positions, *tables, norms[0])), q)
             found.append((q, pages))
         for ours, theirs in zip(*found, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=3e-6)

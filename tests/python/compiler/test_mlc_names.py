@@ -33,6 +33,7 @@ _PARTS = _LLAMA["parts"]
 NAMES = {
     "llama_llama3": {},
     "mistral": {},
+    "ministral3": {},
     "orion": {},
     "stablelm": {},
     "gpt2": _GPT2,

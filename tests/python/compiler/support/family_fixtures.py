@@ -25,6 +25,7 @@ from mlc_llm.compiler.spec import (
     AttentionSpec,
     DecoderSpec,
     LayerSpec,
+    MoESpec,
     RopeScaling,
     TensorMap,
     WeightSource,
@@ -107,7 +108,7 @@ def _read(spec: DecoderSpec, tensors: TensorMap, weights: dict[str, Array]) -> d
             for transform in part.transforms:
                 value = transform.apply(value)
             parts.append(value)
-        made[weight.name] = np.concatenate(parts)
+        made[weight.name] = np.concatenate(parts).reshape(weight.shape)
     return made
 
 
@@ -134,6 +135,7 @@ _ATTENTION = {
     "norms_rotated": False,
     "window": -1,
     "softcap": 0.0,
+    "growth": 0.0,
     "sinks": False,
     "gated": False,
 }
@@ -155,6 +157,8 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
     yield from _every_layer(
         spec, "norm.kind", lambda one: _norm(one, kind="rms", bias=False, weight=True)
     )
+    if any(isinstance(layer.mlp, MoESpec) for layer in spec.layers):
+        yield from _router_switches(spec)
     yield from _every_layer(spec, "mlp.bias", lambda one: _part(one, "mlp", bias=False))
     other = "gelu_tanh" if spec.layers[0].mlp.activation == "silu" else "silu"
     yield from _every_layer(spec, "mlp.activation", lambda one: _part(one, "mlp", activation=other))
@@ -172,6 +176,23 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
             spec, name, lambda one, n=name, u=usual: _part(one, "attention", **{n: u})
         )
     yield from _attention_switches(spec)
+
+
+def _router_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
+    """What a router may do otherwise: each must count, whichever way the family has it."""
+
+    def router(**changes: Any) -> Any:
+        def change(one: LayerSpec) -> LayerSpec:
+            if not isinstance(one.mlp, MoESpec):
+                return one
+            return _part(one, "mlp", router=replace(one.mlp.router, **changes))
+
+        return change
+
+    usual = next(layer.mlp.router for layer in spec.layers if isinstance(layer.mlp, MoESpec))
+    turned = {"normalize": not usual.normalize, "chosen": usual.experts, "factor": 1.0}
+    for name, value in turned.items():
+        yield from _every_layer(spec, f"router.{name}", router(**{name: value}))
 
 
 def _attention_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:

@@ -13,14 +13,14 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-from spec_numpy_parts import delta_rule, experts, latent_attention
+import spec_numpy_experts
+from spec_numpy_parts import delta_rule, latent_attention
 
 from mlc_llm.compiler.spec import (
     AttentionSpec,
     DecoderSpec,
     LatentSpec,
     LayerSpec,
-    MLPSpec,
     MoESpec,
     NormSpec,
     ShortConvSpec,
@@ -102,13 +102,10 @@ class _Layer:
     def mlp(self, x: Array) -> Array:
         mlp = self.layer.mlp
         if isinstance(mlp, MoESpec):
-            return experts(self, mlp, x)
-        return self.gated(mlp, x)
-
-    def gated(self, mlp: MLPSpec, x: Array, prefix: str = "") -> Array:
-        made = self.linear(prefix + ("gate_up" if mlp.gated else "up"), x, mlp.bias)
+            return spec_numpy_experts.experts(mlp, self.params, self.name, x, _ACTIVATIONS)
+        made = self.linear("gate_up" if mlp.gated else "up", x, mlp.bias)
         gate, up = np.split(made, 2, axis=1) if mlp.gated else (made, 1.0)
-        return self.linear(f"{prefix}down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
+        return self.linear("down", _ACTIVATIONS[mlp.activation](gate) * up, mlp.bias)
 
     def mixer(self, x: Array) -> Array:
         r = self.layer.recurrent
@@ -129,6 +126,9 @@ class _Layer:
         heads = self.linear("qkv", x, a.qkv_bias).reshape(n, -1, a.dim)
         q, k, v = np.split(heads, [a.heads, a.heads + a.kv_heads], axis=1)
         q, k = self.positioned("q_norm", q), self.positioned("k_norm", k)
+        if a.growth_length:
+            steps = np.arange(n)[:, None, None] // a.growth_length
+            q = q * (1 + a.growth * np.log1p(steps))
         k, v = self.kept[self.index] = (k, v) if a.pages_of is None else self.kept[a.pages_of]
         k, v = (np.repeat(t, a.heads // a.kv_heads, axis=1) for t in (k, v))
         scores = _capped(np.einsum("nhd,mhd->hnm", q, k) * a.scale, a.softcap)

@@ -1,4 +1,4 @@
-"""Latent attention, mixtures of experts and the gated delta rule for `spec_numpy.py`. Here each
+"""Latent attention and the gated delta rule for `spec_numpy.py`. Here each
 head of latent attention has keys and values: the kernels never compute them."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.spec import DeltaRuleSpec, LatentSpec, MLPSpec, MoESpec, RouterSpec
+from mlc_llm.compiler.spec import DeltaRuleSpec, LatentSpec
 
 Array = np.ndarray[Any, Any]
 
@@ -41,35 +41,6 @@ def _rotated(a: LatentSpec, x: Array) -> Array:
     return np.concatenate([turned.real, turned.imag], axis=-1)
 
 
-def experts(layer: Any, moe: MoESpec, x: Array) -> Array:
-    shares = _shares(layer, moe.router, x)
-    ups, downs = (
-        layer.params[f"{layer.name(role)}.weight"] for role in ("experts_gate_up", "experts_down")
-    )
-    made = np.zeros_like(x)
-    for share, up, down in zip(shares.T, ups, downs, strict=True):
-        gate, linear = np.split(x @ up.T, 2, axis=1)
-        made += share[:, None] * ((gate * _sigmoid(gate) * linear) @ down.T)
-    if moe.shared_width:
-        made += layer.gated(MLPSpec(width=moe.shared_width), x, "shared_")
-    return made
-
-
-def _shares(layer: Any, router: RouterSpec, x: Array) -> Array:
-    """The weight of each expert for each row; 0 for those that are not chosen."""
-    logits = layer.linear("router", x, router.bias)
-    scores = _sigmoid(logits) if router.scores == "sigmoid" else _softmax(logits)
-    ranks = scores + layer.params[layer.name("correction")] if router.correction else scores
-    groups = ranks.reshape(len(x), router.groups, -1)
-    best = np.sort(groups, axis=-1)[..., -router.group_best :].sum(-1)
-    kept = _largest(best, router.chosen_groups)[..., None]
-    chosen = _largest(np.where(kept, groups, -np.inf).reshape(ranks.shape), router.chosen)
-    shares = np.where(chosen, scores, 0.0)
-    if router.normalize:
-        shares = shares / shares.sum(-1, keepdims=True)
-    return shares * router.factor
-
-
 def delta_rule(layer: Any, r: DeltaRuleSpec, x: Array) -> Array:
     """transformers' `torch_recurrent_gated_delta_rule`, and what is around it."""
     taps, decay, bias = (
@@ -98,18 +69,5 @@ def delta_rule(layer: Any, r: DeltaRuleSpec, x: Array) -> Array:
     return layer.linear("recurrent_out", (y * z * _sigmoid(z)).reshape(len(x), -1), False)
 
 
-def _largest(values: Array, count: int) -> Array:
-    """Which values of each row are its largest ones."""
-    places = np.argsort(-values, axis=-1, kind="stable")[:, :count]
-    found = np.zeros(values.shape, bool)
-    np.put_along_axis(found, places, True, axis=-1)
-    return found
-
-
 def _sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
-
-
-def _softmax(x: Array) -> Array:
-    made = np.exp(x - x.max(-1, keepdims=True))
-    return made / made.sum(-1, keepdims=True)

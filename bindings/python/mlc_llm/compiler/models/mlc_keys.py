@@ -23,7 +23,6 @@ _ENCODER = "an encoder, which sees both ways"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
     "llama4": f"{_MOE}, with windows of chunks",
-    "ministral3": "its queries grow with the position, for which there is no switch yet",
     "gemma3": f"{_PICTURES}; its text part alone is gemma3_text",
     "mixtral": _MOE,
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",

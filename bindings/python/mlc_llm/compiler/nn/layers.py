@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape, rope_table
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape, growth_table, rope_table
 from mlc_llm.compiler.kernels.cpu import (
     activations,
     attention,
@@ -371,6 +371,7 @@ class PagedAttention:
             norms_rotated=spec.norms_rotated,
             softcap=spec.softcap,
             learned_sinks=nn.stored(sinks).dtype if sinks else None,
+            growth_length=spec.growth_length,
             appends=pages is None or not spec.causal,
         )
         if pages is None:
@@ -379,6 +380,8 @@ class PagedAttention:
         self.pages = pages
         frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
         self.table = nn.constant(rope_table(frequencies, rope.scaling.magnitude))
+        grows = [growth_table(spec.growth)] if spec.growth_length else []
+        self.growth = [nn.constant(table) for table in grows]
 
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
         """`pages`: those of all layers. The layer replaces its own pages by the written ones."""
@@ -396,7 +399,7 @@ class PagedAttention:
         """Returns the rotated queries; writes keys and values into the pages."""
         nn, shape = self.nn, self.shape.of_append
         kernel = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
-        norms = [nn.param(name) for name in self.norms]
+        norms = [*self.growth, *(nn.param(name) for name in self.norms)]
         q = tensor(num_rows(qkv), shape.heads, shape.dim, dtype=shape.row_dtype)
         if not shape.appends:
             return nn.call(kernel, [qkv, batch.positions, self.table, *norms], q)

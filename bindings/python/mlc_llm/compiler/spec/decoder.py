@@ -103,6 +103,8 @@ class AttentionSpec:
     pinned: int = 0  # first positions that every row still sees with a window
     sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
     softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
+    growth: float = 0.0  # queries are multiplied by 1 + growth * ln(1 + position // growth_length)
+    growth_length: int = 0
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
     gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
     causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text

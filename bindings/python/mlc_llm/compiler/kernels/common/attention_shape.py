@@ -26,6 +26,7 @@ Q8 = "q8"
 Q8_LARGEST = 127  # the largest magnitude of a code
 Q8_ZERO = (128, 0)  # the stored code of 0, for keys and for values
 ROPE_FINE = 256  # positions in each of the three parts of the rope table
+GROWTHS = 1024  # entries of the table of growing queries
 ROPE_POSITIONS = ROPE_FINE**3  # a larger position is replaced by one of the last 65536
 
 
@@ -47,6 +48,7 @@ class AttentionShape:
     norms_rotated: bool = False  # the weights of these norms are applied after the rotation
     softcap: float = 0.0  # of scores; 0: none
     learned_sinks: str | None = None  # the dtype of a score for each head that no value has
+    growth_length: int = 0  # queries grow after each such number of positions; 0: never
     appends: bool = True  # False: `qkv` holds queries alone, the pages are another layer's
 
     def __post_init__(self) -> None:
@@ -122,6 +124,7 @@ class AttentionShape:
             Arg("positions", ("n",), "int32"),
             *([Arg("slots", ("n",), "int32")] if self.appends else []),
             Arg("table", (3 * ROPE_FINE, 2, self.rotated_dim // 2)),
+            *([Arg("growth", (GROWTHS,))] if self.growth_length else []),
             *([] if self.qk_norm is None else norms),
             *([self.pages] if self.appends else []),
             Arg("q", ("n", self.heads, self.dim), self.row_dtype),
@@ -151,6 +154,11 @@ class AttentionShape:
             *([Arg("sinks", (self.heads,), self.learned_sinks)] if self.learned_sinks else []),
             Arg("y", ("n", self.heads * self.dim), self.row_dtype),
         ]
+
+
+def growth_table(growth: float) -> np.ndarray:
+    """The factor on queries after each `growth_length` positions."""
+    return (1 + growth * np.log1p(np.arange(GROWTHS))).astype(np.float32)
 
 
 def rope_table(frequencies: list[float], magnitude: float = 1.0) -> np.ndarray:

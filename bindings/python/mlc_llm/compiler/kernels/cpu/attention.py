@@ -16,7 +16,12 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import (
+    GROWTHS,
+    PAGE_SIZE,
+    ROPE_FINE,
+    AttentionShape,
+)
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
@@ -25,11 +30,11 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_rows, emit_value, fma
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
-    q [n, heads, dim].
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q),
+    with q [n, heads, dim].
 
     With `norms`, queries and keys are normed; each has a weight [dim], or one for all heads.
-    Rotates queries into q.
+    Rotates queries into q, times a factor of their position if there is a table `growth`.
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages.
     """
@@ -39,6 +44,7 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
 def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
     slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
     table, *norms, q = rest
+    growth = norms.pop(0) if shape.growth_length else None
     pages = norms.pop() if shape.appends else None
     half, heads, kv_heads = shape.rotated_dim // 2, shape.heads, shape.kv_heads
     lanes, rest_lanes = math.gcd(half, LANES), math.gcd(shape.dim - shape.rotated_dim, LANES)
@@ -47,8 +53,13 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
         position = emit_value(positions[r])
         queries = _Heads(shape, qkv, r, 0, heads, norms[:1])
         queries.emit_factors()
+        grown = None
+        if shape.growth_length:
+            step = T.min(position // shape.growth_length, GROWTHS - 1)
+            grown = emit_value(growth[step])
 
         def store_query(h, d, value, lanes) -> None:
+            value = value if grown is None else value * splat(grown, lanes)
             T.buffer_store(q, value, [r, h, at(d, lanes)])
 
         stores = [(queries, store_query)]

@@ -17,7 +17,12 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import (
+    GROWTHS,
+    PAGE_SIZE,
+    ROPE_FINE,
+    AttentionShape,
+)
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor, softcap
 from mlc_llm.compiler.kernels.gpu.grid import (
@@ -42,11 +47,11 @@ _SHARED_FLOATS = 4096  # 16 KB: every device has as much
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, *norms, pages, q), with
-    q [n, heads, dim].
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q),
+    with q [n, heads, dim].
 
     With `norms`, queries and keys are normed; each has a weight [dim], or one for all heads.
-    Rotates queries into q.
+    Rotates queries into q, times a factor of their position if there is a table `growth`.
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages.
     """
@@ -56,6 +61,7 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
 def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
     slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
     table, *norms, q = rest
+    growth = norms.pop(0) if shape.growth_length else None
     pages = norms.pop() if shape.appends else None
     dim, heads, kv_heads, half = shape.dim, shape.heads, shape.kv_heads, shape.rotated_dim // 2
     groups = heads + 2 * kv_heads if shape.appends else heads
@@ -68,14 +74,19 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
             )
             slot = Slot(shape, pages, page, offset, item, ITEMS)
 
+        def grown(value):
+            if growth is None:
+                return value
+            return value * growth[T.min(position // shape.growth_length, GROWTHS - 1)]
+
         def store(d, value) -> None:
             value = value * weight(d) if norms and shape.norms_rotated else value
             if not shape.appends:
-                emit_store(q, value, [row, head, d])
+                emit_store(q, grown(value), [row, head, d])
                 return
             with T.If(head < heads):
                 with T.Then():
-                    emit_store(q, value, [row, T.min(head, heads - 1), d])
+                    emit_store(q, grown(value), [row, T.min(head, heads - 1), d])
                 with T.Else():
                     slot.emit_part(0, head - heads, d, value)
 

@@ -1,0 +1,73 @@
+"""A mixture of experts that `spec.MoESpec` describes, in NumPy and float64: a part of
+`spec_numpy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.spec import MoESpec, RouterSpec
+
+Array = np.ndarray[Any, Any]
+
+
+def experts(
+    moe: MoESpec,
+    params: Mapping[str, Array],
+    name: Callable[[str], str],
+    x: Array,
+    activations: Mapping[str, Callable[[Array], Array]],
+) -> Array:
+    """`name` maps a role to the name of its module."""
+
+    def weight(role: str) -> Array:
+        return params[f"{name(role)}.weight"]
+
+    def gated(up: Array, down: Array) -> Array:
+        gate, other = np.split(x @ up.T, 2, axis=1)
+        return (activations[moe.activation](gate) * other) @ down.T
+
+    assert not moe.bias and not moe.router.bias, "the families' own reference has them"
+    correction = params.get(name("correction"))
+    shares = _shares(moe.router, x @ weight("router").T, correction)
+    made = np.zeros_like(x)
+    for i, pair in enumerate(zip(weight("experts_gate_up"), weight("experts_down"), strict=True)):
+        made += shares[:, i : i + 1] * gated(*pair)
+    if moe.shared_width:
+        shared = gated(weight("shared_gate_up"), weight("shared_down"))
+        if moe.shared_gate:
+            shared = shared / (1 + np.exp(-x @ weight("shared_gate").T))
+        made += shared
+    return made
+
+
+def _shares(router: RouterSpec, logits: Array, correction: Array | None) -> Array:
+    """(rows, experts): the weight of each expert, 0 for those that are not chosen."""
+    scores = {"softmax": _softmax, "sigmoid": lambda x: 1 / (1 + np.exp(-x))}.get(
+        router.scores, lambda x: x
+    )(logits)
+    ranks = scores if correction is None else scores + correction
+    if router.groups > 1:
+        groups = ranks.reshape(len(ranks), router.groups, -1)
+        values = np.sort(groups, axis=-1)[..., -router.group_best :].sum(-1)
+        kept = _best(values, router.chosen_groups)
+        ranks = np.where(kept[..., None], groups, -np.inf).reshape(ranks.shape)
+    chosen = _best(ranks, router.chosen)
+    if router.scores == "chosen":
+        return _softmax(np.where(chosen, scores, -np.inf)) * router.factor
+    shares = np.where(chosen, scores, 0.0)
+    return shares / (shares.sum(-1, keepdims=True) if router.normalize else 1) * router.factor
+
+
+def _best(values: Array, count: int) -> Array:
+    order = np.argsort(-values, axis=-1, kind="stable")[:, :count]
+    found = np.zeros(values.shape, bool)
+    np.put_along_axis(found, order, True, axis=-1)
+    return found
+
+
+def _softmax(x: Array) -> Array:
+    power = np.exp(x - x.max(-1, keepdims=True))
+    return power / power.sum(-1, keepdims=True)
