@@ -27,18 +27,21 @@ TINY = {
     "rope_theta": 5000.0,
     "tie_word_embeddings": True,
 }
-# Fields that families with experts need.
+# Fields that families with experts or with latent attention need.
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "shared_expert_intermediate_size": 48}
+LATENT = {"kv_lora_rank": 32, "qk_rope_head_dim": 16, "qk_nope_head_dim": 24}
+# Their word in `layer_types` for layers that are no full attention.
+OTHERS = {"lfm2": "conv", "qwen3_5_text": "linear_attention"}
 
 
 def test_a_config_survives_the_way_through_mlc_chat_config():
     scaling = {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 1024}
     for family in models.FAMILIES:
         fields = models.get(family).config_class.__dataclass_fields__
-        own = {name: value for name, value in EXPERTS.items() if name in fields}
+        own = {name: value for name, value in (EXPERTS | LATENT).items() if name in fields}
         if family == "gptj":
             own["rotary_dim"] = 8
-        mixed = ["full_attention", "conv" if family == "lfm2" else "sliding_attention"]
+        mixed = ["full_attention", OTHERS.get(family, "sliding_attention")]
         for change in (
             {},
             {"rope_scaling": scaling},
