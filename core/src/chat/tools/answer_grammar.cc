@@ -74,7 +74,7 @@ class TagWriter {
       AddText((before + format.call_begin + frame.before).substr(skipped), &parts);
       Json schema = Format("json_schema").Set("json_schema", ArgumentsSchema(tool));
       schema.Set("max_whitespace_cnt", kMostSpaces);
-      if (format.style == CallStyle::kXml) schema.Set("style", "qwen_xml");
+      if (format.style == CallStyle::kXml) schema.Set("style", format.xml.grammar);
       parts.push_back(std::move(schema));
       AddText(frame.after + format.call_end, &parts);
       calls.push_back(Sequence(std::move(parts)));

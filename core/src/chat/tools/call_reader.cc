@@ -60,10 +60,11 @@ class JsonCallReader : public CallReader {
     return IsExpected() ? Go(At::kColon) : State::kFailed;
   }
 
+  bool IsName() const { return key_ == "name" || key_ == "tool_name"; }
   bool IsArguments() const { return key_ == "arguments" || key_ == "parameters"; }
   // Without a marker, a member that no call has shows that the object is not a call.
   bool IsExpected() const {
-    return !needs_arguments_ || IsArguments() || key_ == "name" || key_ == "type" || key_ == "id" ||
+    return !needs_arguments_ || IsArguments() || IsName() || key_ == "type" || key_ == "id" ||
            key_ == "function";
   }
 
@@ -98,7 +99,7 @@ class JsonCallReader : public CallReader {
 
   bool TakeValue() {
     if (IsArguments()) return TakeQuotedArguments();
-    if (key_ != "name" && key_ != "function") return true;
+    if (!IsName() && key_ != "function") return true;
     Result<Json> value = Json::Parse(raw_);
     if (!value.ok() || !value->is_string() || !SetName(value->as_string())) return false;
     has_begun_ = has_arguments_;  // the arguments came before the name
@@ -200,7 +201,7 @@ std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_mar
     case CallStyle::kNamed:
       return std::make_unique<NamedCallReader>(format, offered);
     case CallStyle::kXml:
-      return MakeXmlCallReader(offered);
+      return MakeXmlCallReader(format.xml, offered);
     case CallStyle::kPython:
       return MakePythonCallReader(offered);
     case CallStyle::kQuoted:

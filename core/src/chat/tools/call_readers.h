@@ -9,9 +9,9 @@
 
 namespace mlc {
 
-// <function=NAME> <parameter=KEY> VALUE </parameter> ... </function>; "<function=" may be missing.
-// Values are texts; the tool's schema says which of them are JSON.
-std::unique_ptr<CallReader> MakeXmlCallReader(const OfferedTools* offered);
+// <function=NAME> <parameter=KEY> VALUE </parameter> ... </function>, or with other tags; the first
+// one may be missing. Values are texts; the tool's schema says which of them are JSON.
+std::unique_ptr<CallReader> MakeXmlCallReader(const XmlTags& tags, const OfferedTools* offered);
 
 // NAME(KEY=VALUE, ...); the values are Python literals.
 std::unique_ptr<CallReader> MakePythonCallReader(const OfferedTools* offered);

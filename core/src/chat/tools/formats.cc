@@ -82,8 +82,58 @@ std::vector<ToolFormat> MakeToolFormats() {
   qwen3_coder.call_begin = "<tool_call>\n";
   qwen3_coder.call_end = "\n</tool_call>";
   qwen3_coder.separator = "\n";
+  qwen3_coder.xml = {"<function=",     ">",           "<parameter=", ">", "\n",
+                     "\n</parameter>", "</function>", "qwen_xml"};
   qwen3_coder.openers = {"<tool_call>", "<function="};
   qwen3_coder.closers = {"</tool_call>"};
+
+  // GLM 4.5 to 4.7.
+  ToolFormat& glm = add("glm", CallStyle::kXml, {"<arg_key>"});
+  glm.call_begin = "<tool_call>";
+  glm.separator = "\n";
+  glm.xml = {
+      "",       "", "<arg_key>", "</arg_key>", "\n<arg_value>", "</arg_value>", "</tool_call>",
+      "glm_xml"};
+  glm.openers = {"<tool_call>"};
+  glm.closers = {"</tool_call>"};
+
+  // MiniMax M2.
+  ToolFormat& minimax = add("minimax", CallStyle::kXml, {"<minimax:tool_call>"});
+  minimax.section_begin = "<minimax:tool_call>\n";
+  minimax.separator = "\n";
+  minimax.section_end = "\n</minimax:tool_call>";
+  minimax.xml = {"<invoke name=\"", "\">",       "<parameter name=\"", "\">", "",
+                 "</parameter>",    "</invoke>", "minimax_xml"};
+  minimax.openers = {"<minimax:tool_call>", "<invoke name=\""};
+  minimax.closers = {"</minimax:tool_call>"};
+
+  // Command A, Command R7B and later: a list, also of one call. They number their calls.
+  ToolFormat& cohere = add("cohere", CallStyle::kJson, {"<|START_ACTION|>"});
+  cohere.section_begin = "<|START_ACTION|>[";
+  cohere.separator = ", ";
+  cohere.section_end = "]<|END_ACTION|>";
+  cohere.name_key = "tool_name";
+  cohere.arguments_key = "parameters";
+  cohere.openers = {"<|START_ACTION|>"};
+  cohere.closers = {"<|END_ACTION|>"};
+
+  // Command R and R+.
+  ToolFormat command_r = cohere;
+  command_r.name = "command_r";
+  command_r.template_marks = {"<|START_OF_TURN_TOKEN|>", "Action:"};
+  command_r.section_begin = "Action: ```json\n[";
+  command_r.section_end = "]\n```";
+  command_r.openers = {"Action: ```json", "Action:```json"};
+  command_r.closers = {"```"};
+  formats.push_back(command_r);
+
+  // LFM2: as Llama 4, between marks.
+  ToolFormat& lfm2 = add("lfm2", CallStyle::kPython, {"<|tool_list_start|>"});
+  lfm2.section_begin = "<|tool_call_start|>[";
+  lfm2.separator = ", ";
+  lfm2.section_end = "]<|tool_call_end|>";
+  lfm2.openers = {"<|tool_call_start|>"};
+  lfm2.closers = {"<|tool_call_end|>"};
 
   // Phi-4-mini. It is known to write "functools", or the plural of the marker, instead of the
   // marker (github.com/vllm-project/vllm/issues/14682).
@@ -177,6 +227,14 @@ std::vector<ReasoningFormat> MakeReasoningFormats() {
         "<|channel|>final <|constrain|>json<|message|>", "<|end|>"},
        "<|start|>assistant",
        "<|channel|>final<|message|>"},
+      {"cohere",
+       {"<|START_THINKING|>"},
+       "<|START_THINKING|>",
+       "<|END_THINKING|>",
+       false,
+       {"<|START_RESPONSE|>", "<|END_RESPONSE|>"},
+       "",
+       "<|START_RESPONSE|>"},
       {"gemma4", {"<|channel>"}, "<|channel>thought\n", "<channel|>", false, {}, "", ""},
       {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}, "", ""},
       {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}, "", ""},

@@ -16,9 +16,18 @@ namespace mlc {
 enum class CallStyle {
   kJson,    // {"name": NAME, "arguments": {...}}, or an array of those
   kNamed,   // NAME, some text, then the arguments as a JSON object
-  kXml,     // <function=NAME> <parameter=KEY> VALUE </parameter> </function>
+  kXml,     // <function=NAME> <parameter=KEY> VALUE </parameter> </function>, or other tags
   kPython,  // [NAME(KEY=VALUE, ...), ...] with Python's literals
   kQuoted,  // call:NAME{KEY:VALUE,...} with texts between marks; a grammar writes JSON
+};
+
+// The tags of kXml. Spaces around tags do not count.
+struct XmlTags {
+  std::string name, name_end;  // around the function's name; no `name_end`: a space or "<" ends it
+  std::string key, key_end;    // around the name of an argument
+  std::string value, value_end;  // around its value
+  std::string end;               // behind the last argument
+  std::string grammar;           // the name that xgrammar has for this way to write arguments
 };
 
 struct ToolFormat {
@@ -31,9 +40,10 @@ struct ToolFormat {
   // How calls are written, in prompts and by a grammar:
   //   section_begin  call_begin CALL call_end  separator  call_begin CALL call_end  section_end
   std::string section_begin, call_begin, call_end, separator, section_end;
-  std::string arguments_key = "arguments";  // for kJson
-  std::string name_end;                     // for kNamed: between the name and the arguments
-  std::string quote;                        // for kQuoted: before and after a text
+  std::string name_key = "name", arguments_key = "arguments";  // for kJson
+  XmlTags xml;
+  std::string name_end;  // for kNamed: between the name and the arguments
+  std::string quote;     // for kQuoted: before and after a text
 
   // What the parser accepts. Spaces around these texts do not count.
   std::vector<std::string> openers;  // a call, or an array of calls, follows

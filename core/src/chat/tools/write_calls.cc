@@ -31,11 +31,12 @@ std::string PythonArguments(const Json& arguments) {
   return out;
 }
 
-std::string XmlArguments(const Json& arguments) {
+std::string XmlArguments(const Json& arguments, const XmlTags& tags) {
   std::string out;
   for (const auto& [key, value] : arguments.as_object()) {
     std::string text = value.is_string() ? value.as_string() : value.Dump();
-    out += (out.empty() ? "" : "\n") + ("<parameter=" + key + ">\n") + text + "\n</parameter>";
+    out += (out.empty() ? "" : "\n") + tags.key + key + tags.key_end;
+    out += tags.value + text + tags.value_end;
   }
   return out;
 }
@@ -63,7 +64,7 @@ std::string WriteArguments(const ToolFormat& format, const std::string& argument
   Result<Json> json = Json::Parse(arguments);
   if (!json.ok() || !json->is_object()) return arguments;
   if (style == CallStyle::kQuoted) return Quoted(*json, format.quote);
-  return style == CallStyle::kXml ? XmlArguments(*json) : PythonArguments(*json);
+  return style == CallStyle::kXml ? XmlArguments(*json, format.xml) : PythonArguments(*json);
 }
 
 }  // namespace
@@ -73,13 +74,15 @@ CallFrame FrameOf(const ToolFormat& format, const std::string& name) {
     case CallStyle::kNamed:
       return {name + format.name_end, ""};
     case CallStyle::kXml:
-      return {"<function=" + name + ">\n", "\n</function>"};
+      return {format.xml.name + name + format.xml.name_end + "\n", "\n" + format.xml.end};
     case CallStyle::kPython:
       return {name + "(", ")"};
     case CallStyle::kQuoted:
       return {"call:" + name, ""};
     default:
-      return {"{\"name\": " + Json(name).Dump() + ", \"" + format.arguments_key + "\": ", "}"};
+      return {"{\"" + format.name_key + "\": " + Json(name).Dump() + ", \"" + format.arguments_key +
+                  "\": ",
+              "}"};
   }
 }
 

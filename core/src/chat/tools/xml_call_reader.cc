@@ -9,11 +9,14 @@ bool EndsWith(const std::string& text, std::string_view end) {
          text.compare(text.size() - end.size(), end.size(), end.data(), end.size()) == 0;
 }
 
-// `text` without `prefix` before it and ">" behind it; "" if it does not have both.
-std::string Between(const std::string& text, std::string_view prefix) {
-  if (text.compare(0, prefix.size(), prefix.data(), prefix.size()) != 0) return "";
-  if (text.size() <= prefix.size() || text.back() != '>') return "";
-  return text.substr(prefix.size(), text.size() - prefix.size() - 1);
+bool BeginsWith(const std::string& text, const std::string& begin) {
+  return text.compare(0, begin.size(), begin) == 0;
+}
+
+// A tag without the line break that is written before it.
+std::string WithoutSpaces(const std::string& tag) {
+  size_t begin = tag.find_first_not_of('\n');
+  return begin == std::string::npos ? "" : tag.substr(begin);
 }
 
 // One line break at each end belongs to the layout.
@@ -25,53 +28,80 @@ std::string WithoutFrame(std::string value) {
 
 class XmlCallReader : public CallReader {
  public:
-  explicit XmlCallReader(const OfferedTools* offered) : CallReader(offered) {}
+  XmlCallReader(const XmlTags& tags, const OfferedTools* offered)
+      : CallReader(offered),
+        tags_(tags),
+        value_begin_(WithoutSpaces(tags.value)),
+        value_end_(WithoutSpaces(tags.value_end)),
+        has_frame_(tags.value == "\n") {}
 
   State Put(char c) override {
     if (at_ == At::kValue) return Value(c);
     if (tag_.empty() && IsJsonSpace(c)) return State::kMore;
-    tag_.push_back(c);
     constexpr size_t kLongestTag = 512;
-    if (tag_.size() > kLongestTag) return State::kFailed;
-    if (at_ == At::kTag && tag_.front() != '<') return State::kFailed;
-    if (c != '>') return State::kMore;
-    std::string tag = std::exchange(tag_, {});
-    return at_ == At::kName ? Name(tag) : Tag(tag);
+    if (tag_.size() >= kLongestTag) return State::kFailed;
+    if (at_ == At::kName && tags_.name_end.empty()) return BareName(c);
+    tag_.push_back(c);
+    if (at_ == At::kName) return EndsWith(tag_, tags_.name_end) ? Name() : State::kMore;
+    return at_ == At::kTag ? Tag() : ValueBegin();
   }
 
  private:
-  enum class At { kName, kTag, kValue };
+  enum class At { kName, kTag, kValueBegin, kValue };
 
-  State Name(const std::string& tag) {
-    std::string name = Between(tag, "<function=");
-    if (!SetName(name.empty() ? Between(tag, "") : name)) return State::kFailed;
-    at_ = At::kTag;
+  State Go(At at) {
+    at_ = at;
+    tag_.clear();
     return State::kMore;
   }
 
-  State Tag(const std::string& tag) {
-    if (tag == "</function>") {
+  // A name without tags: a space or the next tag ends it.
+  State BareName(char c) {
+    if (!IsJsonSpace(c) && c != '<') {
+      tag_.push_back(c);
+      return State::kMore;
+    }
+    if (!SetName(tag_)) return State::kFailed;
+    Go(At::kTag);
+    return Put(c);
+  }
+
+  State Name() {
+    size_t begin = BeginsWith(tag_, tags_.name) ? tags_.name.size() : 0;
+    std::string name = tag_.substr(begin, tag_.size() - begin - tags_.name_end.size());
+    return SetName(name) ? Go(At::kTag) : State::kFailed;
+  }
+
+  State Tag() {
+    if (tag_ == tags_.end) {
       arguments_ += has_begun_ ? "}" : "{}";
       has_begun_ = true;
       return State::kDone;
     }
-    key_ = Between(tag, "<parameter=");
-    if (key_.empty()) return State::kFailed;
-    at_ = At::kValue;
+    if (BeginsWith(tags_.end, tag_) || BeginsWith(tags_.key, tag_)) return State::kMore;
+    if (!BeginsWith(tag_, tags_.key)) return State::kFailed;
+    if (!EndsWith(tag_, tags_.key_end)) return State::kMore;
+    size_t begin = tags_.key.size(), end = tag_.size() - tags_.key_end.size();
+    if (end <= begin) return State::kFailed;
+    key_ = tag_.substr(begin, end - begin);
     value_.clear();
-    return State::kMore;
+    return Go(value_begin_.empty() ? At::kValue : At::kValueBegin);
+  }
+
+  State ValueBegin() {
+    if (tag_ == value_begin_) return Go(At::kValue);
+    return BeginsWith(value_begin_, tag_) ? State::kMore : State::kFailed;
   }
 
   State Value(char c) {
-    constexpr std::string_view kEnd = "</parameter>";
     value_.push_back(c);
-    if (c != '>' || !EndsWith(value_, kEnd)) return State::kMore;
-    value_.resize(value_.size() - kEnd.size());
+    if (c != '>' || !EndsWith(value_, value_end_)) return State::kMore;
+    value_.resize(value_.size() - value_end_.size());
+    if (has_frame_) value_ = WithoutFrame(std::move(value_));
     arguments_ += has_begun_ ? ", " : "{";
-    arguments_ += Json(key_).Dump() + ": " + JsonOf(WithoutFrame(std::move(value_)));
+    arguments_ += Json(key_).Dump() + ": " + JsonOf(value_);
     has_begun_ = true;
-    at_ = At::kTag;
-    return State::kMore;
+    return Go(At::kTag);
   }
 
   bool IsString() const {
@@ -89,14 +119,17 @@ class XmlCallReader : public CallReader {
     return json.ok() ? json->Dump() : Json(value).Dump();
   }
 
+  const XmlTags& tags_;
+  const std::string value_begin_, value_end_;
+  const bool has_frame_;  // a line break at each end of a value belongs to the layout
   At at_ = At::kName;
   std::string tag_, key_, value_;
 };
 
 }  // namespace
 
-std::unique_ptr<CallReader> MakeXmlCallReader(const OfferedTools* offered) {
-  return std::make_unique<XmlCallReader>(offered);
+std::unique_ptr<CallReader> MakeXmlCallReader(const XmlTags& tags, const OfferedTools* offered) {
+  return std::make_unique<XmlCallReader>(tags, offered);
 }
 
 }  // namespace mlc

@@ -326,6 +326,67 @@ TEST(AnswerParser, Qwen3Coder) {
           "<tool_call>\n<function=now>\ntext</function>"}});
 }
 
+TEST(AnswerParser, GLM) {
+  Check(PlanFor("glm"),
+        {{"I'll check.\n<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>São <b> Paulo"
+          "</arg_value>\n<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
+          "I'll check.@get_weather{\"city\": \"São <b> Paulo\", \"days\": 3}"},
+         // GLM 4.7 writes no line breaks.
+         {"<tool_call>get_weather<arg_key>city</arg_key><arg_value>\n12</arg_value></tool_call>"
+          "<tool_call>now</tool_call>",
+          "@get_weather{\"city\": \"\\n12\"}@now{}"},
+         {"<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>", "@now{}"}});
+  for (const char* text : {
+           "<tool_call>unknown\n</tool_call>",
+           "<tool_call>now\n<arg_key>a</arg_key>\ntext</tool_call>",
+           "<tool_call>now\n<arg_key></arg_key><arg_value>1</arg_value></tool_call>",
+           "<tool_call>now\n<arg_key>a</arg_key><arg_value>1",
+           "<tool_call>now and then",
+       }) {
+    EXPECT_EQ(Parse(PlanFor("glm"), text), text);
+  }
+  Check(Thinking("think", "glm"),
+        {{"<think>Hm.</think>\n<tool_call>now\n</tool_call>", "((Hm.))@now{}"}});
+}
+
+TEST(AnswerParser, MiniMax) {
+  Check(
+      PlanFor("minimax"),
+      {{"I look.\n<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter "
+        "name=\"city\">\"Oslo\"</parameter>\n<parameter name=\"days\">2</parameter>\n</invoke>\n"
+        "<invoke name=\"now\">\n</invoke>\n</minimax:tool_call>",
+        "I look.@get_weather{\"city\": \"\\\"Oslo\\\"\", \"days\": 2}@now{}"},
+       {"<invoke name=\"now\"><parameter name=\"a\">[1]</parameter></invoke>", "@now{\"a\": [1]}"},
+       {"<minimax:tool_call>\n<invoke name=\"unknown\">\n</invoke>",
+        "<minimax:tool_call>\n<invoke name=\"unknown\">\n</invoke>"}});
+}
+
+TEST(AnswerParser, Cohere) {
+  Check(PlanFor("cohere"),
+        {{"<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get_weather\", "
+          "\"parameters\": {\"city\": \"Oslo\"}},\n    {\"tool_call_id\": \"1\", \"tool_name\": "
+          "\"now\", \"parameters\": {}}\n]<|END_ACTION|>",
+          "@get_weather{\"city\": \"Oslo\"}@now{}"}});
+  Check(Thinking("cohere", "cohere"),
+        {{"<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Yes.<|END_RESPONSE|>",
+          "((Hm.))Yes."},
+         {"<|START_THINKING|>Hm.<|END_THINKING|><|START_ACTION|>[{\"tool_call_id\": \"0\", "
+          "\"tool_name\": \"now\", \"parameters\": {}}]<|END_ACTION|>",
+          "((Hm.))@now{}"}});
+  Check(PlanFor("command_r"),
+        {{"Action: ```json\n[\n    {\n        \"tool_name\": \"now\",\n        \"parameters\": {}\n"
+          "    }\n]```",
+          "@now{}"},
+         {"Action: none", "Action: none"}});
+}
+
+TEST(AnswerParser, LFM2) {
+  Check(PlanFor("lfm2"),
+        {{"<|tool_call_start|>[get_weather(city=\"Oslo\", days=2), now()]<|tool_call_end|>I look.",
+          "@get_weather{\"city\":\"Oslo\",\"days\":2}@now{}I look."},
+         {"[now()]", "[now()]"}});
+}
+
 TEST(AnswerParser, Pythonic) {
   Check(PlanFor("pythonic"),
         {{"[get_weather(city='It\\'s \"Rome\"', days=3), now()]",

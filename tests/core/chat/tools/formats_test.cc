@@ -28,6 +28,12 @@ TEST(Formats, AreChosenByTheTemplatesMarks) {
            {"<｜tool▁sep｜> </think>", "deepseek_v31", "think"},
            {"<|tool_calls_section_begin|>", "kimi_k2", ""},
            {"<tool_call> <function= <parameter=", "qwen3_coder", ""},
+           {"<tool_call> <arg_key> </think>", "glm", "think"},
+           {"<minimax:tool_call> <invoke </think>", "minimax", "think"},
+           {"<|START_OF_TURN_TOKEN|> <|START_THINKING|> <|START_ACTION|>", "cohere", "cohere"},
+           {"<|START_OF_TURN_TOKEN|> {{ 'Action: ```json' }}", "command_r", ""},
+           {"<|START_OF_TURN_TOKEN|>", "json", ""},
+           {"<|im_start|> <|tool_list_start|>", "lfm2", ""},
            {"<|tool|> <|/tool|>", "phi4", ""},
            {"<start_of_turn>", "gemma", ""},
            {"<start_of_turn> <start_function_call>call:", "functiongemma", ""},
@@ -89,6 +95,17 @@ TEST(WriteCalls, AsTheFamiliesWriteThem) {
   EXPECT_EQ(write("gemma4"),
             "<|tool_call>call:f{a:<|\"|>x<|\"|>,b:[1,null]}<tool_call|>"
             "<|tool_call>call:g{}<tool_call|>");
+  EXPECT_EQ(write("glm"),
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n<arg_key>b</arg_key>\n"
+            "<arg_value>[1,null]</arg_value>\n</tool_call>\n<tool_call>g\n\n</tool_call>");
+  EXPECT_EQ(write("minimax"),
+            "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x</parameter>\n"
+            "<parameter name=\"b\">[1,null]</parameter>\n</invoke>\n<invoke name=\"g\">\n\n"
+            "</invoke>\n</minimax:tool_call>");
+  EXPECT_EQ(write("cohere"),
+            "<|START_ACTION|>[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\", \"b\": [1, "
+            "null]}}, {\"tool_name\": \"g\", \"parameters\": {}}]<|END_ACTION|>");
+  EXPECT_EQ(write("lfm2"), "<|tool_call_start|>[f(a=\"x\", b=[1, None]), g()]<|tool_call_end|>");
   EXPECT_EQ(write("pythonic"), "[f(a=\"x\", b=[1, None]), g()]");
   EXPECT_EQ(write("qwen3_coder"),
             "<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter=b>\n[1,null]\n"
