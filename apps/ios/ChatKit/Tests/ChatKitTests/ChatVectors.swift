@@ -1,0 +1,83 @@
+import Foundation
+import MLCSwift
+import Testing
+
+@testable import ChatKit
+
+enum ChatVectors {
+    /// The chat of a case, whose members that do not matter are left out.
+    private static func chat(_ input: JSONValue) throws -> SavedChat {
+        guard case .object(var members)? = input["chat"] else { throw Fault("chat", "is missing") }
+        members["id"] = members["id"] ?? "c"
+        members["version"] = members["version"] ?? 1
+        return try JSONValue.object(members).read(SavedChat.self)
+    }
+
+    static func context(_ input: JSONValue) throws -> JSONValue {
+        let found = ChatContext(
+            try self.chat(input), modelContext: input.int("model_context"), count: \.utf16.count)
+        return [
+            "limit": .int(found.limit), "prompt_tokens": .int(found.promptTokens),
+            "overflows": .bool(found.overflows), "drop": .int(found.drop),
+        ]
+    }
+
+    static func title(_ input: JSONValue) throws -> JSONValue {
+        ["title": .string(try self.chat(input).shownTitle)]
+    }
+
+    static func search(_ input: JSONValue) throws -> JSONValue {
+        ["found": .bool(try self.chat(input).matches(try input.text("search")))]
+    }
+
+    static func markdown(_ input: JSONValue) throws -> JSONValue {
+        ["text": .string(ChatExport.markdown(try self.chat(input)))]
+    }
+
+    static func fileName(_ input: JSONValue) throws -> JSONValue {
+        let ending = try input.text("ending")
+        return ["name": .string(ChatExport.fileName(try self.chat(input), ending: ending))]
+    }
+
+    static func messages(_ input: JSONValue) throws -> JSONValue {
+        ["messages": .array(try self.chat(input).requestMessages.map(\.jsonValue))]
+    }
+
+    static func edit(_ input: JSONValue) throws -> JSONValue {
+        var chat = try self.chat(input)
+        let id = try input.text("id")
+        if try input.text("op") == "cut" { chat.cut(at: id) } else { chat.cutAnswer(to: id) }
+        return [
+            "messages": .array(chat.messages.map { .string($0.id) }), "dropped": .int(chat.dropped),
+        ]
+    }
+
+    static func openCalls(_ input: JSONValue) throws -> JSONValue {
+        ["calls": .array(try self.chat(input).openCalls.map { .string($0.id) })]
+    }
+
+    static func export(_ input: JSONValue) throws -> JSONValue {
+        let chats = try (input["chats"] ?? .null).read([SavedChat].self)
+        return try JSONValue(jsonText: String(decoding: try ChatExport.json(chats), as: UTF8.self))
+    }
+
+    static func read(_ input: JSONValue) throws -> JSONValue {
+        let text = try input.text("text")
+        do throws(Fault) {
+            let found = try ChatExport.read(Data(text.utf8))
+            return [
+                "chats": .array(found.chats.map { .string($0.id) }), "skipped": .int(found.skipped),
+            ]
+        } catch {
+            return .fault(error)
+        }
+    }
+
+    static func statistics(_ input: JSONValue) throws -> JSONValue {
+        let usage = try (input["usage"] ?? .null).read(CompletionUsage?.self)
+        let clock = try (input["times"] ?? .null).read(AnswerClock.self)
+        let stats = AnswerStats(usage: usage, clock: clock)
+        let line = stats.line(finish: input["finish"]?.stringValue, model: try input.text("model"))
+        return ["stats": try .of(stats), "line": .string(line)]
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import MLCSwift
+import Testing
+
+@testable import ChatKit
+
+@MainActor @Suite struct ConversationTests {
+    @Test func anAnswerStreamsAndIsKept() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        await chat.ask("Hello")
+        #expect(chat.roles == [.user, .assistant] && chat.notice == nil && !chat.isAnswering)
+        let answer = chat.chat.messages[1]
+        #expect(!answer.content.isEmpty && answer.model == "fake" && answer.finish == "length")
+        #expect(answer.stats?.tokens == 6)
+        let stored = try await app.store.load().chats
+        #expect(stored == [chat.chat])
+    }
+
+    @Test func theSameSeedGivesTheSameAnswerOnRetry() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        await chat.ask("Hello")
+        let first = chat.chat.messages[1]
+        await chat.retry(first.id)
+        await chat.finished()
+        #expect(chat.chat.messages[1].content == first.content)
+        #expect(chat.chat.messages[1].id != first.id && chat.roles == [.user, .assistant])
+    }
+
+    @Test func anEditChangesTheQuestionAndWhatFollows() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        await chat.ask("One")
+        await chat.ask("Two")
+        let answers = chat.chat.messages.filter { $0.role == .assistant }.map(\.content)
+        await chat.edit(chat.chat.messages[0].id, text: "Three")
+        await chat.finished()
+        #expect(chat.roles == [.user, .assistant])
+        #expect(chat.chat.messages[0].content == "Three")
+        #expect(chat.chat.messages[1].content != answers[0])
+    }
+
+    @Test func aStoppedAnswerKeepsWhatCame() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat(maxTokens: 100_000)
+        var settings = chat.chat.settings
+        settings.max_tokens = nil
+        await chat.set(settings)
+        await chat.send("Tell me everything")
+        while chat.isAnswering, chat.roles.count < 2 || chat.chat.messages[1].content.isEmpty {
+            await Task.yield()
+        }
+        await chat.stop()
+        try #require(!chat.isAnswering && chat.roles == [.user, .assistant])
+        #expect(!chat.chat.messages[1].content.isEmpty)
+        #expect(["stopped", "stop", "length"].contains(chat.chat.messages[1].finish))
+        #expect(chat.notice == nil || chat.notice == .contextReached)
+        await chat.ask("Again")
+        #expect(chat.chat.messages.count == 4)
+    }
+
+    @Test func aChatIsReset() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        await chat.ask("Hello")
+        await chat.reset()
+        #expect(chat.chat.messages.isEmpty)
+        #expect(try await app.store.load().chats.first?.messages.isEmpty == true)
+    }
+
+    @Test func withoutAModelTheReasonIsShown() async throws {
+        let app = try FakeApp()
+        let chat = app.chat()
+        await chat.ask("Hello")
+        #expect(chat.notice == .failed(ChatKitError.noModel.description))
+        #expect(chat.roles == [.user])
+    }
+
+    @Test func aWrongSettingIsAnError() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        var settings = chat.chat.settings
+        settings.temperature = -1
+        await chat.set(settings)
+        await chat.ask("Hello")
+        guard case .failed(let why)? = chat.notice else { throw Fault("notice", "is missing") }
+        #expect(why.contains("temperature") && chat.roles == [.user])
+        settings.temperature = nil
+        settings.schema = "[]"
+        await chat.set(settings)
+        await chat.retry(chat.chat.messages[0].id)
+        await chat.finished()
+        #expect(chat.notice == .failed("schema: must be a JSON Schema: a JSON object"))
+    }
+
+    @Test func aFullContextIsShownAndTheUserDrops() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        await chat.ask("One " + String(repeating: "word ", count: 30))
+        await chat.ask("Two")
+        let used = try await chat.context().promptTokens
+        var settings = chat.chat.settings
+        settings.context = used
+        await chat.set(settings)
+        await chat.ask("Three")
+        guard case .contextFull(let now, used, canDrop: true)? = chat.notice else {
+            throw Fault("notice", "\(String(describing: chat.notice))")
+        }
+        #expect(now > used && chat.chat.messages.last?.content == "Three")
+        await chat.dropOldest()
+        await chat.finished()
+        #expect(chat.chat.dropped >= 2 && chat.chat.messages.last?.role == .assistant)
+        #expect(chat.notice == nil)
+        #expect(chat.chat.messages.first?.content.hasPrefix("One") == true)
+    }
+
+    @Test func aMessageThatIsLongerThanTheContextCannotBeDropped() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let chat = app.chat()
+        var settings = chat.chat.settings
+        settings.context = 20
+        await chat.set(settings)
+        await chat.ask(String(repeating: "word ", count: 50))
+        guard case .contextFull(_, 20, canDrop: false)? = chat.notice else {
+            throw Fault("notice", "\(String(describing: chat.notice))")
+        }
+    }
+
+    @Test func aCallWaitsForTheUser() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        var saved = SavedChat()
+        saved.settings.max_tokens = 5
+        saved.messages = [ChatMessage(.user, "What is 6*7?"), ChatMessage(.assistant)]
+        saved.messages[1].calls = [
+            ToolCall(id: "a", name: "calculator", arguments: #"{"expression":"6*7"}"#),
+            ToolCall(id: "b", name: "clock", arguments: "{}"),
+        ]
+        let chat = app.library.open(saved)
+        #expect(chat.openCalls.map(\.id) == ["a", "b"])
+        await chat.decide("a", isAllowed: true)
+        #expect(chat.openCalls.map(\.id) == ["b"] && !chat.isAnswering)
+        #expect(chat.chat.messages[2].content == #"{"result":42}"#)
+        await chat.decide("b", isAllowed: false)
+        await chat.finished()
+        #expect(chat.chat.messages[3].content == BuiltInTool.refusal)
+        #expect(chat.roles == [.user, .assistant, .tool, .tool, .assistant])
+    }
+
+    @Test func aModelWithoutPicturesRefusesThem() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        let takes = await app.host.loaded?.takesPictures
+        let chat = app.chat()
+        await chat.send("What is it?", pictures: [Data([1, 2, 3])])
+        await chat.finished()
+        #expect(chat.chat.messages[0].pictures == ["data:;base64,AQID"])
+        #expect(takes != nil)
+        guard case .failed? = chat.notice else { throw Fault("notice", "is missing") }
+    }
+}
+
+@MainActor @Suite struct ChatLibraryTests {
+    @Test func chatsAreFoundExportedAndRead() async throws {
+        let app = try FakeApp()
+        try await app.load()
+        for text in ["Sheep", "Goats"] { await app.chat().ask(text) }
+        try await app.library.load()
+        app.library.search = "sheep"
+        #expect(app.library.found.map(\.shownTitle) == ["Sheep"])
+        let file = try ChatExport.json(app.library.chats)
+        let ids = app.library.chats.map(\.id)
+        for id in ids { try await app.library.delete(id) }
+        #expect(try await app.store.load().chats.isEmpty)
+        #expect(try await app.library.importChats(file) == 0)
+        #expect(Set(app.library.chats.map(\.id)) == Set(ids))
+    }
+
+    @Test func aDamagedChatHidesNoOther() async throws {
+        let app = try FakeApp()
+        try await app.store.save(SavedChat(id: "good"))
+        let folder = app.folder.url.appendingPathComponent("chats")
+        try Data("{".utf8).write(to: folder.appendingPathComponent("bad.json"))
+        try await app.library.load()
+        #expect(app.library.chats.map(\.id) == ["good"])
+        #expect(app.library.unreadable == ["bad.json"])
+    }
+
+    @Test func anImportedNameCannotLeaveTheFolder() async throws {
+        let app = try FakeApp()
+        await #expect(throws: Fault.self) { try await app.store.save(SavedChat(id: "../x")) }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import Testing
+
+@testable import ChatKit
+
+private let shards = (0..<5).map { "params_shard_\($0).bin" }
+
+@Suite(.enabled(if: Hub.address != nil, "CHATKIT_HUB names no hub"))
+struct DownloadTests {
+    @Test func aModelComesAndIsChecked() async throws {
+        let download = try Download("plain")
+        let (states, last) = await download.run()
+        #expect(states == [.absent, .listing, .queued, .downloading, .verifying, .ready])
+        #expect(download.isWhole)
+        #expect(last.doneBytes == last.totalBytes)
+        let asked = try await Hub.log(download.entry)
+        #expect(Set(asked.map(\.path)).count == asked.count, "a file was fetched twice")
+        #expect(asked.allSatisfy { $0.range == nil })
+    }
+
+    @Test(arguments: ["cut", "stall"])
+    func aLostConnectionContinuesWhereItEnded(mood: String) async throws {
+        let download = try Download(mood, stallSeconds: 0.4)
+        let (states, _) = await download.run()
+        #expect(states.contains(.waiting) && states.last == .ready)
+        #expect(download.isWhole)
+        let asked = try await Hub.log(download.entry)
+        for shard in shards {
+            let ranges = asked.filter { $0.path == shard }.map(\.range)
+            #expect(ranges.first == .some(nil) && ranges.last??.hasPrefix("bytes=3") == true)
+        }
+    }
+
+    @Test(arguments: ["norange", "wrongpart"])
+    func aHubWithoutRangesSendsTheFileAgain(mood: String) async throws {
+        let download = try Download(mood)
+        let (states, _) = await download.run()
+        #expect(states.contains(.waiting) && states.last == .ready)
+        #expect(download.isWhole)
+    }
+
+    @Test func aDownloadGoesOnAfterTheAppWasKilled() async throws {
+        let download = try Download("slow")
+        let first = Task { await download.run(to: [.paused]) }
+        while (download.size(shards[0] + ".partial") ?? 0) < 8192 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        await download.model.pause()
+        #expect(await first.value.states.last == .paused)
+        let part = try #require(download.size(shards[0] + ".partial"))
+
+        let later = download.relaunched()
+        #expect(await later.current.state == .paused)
+        #expect(await later.current.doneBytes >= part)
+        let (states, last) = await Download.run(later)
+        #expect(states == [.paused, .listing, .queued, .downloading, .verifying, .ready])
+        #expect(last.doneBytes == last.totalBytes && download.isWhole)
+        let ranges = try await Hub.log(download.entry).filter { $0.path == shards[0] }.map(\.range)
+        #expect(ranges == [nil, "bytes=\(part)-"])
+        #expect(await download.relaunched().current.state == .ready)
+    }
+
+    @Test func aBusyHubIsAskedAgain() async throws {
+        let download = try Download("busy")
+        let (states, _) = await download.run()
+        #expect(states.contains(.waiting) && states.last == .ready && download.isWhole)
+    }
+
+    @Test func aCorruptShardAloneIsFetchedAgain() async throws {
+        let download = try Download("corrupt")
+        let (states, _) = await download.run()
+        let end: [DownloadState] = [.verifying, .downloading, .verifying, .ready]
+        #expect(states.suffix(4) == end[...] && download.isWhole)
+        let asked = try await Hub.log(download.entry).map(\.path)
+        #expect(shards.map { shard in asked.count { $0 == shard } } == [2, 1, 1, 1, 1])
+    }
+
+    @Test(arguments: [
+        ("liar", StopReason.hash, "params_shard_0.bin"), ("short", .size, "params_shard_"),
+        ("long", .size, "params_shard_"), ("down", .busy, "mlc-chat-config.json"),
+        ("dead", .network, "params_shard_"), ("gone", .missing, "params_shard_0.bin"),
+        ("noindex", .model, "tensor-cache.json"), ("escape", .model, "records[0].dataPath"),
+    ])
+    func whatCannotWorkEndsWithAReason(
+        mood: String, reason: StopReason, detail: String
+    ) async throws {
+        let download = try Download(mood)
+        let (states, last) = await download.run()
+        #expect(states.last == .failed)
+        #expect(last.reason == reason, "\(last)")
+        #expect(last.detail?.contains(detail) == true, "\(last)")
+        #expect(!ModelFolder(download.path).isReady)
+        let outside = download.folder.url.appendingPathComponent("outside.bin")
+        #expect(!FileManager.default.fileExists(atPath: outside.path))
+    }
+
+    @Test func anOlderIndexAndAMovedFileAreFound() async throws {
+        for mood in ["old", "moved"] {
+            let download = try Download(mood)
+            #expect(await download.run().states.last == .ready)
+            #expect(download.isWhole)
+        }
+    }
+
+    @Test func tooLittleSpaceIsSaidBeforeTheShardsCome() async throws {
+        let download = try Download("plain", freeBytes: 1000)
+        let last = await download.run().last
+        #expect(last.state == .failed && last.reason == .diskFull)
+        #expect(last.detail == "327 KB are needed, 1 KB free")
+        #expect(try await !Hub.log(download.entry).contains { shards.contains($0.path) })
+    }
+
+    /// `/dev/full` refuses every byte as a full disk does.
+    @Test func aDiskThatBecomesFullEndsTheDownload() async throws {
+        let download = try Download("plain")
+        try FileManager.default.createDirectory(
+            at: download.path, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: download.path.path + "/\(shards[1]).partial", withDestinationPath: "/dev/full")
+        let last = await download.run().last
+        #expect(last.state == .failed && last.reason == .diskFull && last.detail == shards[1])
+    }
+
+    @Test func noMoreThanThreeFilesComeAtATime() async throws {
+        let slots = TransferSlots()
+        let highest = Locked((now: 0, most: 0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<12 {
+                group.addTask {
+                    try await slots.run {
+                        highest.with { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                        await Task.yield()
+                        highest.with { $0.now -= 1 }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect((1...3).contains(highest.with { $0.most }))
+    }
+
+    @Test func aTaskThatIsCancelledLeavesTheQueue() async throws {
+        let slots = TransferSlots(0)
+        let waiting = Task { try await slots.run { 1 } }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
+    @Test func aModelIsDeletedWhileItComes() async throws {
+        let download = try Download("slow")
+        let run = Task { await download.run(to: [.absent]) }
+        while download.size(shards[0] + ".partial") == nil {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        await download.model.delete()
+        #expect(await run.value.states.suffix(2) == [.deleting, .absent])
+        #expect(!FileManager.default.fileExists(atPath: download.path.path))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: download.folder.url.path) == [])
+        let (states, _) = await download.run(to: [.downloading])
+        #expect(states == [.absent, .listing, .queued, .downloading])
+        await download.model.pause()
+    }
+
+    @Test func aModelThatTheEngineFindsDamagedIsFetchedAgain() async throws {
+        let download = try Download("plain")
+        _ = await download.run()
+        try Data(count: Hub.shardBytes[2]).write(
+            to: download.path.appendingPathComponent(shards[2]))
+        await download.model.reportCorrupt("params_shard_2.bin")
+        #expect(await download.model.current.reason == .hash)
+        let (states, _) = await download.run()
+        #expect(states.first == .failed && states.last == .ready)
+        let asked = try await Hub.log(download.entry).map(\.path)
+        #expect(asked.count { $0 == shards[2] } == 2 && asked.count { $0 == shards[1] } == 1)
+    }
+}
+
+@Suite struct MD5Tests {
+    @Test func theSumsAreThoseOfTheRFC() throws {
+        let folder = try TemporaryFolder()
+        let sums = [
+            "": "d41d8cd98f00b204e9800998ecf8427e", "abc": "900150983cd24fb0d6963f7d28e17f72",
+            String(repeating: "1234567890", count: 8): "57edf4a22be3c955ac49da2e2107b67a",
+            String(repeating: "a", count: 55): "ef1772b6dff9a122358552954ad0df65",
+            String(repeating: "a", count: 56): "3b0c8ac703f828b04c6c197006d17218",
+            String(repeating: "a", count: 64): "014842d480b571495a4a0363793f7367",
+        ]
+        for (text, sum) in sums {
+            let file = folder.url.appendingPathComponent("\(text.count)")
+            try Data(text.utf8).write(to: file)
+            #expect(try MD5.hex(of: file) == sum)
+        }
+    }
+}
