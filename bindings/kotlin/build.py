@@ -40,8 +40,9 @@ JNI_COMPLAINTS = ("in native method", "WARNING: JNI", "handler modified")
 TEST_SECONDS = 400  # a hang is a failure
 KOTLIN_FLAGS = (
     "-no-stdlib", "-no-reflect", "-language-version", "2.2", "-api-version", "2.2",
-    "-jvm-target", "17", "-Werror",
+    "-Werror",
 )  # fmt: skip
+JVM_TARGET = "17"
 
 
 class UnavailableError(Exception):
@@ -198,7 +199,13 @@ def libraries() -> list[Path]:
     return [toolchain() / f"{name}.jar" for name in names]
 
 
-def kotlinc(files: Iterable[Path], output: Path, path: Iterable[Path], *flags: str) -> None:
+def kotlinc(
+    files: Iterable[Path],
+    output: Path,
+    path: Iterable[Path],
+    *flags: str,
+    target: str = JVM_TARGET,
+) -> None:
     tools = toolchain()
     names = ("kernel", "stdlib", "reflect", "script-runtime", "annotations")
     compiler = class_path(tools / f"{name}.jar" for name in names)
@@ -208,8 +215,8 @@ def kotlinc(files: Iterable[Path], output: Path, path: Iterable[Path], *flags: s
         [
             jdk() / "bin" / "java", "-Xmx1500m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
             "-cp", compiler, "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler",
-            f"-Xplugin={tools / 'serialization-plugin.jar'}", *KOTLIN_FLAGS, *flags,
-            "-cp", class_path(path), "-d", output, *files,
+            f"-Xplugin={tools / 'serialization-plugin.jar'}", *KOTLIN_FLAGS,
+            "-jvm-target", target, *flags, "-cp", class_path(path), "-d", output, *files,
         ]
     )  # fmt: skip
 

@@ -38,6 +38,14 @@ def android(element: ElementTree.Element, name: str) -> str:
     return value
 
 
+def test_entries_can_be_stored_without_compression(tmp_path: Path) -> None:
+    entries = {"lib/a.so": bytes(1000), "b.txt": bytes(1000), "so": bytes(1000)}
+    with zipfile.ZipFile(write_zip(tmp_path / "one.zip", entries, stored=(".so",))) as archive:
+        stored = [i.filename for i in archive.infolist() if i.compress_type == zipfile.ZIP_STORED]
+        assert stored == ["lib/a.so"]
+        assert {name: archive.read(name) for name in entries} == entries
+
+
 @pytest.fixture
 def aar(tmp_path: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(write_aar(tmp_path / "one.aar", AAR))

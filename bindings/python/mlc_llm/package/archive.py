@@ -18,9 +18,14 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold
 _FILE_MODE = 0o100644 << 16
 
 
-def write_zip(path: Path, entries: Mapping[str, bytes], first: tuple[str, ...] = ()) -> Path:
+def write_zip(
+    path: Path,
+    entries: Mapping[str, bytes],
+    first: tuple[str, ...] = (),
+    stored: tuple[str, ...] = (),
+) -> Path:
     """Replaces `path` when the whole file is written. `first`: names that come before the others,
-    in this order."""
+    in this order. `stored`: the ends of names whose files are not compressed."""
     names = [name for name in first if name in entries]
     names += sorted(name for name in entries if name not in names)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +33,8 @@ def write_zip(path: Path, entries: Mapping[str, bytes], first: tuple[str, ...] =
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in names:
             info = zipfile.ZipInfo(name, date_time=_DATE)
-            info.compress_type = zipfile.ZIP_DEFLATED
+            is_stored = name.endswith(stored)
+            info.compress_type = zipfile.ZIP_STORED if is_stored else zipfile.ZIP_DEFLATED
             info.external_attr = _FILE_MODE
             info.create_system = 3  # Unix, on every system
             archive.writestr(info, entries[name])

@@ -1,0 +1,181 @@
+package ai.mlc.chat
+
+import ai.mlc.chat.app.R
+import ai.mlc.chatkit.chat.Chat
+import ai.mlc.chatkit.chat.ChatMessage
+import ai.mlc.chatkit.chat.Export
+import ai.mlc.chatkit.chat.line
+import ai.mlc.chatkit.engine.ChatSession
+import ai.mlc.chatkit.engine.SessionState
+import android.app.AlertDialog
+import android.content.Intent
+import android.os.Bundle
+import android.view.Menu
+import android.view.MenuItem
+import android.view.View
+import android.widget.Button
+import android.widget.EditText
+import android.widget.LinearLayout
+import android.widget.ScrollView
+import android.widget.TextView
+
+/** One chat. */
+class ChatActivity : Screen() {
+    private lateinit var session: ChatSession
+    private lateinit var list: LinearLayout
+    private lateinit var scroll: ScrollView
+    private lateinit var input: EditText
+    private lateinit var action: Button
+    private lateinit var notice: LinearLayout
+    private val rows = LinkedHashMap<String, TextView>()
+    private var isAnswering = false
+
+    override fun onCreate(state: Bundle?) {
+        session = app.session(state?.getString(CHAT) ?: intent.getStringExtra(CHAT))
+        super.onCreate(state)
+    }
+
+    override fun onSaveInstanceState(state: Bundle) {
+        super.onSaveInstanceState(state)
+        state.putString(CHAT, session.chats.value.id)
+    }
+
+    override fun build() {
+        val whole = column()
+        list = LinearLayout(this).apply { orientation = LinearLayout.VERTICAL }
+        scroll = ScrollView(this).apply { addView(list) }
+        whole.addView(scroll, REST)
+        notice = column().apply { accessibilityLiveRegion = View.ACCESSIBILITY_LIVE_REGION_POLITE }
+        whole.addView(notice, WIDE)
+        val bottom = row()
+        input = field(R.string.message, lines = INPUT_LINES)
+        bottom.addView(input, REST_OF_ROW)
+        action = button(R.string.send) { if (isAnswering) launch { session.stop() } else send() }
+        bottom.addView(action)
+        whole.addView(bottom, WIDE)
+        setContentView(whole)
+        launch { session.chats.collect(::show) }
+        launch { session.states.collect(::showState) }
+    }
+
+    private fun send() {
+        val words = input.text.toString().trim()
+        if (words.isEmpty()) return
+        input.setText("")
+        WorkService.follow(this)
+        launch { session.send(words) }
+    }
+
+    // ---- Messages --------------------------------------------------------------------------
+
+    /** Changes only the views whose messages changed: an answer that grows is one of them. */
+    private fun show(chat: Chat) {
+        title = chat.shownTitle.ifEmpty { getString(R.string.new_chat) }
+        val ids = chat.messages.map { it.id }.toSet()
+        for (id in rows.keys.filter { it !in ids }) list.removeView(rows.remove(id))
+        val isAtEnd = !scroll.canScrollVertically(1)
+        chat.messages.forEachIndexed { at, message ->
+            val view = rows.getOrPut(message.id) { newRow(message) }
+            val words = wordsOf(message)
+            if (view.text.toString() != words) view.text = words
+            view.alpha = if (at < chat.dropped) FAINT else 1f // the model does not get it
+        }
+        if (isAtEnd) scroll.post { scroll.fullScroll(View.FOCUS_DOWN) }
+    }
+
+    private fun newRow(message: ChatMessage): TextView = text("").also { view ->
+        view.setPaddingRelative(0, dp(SPACE), 0, dp(SPACE))
+        view.setOnClickListener { showMenu(message.id) }
+        list.addView(view, WIDE)
+    }
+
+    private fun wordsOf(message: ChatMessage): String {
+        val speaker = when (message.role) {
+            ChatMessage.USER -> R.string.you
+            ChatMessage.TOOL -> R.string.tool
+            else -> R.string.model
+        }
+        val parts = mutableListOf(getString(speaker))
+        message.reasoning?.ifEmpty { null }?.let { parts += "${getString(R.string.thoughts)}: $it" }
+        if (message.content.isNotEmpty()) parts += message.content
+        message.calls.orEmpty().forEach { parts += "${it.name}(${it.arguments})" }
+        message.stats?.let { parts += it.line(message.finish, "") }
+        return parts.joinToString("\n")
+    }
+
+    private fun showMenu(id: String) {
+        val message = session.chats.value.messages.firstOrNull { it.id == id } ?: return
+        val choices = mutableListOf<Pair<Int, () -> Unit>>(
+            R.string.copy to { copy(message.content) },
+            R.string.retry to { launch { session.retry(id) } },
+        )
+        if (message.role == ChatMessage.USER) choices += R.string.edit to { edit(message) }
+        AlertDialog.Builder(this)
+            .setItems(choices.map { getString(it.first) }.toTypedArray()) { _, at -> choices[at].second() }
+            .show()
+    }
+
+    private fun edit(message: ChatMessage) {
+        val words = field(R.string.message, message.content, lines = INPUT_LINES)
+        askText(R.string.edit, words) { launch { session.edit(message.id, words.text.toString()) } }
+    }
+
+    // ---- State -----------------------------------------------------------------------------
+
+    private fun showState(state: SessionState) {
+        isAnswering = state is SessionState.Answering
+        action.setText(if (isAnswering) R.string.stop else R.string.send)
+        action.contentDescription = action.text
+        notice.removeAllViews()
+        when (state) {
+            is SessionState.Approval -> {
+                notice.addView(text(getString(R.string.approve_call, state.call.name, state.call.arguments)))
+                val buttons = row()
+                buttons.addView(button(R.string.allow) { launch { session.decide(state.call.id, isAllowed = true) } })
+                buttons.addView(button(R.string.deny) { launch { session.decide(state.call.id, isAllowed = false) } })
+                notice.addView(buttons)
+            }
+            is SessionState.TooLong -> {
+                notice.addView(text(getString(R.string.too_long, state.promptTokens, state.limit)))
+                if (state.drop != null) notice.addView(button(R.string.drop_oldest) { launch { session.dropOldest() } })
+            }
+            is SessionState.Failed -> notice.addView(text(state.message))
+            else -> Unit
+        }
+    }
+
+    // ---- Menu ------------------------------------------------------------------------------
+
+    override fun onCreateOptionsMenu(menu: Menu): Boolean {
+        for (words in listOf(R.string.settings, R.string.reset, R.string.export_json, R.string.export_markdown)) {
+            menu.add(Menu.NONE, words, Menu.NONE, words)
+        }
+        return true
+    }
+
+    override fun onOptionsItemSelected(item: MenuItem): Boolean {
+        val chat = session.chats.value
+        when (item.itemId) {
+            R.string.settings ->
+                startActivity(Intent(this, SettingsActivity::class.java).putExtra(CHAT, chat.id))
+            R.string.reset -> launch { session.reset() }
+            R.string.export_json -> share(Export.json(listOf(chat)), Export.fileName(chat, "json"))
+            R.string.export_markdown -> share(Export.markdown(chat, Words.export(this)), Export.fileName(chat, "md"))
+            else -> return super.onOptionsItemSelected(item)
+        }
+        return true
+    }
+
+    /** As text, to any app that the user chooses. */
+    private fun share(content: String, name: String) {
+        val send = Intent(Intent.ACTION_SEND).setType("text/plain")
+            .putExtra(Intent.EXTRA_SUBJECT, name).putExtra(Intent.EXTRA_TEXT, content)
+        startActivity(Intent.createChooser(send, name))
+    }
+
+    companion object {
+        const val CHAT = "chat"
+        private const val INPUT_LINES = 5
+        private const val FAINT = 0.5f
+    }
+}

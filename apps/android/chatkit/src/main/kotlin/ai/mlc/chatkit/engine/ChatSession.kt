@@ -1,0 +1,199 @@
+package ai.mlc.chatkit.engine
+
+import ai.mlc.chatkit.FieldException
+import ai.mlc.chatkit.chat.Chat
+import ai.mlc.chatkit.chat.ChatMessage
+import ai.mlc.chatkit.chat.ChatSettings
+import ai.mlc.chatkit.chat.ChatStore
+import ai.mlc.chatkit.chat.Context
+import ai.mlc.chatkit.chat.ToolCall
+import ai.mlc.chatkit.tools.Tools
+import ai.mlc.mlcllm.MLCEngine
+import ai.mlc.mlcllm.MLCException
+import ai.mlc.mlcllm.TokenizeRequest
+import java.io.IOException
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.MutableStateFlow
+import kotlinx.coroutines.flow.StateFlow
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withContext
+
+/** What a chat is doing. */
+sealed interface SessionState {
+    object Idle : SessionState
+
+    object Answering : SessionState
+
+    /** The model wants to call a tool; [ChatSession.decide] says whether it may. */
+    data class Approval(val call: ToolCall) : SessionState
+
+    /** The chat is too long. `drop` messages can go; null: not even one turn. */
+    data class TooLong(val promptTokens: Long, val limit: Long, val drop: Int?) : SessionState
+
+    data class Failed(val message: String) : SessionState
+}
+
+/** The engine and its limits, as long as a model is loaded. */
+class LoadedModel(
+    val engine: MLCEngine,
+    val id: String,
+    val contextTokens: Long?,
+    val device: String = "auto",
+)
+
+/**
+ * One chat with a model: questions, answers as they come, tools, and what is kept of them. Every
+ * change is saved. Any thread may call it; what changes the chat ends a running answer first.
+ */
+class ChatSession(
+    chat: Chat,
+    private val store: ChatStore,
+    private val scope: CoroutineScope,
+    private val tools: Tools = Tools(),
+    private val nowMs: () -> Long = System::currentTimeMillis,
+    private val model: () -> LoadedModel?,
+) {
+    private val current = MutableStateFlow(chat)
+    private val state = MutableStateFlow<SessionState>(waiting(chat))
+    private val tokenCounts = mutableMapOf<String, Int>()
+    private val lock = Mutex()
+    private var running: Job? = null
+
+    val chats: StateFlow<Chat> get() = current
+    val states: StateFlow<SessionState> get() = state
+
+    suspend fun send(text: String, pictures: List<String>? = null) = change { chat ->
+        chat.with(ChatMessage.user(text, pictures)) to true
+    }
+
+    /** Another answer to the question to which this message belongs. */
+    suspend fun retry(messageId: String) = change { it.cutAnswer(messageId) to true }
+
+    /** The question with another text; what came behind it goes. */
+    suspend fun edit(messageId: String, text: String) = change { chat ->
+        val message = chat.messages.firstOrNull { it.id == messageId } ?: return@change chat to false
+        chat.cutAt(messageId).with(message.copy(content = text)) to true
+    }
+
+    /** Removes all messages; settings and title stay. */
+    suspend fun reset() = change { it.copy(messages = emptyList(), dropped = 0) to false }
+
+    suspend fun settings(settings: ChatSettings) = change { it.copy(settings = settings) to false }
+
+    suspend fun rename(title: String) = change { it.copy(title = title) to false }
+
+    /** The user's choice in [SessionState.TooLong]: the oldest turns stay, but the model gets them no more. */
+    suspend fun dropOldest() {
+        val drop = (state.value as? SessionState.TooLong)?.drop ?: return
+        change { it.copy(dropped = drop) to true }
+    }
+
+    /** Ends the running answer; what has come stays. */
+    suspend fun stop() = lock.withLock { end() }
+
+    /** Allows the call that waits, or not. When all calls have a result, the model answers. */
+    suspend fun decide(callId: String, isAllowed: Boolean) = change { chat ->
+        val call = chat.openCalls.firstOrNull { it.id == callId } ?: return@change chat to false
+        val result = if (isAllowed) tools.run(call.name, call.arguments) else Tools.REFUSAL
+        val next = chat.with(ChatMessage.tool(call, result))
+        next to next.openCalls.isEmpty()
+    }
+
+    /** Waits until nothing runs. */
+    suspend fun join() {
+        lock.withLock { running }?.join()
+    }
+
+    private suspend fun change(act: (Chat) -> Pair<Chat, Boolean>) = lock.withLock {
+        end()
+        val (chat, isQuestion) = act(current.value)
+        keep(chat)
+        state.value = waiting(chat)
+        if (isQuestion) {
+            state.value = SessionState.Answering
+            running = scope.launch { answer() }
+        }
+    }
+
+    private suspend fun end() {
+        running?.cancelAndJoin()
+        running = null
+        if (state.value is SessionState.Answering) state.value = waiting(current.value) // it had not begun
+    }
+
+    private suspend fun answer() {
+        try {
+            val loaded = model() ?: throw FieldException("", "no model is loaded")
+            tooLong(loaded)?.let {
+                state.value = it
+                return
+            }
+            stream(loaded)
+            state.value = waiting(current.value)
+        } catch (error: CancellationException) {
+            state.value = waiting(current.value)
+            throw error
+        } catch (error: MLCException) {
+            state.value = SessionState.Failed(error.message)
+        } catch (error: FieldException) {
+            state.value = SessionState.Failed(error.message.orEmpty())
+        } catch (error: IOException) {
+            state.value = SessionState.Failed(error.message.orEmpty())
+        }
+    }
+
+    private suspend fun stream(loaded: LoadedModel) {
+        val request = requestOf(current.value)
+        val building = AnswerBuilder(ChatMessage.assistant().copy(model = loaded.id), nowMs)
+        try {
+            loaded.engine.chat.completions.stream(request).collect { chunk ->
+                if (building.take(chunk)) current.value = current.value.with(building.message)
+            }
+            finish(building.finished(null))
+        } catch (error: CancellationException) {
+            withContext(NonCancellable) { finish(building.finished(STOPPED)) }
+            throw error
+        } catch (error: MLCException) {
+            if (building.hasText) finish(building.finished(FAILED))
+            throw error
+        }
+    }
+
+    private fun finish(message: ChatMessage) = keep(current.value.with(message))
+
+    private suspend fun tooLong(loaded: LoadedModel): SessionState.TooLong? {
+        val chat = current.value
+        countTokens(loaded.engine, chat)
+        val context = Context(chat, loaded.contextTokens) { tokenCounts.getValue(it) }
+        if (!context.overflows) return null
+        return SessionState.TooLong(context.promptTokens, context.limit ?: 0, context.oldestToDrop)
+    }
+
+    /** Each text is counted once. */
+    private suspend fun countTokens(engine: MLCEngine, chat: Chat) {
+        val texts = chat.messages.map(Context::countedText) + chat.settings.system.trim()
+        for (text in texts) {
+            if (text !in tokenCounts) tokenCounts[text] = engine.tokenize(TokenizeRequest(text)).count.toInt()
+        }
+    }
+
+    private fun keep(chat: Chat) {
+        val kept = chat.copy(updated = nowMs())
+        current.value = kept
+        store.save(kept)
+    }
+
+    private fun waiting(chat: Chat): SessionState =
+        chat.openCalls.firstOrNull()?.let { SessionState.Approval(it) } ?: SessionState.Idle
+
+    private companion object {
+        const val STOPPED = "stopped"
+        const val FAILED = "error"
+    }
+}

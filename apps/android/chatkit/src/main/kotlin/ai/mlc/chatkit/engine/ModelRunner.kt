@@ -1,0 +1,154 @@
+package ai.mlc.chatkit.engine
+
+import ai.mlc.chatkit.MemoryDecision
+import ai.mlc.chatkit.MemoryNeed
+import ai.mlc.chatkit.memoryDecision
+import ai.mlc.mlcllm.EngineConfig
+import ai.mlc.mlcllm.EngineMode
+import ai.mlc.mlcllm.MLCEngine
+import ai.mlc.mlcllm.MLCException
+import ai.mlc.mlcllm.Plan
+import ai.mlc.mlcllm.TrimLevel
+import java.io.File
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.flow.MutableStateFlow
+import kotlinx.coroutines.flow.StateFlow
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+
+/** What is known of the loaded model. */
+sealed interface RunnerState {
+    object Empty : RunnerState
+
+    data class Loading(val modelId: String, val fraction: Double, val stage: String) : RunnerState
+
+    data class Ready(val modelId: String, val plan: Plan) : RunnerState
+
+    /** It was not loaded: too little memory. */
+    data class NoMemory(val modelId: String, val decision: MemoryDecision) : RunnerState
+
+    data class Failed(val modelId: String, val message: String) : RunnerState
+}
+
+/** A model to load. `library` is a path or the bare name of the app's config. */
+data class LoadTarget(
+    val modelId: String,
+    val folder: File,
+    val library: String,
+    val device: String = "auto",
+    /** A smaller context, such as the one that was offered. */
+    val contextTokens: Long? = null,
+)
+
+/**
+ * One engine with one model: loads it if its plan fits, frees memory, pauses. Any thread may call it.
+ * `configure` changes the engine's settings before each load.
+ */
+class ModelRunner(
+    private val nowMs: () -> Long = { System.nanoTime() / 1_000_000 },
+    private val configure: (EngineConfig) -> EngineConfig = { it },
+) {
+    private val lock = Mutex()
+    private val state = MutableStateFlow<RunnerState>(RunnerState.Empty)
+    private var pressure = MemoryPressure()
+
+    @Volatile
+    var engine: MLCEngine? = null
+        private set
+
+    val states: StateFlow<RunnerState> get() = state
+
+    /** Returns whether the model is ready; else [states] says why not. Cancelling ends the load. */
+    suspend fun load(target: LoadTarget): Boolean = lock.withLock {
+        close()
+        val id = target.modelId
+        state.value = RunnerState.Loading(id, 0.0, "")
+        try {
+            loadNew(target)
+        } catch (error: MLCException) {
+            close()
+            state.value = RunnerState.Failed(id, error.message)
+        } catch (error: CancellationException) {
+            close()
+            throw error
+        }
+        state.value is RunnerState.Ready
+    }
+
+    suspend fun unload(): Unit = lock.withLock { close() }
+
+    /** The app is in the background: no step is computed. */
+    fun pause() {
+        engine?.pause()
+    }
+
+    fun resume() {
+        engine?.resume()
+    }
+
+    /** The system wants memory: at first caches go, then the model. Returns what was done. */
+    suspend fun onMemoryWarning(isCritical: Boolean = false): MemoryStep = lock.withLock {
+        val loaded = engine ?: return MemoryStep.NOTHING
+        val step = pressure.next(isCritical, nowMs())
+        when (step) {
+            MemoryStep.TRIM -> loaded.trimMemory(TrimLevel.all)
+            MemoryStep.UNLOAD -> close()
+            MemoryStep.NOTHING -> Unit
+        }
+        step
+    }
+
+    private suspend fun loadNew(target: LoadTarget) {
+        val wanted = EngineConfig(mode = EngineMode.interactive, context_window_size = target.contextTokens)
+        val config = configure(wanted)
+        val made = MLCEngine(config)
+        engine = made
+        val folder = target.folder.path
+        val plan = made.plan(folder, target.library, target.device)
+        val decision = memoryDecision(needOf(plan, config.memory_limit_bytes))
+        if (decision != MemoryDecision.Load) {
+            close()
+            state.value = RunnerState.NoMemory(target.modelId, decision)
+            return
+        }
+        made.load(folder, target.library, target.device, target.modelId) { fraction, stage ->
+            state.value = RunnerState.Loading(target.modelId, fraction, stage)
+        }
+        pressure = MemoryPressure()
+        state.value = RunnerState.Ready(target.modelId, plan)
+    }
+
+    private fun close() {
+        engine?.close()
+        engine = null
+        state.value = RunnerState.Empty
+    }
+
+    private fun needOf(plan: Plan, limitBytes: Long?) = MemoryNeed(
+        parameterBytes = plan.parameter_bytes,
+        temporaryBytes = plan.temporary_bytes,
+        totalBytes = plan.total_bytes,
+        availableBytes = minOf(plan.available_bytes, limitBytes ?: Long.MAX_VALUE),
+        kvBytesPerToken = plan.kv_bytes_per_token,
+        contextTokens = plan.context_window_size,
+        fits = plan.fits,
+    )
+}
+
+enum class MemoryStep { NOTHING, TRIM, UNLOAD }
+
+/** Decides what a memory warning leads to: it trims, and a second one within a minute unloads. */
+internal class MemoryPressure {
+    private var trimmedMs: Long? = null
+
+    fun next(isCritical: Boolean, nowMs: Long): MemoryStep {
+        val isAgain = trimmedMs?.let { nowMs - it < AGAIN_MS } ?: false
+        if (isCritical || isAgain) return MemoryStep.UNLOAD
+        trimmedMs = nowMs
+        return MemoryStep.TRIM
+    }
+
+    private companion object {
+        const val AGAIN_MS = 60_000L
+    }
+}

@@ -1,0 +1,56 @@
+package ai.mlc.chat.compose
+
+import ai.mlc.chatkit.ModelLibrary
+import ai.mlc.chatkit.chat.Chat
+import ai.mlc.chatkit.chat.ChatStore
+import ai.mlc.chatkit.engine.ChatSession
+import ai.mlc.chatkit.engine.LoadedModel
+import ai.mlc.chatkit.engine.ModelRunner
+import ai.mlc.chatkit.engine.RunnerState
+import ai.mlc.mlcllm.MLCEngine
+import android.app.Application
+import android.content.ComponentCallbacks2
+import java.io.File
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.launch
+
+/** What outlives the screens. Never built in this repository. */
+class ComposeApp : Application() {
+    val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
+    val runner = ModelRunner()
+    lateinit var library: ModelLibrary
+        private set
+    lateinit var chats: ChatStore
+        private set
+    lateinit var session: ChatSession
+        private set
+
+    override fun onCreate() {
+        super.onCreate()
+        MLCEngine.setDirectories(cache = cacheDir.path)
+        val config = assets.open("mlc-app-config.json").use { it.readBytes().decodeToString() }
+        val root = getExternalFilesDir(null) ?: filesDir
+        library = ModelLibrary(config, File(root, "models"), File(root, "bundle"), scope)
+        chats = ChatStore(File(filesDir, "chats"))
+        open(chats.all().firstOrNull())
+    }
+
+    fun open(chat: Chat?) {
+        val one = chat ?: Chat(created = System.currentTimeMillis())
+        session = ChatSession(one, chats, scope) { loadedModel() }
+    }
+
+    fun loadedModel(): LoadedModel? {
+        val ready = runner.states.value as? RunnerState.Ready ?: return null
+        val engine = runner.engine ?: return null
+        return LoadedModel(engine, ready.modelId, ready.plan.context_window_size, ready.plan.device)
+    }
+
+    override fun onTrimMemory(level: Int) {
+        super.onTrimMemory(level)
+        if (level == ComponentCallbacks2.TRIM_MEMORY_UI_HIDDEN) return
+        scope.launch { runner.onMemoryWarning(level == ComponentCallbacks2.TRIM_MEMORY_COMPLETE) }
+    }
+}

@@ -1,0 +1,167 @@
+"""The APK of `./dev app android`, read by programs and packages that did not make it.
+
+The build needs the AAR, whose C++ takes minutes: without `./dev app android` before, these tests
+are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
+
+from devtools.apk import build  # noqa: E402
+
+RESOURCES = ROOT / "apps" / "android" / "app" / "src" / "main" / "res"
+LANGUAGES = ("values", "values-ar", "values-de", "values-zh")
+PAGE = 16384
+
+
+@pytest.fixture(scope="module")
+def apk() -> Path:
+    found = sorted((ROOT / "build" / "apk").glob("mlcchat-*.apk"))
+    if not found:
+        pytest.skip("no APK is here: ./dev app android")
+    return found[-1]
+
+
+def output_of(*command: str | Path) -> str:
+    if shutil.which(str(command[0])) is None:
+        pytest.skip(f"{command[0]} is not here: ./dev app android installs it")
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_apksigner_accepts_the_signature(apk: Path) -> None:
+    said = output_of("apksigner", "verify", "--verbose", "--min-sdk-version", "26", apk)
+    assert "Verified using v2 scheme (APK Signature Scheme v2): true" in said
+    assert "Verified using v3 scheme (APK Signature Scheme v3): true" in said
+
+
+def test_a_changed_byte_breaks_the_signature(apk: Path, tmp_path: Path) -> None:
+    output_of("apksigner", "--version")
+    data = bytearray(apk.read_bytes())
+    with zipfile.ZipFile(apk) as archive:
+        at = archive.getinfo("classes.dex").header_offset + 100
+    data[at] ^= 1
+    changed = tmp_path / "changed.apk"
+    changed.write_bytes(data)
+    done = subprocess.run(
+        ["apksigner", "verify", "--min-sdk-version", "26", str(changed)], capture_output=True
+    )
+    assert done.returncode != 0
+
+
+def test_libraries_begin_at_pages_of_16_kib(apk: Path) -> None:
+    output_of("zipalign", "-c", str(PAGE), apk)
+    data = apk.read_bytes()
+    with zipfile.ZipFile(apk) as archive:
+        libraries = [i for i in archive.infolist() if i.filename.startswith("lib/arm64-v8a/")]
+        assert {i.filename.rpartition("/")[2] for i in libraries} >= {
+            "libmlc_llm.so",
+            "libmlc_llm_jni.so",
+        }
+        for info in libraries:
+            name, extra = struct.unpack_from("<HH", data, info.header_offset + 26)
+            begin = info.header_offset + 30 + name + extra
+            assert info.compress_type == zipfile.ZIP_STORED and begin % PAGE == 0, info.filename
+            assert data[begin : begin + 4] == b"\x7fELF"
+
+
+def test_lief_finds_arm64_and_large_segments(apk: Path) -> None:
+    lief = pytest.importorskip("lief")
+    with zipfile.ZipFile(apk) as archive:
+        for name in archive.namelist():
+            if not name.endswith(".so"):
+                continue
+            library = lief.parse(list(archive.read(name)))
+            assert library.header.machine_type == lief.ELF.ARCH.AARCH64, name
+            loads = [s for s in library.segments if s.type == lief.ELF.Segment.TYPE.LOAD]
+            assert loads and all(s.alignment >= PAGE for s in loads), name
+
+
+def test_aapt2_reads_the_manifest(apk: Path) -> None:
+    said = output_of("aapt2", "dump", "badging", apk)
+    assert "package: name='ai.mlc.chat.app'" in said
+    assert "sdkVersion:'26'" in said and "targetSdkVersion:'34'" in said
+    assert "native-code: 'arm64-v8a'" in said
+    assert "launchable-activity: name='ai.mlc.chat.ModelsActivity'" in said
+    assert re.search(r"locales: '--_--' 'ar' 'de' 'zh'", said)
+    tree = output_of("aapt2", "dump", "xmltree", "--file", "AndroidManifest.xml", apk)
+    assert tree.count("E: uses-native-library") == 2 and "libOpenCL-pixel.so" in tree
+    assert "foregroundServiceType" in tree
+
+
+def test_androguard_finds_every_class_of_the_manifest(apk: Path) -> None:
+    pytest.importorskip("androguard")
+    from androguard.core.apk import APK
+    from androguard.core.dex import DEX
+    from loguru import logger
+
+    logger.disable("androguard")
+    read = APK(str(apk))
+    assert read.is_signed_v2() and read.is_signed_v3()
+    assert "android.permission.INTERNET" in read.get_permissions()
+    classes = {c.get_name() for c in DEX(read.get_dex()).get_classes()}
+    named = [*read.get_activities(), *read.get_services(), "ai.mlc.chat.ChatApp"]
+    assert len(named) == 7
+    for name in [*named, "ai.mlc.mlcllm.MLCEngine", "ai.mlc.chatkit.ModelLibrary"]:
+        assert f"L{name.replace('.', '/')};" in classes, name
+
+
+def test_the_config_of_the_app_is_inside(apk: Path) -> None:
+    with zipfile.ZipFile(apk) as archive:
+        config = archive.read("assets/mlc-app-config.json")
+    assert b'"model_list"' in config
+
+
+def test_a_package_gives_its_config_and_its_libraries(tmp_path: Path) -> None:
+    """Needs no APK."""
+    with pytest.raises(SystemExit, match="mlc_llm package --output"):
+        build.packaged(tmp_path)
+    main = tmp_path / "lib" / "mlc4j" / "src" / "main"
+    for name in ("assets/mlc-app-config.json", "jniLibs/arm64-v8a/libone.so", "jniLibs/x/no.so"):
+        (main / name).parent.mkdir(parents=True, exist_ok=True)
+        (main / name).write_bytes(name.encode())
+    entries = build.packaged(tmp_path)
+    assert entries == {
+        "assets/mlc-app-config.json": b"assets/mlc-app-config.json",
+        "lib/arm64-v8a/libone.so": b"jniLibs/arm64-v8a/libone.so",
+    }
+    assert b'"model_list"' in build.packaged(None)["assets/mlc-app-config.json"]
+
+
+def test_every_language_has_every_text_with_the_same_places() -> None:
+    """Needs no APK."""
+    pattern = r'<string name="(\w+)">(.*?)</string>'
+    texts = {
+        language: dict(re.findall(pattern, (RESOURCES / language / "strings.xml").read_text()))
+        for language in LANGUAGES
+    }
+    english = texts["values"]
+    assert len(english) > 60
+    for language, words in texts.items():
+        assert words.keys() == english.keys(), language
+        for name, text in words.items():
+            places = sorted(re.findall(r"%(?:\d\$[sd]|%)", text))
+            assert places == sorted(re.findall(r"%(?:\d\$[sd]|%)", english[name])), (language, name)
+
+
+def test_every_text_is_used() -> None:
+    sources = ROOT / "apps" / "android" / "app" / "src" / "main"
+    code = "".join(p.read_text() for p in sources.rglob("*.kt"))
+    code += (sources / "AndroidManifest.xml").read_text().replace("@string/", "R.string.")
+    english = re.findall(
+        r'<string name="(\w+)"', (RESOURCES / "values" / "strings.xml").read_text()
+    )
+    assert [n for n in english if not re.search(rf"R\.string\.{n}\b", code)] == []
