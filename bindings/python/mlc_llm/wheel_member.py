@@ -1,6 +1,6 @@
 """One file out of a package on PyPI, where the package itself is not to be installed.
 
-fetch(Member("ziglang==0.17.1", ("ea6c...",), "ziglang/zig", wheel_bytes=...), Path("tools/zig"), ...)
+fetch(Member(requirement="ziglang==0.17.1", name="ziglang/zig", ...), Path("tools/zig"), ...)
 
 pip downloads the wheel, whose hash is pinned, and only the file is kept.
 """

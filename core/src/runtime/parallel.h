@@ -37,5 +37,4 @@ struct TvmLoop;
 extern "C" int mlc_backend_launch_loops(int (*task)(int task, mlc::TvmLoop* loop, void* data),
                                         void* data, int num_tasks);
 
-
 #endif  // MLC_RUNTIME_PARALLEL_H_

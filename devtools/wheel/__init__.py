@@ -1,0 +1,1 @@
+"""Wheels for PyPI: `./dev wheel`."""
