@@ -1,5 +1,5 @@
-// TVM's runtime chooses a loader by the end of a file's name. A `.wasm` library is opened as a shared
-// one: platform/web has dlopen.
+// TVM's runtime chooses a loader by the end of a file's name. A `.wasm` library is opened as a
+// shared one: platform/web has dlopen.
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
