@@ -63,8 +63,8 @@ std::errc ReadFloatByStrtod(std::string_view text, double* value, size_t* size) 
 
 std::string FloatText(double value, FloatFormat format) {
   char buffer[512];  // the longest fixed text of a double has 325 characters and a sign
-  auto style = format == FloatFormat::kFixed ? std::chars_format::fixed
-                                             : std::chars_format::scientific;
+  auto style =
+      format == FloatFormat::kFixed ? std::chars_format::fixed : std::chars_format::scientific;
   return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), value, style).ptr};
 }
 

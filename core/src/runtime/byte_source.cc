@@ -23,8 +23,7 @@ Result<Bytes> FolderSource::Open(std::string_view name) const {
 #if defined(__EMSCRIPTEN__)
 Result<Bytes> FolderSource::OpenPart(std::string_view name, int64_t offset, int64_t size) const {
   MLC_ASSIGN_OR_RETURN(std::string path, JoinInside(folder_, name));
-  MLC_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file,
-                       MappedFile::OpenPart(path, offset, size));
+  MLC_ASSIGN_OR_RETURN(std::shared_ptr<MappedFile> file, MappedFile::OpenPart(path, offset, size));
   return Bytes{file->data(), file->size(), file, file};
 }
 #endif

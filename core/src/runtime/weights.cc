@@ -134,11 +134,10 @@ class Loader {
   Result<Tensor> Load(const Record& record, const ParamSpec& spec) {
     MLC_ASSIGN_OR_RETURN(Bytes stored, Stored(record));
     if (stored.size < record.bytes) {
-      return Corrupt(source_.Describe(record.shard) + ": must hold " +
-                     std::to_string(record.bytes) + " bytes from byte " +
-                     std::to_string(record.offset) + " on, and holds " +
-                     std::to_string(stored.size) +
-                     ": it was cut off; convert or download the weights again");
+      return Corrupt(
+          source_.Describe(record.shard) + ": must hold " + std::to_string(record.bytes) +
+          " bytes from byte " + std::to_string(record.offset) + " on, and holds " +
+          std::to_string(stored.size) + ": it was cut off; convert or download the weights again");
     }
     const uint8_t* data = stored.data;
     Record part = record;

@@ -16,7 +16,8 @@ int64_t ProcessNumber() { return 1; }
 
 // What the module may still grow by, and what it has freed.
 int64_t AvailableMemoryBytes() {
-  constexpr int64_t kLargest = int64_t{4} << 30;  // of 32-bit addresses; MAXIMUM_MEMORY when linking
+  constexpr int64_t kLargest = int64_t{4}
+                               << 30;  // of 32-bit addresses; MAXIMUM_MEMORY when linking
   int64_t used = static_cast<int64_t>(reinterpret_cast<uintptr_t>(sbrk(0)));
   return kLargest - used + static_cast<int64_t>(static_cast<size_t>(mallinfo().fordblks));
 }

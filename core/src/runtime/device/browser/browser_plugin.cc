@@ -108,9 +108,8 @@ void BrowserModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) 
                                   << " of a buffer on: WebGPU wants multiples of "
                                   << facts->offset_alignment;
     }
-    bindings.insert(bindings.end(),
-                    {place.buffer->handle, static_cast<uint32_t>(place.offset),
-                     static_cast<uint32_t>(place.buffer->capacity - place.offset)});
+    bindings.insert(bindings.end(), {place.buffer->handle, static_cast<uint32_t>(place.offset),
+                                     static_cast<uint32_t>(place.buffer->capacity - place.offset)});
   }
   if (facts == nullptr) TVM_FFI_THROW(RuntimeError) << kernel.name << " is given no memory";
   words.push_back(static_cast<uint32_t>(size.groups[0] - 1));  // packGridDimX: the last x
@@ -127,9 +126,8 @@ ffi::Optional<ffi::Function> BrowserModule::GetFunction(const ffi::String& name)
   auto found = table_.kernels.find(name);
   if (found == table_.kernels.end()) return std::nullopt;
   const KernelInfo* kernel = &found->second;
-  return ffi::Function::FromPacked([this, keep, kernel](ffi::PackedArgs arguments, ffi::Any*) {
-    Launch(*kernel, arguments);
-  });
+  return ffi::Function::FromPacked(
+      [this, keep, kernel](ffi::PackedArgs arguments, ffi::Any*) { Launch(*kernel, arguments); });
 }
 
 struct Backend {

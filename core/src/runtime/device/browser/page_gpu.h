@@ -1,4 +1,5 @@
-// WebGPU as the page gives it (bindings/web/runtime/webgpu.ts). Handles are small numbers; 0 is none.
+// WebGPU as the page gives it (bindings/web/runtime/webgpu.ts). Handles are small numbers; 0 is
+// none.
 #ifndef MLC_RUNTIME_DEVICE_BROWSER_PAGE_GPU_H_
 #define MLC_RUNTIME_DEVICE_BROWSER_PAGE_GPU_H_
 
@@ -27,8 +28,8 @@ MLC_PAGE(gpu_read) int32_t GpuRead(uint32_t buffer, double offset, void* to, uin
 // The first error that the device reported since the last call, as GpuFacts; 0: none.
 MLC_PAGE(gpu_error) uint32_t GpuError(char* reason, uint32_t bytes);
 
-// Begins to compile a kernel, which binds `count` buffers (writes[i]: the kernel writes to it), then
-// a block of numbers. The same kernel gives the same pipeline.
+// Begins to compile a kernel, which binds `count` buffers (writes[i]: the kernel writes to it),
+// then a block of numbers. The same kernel gives the same pipeline.
 MLC_PAGE(gpu_pipeline)
 uint32_t GpuPipeline(const char* name, const char* wgsl, const uint8_t* writes, uint32_t count);
 
