@@ -128,10 +128,12 @@ async function run(step: Step): Promise<unknown> {
   switch (step.op) {
     case "mount":
       return mount(step.folder, step.path, step.later ?? false);
-    case "engine":
+    case "engine": {
+      const next = core.createEngine(step.config);
       await engine.destroy();
-      engine = core.createEngine(step.config);
+      engine = next;
       return null;
+    }
     case "load":
       return await engine.load(step.spec);
     case "plan":

@@ -12,12 +12,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlc_llm import MLCEngine
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+from mlc_llm.model_source import resolve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
@@ -130,3 +133,128 @@ def test_errors_are_typed() -> None:
     assert "no WebGPU adapter" in found["webgpu:0"]["reason"]
     assert config["error"]["param"] == "no_such_field"
     assert no_model[0]["error"]["code"] == "model_not_loaded"
+
+
+# ---- A compiled model: kernels of wasm SIMD, and of WebGPU --------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tiny(shared_folder: Path) -> Iterator[tuple[Path, MLCEngine]]:
+    """A random model, its folder, and the native engine with it."""
+    import tiny_models
+
+    folder = shared_folder / "web-tiny"
+    tiny_models.write_hf_folder(folder, tiny_models.random_weights())
+    model = resolve_model(folder, quantization="q4f32_1", progress=lambda _: None)
+    with MLCEngine(model.folder, model_lib=str(model.model_lib), device="cpu") as engine:
+        yield Path(model.folder), engine
+
+
+def library(folder: Path, where: Path, device: str, host: str | None = None) -> Path:
+    output = where / f"{device}.wasm"
+    if not output.exists():
+        compile_model(read_chat_config(folder), output=output, device=device, host=host)
+    return output
+
+
+def spec(device: str, library: Path) -> dict[str, str]:
+    return {"model": "/m", "model_lib": f"/lib/{library.name}", "device": device}
+
+
+def loaded(folder: Path, library: Path, device: str) -> list[dict[str, Any]]:
+    """The weights come in parts that are not in memory yet, as from a network."""
+    return [
+        mounted("/m", folder, later=True),
+        mounted("/lib", library),
+        {"op": "load", "spec": spec(device, library)},
+    ]
+
+
+@pytest.fixture(scope="module")
+def simd(tiny: tuple[Path, MLCEngine], shared_folder: Path) -> Path:
+    return library(tiny[0], shared_folder, "wasm")
+
+
+def test_wasm_simd_writes_the_native_text(tiny: tuple[Path, MLCEngine], simd: Path) -> None:
+    folder, engine = tiny
+    asked = [chat(p) for p in PROMPTS] + [chat("hi", temperature=1, seed=7)]
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "boolean"}}}
+    asked.append(chat("hi", response_format=form, debug_config={}))
+    *_, answers, metrics = run([*loaded(folder, simd, "cpu"), ask(*asked), {"op": "metrics"}])
+    assert texts(answers) == [native(engine, one) for one in asked]
+    batches = metrics["decode_time_by_batch_size"]
+    assert "count{batch_size=4}" in batches, batches
+
+
+def test_an_abort_frees_pages_and_a_load_can_follow(
+    tiny: tuple[Path, MLCEngine], simd: Path
+) -> None:
+    folder, engine = tiny
+    begin = loaded(folder, simd, "cpu")
+    *_, answers, metrics, unloaded, again, after = run(
+        [*begin, ask({**chat("a b", max_tokens=200), "abort_after": 2}), {"op": "metrics"},
+         {"op": "unload"}, begin[-1], ask(chat("Hello"))]
+    )  # fmt: skip
+    assert answers[0]["error"]["code"] == "request_cancelled" and answers[0]["ends"] == 1
+    assert metrics["kv_pages_free"] == metrics["kv_pages_total"]
+    assert unloaded is None and again is None
+    assert texts(after) == [native(engine, chat("Hello"))]
+
+
+def test_damaged_files_give_typed_errors(tiny: tuple[Path, MLCEngine], simd: Path) -> None:
+    folder, _ = tiny
+    step = {"op": "damage", "spec": spec("cpu", simd)}
+    spread = [i * 7919 for i in range(16)]
+    names = ("mlc-chat-config.json", "tokenizer.json", "tensor-cache.json")
+    damages = [{**step, "file": f"/m/{name}", "places": [*spread[:8], -1, -40]} for name in names]
+    wrong_library = {**step, "file": f"/lib/{simd.name}", "places": [*spread, -1, -24, -1000]}
+    begin = loaded(folder, simd, "cpu")
+    *_, library_errors, one, two, three, whole = run(
+        [*begin, wrong_library, *damages, ask(chat("Hello"))], seconds=600
+    )
+    assert len(library_errors) == 19
+    for error in library_errors:
+        assert error["error"]["param"] == "model_lib", error
+    for error in (*one, *two, *three):  # some changes do no harm
+        assert error is None or error["error"]["code"] != "engine_failed", error
+    assert any(error is not None for error in one + two + three)
+    assert whole[0]["ends"] in (0, 1)
+
+
+def require_gpu(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--long"):
+        pytest.skip("a minute of CPU on lavapipe: --long")
+    if not list(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*")):
+        pytest.skip("no Vulkan driver: apt-get install mesa-vulkan-drivers")
+
+
+def test_webgpu_writes_the_native_text_with_one_read_a_step(
+    tiny: tuple[Path, MLCEngine], shared_folder: Path, request: pytest.FixtureRequest
+) -> None:
+    require_gpu(request)
+    folder, engine = tiny
+    gpu = library(folder, shared_folder, "webgpu", "wasm32")
+    asked = [chat(p) for p in PROMPTS]
+    seeded = chat("hi", temperature=1, seed=7)
+    steps = [*loaded(folder, gpu, "webgpu"), {"op": "counters"}, ask(*asked), {"op": "counters"},
+             {"op": "metrics"}, ask(seeded)]  # fmt: skip
+    *_, before, answers, after, metrics, sampled = run(steps, gpu=True, seconds=600)
+    assert texts(answers) == [native(engine, one) for one in asked]
+    assert texts(sampled) == [native(engine, seeded)]
+    assert after["reads"] - before["reads"] <= metrics["num_steps"]
+    assert metrics["device_read_bytes_sum"] <= 16 * metrics["num_steps"]
+    assert "count{batch_size=4}" in metrics["decode_time_by_batch_size"]
+
+
+def test_a_lost_gpu_is_a_typed_error_and_a_load_follows(
+    tiny: tuple[Path, MLCEngine], shared_folder: Path, request: pytest.FixtureRequest
+) -> None:
+    require_gpu(request)
+    folder, engine = tiny
+    gpu = library(folder, shared_folder, "webgpu", "wasm32")
+    short = chat("Hello", max_tokens=4)
+    steps = [*loaded(folder, gpu, "webgpu"), {"op": "lose"}, ask(short),
+             {"op": "reload", "spec": spec("webgpu", gpu)}, ask(short)]  # fmt: skip
+    *_, lost, reloaded, answers = run(steps, gpu=True, seconds=600)
+    assert lost[0]["error"]["code"] == "device_lost"
+    assert reloaded is None and texts(answers) == [native(engine, short)]
