@@ -1,8 +1,8 @@
 """The SDK for browsers as an npm package: build/runtimes/web.
 
-The package has JavaScript modules, their declarations (`.d.ts`), `package.json`, and mlc_llm.wasm if
-`./dev build web` made it. A page can load it as it is, without a bundler. `mlc_llm package` puts it
-into a static folder. Deno (PyPI's `deno`) removes the types.
+The package has JavaScript modules, their declarations (`.d.ts`), `package.json`, and mlc_llm.wasm
+if `./dev build web` made it. A page can load it as it is, without a bundler. `mlc_llm package` puts
+it into a static folder. Deno (PyPI's `deno`) removes the types.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def build(deno: str, target: Path, *, declarations: bool = True) -> None:
 
 
 def _transpile(deno: str, made: Path, declarations: bool) -> None:
-    sources = [path for part in ("src", "runtime") for path in sorted((SOURCES / part).rglob("*.ts"))]
+    sources = [
+        path for part in ("src", "runtime") for path in sorted((SOURCES / part).rglob("*.ts"))
+    ]
     command = [deno, "transpile", "--quiet", f"--outdir={made}"]
     command += ["--declaration"] if declarations else ["--no-check"]
     command.append(f"--config={SOURCES / 'deno.json'}")

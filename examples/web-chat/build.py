@@ -1,7 +1,7 @@
 """Makes a static chat page that runs its model in the browser.
 
     python -m devtools.web_sdk                                  # the SDK: build/runtimes/web
-    mlc_llm package --device web --output dist                  # the models, and the SDK beside them
+    mlc_llm package --device web --output dist                  # the models, and the SDK
     python examples/web-chat/build.py --package dist --output site
     python -m http.server --directory site 8000                 # any web server does
 
@@ -56,7 +56,7 @@ def build(package: Path, output: Path) -> None:
 
 
 def _shell(output: Path) -> list[str]:
-    """The files of the page and of the SDK: all but weights, declarations and the service worker."""
+    """The files of the page and of the SDK: all but weights and declarations."""
     folders = [output / "page", output / WEB / "src", output / WEB / "runtime"]
     paths = [path for folder in folders for path in folder.rglob("*") if path.suffix in _KEPT]
     paths += [output / "index.html", output / "worker.js", output / WEB / CONFIG]

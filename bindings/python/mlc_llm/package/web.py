@@ -1,5 +1,5 @@
-"""The browser's part of a package: `mlc-app-config.json` as the SDK for browsers reads it, and for each
-bundled model the list of its files with their sizes and checksums.
+"""The browser's part of a package: `mlc-app-config.json` as the SDK for browsers reads it, and for
+each bundled model the list of its files with their sizes and checksums.
 
 write(folder, models, libraries)
 
