@@ -80,9 +80,49 @@ def test_chatkit_passes_under_the_thread_sanitizer(
     assert run_tests(swift, model, hub, build, "--sanitize=thread") >= 39
 
 
+def test_the_app_over_it_has_the_right_types(swift: str, tmp_path: Path) -> None:
+    """MLCChat's own calls, against ChatKit and stand-ins for the names of SwiftUI that it uses."""
+
+    def compile_swift(*arguments: str | Path) -> None:
+        compiler = str(Path(swift).with_name("swiftc"))
+        done = subprocess.run(
+            [compiler, "-swift-version", "6", "-I", tmp_path, *arguments],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr[-4000:]
+
+    def module(name: str, *sources: Path) -> None:
+        place = ("-emit-module-path", tmp_path / f"{name}.swiftmodule")
+        compile_swift("-emit-module", "-module-name", name, "-parse-as-library", *place, *sources)
+
+    place = ("--package-path", str(PACKAGE), "--scratch-path", str(BUILD))
+    subprocess.run(
+        [swift, "build", "--build-tests", *place, *toolchain.FLAGS],
+        env=toolchain.environment(),
+        check=True,
+        capture_output=True,
+    )
+    module("SwiftUI", *sorted((HERE / "standins").glob("*.swift")))
+    for name in ("AppKit", "CoreTransferable", "PhotosUI", "UniformTypeIdentifiers"):
+        source = tmp_path / f"{name}.swift"
+        source.write_text("@_exported import SwiftUI\n")
+        module(name, source)
+    modules = ("-I", BUILD / "debug" / "Modules")
+    core = toolchain.PACKAGE / "Sources" / "CMLCLLM" / "module.modulemap"
+    sources = sorted((ROOT / "apps" / "ios" / "MLCChat" / "Sources").glob("*.swift"))
+    compile_swift(
+        "-typecheck", "-warnings-as-errors", *modules, "-Xcc", f"-fmodule-map-file={core}", *sources
+    )
+
+
 def test_the_sources_are_as_the_formatter_leaves_them(swift: str) -> None:
     folders = [str(PACKAGE / name) for name in ("Sources", "Tests")]
+    settings = str(PACKAGE / ".swift-format")
+    folders.append(str(HERE / "standins"))
     done = subprocess.run(
-        [swift, "format", "lint", "--strict", "-r", *folders], capture_output=True, text=True
+        [swift, "format", "lint", "--strict", "--configuration", settings, "-r", *folders],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr[-4000:]

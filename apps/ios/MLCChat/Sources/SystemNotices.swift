@@ -1,0 +1,28 @@
+import Foundation
+import MLCSwift
+
+#if canImport(UIKit)
+    import UIKit
+#endif
+
+/// What the system says about memory and heat.
+enum SystemNotices {
+    /// macOS has none: it swaps.
+    @MainActor static var memoryWarning: Notification.Name? {
+        #if canImport(UIKit)
+            UIApplication.didReceiveMemoryWarningNotification
+        #else
+            nil
+        #endif
+    }
+
+    static var thermalState: MLCSwift.ThermalState {
+        switch ProcessInfo.processInfo.thermalState {
+        case .nominal: .nominal
+        case .fair: .fair
+        case .serious: .serious
+        case .critical: .critical
+        @unknown default: .serious
+        }
+    }
+}
