@@ -1,8 +1,8 @@
 """A loopback hub for the apps' tests: `python3 model_hub.py FOLDER` prints its port.
 
 The address names the mood: `http://127.0.0.1:PORT/MOOD/NAME`. Every NAME has its own counts, so
-tests do not disturb one another. `/log/MOOD/NAME` gives the requests so far as JSON: [path, Range or
-null].
+tests do not disturb one another. `/log/MOOD/NAME` gives the requests so far as JSON: [path, Range
+or null].
 
     plain       answers as it should
     norange     answers every request for a part with the whole file
