@@ -350,7 +350,8 @@ def _compile(
     with scratch_folder(library) as work:
         read, output = work / "mlc-chat-config.json", work / f"lib{library.suffix}"
         read.write_text(json.dumps(config))
-        whole = {"kind": "compile", "config": str(read), "output": str(output), "device": device}
+        whole: dict[str, Any] = {"kind": "compile", "config": str(read), "output": str(output)}
+        whole["device"] = device
         whole |= {"opt": options.opt, "overrides": options.overrides_text()}
         whole |= {"kv_cache_dtype": options.kv_cache_dtype, **(job or {})}
         run_job(whole, f"Compiling {name} for {device}", rules.steps, children=rules.children)
