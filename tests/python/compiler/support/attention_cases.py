@@ -71,9 +71,9 @@ def _appended(shape: AttentionShape, pages: Array, qkv: Array, rotated: Array, s
     view = Cache(replace(shape, sliding_window=-1), [1])
     view.pages = pages
     for i, slot in enumerate(slots):
-        keys, values = view.views(slot // PAGE_SIZE)
-        keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
-        values[:, slot % PAGE_SIZE] = qkv[i, shape.heads + shape.kv_heads :]
+        key = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+        value = qkv[i, shape.heads + shape.kv_heads :]
+        view.write(slot // PAGE_SIZE, slot % PAGE_SIZE, key, value)
     return pages
 
 

@@ -177,9 +177,9 @@ def rope_and_append(kernel: Kernel, rng: Rng) -> Calls:
         split = qkv.reshape(rows, heads, shape.dim)
         rotated = rotate(split.astype(np.float64), positions[:, None] * np.array(frequencies))
         for i, slot in enumerate(slots):
-            keys, values = cache.views(slot // PAGE_SIZE)
-            keys[:, :, slot % PAGE_SIZE] = rotated[i, shape.heads : shape.heads + shape.kv_heads]
-            values[:, slot % PAGE_SIZE] = split[i, shape.heads + shape.kv_heads :]
+            key = rotated[i, shape.heads : shape.heads + shape.kv_heads]
+            value = split[i, shape.heads + shape.kv_heads :]
+            cache.write(slot // PAGE_SIZE, slot % PAGE_SIZE, key, value)
         expected = cache.pages.astype(np.float64)
         wants = [kernel.want("q", rotated[:, : shape.heads], 3e-6)]
         wants += [kernel.want("pages", expected, 3e-6)]

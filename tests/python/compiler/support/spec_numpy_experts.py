@@ -30,7 +30,7 @@ def experts(
         return (activations[moe.activation](gate) * other) @ down.T
 
     assert not moe.bias and not moe.router.bias, "the families' own reference has them"
-    correction = params.get(name("correction"))
+    correction = params[name("correction")] if moe.router.correction else None
     shares = _shares(moe.router, x @ weight("router").T, correction)
     made = np.zeros_like(x)
     for i, pair in enumerate(zip(weight("experts_gate_up"), weight("experts_down"), strict=True)):

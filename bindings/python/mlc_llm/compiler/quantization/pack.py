@@ -149,7 +149,8 @@ def quantize_chunks(
             block, bits=bits, group_size=group_size, dtype=dtype
         )
 
-    assert _for_blocks(chunks, quantize) == shape[0], shape
+    rows_read = _for_blocks(chunks, quantize)
+    assert rows_read == shape[0], (rows_read, shape)
     if transpose:
         return np.ascontiguousarray(words.T), np.ascontiguousarray(scales.T)
     return words, scales

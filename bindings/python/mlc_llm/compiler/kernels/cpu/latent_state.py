@@ -26,7 +26,7 @@ class LatentState(State):
     """`State` over pages of `LatentShape`. `head` is the number of a group of heads."""
 
     def value_at(self, page, slot, d):
-        return to_float(self.pages[page, 0, 0, at(slot * self.shape.row + d)])
+        return to_float(self.reader.pages[page, 0, 0, at(slot * self.shape.row + d)])
 
     def _emit_pages(self, rows: UnmaskedRows, heads: list, base, indices: list) -> None:
         numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
@@ -48,7 +48,7 @@ class LatentState(State):
             keys = [self.value_at(number, slot + s, vector * LANES) for s in range(SLOTS)]
             keys = [emit_value(key) for key in keys]
             for h, (m, g) in enumerate(heads):
-                query = self.q[rows.begin + m, self.head * group + g, at(vector * LANES)]
+                query = self.reader.q[rows.begin + m, self.head * group + g, at(vector * LANES)]
                 query = emit_value(query)
                 for s, key in enumerate(keys):
                     place = at((h * SLOTS + s) * LANES)
