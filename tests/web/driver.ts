@@ -26,11 +26,10 @@ interface Spec {
 type Step =
   | { op: "mount"; folder: string; path: string; later?: boolean }
   | { op: "engine"; config: unknown }
-  | { op: "load"; spec: Spec }
+  | { op: "load" | "plan"; spec: Spec }
   | { op: "ask"; together: Ask[] }
   | { op: "damage"; file: string; places: number[]; spec: Spec }
-  | { op: "plan" | "reload"; spec: Spec }
-  | { op: "metrics" | "counters" | "heap" | "unload" | "devices" | "lose" | "version" };
+  | { op: "metrics" | "counters" | "heap" | "unload" | "devices" | "lose" | "gpu" | "version" };
 
 interface Script {
   wasm: string;
@@ -142,14 +141,14 @@ async function run(step: Step): Promise<unknown> {
       return await Promise.all(step.together.map(ask));
     case "damage":
       return await damage(step.file, step.places, step.spec);
-    case "lose": // the page's GPU ends; then it opens another one
+    case "lose": // the page's GPU ends
       (gpu!.device as { destroy(): void }).destroy();
       await gpu!.lost;
       return null;
-    case "reload":
+    case "gpu": // it opens another one
       gpu = await openGpu();
       core.setGpu(gpu);
-      return await engine.load(step.spec);
+      return null;
     case "unload":
       return await engine.unload();
     case "metrics":

@@ -253,8 +253,10 @@ def test_a_lost_gpu_is_a_typed_error_and_a_load_follows(
     folder, engine = tiny
     gpu = library(folder, shared_folder, "webgpu", "wasm32")
     short = chat("Hello", max_tokens=4)
-    steps = [*loaded(folder, gpu, "webgpu"), {"op": "lose"}, ask(short),
-             {"op": "reload", "spec": spec("webgpu", gpu)}, ask(short)]  # fmt: skip
-    *_, lost, reloaded, answers = run(steps, gpu=True, seconds=600)
-    assert lost[0]["error"]["code"] == "device_lost"
-    assert reloaded is None and texts(answers) == [native(engine, short)]
+    begin = loaded(folder, gpu, "webgpu")
+    steps = [*begin, ask(short), {"op": "lose"}, ask(short), {"op": "gpu"}, ask(short), begin[-1],
+             ask(short)]  # fmt: skip
+    *_, before, _, lost, _, without_load, reloaded, after = run(steps, gpu=True, seconds=600)
+    assert lost[0]["error"]["code"] == without_load[0]["error"]["code"] == "device_lost"
+    assert reloaded is None
+    assert texts(before) == texts(after) == [native(engine, short)]
