@@ -34,6 +34,7 @@ type Step =
 interface Script {
   wasm: string;
   gpu?: boolean;
+  jspi?: boolean; // false: as in a browser that has none
   steps: Step[];
 }
 
@@ -46,6 +47,9 @@ interface Answer {
 }
 
 const script: Script = JSON.parse(Deno.readTextFileSync(Deno.args[0]));
+if (script.jspi === false) {
+  for (const name of ["Suspending", "promising"]) Reflect.deleteProperty(WebAssembly, name);
+}
 let gpu = script.gpu ? await openGpu() : null;
 const core: Core = await loadCore({ wasm: Deno.readFileSync(script.wasm), gpu });
 let engine: CoreEngine = core.createEngine({});

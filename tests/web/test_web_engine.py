@@ -45,10 +45,12 @@ pytestmark = [
 ]
 
 
-def run(steps: list[dict[str, Any]], *, gpu: bool = False, seconds: int = 300) -> list[Any]:
+def run(
+    steps: list[dict[str, Any]], *, gpu: bool = False, jspi: bool = True, seconds: int = 300
+) -> list[Any]:
     """What driver.ts prints for a script of steps."""
     script = ROOT / "build" / "web" / f"script-{os.getpid()}.json"
-    script.write_text(json.dumps({"wasm": str(WASM), "gpu": gpu, "steps": steps}))
+    script.write_text(json.dumps({"wasm": str(WASM), "gpu": gpu, "jspi": jspi, "steps": steps}))
     try:
         done = subprocess.run(
             [str(deno()), "run", "-A", "--no-check", "--location", "http://localhost/",
@@ -184,6 +186,15 @@ def test_wasm_simd_writes_the_native_text(tiny: tuple[Path, MLCEngine], simd: Pa
     assert texts(answers) == [native(engine, one) for one in asked]
     batches = metrics["decode_time_by_batch_size"]
     assert "count{batch_size=4}" in batches, batches
+
+
+def test_without_jspi_files_must_be_in_memory(tiny: tuple[Path, MLCEngine], simd: Path) -> None:
+    folder, engine = tiny
+    later = loaded(folder, simd, "cpu")
+    steps = [*later, mounted("/m", folder), later[-1], ask(chat("Hello"))]
+    *_, refused, _, again, answers = run(steps, jspi=False)
+    assert refused["error"]["code"] == "unsupported" and "JSPI" in str(refused)
+    assert again is None and texts(answers) == [native(engine, chat("Hello"))]
 
 
 def test_an_abort_frees_pages_and_a_load_can_follow(

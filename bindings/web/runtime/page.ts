@@ -66,7 +66,7 @@ function fileImports(page: PageState): Imports {
       } catch {
         return FAILED;
       }
-    }, () => FAILED),
+    }, () => MUST_WAIT),
     file_add(data: number, size: number) {
       parts.push(page.memory.bytes(data, size).slice());
     },
