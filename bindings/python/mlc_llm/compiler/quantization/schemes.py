@@ -51,6 +51,10 @@ FLOAT8 = (
 )
 OF_FLOATS = (*PLAIN, *GROUPS, *FLOAT8)  # schemes to which every model can be converted
 OTHERS = (AWQScheme(name="q4f16_autoawq", model_dtype="float16"),)
+# The same formats, written with other scales (search.py).
+SEARCHED: dict[str, Scheme] = {
+    scheme.name: replace(scheme, searched=True) for scheme in GROUPS if scheme.groups.bits <= 4
+}
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (*OF_FLOATS, *OTHERS)}
 
 _SHUFFLED = (
@@ -84,11 +88,10 @@ def get(name: str, *, weight_types: object = None) -> Scheme:
 
 def with_searched_scales(scheme: Scheme) -> Scheme:
     """The same format, written with the scales that lose the least. Error: UnsupportedError if the
-    scheme has none to choose: of groups of 3 or 4 bits."""
-    if not isinstance(scheme, GroupScheme) or scheme.groups.bits > 4:
-        names = ", ".join(s.name for s in GROUPS if s.groups.bits <= 4)
+    scheme has none to choose."""
+    if scheme.name not in SEARCHED:
         raise UnsupportedError(
-            f"quantization {scheme.name} has no scales to search; {names} have",
+            f"quantization {scheme.name} has no scales to search; {', '.join(SEARCHED)} have",
             param="search-scales",
         )
-    return replace(scheme, searched=True)
+    return SEARCHED[scheme.name]
