@@ -344,7 +344,8 @@ class DownloadTest {
 
     @Test
     fun `a name of a file is quoted in its address`() {
-        assertEquals("https://h/o/r/resolve/main/a%20b%23c/%C3%A4%25.bin", HubAddress.file("https://h/o/r", "a b#c/ä%.bin"))
+        val address = HubAddress.file("https://h/o/r", "a b#c/ä%.bin")
+        assertEquals("https://h/o/r/resolve/main/a%20b%23c/%C3%A4%25.bin", address)
     }
 
     @Test
