@@ -26,15 +26,15 @@ interface Spec {
 type Step =
   | { op: "mount"; folder: string; path: string; later?: boolean }
   | { op: "engine"; config: unknown }
-  | { op: "load"; spec: Spec }
+  | { op: "load" | "plan"; spec: Spec }
   | { op: "ask"; together: Ask[] }
   | { op: "damage"; file: string; places: number[]; spec: Spec }
-  | { op: "plan" | "reload"; spec: Spec }
-  | { op: "metrics" | "counters" | "heap" | "unload" | "devices" | "lose" | "version" };
+  | { op: "metrics" | "counters" | "heap" | "unload" | "devices" | "lose" | "gpu" | "version" };
 
 interface Script {
   wasm: string;
   gpu?: boolean;
+  jspi?: boolean; // false: as in a browser that has none
   steps: Step[];
 }
 
@@ -47,6 +47,9 @@ interface Answer {
 }
 
 const script: Script = JSON.parse(Deno.readTextFileSync(Deno.args[0]));
+if (script.jspi === false) {
+  for (const name of ["Suspending", "promising"]) Reflect.deleteProperty(WebAssembly, name);
+}
 let gpu = script.gpu ? await openGpu() : null;
 const core: Core = await loadCore({ wasm: Deno.readFileSync(script.wasm), gpu });
 let engine: CoreEngine = core.createEngine({});
@@ -142,14 +145,14 @@ async function run(step: Step): Promise<unknown> {
       return await Promise.all(step.together.map(ask));
     case "damage":
       return await damage(step.file, step.places, step.spec);
-    case "lose": // the page's GPU ends; then it opens another one
+    case "lose": // the page's GPU ends
       (gpu!.device as { destroy(): void }).destroy();
       await gpu!.lost;
       return null;
-    case "reload":
+    case "gpu": // it opens another one
       gpu = await openGpu();
       core.setGpu(gpu);
-      return await engine.load(step.spec);
+      return null;
     case "unload":
       return await engine.unload();
     case "metrics":

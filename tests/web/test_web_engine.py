@@ -45,10 +45,12 @@ pytestmark = [
 ]
 
 
-def run(steps: list[dict[str, Any]], *, gpu: bool = False, seconds: int = 300) -> list[Any]:
+def run(
+    steps: list[dict[str, Any]], *, gpu: bool = False, jspi: bool = True, seconds: int = 300
+) -> list[Any]:
     """What driver.ts prints for a script of steps."""
     script = ROOT / "build" / "web" / f"script-{os.getpid()}.json"
-    script.write_text(json.dumps({"wasm": str(WASM), "gpu": gpu, "steps": steps}))
+    script.write_text(json.dumps({"wasm": str(WASM), "gpu": gpu, "jspi": jspi, "steps": steps}))
     try:
         done = subprocess.run(
             [str(deno()), "run", "-A", "--no-check", "--location", "http://localhost/",
@@ -186,6 +188,15 @@ def test_wasm_simd_writes_the_native_text(tiny: tuple[Path, MLCEngine], simd: Pa
     assert "count{batch_size=4}" in batches, batches
 
 
+def test_without_jspi_files_must_be_in_memory(tiny: tuple[Path, MLCEngine], simd: Path) -> None:
+    folder, engine = tiny
+    later = loaded(folder, simd, "cpu")
+    steps = [*later, mounted("/m", folder), later[-1], ask(chat("Hello"))]
+    *_, refused, _, again, answers = run(steps, jspi=False)
+    assert refused["error"]["code"] == "unsupported" and "JSPI" in str(refused)
+    assert again is None and texts(answers) == [native(engine, chat("Hello"))]
+
+
 def test_an_abort_frees_pages_and_a_load_can_follow(
     tiny: tuple[Path, MLCEngine], simd: Path
 ) -> None:
@@ -253,8 +264,10 @@ def test_a_lost_gpu_is_a_typed_error_and_a_load_follows(
     folder, engine = tiny
     gpu = library(folder, shared_folder, "webgpu", "wasm32")
     short = chat("Hello", max_tokens=4)
-    steps = [*loaded(folder, gpu, "webgpu"), {"op": "lose"}, ask(short),
-             {"op": "reload", "spec": spec("webgpu", gpu)}, ask(short)]  # fmt: skip
-    *_, lost, reloaded, answers = run(steps, gpu=True, seconds=600)
-    assert lost[0]["error"]["code"] == "device_lost"
-    assert reloaded is None and texts(answers) == [native(engine, short)]
+    begin = loaded(folder, gpu, "webgpu")
+    steps = [*begin, ask(short), {"op": "lose"}, ask(short), {"op": "gpu"}, ask(short), begin[-1],
+             ask(short)]  # fmt: skip
+    *_, before, _, lost, _, without_load, reloaded, after = run(steps, gpu=True, seconds=600)
+    assert lost[0]["error"]["code"] == without_load[0]["error"]["code"] == "device_lost"
+    assert reloaded is None
+    assert texts(before) == texts(after) == [native(engine, short)]

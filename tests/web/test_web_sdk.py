@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "bindings" / "web" / "deno.json"
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
-FAKE, REAL = ("cache", "engine", "worker"), ("real_core", "examples")
+FAKE = ("cache", "engine", "library", "webgpu", "worker")
+REAL = ("real_core", "examples")
 FOLDERS = ("bindings/web/src", "tests/web", "tests/bindings/typescript", "examples/web")
 
 

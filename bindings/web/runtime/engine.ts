@@ -94,14 +94,14 @@ export class WasmEngine implements CoreEngine {
   }
 
   unload(): Promise<void> {
-    return this.core.exclusive(() => this.call("mlc_engine_unload"));
+    return this.callLater("mlc_engine_unload");
   }
   reset(): Promise<void> {
-    return this.core.exclusive(() => this.call("mlc_engine_reset"));
+    return this.callLater("mlc_engine_reset");
   }
   destroy(): Promise<void> {
-    return this.core.exclusive(() => {
-      this.core.exports.mlc_engine_destroy(this.address);
+    return this.core.exclusive(async () => {
+      await this.core.suspending("mlc_engine_destroy", this.address);
       this.address = 0;
     });
   }
@@ -162,6 +162,14 @@ export class WasmEngine implements CoreEngine {
     return this.core.memory.with([4], (out) => {
       checkStatus(this.core, this.core.exports.mlc_engine_metrics(this.address, out));
       return JSON.parse(takeText(this.core, out)) as Record<string, unknown>;
+    });
+  }
+
+  /** Commands that still run then may wait for the GPU. */
+  private callLater(name: string): Promise<void> {
+    return this.core.exclusive(async () => {
+      checkStatus(this.core, await this.core.suspending(name, this.address));
+      this.core.wake();
     });
   }
 

@@ -1,6 +1,8 @@
 // Links model libraries into the running core: relocatable wasm modules, as `wasm-ld -shared` makes
 // them (WebAssembly's tool conventions, "Dynamic Linking"). dlopen of the core calls it.
 
+const MOST_ALIGNMENT = 16; // the power of two: a page of wasm memory
+
 /** What the core's module exports and a library imports. */
 export interface LinkTarget {
   readonly memory: WebAssembly.Memory;
@@ -45,7 +47,11 @@ function readNeeds(bytes: Uint8Array): Needs {
   while (at < end) {
     const part = bytes[at++];
     const size = number();
-    if (part === 1) return { bytes: number(), alignment: 1 << number(), slots: number() };
+    if (part === 1) {
+      const bytes = number(), power = number(), slots = number();
+      if (power > MOST_ALIGNMENT) throw new Error(`it wants memory aligned to 2^${power} bytes`);
+      return { bytes, alignment: 1 << power, slots };
+    }
     at += size;
   }
   throw new Error("it does not say how much memory it needs");
@@ -80,11 +86,11 @@ export class Libraries {
   link(module: WebAssembly.Module, bytes: Uint8Array): number {
     const needs = readNeeds(bytes);
     const { target } = this;
-    const allocated = target.malloc(needs.bytes + needs.alignment) >>> 0;
-    if (allocated === 0) throw new Error("there is no memory for it");
-    const base = Math.ceil(allocated / needs.alignment) * needs.alignment;
     const first = this.slots.take(needs.slots);
+    const allocated = target.malloc(needs.bytes + needs.alignment) >>> 0;
+    const base = Math.ceil(allocated / needs.alignment) * needs.alignment;
     try {
+      if (allocated === 0) throw new Error("there is no memory for it");
       new Uint8Array(target.memory.buffer, base, needs.bytes).fill(0);
       const library = this.instantiate(module, base, first);
       const handle = this.next++;

@@ -61,8 +61,9 @@ export class CoreMemory {
     data: readonly (string | Uint8Array | number)[],
     act: (...at: number[]) => Promise<T>,
   ): Promise<T> {
-    const addresses = data.map((one) => this.allocate(one));
+    const addresses: number[] = [];
     try {
+      for (const one of data) addresses.push(this.allocate(one));
       return await act(...addresses);
     } finally {
       for (const address of addresses) this.exports.free(address);

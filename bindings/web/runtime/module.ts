@@ -177,10 +177,14 @@ class WasmCore implements Core, CoreCalls, PageState {
   // ---- For the page's imports ----
 
   event(user: number, kind: number, json: string): void {
+    this.deliver(user, toEvent(kind, json));
+  }
+
+  private deliver(user: number, event: CoreEvent): void {
     const onEvent = this.streams.get(user);
-    if (kind !== 0) this.streams.delete(user);
+    if (event.kind !== "chunk") this.streams.delete(user);
     try {
-      onEvent?.(toEvent(kind, json));
+      onEvent?.(event);
     } catch (error) {
       console.error("mlc_llm: a callback threw an exception; it was ignored", error);
     }
@@ -219,8 +223,7 @@ class WasmCore implements Core, CoreCalls, PageState {
       code: "engine_failed",
     });
     const body = this.broken.body;
-    for (const onEvent of this.streams.values()) onEvent({ kind: "error", error: body });
-    this.streams.clear();
+    for (const user of [...this.streams.keys()]) this.deliver(user, { kind: "error", error: body });
     return this.broken;
   }
 }

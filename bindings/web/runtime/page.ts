@@ -66,7 +66,7 @@ function fileImports(page: PageState): Imports {
       } catch {
         return FAILED;
       }
-    }, () => FAILED),
+    }, () => MUST_WAIT),
     file_add(data: number, size: number) {
       parts.push(page.memory.bytes(data, size).slice());
     },
@@ -123,6 +123,7 @@ function gpuImports(page: PageState): Imports {
     gpu_error: (reason: number, room: number) =>
       page.memory.writeText(page.gpu?.takeError() ?? "", reason, room),
     gpu_create: (bytes: number) => page.gpu?.create(bytes) ?? 0,
+    gpu_has: (buffer: number) => page.gpu?.has(buffer) ? 1 : 0,
     gpu_destroy: (buffer: number) => page.gpu?.destroy(buffer),
     gpu_write: (buffer: number, offset: number, from: number, size: number) =>
       page.gpu?.write(buffer, offset, page.memory.exports.memory.buffer, from >>> 0, size >>> 0),

@@ -65,7 +65,8 @@ interface Pipeline {
   pipeline?: object;
 }
 interface Binding {
-  readonly buffer: number;
+  readonly handle: number;
+  readonly buffer: GpuBuffer;
   readonly offset: number;
   readonly size: number;
 }
@@ -136,13 +137,18 @@ export class GpuCommands {
     return handle;
   }
 
+  /** Whether the buffer is one of this device, which is not lost. */
+  has(handle: number): boolean {
+    return this.lost === null && this.buffers.has(handle);
+  }
+
   destroy(handle: number): void {
     const buffer = this.buffers.get(handle);
     if (buffer === undefined) return; // of a lost device
     this.buffers.delete(handle);
     this.groups.clear();
     this.dropped.push(buffer);
-    if (this.encoder === null && this.waiting.length === 0) this.destroyDropped();
+    if (this.encoder === null) this.destroyDropped();
   }
 
   write(handle: number, offset: number, data: ArrayBufferLike, from: number, size: number): void {
@@ -165,7 +171,7 @@ export class GpuCommands {
     });
   }
 
-  /** Whether the bytes came; false: the device is lost, or the buffer belongs to a lost one. */
+  /** The bytes. Null: the device is lost, or the buffer belongs to a lost one. */
   async read(handle: number, offset: number, size: number): Promise<Uint8Array | null> {
     await this.ready();
     const buffer = this.buffers.get(handle);
@@ -224,7 +230,11 @@ export class GpuCommands {
   ): void {
     const list: Binding[] = [];
     for (let i = 0; i < bindings.length; i += 3) {
-      list.push({ buffer: bindings[i], offset: bindings[i + 1], size: bindings[i + 2] });
+      const [handle, offset, size] = bindings.subarray(i, i + 3);
+      // looked up now: the core may free it while the kernel waits for its pipeline
+      const buffer = this.buffers.get(handle);
+      if (buffer === undefined) return; // memory of a lost device
+      list.push({ handle, buffer, offset, size });
     }
     const copy = words.slice();
     this.whenReady(() => this.launchNow(handle, list, copy, groups));
@@ -233,9 +243,8 @@ export class GpuCommands {
   /** Waits until every pipeline is compiled, then records what waited for them. */
   async ready(): Promise<void> {
     while (this.compiling.size > 0) await Promise.all(this.compiling);
-    const { waiting } = this;
-    this.waiting = [];
-    for (const act of waiting) act();
+    for (const act of this.waiting) act();
+    this.waiting = []; // only now: until then destroyDropped keeps the buffers that they use
   }
 
   private compile(made: Pipeline, name: string, code: string): void {
@@ -279,7 +288,6 @@ export class GpuCommands {
     const made = this.pipelines.get(handle);
     if (made?.pipeline === undefined) return; // the error is reported by the next read
     const group = this.groupOf(handle, made, list);
-    if (group === null) return; // memory of a lost device
     if (this.used === SLOTS) this.flush();
     this.words.set(words, this.used * SLOT / 4);
     this.pass ??= this.commands().beginComputePass();
@@ -291,16 +299,14 @@ export class GpuCommands {
   }
 
   // The same buffers give the same group: a step's temporaries come from a pool.
-  private groupOf(handle: number, made: Pipeline, list: readonly Binding[]): object | null {
-    const key = `${handle}:${list.map((one) => `${one.buffer},${one.offset}`).join()}`;
+  private groupOf(handle: number, made: Pipeline, list: readonly Binding[]): object {
+    const key = `${handle}:${list.map((one) => `${one.handle},${one.offset}`).join()}`;
     const known = this.groups.get(key);
     if (known !== undefined) return known;
-    const entries: object[] = [];
-    for (const [binding, { buffer, offset, size }] of list.entries()) {
-      const found = this.buffers.get(buffer);
-      if (found === undefined) return null;
-      entries.push({ binding, resource: { buffer: found, offset, size } });
-    }
+    const entries: object[] = list.map(({ buffer, offset, size }, binding) => ({
+      binding,
+      resource: { buffer, offset, size },
+    }));
     entries.push({
       binding: list.length,
       resource: { buffer: this.numbers, offset: 0, size: SLOT },
@@ -335,6 +341,7 @@ export class GpuCommands {
   }
 
   private destroyDropped(): void {
+    if (this.waiting.length > 0) return;
     for (const buffer of this.dropped) buffer.destroy();
     this.dropped = [];
   }

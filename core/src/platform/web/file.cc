@@ -21,6 +21,11 @@ Status ReadPart(const std::string& path, int64_t offset, void* to, int64_t bytes
   uint32_t size = static_cast<uint32_t>(bytes);
   int32_t result = mlc_page_file_read(path.c_str(), begin, to, size);
   if (result == kMustWait) result = mlc_page_file_read_later(path.c_str(), begin, to, size);
+  if (result == kMustWait) {
+    return Unsupported(path +
+                       ": is not in memory, and this browser cannot wait for it; give its "
+                       "bytes to the page, or use a browser with JSPI (Chrome 137 or later)");
+  }
   return result == kDone ? Status() : NotFound(path + ": cannot be read");
 }
 

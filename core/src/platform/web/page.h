@@ -12,7 +12,7 @@ MLC_PAGE(file_size) double mlc_page_file_size(const char* path);
 // Reads without waiting. 0: done; 1: it must wait; 2: the read failed.
 MLC_PAGE(file_read)
 int32_t mlc_page_file_read(const char* path, double offset, void* to, uint32_t bytes);
-// Waits. 0: done; 2: the read failed.
+// Waits. 0: done; 1: this browser cannot wait; 2: the read failed.
 MLC_PAGE(file_read_later)
 int32_t mlc_page_file_read_later(const char* path, double offset, void* to, uint32_t bytes);
 // Adds bytes to a new file, which file_keep then puts in place of `path`.

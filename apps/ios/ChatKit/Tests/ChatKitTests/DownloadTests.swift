@@ -20,7 +20,7 @@ struct DownloadTests {
 
     @Test(arguments: ["cut", "stall"])
     func aLostConnectionContinuesWhereItEnded(mood: String) async throws {
-        let download = try Download(mood, stallSeconds: 0.4)
+        let download = try Download(mood, stallSeconds: 2)
         let (states, _) = await download.run()
         #expect(states.contains(.waiting) && states.last == .ready)
         #expect(download.isWhole)
@@ -159,6 +159,37 @@ struct DownloadTests {
         let (states, _) = await download.run(to: [.downloading])
         #expect(states == [.absent, .listing, .queued, .downloading])
         await download.model.pause()
+    }
+
+    @Test func aModelThatComesAgainIsCheckedAgain() async throws {
+        let download = try Download("plain")
+        _ = await download.run()
+        await download.model.delete()
+        try FileManager.default.createDirectory(
+            at: download.path, withIntermediateDirectories: true)
+        try Data(count: Hub.shardBytes[2]).write(
+            to: download.path.appendingPathComponent(shards[2]))
+        let (states, _) = await download.run()
+        #expect(states.last == .ready && download.isWhole)
+        let asked = try await Hub.log(download.entry).map(\.path)
+        #expect(asked.count { $0 == shards[2] } == 2)
+    }
+
+    /// `start` comes while `pause` waits for the end of the transfers.
+    @Test func aDownloadThatGoesOnAtOnceCanBePausedAgain() async throws {
+        let download = try Download("slow")
+        await download.model.start()
+        while download.size(shards[0] + ".partial") == nil {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        async let paused: Void = download.model.pause()
+        while await download.model.current.state != .paused { await Task.yield() }
+        await download.model.start()
+        await paused
+        await download.model.pause()
+        let sizes = shards.map { download.size($0 + ".partial") }
+        try await Task.sleep(for: .milliseconds(200))  // the hub sends 4 KB every 20 ms
+        #expect(shards.map { download.size($0 + ".partial") } == sizes)
     }
 
     @Test func aModelThatTheEngineFindsDamagedIsFetchedAgain() async throws {

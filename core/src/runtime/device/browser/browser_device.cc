@@ -73,7 +73,7 @@ Buffer* GpuDevice::Allocate(size_t bytes) {
   }
   CheckDevice();
   bytes = RoundUp(std::max(bytes, kSmallestBuffer));
-  if (Buffer* pooled = pool_.Take(bytes)) return pooled;
+  if (Buffer* pooled = TakePooled(bytes)) return pooled;
   auto buffer = std::make_unique<Buffer>();
   if (taken_ + bytes <= facts_.memory) buffer->handle = GpuCreate(static_cast<double>(bytes));
   if (buffer->handle != 0) buffer->address = Addresses().Reserve(buffer.get(), bytes);
@@ -89,9 +89,17 @@ Buffer* GpuDevice::Allocate(size_t bytes) {
   return buffer.release();
 }
 
+// After the page opened another device, the pool still has buffers of the lost one.
+Buffer* GpuDevice::TakePooled(size_t bytes) {
+  while (Buffer* pooled = pool_.Take(bytes)) {
+    if (GpuHas(pooled->handle) != 0) return pooled;
+    Destroy(pooled);
+  }
+  return nullptr;
+}
+
 void GpuDevice::Free(Buffer* buffer) {
-  char nothing;
-  if (GpuLost(&nothing, 0) != 0) return Destroy(buffer);
+  if (GpuHas(buffer->handle) == 0) return Destroy(buffer);
   pool_.Put(buffer);
   size_t bound = std::min(kLargestPool, facts_.memory / 16);
   while (pool_.bytes() > bound) Destroy(pool_.TakeOldest());
@@ -170,6 +178,10 @@ AddressMap<Buffer>& Addresses() {
 AddressMap<Buffer>::Place PlaceOf(const void* pointer) {
   AddressMap<Buffer>::Place place = Addresses().Find(pointer);
   if (place.buffer == nullptr) TVM_FFI_THROW(RuntimeError) << "this is no memory of WebGPU's";
+  if (GpuHas(place.buffer->handle) == 0) {
+    std::string reason = Text(GpuLost);
+    ThrowLost(reason.empty() ? "its memory is gone" : reason);
+  }
   return place;
 }
 

@@ -38,6 +38,7 @@ class GpuDevice {
 
  private:
   void Destroy(Buffer* buffer);
+  Buffer* TakePooled(size_t bytes);  // null: there is none
 
   Facts facts_;
   BufferPool<Buffer> pool_;
@@ -53,7 +54,7 @@ void Read(const Buffer& from, size_t offset, char* out, size_t bytes);
 void Copy(const Buffer& from, size_t from_offset, const Buffer& to, size_t to_offset, size_t bytes);
 
 AddressMap<Buffer>& Addresses();
-// Throws if the pointer is not memory of the device.
+// Throws if the pointer is not memory of the device, DeviceLostError if that device was lost.
 AddressMap<Buffer>::Place PlaceOf(const void* pointer);
 
 // No device, with the reason, or one. Asked at each call: the page may open a device later.

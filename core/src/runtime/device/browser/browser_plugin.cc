@@ -4,7 +4,7 @@
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
 
-#include <cstring>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,40 +15,12 @@
 #include "runtime/device/browser/page_gpu.h"
 #include "runtime/device/kernel_table.h"
 #include "runtime/device/plugin.h"
+#include "runtime/device/wgsl_launch.h"
 
 namespace mlc::browser {
 namespace {
 
 namespace ffi = tvm::ffi;
-
-// WGSL's numbers have 32 bits.
-uint32_t Word(DLDataType type, const TVMFFIAny& value) {
-  uint32_t word = 0;
-  if (type.code == kDLFloat && type.bits == 32) {
-    float number = static_cast<float>(value.v_float64);
-    std::memcpy(&word, &number, sizeof(word));
-    return word;
-  }
-  if (type.code == kDLFloat || type.bits > 32) {
-    TVM_FFI_THROW(RuntimeError) << "a kernel takes a number of " << int{type.bits}
-                                << " bits, which this backend does not pass";
-  }
-  return static_cast<uint32_t>(value.v_int64);
-}
-
-// A dimension has a limit. So kernels compute their x as blockIdx.z * gridDim.x + blockIdx.x.
-std::array<uint32_t, 3> Fold(const LaunchSize& size, size_t most, const std::string& name) {
-  size_t x = size.groups[0], y = size.groups[1], z = size.groups[2];
-  if (x > most && z == 1) {
-    z = (x + most - 1) / most;
-    x = (x + z - 1) / z;
-  }
-  if (x > most || y > most || z > most) {
-    TVM_FFI_THROW(RuntimeError) << name << " wants more than " << most
-                                << " work-groups along a side";
-  }
-  return {static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
-}
 
 // The kernels of one model library.
 class BrowserModule final : public ffi::ModuleObj {
@@ -98,7 +70,7 @@ void BrowserModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) 
   const Facts* facts = nullptr;
   for (size_t i = 0; i < kernel.args.size(); ++i) {
     if (kernel.args[i].code != kDLOpaqueHandle) {
-      words.push_back(Word(kernel.args[i], values[i]));
+      words.push_back(WgslWord(kernel.args[i], values[i]));
       continue;
     }
     AddressMap<Buffer>::Place place = PlaceOf(values[i].v_ptr);
@@ -113,7 +85,7 @@ void BrowserModule::Launch(const KernelInfo& kernel, ffi::PackedArgs arguments) 
   }
   if (facts == nullptr) TVM_FFI_THROW(RuntimeError) << kernel.name << " is given no memory";
   words.push_back(static_cast<uint32_t>(size.groups[0] - 1));  // packGridDimX: the last x
-  std::array<uint32_t, 3> groups = Fold(size, facts->most_groups, kernel.name);
+  std::array<uint32_t, 3> groups = FoldGroups(size, facts->most_groups, kernel.name);
   GpuLaunch(PipelineOf(kernel), bindings.data(), static_cast<uint32_t>(bindings.size() / 3),
             words.data(), static_cast<uint32_t>(words.size()), groups[0], groups[1], groups[2]);
 }

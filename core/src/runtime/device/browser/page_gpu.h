@@ -16,14 +16,17 @@ MLC_PAGE(gpu_facts) uint32_t GpuFacts(char* json, uint32_t bytes);
 // The reason why the device is lost, as GpuFacts; 0: it is not lost.
 MLC_PAGE(gpu_lost) uint32_t GpuLost(char* reason, uint32_t bytes);
 
-// Sizes and offsets are multiples of 4. 0: there is no room (the page checks it later, too).
+// Sizes and offsets are multiples of 4. 0: the page has no device. A device that has no room says
+// so later (GpuError).
 MLC_PAGE(gpu_create) uint32_t GpuCreate(double bytes);
+// 1: the buffer is one of the page's device, which is not lost. 0: its content is gone.
+MLC_PAGE(gpu_has) int32_t GpuHas(uint32_t buffer);
 MLC_PAGE(gpu_destroy) void GpuDestroy(uint32_t buffer);
 MLC_PAGE(gpu_write)
 void GpuWrite(uint32_t buffer, double offset, const void* from, uint32_t bytes);
 MLC_PAGE(gpu_copy)
 void GpuCopy(uint32_t from, double from_offset, uint32_t to, double to_offset, double bytes);
-// Waits. 0: done; 1: the device is lost; 2: it failed, and the reason is in GpuError.
+// Waits. 0: done; 1: the device is lost, or the buffer belongs to a lost one.
 MLC_PAGE(gpu_read) int32_t GpuRead(uint32_t buffer, double offset, void* to, uint32_t bytes);
 // The first error that the device reported since the last call, as GpuFacts; 0: none.
 MLC_PAGE(gpu_error) uint32_t GpuError(char* reason, uint32_t bytes);

@@ -3,46 +3,13 @@
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/function.h>
 
-#include <cstring>
 #include <memory>
+
+#include "runtime/device/wgsl_launch.h"
 
 namespace mlc::webgpu {
 
 namespace ffi = tvm::ffi;
-
-namespace {
-
-// WGSL's numbers have 32 bits.
-uint32_t Word(DLDataType type, const TVMFFIAny& value) {
-  uint32_t word = 0;
-  if (type.code == kDLFloat && type.bits == 32) {
-    float number = static_cast<float>(value.v_float64);
-    std::memcpy(&word, &number, sizeof(word));
-    return word;
-  }
-  if (type.code == kDLFloat || type.bits > 32) {
-    TVM_FFI_THROW(RuntimeError) << "a kernel takes a number of " << int{type.bits}
-                                << " bits, which this backend does not pass";
-  }
-  return static_cast<uint32_t>(value.v_int64);
-}
-
-// A dimension has a limit. So kernels compute their x as blockIdx.z * gridDim.x + blockIdx.x.
-Groups Fold(const LaunchSize& size, uint32_t most, const std::string& name) {
-  size_t x = size.groups[0], y = size.groups[1], z = size.groups[2];
-  if (x > most && z == 1) {
-    z = (x + most - 1) / most;
-    x = (x + z - 1) / z;
-  }
-  if (x > most || y > most || z > most) {
-    TVM_FFI_THROW(RuntimeError) << name << " wants " << size.groups[0] << " x " << y << " x "
-                                << size.groups[2] << " work-groups, and the device offers " << most
-                                << " along a side";
-  }
-  return {static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
-}
-
-}  // namespace
 
 int WebGpuModule::GetPropertyMask() const {
   return ffi::Module::kBinarySerializable | ffi::Module::kRunnable;
@@ -84,7 +51,7 @@ void WebGpuModule::Launch(Kernel* launched, ffi::PackedArgs arguments) {
   Buffer* first = nullptr;
   for (size_t i = 0; i < kernel.args.size(); ++i) {
     if (kernel.args[i].code != kDLOpaqueHandle) {
-      numbers.push_back(Word(kernel.args[i], values[i]));
+      numbers.push_back(WgslWord(kernel.args[i], values[i]));
       continue;
     }
     AddressMap<Buffer>::Place place = PlaceOf(values[i].v_ptr);
@@ -99,9 +66,9 @@ void WebGpuModule::Launch(Kernel* launched, ffi::PackedArgs arguments) {
   if (first == nullptr) TVM_FFI_THROW(RuntimeError) << kernel.name << " is given no memory";
   numbers.push_back(static_cast<uint32_t>(size.groups[0] - 1));  // packGridDimX: the last x
   uint32_t most = first->device->facts().limits.maxComputeWorkgroupsPerDimension;
-  Groups groups = Fold(size, most, kernel.name);
+  auto [x, y, z] = FoldGroups(size, most, kernel.name);
   Session& session = *first->session;
-  session.Launch(launched->For(&session), bindings, numbers, groups);
+  session.Launch(launched->For(&session), bindings, numbers, {x, y, z});
 }
 
 ffi::Optional<ffi::Function> WebGpuModule::GetFunction(const ffi::String& name) {

@@ -73,15 +73,17 @@ public actor ModelDownload {
     public func delete() async {
         guard self.apply(.delete) else { return }
         await self.stopWork()
+        var detail: String?
         do {
             try self.folder.delete()
         } catch {
-            self.snapshot.detail = error.localizedDescription
+            detail = error.localizedDescription
         }
         self.files = []
         self.numCorrupt = [:]
+        self.verified = []
         self.snapshot.totalBytes = nil
-        self.apply(.deleted)
+        self.apply(.deleted, detail: detail)
     }
 
     /// The engine has found the weights damaged: the next start fetches them again.
@@ -91,9 +93,11 @@ public actor ModelDownload {
     }
 
     private func stopWork() async {
-        self.work?.cancel()
-        await self.work?.value
-        self.work = nil
+        guard let work = self.work else { return }
+        work.cancel()
+        await work.value
+        // Meanwhile another start may have put its own work there.
+        if self.work == work { self.work = nil }
     }
 
     /// Goes to the state after an event; false when the event means nothing now.
@@ -175,6 +179,7 @@ public actor ModelDownload {
         if [.hash, .size, .model].contains(reason) {
             for path in [ModelFiles.config] + ModelFiles.indexes { self.folder.remove(path) }
             self.numCorrupt = [:]
+            self.verified = []
         }
         self.apply(.fail, reason: reason, detail: detail)
     }

@@ -19,6 +19,8 @@ public struct ModelFiles: Hashable, Sendable {
     public static let indexes = ["tensor-cache.json", "ndarray-cache.json"]
     /// The part of a file that has arrived is kept under the file's name with this ending.
     static let partial = ".partial"
+    /// So that the sum of all shards is a number.
+    static let mostBytes = 1 << 40
     static let noIndex = Fault(
         "model_url", "has no tensor-cache.json: this is no model in MLC's format")
 
@@ -68,8 +70,10 @@ public struct ModelFiles: Hashable, Sendable {
     private static func shard(_ record: JSONValue, _ place: String) throws(Fault) -> ModelFile {
         guard record.kind == .object else { throw Fault(place, "must be an object") }
         let path = try self.path(record["dataPath"] ?? .null, "\(place).dataPath")
-        guard let bytes = record["nbytes"]?.intValue, bytes > 0 else {
-            throw Fault("\(place).nbytes", "must be a number of bytes above 0")
+        guard let bytes = record["nbytes"]?.intValue, (1...Self.mostBytes).contains(bytes)
+        else {
+            throw Fault(
+                "\(place).nbytes", "must be a number of bytes from 1 to \(Self.mostBytes)")
         }
         guard let sum = record["md5sum"], sum != .null else {
             return ModelFile(path: path, bytes: bytes)

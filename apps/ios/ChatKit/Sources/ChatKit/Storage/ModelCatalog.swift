@@ -26,6 +26,8 @@ public final class ModelCatalog {
     private var downloads: [String: ModelDownload] = [:]
     private var listeners: [String: Task<Void, Never>] = [:]
     private var added: [ModelEntry] = []
+    /// The names of models whose files are being copied.
+    private var copying: Set<String> = []
 
     private var models: URL { self.storage.appendingPathComponent("models") }
     private var addedFile: URL { self.storage.appendingPathComponent("added.json") }
@@ -68,6 +70,8 @@ public final class ModelCatalog {
     public func add(folder: URL, modelLib: String) async throws -> String {
         let id = folder.lastPathComponent
         try self.check(id, modelLib)
+        self.copying.insert(id)
+        defer { self.copying.remove(id) }
         let target = ModelFolder(self.models.appendingPathComponent(id))
         do {
             try await Task.detached { try target.copy(from: folder) }.value
@@ -119,7 +123,9 @@ public final class ModelCatalog {
     }
 
     private func check(_ id: String, _ modelLib: String) throws {
-        if self.row(id) != nil { throw Fault("model_id", "'\(id)' is in the list already") }
+        if self.row(id) != nil || self.copying.contains(id) {
+            throw Fault("model_id", "'\(id)' is in the list already")
+        }
         guard Names.isName(id) else {
             throw Fault("model_id", "must be a name of letters, digits, '.', '_' and '-'")
         }

@@ -1,5 +1,7 @@
 package ai.mlc.chatkit
 
+import java.net.URI
+
 /** Addresses of repositories with a model. */
 object HubAddress {
     const val HUB = "https://huggingface.co"
@@ -24,7 +26,8 @@ object HubAddress {
     }
 
     /** The address of a file of the repository. */
-    fun file(repository: String, path: String): String = "$repository/resolve/main/$path"
+    fun file(repository: String, path: String): String =
+        "$repository/resolve/main${URI(null, null, "/$path", null).toASCIIString()}"
 
     private fun ofRepository(text: String, hub: String): String? =
         REPOSITORY.matchEntire(text)?.let { "$hub/${it.groupValues[1]}/${it.groupValues[2].removeSuffix(".git")}" }

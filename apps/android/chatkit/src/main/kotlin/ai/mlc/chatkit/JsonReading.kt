@@ -1,6 +1,10 @@
 package ai.mlc.chatkit
 
+import java.io.File
+import java.io.IOException
 import java.math.BigDecimal
+import java.nio.file.Files
+import java.nio.file.StandardCopyOption
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -35,5 +39,14 @@ internal val JsonElement.wholeNumber: Long?
 internal fun isInside(path: String): Boolean =
     path.isNotEmpty() && path.none { it == '\\' || it == ':' || it.code < SPACE } &&
         path.split('/').none { it.isEmpty() || it == "." || it == ".." }
+
+/** Replaces a file as a whole: after a crash there is the old one or the new one. */
+internal fun replaceText(file: File, text: String) {
+    val folder = file.absoluteFile.parentFile
+    if (!folder.isDirectory && !folder.mkdirs()) throw IOException("$folder cannot be made")
+    val partial = File(folder, file.name + ModelFiles.PARTIAL)
+    partial.writeText(text)
+    Files.move(partial.toPath(), file.toPath(), StandardCopyOption.REPLACE_EXISTING)
+}
 
 private const val SPACE = 0x20

@@ -13,6 +13,7 @@ object ModelFiles {
     const val PARTIAL = ".partial"
     private val INDEXES = listOf("tensor-cache.json", "ndarray-cache.json") // newer name first
     private val MD5 = Regex("[0-9a-f]{32}")
+    private const val MOST_BYTES = 1L shl 40 // so that the sum of all shards is a number
     private const val NOT_FOUND = 404
 
     /** The index that the hub has, and the name to ask for next; both null: there is none. */
@@ -56,8 +57,8 @@ object ModelFiles {
     private fun shard(record: JsonElement, place: String): ModelFile {
         val fields = record as? JsonObject ?: throw FieldException(place, "must be an object")
         val path = fields["dataPath"]?.text.inFolder("$place.dataPath")
-        val bytes = fields["nbytes"]?.wholeNumber?.takeIf { it > 0 }
-            ?: throw FieldException("$place.nbytes", "must be a number of bytes above 0")
+        val bytes = fields["nbytes"]?.wholeNumber?.takeIf { it in 1..MOST_BYTES }
+            ?: throw FieldException("$place.nbytes", "must be a number of bytes from 1 to $MOST_BYTES")
         val md5 = fields["md5sum"]?.takeUnless { it.isNull }?.let { value ->
             value.text?.lowercase()?.takeIf { MD5.matches(it) }
                 ?: throw FieldException("$place.md5sum", "must be an MD5 sum of 32 hexadecimal digits")

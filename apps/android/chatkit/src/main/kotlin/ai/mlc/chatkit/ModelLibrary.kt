@@ -96,9 +96,8 @@ class ModelLibrary(
     }
 
     private fun write(entries: List<ModelEntry>) {
-        root.mkdirs()
         val whole = buildJsonObject { put("model_list", JsonArray(entries.map(::jsonOf))) }
-        added.writeText(pretty.encodeToString(JsonObject.serializer(), whole))
+        replaceText(added, pretty.encodeToString(JsonObject.serializer(), whole))
         list.value = withAdded()
     }
 
@@ -109,7 +108,8 @@ class ModelLibrary(
         } catch (error: Exception) { // a damaged file is as good as none
             return builtIn
         }
-        return builtIn.copy(models = builtIn.models + own.mapNotNull(::entryOf))
+        val known = builtIn.models.map { it.modelId } // a later version of the app may bring a model of the user's
+        return builtIn.copy(models = builtIn.models + own.mapNotNull(::entryOf).filter { it.modelId !in known })
     }
 
     private fun jsonOf(entry: ModelEntry): JsonElement = buildJsonObject {

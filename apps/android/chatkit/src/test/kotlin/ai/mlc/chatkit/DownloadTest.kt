@@ -326,6 +326,29 @@ class DownloadTest {
     }
 
     @Test
+    fun `a state that cannot be kept ends nothing`() {
+        val download = download()
+        File(folder.root, "m.state.partial").mkdirs() // no text can be written there
+        download.start()
+        assertEquals(DownloadState.READY, download.end().state)
+        assertWhole()
+    }
+
+    @Test
+    fun `a model of the user that a later config has too is listed once`() {
+        File(folder.root, "models.json").writeText(
+            """{"model_list": [{"model_id": "m", "model_lib": "old", "model_url": "https://h/o/m"}]}""",
+        )
+        assertEquals(listOf("l"), library().models.value.models.map { it.modelLib })
+    }
+
+    @Test
+    fun `a name of a file is quoted in its address`() {
+        val address = HubAddress.file("https://h/o/r", "a b#c/ä%.bin")
+        assertEquals("https://h/o/r/resolve/main/a%20b%23c/%C3%A4%25.bin", address)
+    }
+
+    @Test
     fun `models that the user adds`() {
         val library = library()
         val entry = library.addRepository("owner/Other-MLC", "l")

@@ -1,10 +1,8 @@
 package ai.mlc.chatkit.chat
 
 import ai.mlc.chatkit.lenient
+import ai.mlc.chatkit.replaceText
 import java.io.File
-import java.io.IOException
-import java.nio.file.Files
-import java.nio.file.StandardCopyOption
 import kotlinx.serialization.SerializationException
 
 /** The chats on the disk: a JSON file for each. Any thread may call it. */
@@ -18,13 +16,10 @@ class ChatStore(private val folder: File) {
 
     fun search(words: String): List<Chat> = all().filter { it.matches(words) }
 
-    /** Replaces the chat's file as a whole: after a crash there is the old one or the new one. */
+    /** Throws an [java.io.IOException] when the disk is full; the chat's earlier file stays. */
     @Synchronized
     fun save(chat: Chat) {
-        if (!folder.isDirectory && !folder.mkdirs()) throw IOException("$folder cannot be made")
-        val partial = File(folder, "${chat.id}.partial")
-        partial.writeText(lenient.encodeToString(Chat.serializer(), chat))
-        Files.move(partial.toPath(), file(chat.id).toPath(), StandardCopyOption.REPLACE_EXISTING)
+        replaceText(file(chat.id), lenient.encodeToString(Chat.serializer(), chat))
     }
 
     @Synchronized

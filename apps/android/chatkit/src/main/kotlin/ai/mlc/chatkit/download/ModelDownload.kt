@@ -6,6 +6,7 @@ import ai.mlc.chatkit.ModelFile
 import ai.mlc.chatkit.ModelFiles
 import ai.mlc.chatkit.lenient
 import java.io.File
+import java.io.IOException
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
@@ -93,6 +94,8 @@ class ModelDownload internal constructor(
                     is Retry.Stop -> return fail(retry.reason, error.path)
                     is Retry.Wait -> waitFor(retry.ms, error.path)
                 }
+            } catch (error: IOException) { // a file that is there cannot be read or closed
+                return fail(StopReason.DISK, error.message.orEmpty())
             }
         }
     }

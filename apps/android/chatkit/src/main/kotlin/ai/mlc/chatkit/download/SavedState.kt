@@ -1,6 +1,8 @@
 package ai.mlc.chatkit.download
 
+import ai.mlc.chatkit.replaceText
 import java.io.File
+import java.io.IOException
 import java.io.InputStream
 import java.security.MessageDigest
 
@@ -20,9 +22,13 @@ internal class SavedState(private val file: File) {
         return DownloadStatus(state, reason = reason.takeIf { state == DownloadState.FAILED })
     }
 
+    /** A full disk ends nothing: the file then keeps its earlier word. */
     fun write(status: DownloadStatus) {
-        file.parentFile?.mkdirs()
-        file.writeText("${status.state.word}\n${status.reason?.word.orEmpty()}\n")
+        try {
+            replaceText(file, "${status.state.word}\n${status.reason?.word.orEmpty()}\n")
+        } catch (error: IOException) {
+            return
+        }
     }
 }
 

@@ -42,6 +42,7 @@ private fun tokensOf(text: String): List<String> {
 
 private class ExpressionReader(private val tokens: List<String>) {
     private var at = 0
+    private var depth = 0
 
     val next: String? get() = tokens.getOrNull(at)
 
@@ -65,7 +66,13 @@ private class ExpressionReader(private val tokens: List<String>) {
         }
     }
 
-    private fun signed(): Double = when {
+    /** The calls below nest; a thread's stack does not hold a thousand of them. */
+    private fun signed(): Double {
+        if (++depth > DEEPEST) throw ToolException("the brackets nest too deep")
+        return power().also { depth-- }
+    }
+
+    private fun power(): Double = when {
         take("-") != null -> -signed()
         take("+") != null -> signed()
         else -> atom().let { base -> if (take("^") != null) base.pow(signed()) else base }
@@ -109,4 +116,5 @@ private val TOKEN = Regex(
 )
 private val SAME = mapOf("×" to "*", "÷" to "/", "−" to "-", "**" to "^")
 private const val MAX_LENGTH = 1000
+private const val DEEPEST = 200
 private const val SHOWN = 10
