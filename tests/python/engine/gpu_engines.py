@@ -19,6 +19,8 @@ from mlc_llm.model_source import ResolvedModel, resolve_model
 
 # Both would take every core; and a layer of Mesa's complains where no desktop runs.
 os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
+# Half the time goes into LLVM otherwise: kernels run once here.
+os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
 os.environ.setdefault("LP_NUM_THREADS", "1")
 os.environ.setdefault("NODEVICE_SELECT", "1")
 
