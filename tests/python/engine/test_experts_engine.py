@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,18 @@ import numpy as np
 import pytest
 import safetensors.numpy
 import tiny_models
+from engine_ways import (
+    MAX_TOKENS,
+    PROMPT,
+    TREES,
+    WAYS,
+    Model,
+    ask,
+    check_a_chat,
+    check_a_way,
+    check_preemption,
+    prompt_ids,
+)
 from gpu_engines import leave_samplers_out, require
 
 from mlc_llm import MLCEngine
@@ -28,14 +39,7 @@ import reference_experts  # noqa: E402
 import tiny_experts  # noqa: E402
 
 FAMILY = "glm4_moe"
-MAX_TOKENS = 12
-PROMPT = "a sea, a sun, a sea, a sun; " * 3
-ENGINES: dict[str, dict[str, Any]] = {
-    "chunks": {"prefill_chunk_size": 16},
-    "no prefixes": {"prefix_cache_mode": "disable"},
-    "drafts": {"speculative_mode": "prompt_lookup", "spec_draft_length": 4},
-    "trees": {"speculative_mode": "prompt_lookup", "spec_draft_length": 4, "spec_tree_width": 3},
-}
+ENGINES = {**WAYS, "trees": TREES}
 
 
 def config() -> dict[str, Any]:
@@ -65,37 +69,8 @@ def compiled(folder: Path, device: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(folder: Path) -> tuple[Path, Path]:
+def model(folder: Path) -> Model:
     return folder, compiled(folder, "cpu")
-
-
-def engine_of(model: tuple[Path, Path], **options: Any) -> MLCEngine:
-    return MLCEngine(str(model[0]), model_lib=str(model[1]), device="cpu", engine_config=options)
-
-
-def ask(engine: MLCEngine, text: str = PROMPT, n: int = 1) -> list[list[float]]:
-    """The logprobs of greedy answers, which tell two tokens apart in all but a tie."""
-    made: Any = engine.chat.completions.create(
-        messages=[{"role": "user", "content": text}],
-        n=n,
-        max_tokens=MAX_TOKENS,
-        temperature=0,
-        logprobs=True,
-        debug_config={"ignore_eos": True},
-    )
-    return [[token.logprob for token in choice.logprobs.content] for choice in made.choices]
-
-
-def prompt_ids(text: str) -> list[int]:
-    """As the template and the tokenizer of `tiny_models` make them; `text` has no "th"."""
-    words = tiny_models.tokens()
-
-    def letters(part: str) -> list[int]:
-        return [words.index({" ": "\u0120", "\n": "\u010a"}.get(c, c)) for c in part]
-
-    begin, end = words.index("<|im_start|>"), words.index("<|im_end|>")
-    user = [begin, *letters("user\n" + text), end, *letters("\n")]
-    return [*user, begin, *letters("assistant\n")]
 
 
 @pytest.fixture(scope="module")
@@ -110,38 +85,17 @@ def greedy() -> list[float]:
     return found
 
 
-def test_a_chat_is_what_numpy_says(model: tuple[Path, Path], greedy: list[float]) -> None:
-    with engine_of(model) as engine:
-        first = ask(engine)
-        np.testing.assert_allclose(first, [greedy], atol=1e-3)
-        assert ask(engine) == first  # from the prefix that is kept
-        assert ask(engine, n=3) == first * 3  # branches share pages, then write their own
-        others = [ask(engine, f"{PROMPT}{i}") for i in range(3)]
-        assert ask(engine) == first and others[0] != first
+def test_a_chat_is_what_numpy_says(model: Model, greedy: list[float]) -> None:
+    check_a_chat(model, greedy, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_every_way_through_the_engine_gives_the_same(
-    name: str, model: tuple[Path, Path], greedy: list[float]
-) -> None:
-    with engine_of(model) as engine:
-        first = ask(engine)
-    with engine_of(model, **ENGINES[name]) as engine:
-        assert ask(engine) == first
-        assert ask(engine, n=2) == first * 2
+def test_every_way_through_the_engine_gives_the_same(name: str, model: Model) -> None:
+    check_a_way(model, ENGINES[name])
 
 
-def test_preempted_chats_go_on(model: tuple[Path, Path]) -> None:
-    others = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
-    with engine_of(model) as engine:
-        alone = [ask(engine, text) for text in others]
-    tight = {"max_total_seq_length": 224, "max_num_sequence": 3}
-    with engine_of(model, **tight) as engine, ThreadPoolExecutor(len(others)) as pool:
-        for _ in range(50):  # in some rounds a busy machine runs one thread after another
-            assert list(pool.map(lambda text: ask(engine, text), others)) == alone
-            if engine.metrics()["num_preemptions"] > 0:
-                break
-        assert engine.metrics()["num_preemptions"] > 0
+def test_preempted_chats_go_on(model: Model) -> None:
+    check_preemption(model)
 
 
 @pytest.mark.parametrize("device", ["opencl", "vulkan"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,17 @@ import numpy as np
 import pytest
 import safetensors.numpy
 import tiny_models
-from test_experts_engine import ENGINES, MAX_TOKENS, PROMPT, ask, compiled, engine_of, prompt_ids
+from engine_ways import (
+    MAX_TOKENS,
+    PROMPT,
+    Model,
+    check_a_chat,
+    check_a_saved_state,
+    check_a_way,
+    check_preemption,
+    prompt_ids,
+)
+from test_experts_engine import ENGINES, compiled
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert import convert_model, open_source
@@ -43,7 +52,7 @@ def weights() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     """The folder in q0f32, and its library."""
     source = tmp_path_factory.mktemp("latent")
     ids = {"eos_token_id": 2, "bos_token_id": 1, "pad_token_id": 0}
@@ -70,46 +79,18 @@ def greedy() -> list[float]:
     return found
 
 
-def test_a_chat_is_what_numpy_says(model: tuple[Path, Path], greedy: list[float]) -> None:
-    with engine_of(model) as engine:
-        first = ask(engine)
-        np.testing.assert_allclose(first, [greedy], atol=1e-3)
-        assert ask(engine) == first  # from the prefix that is kept
-        assert ask(engine, n=3) == first * 3  # branches share pages, then write their own
-        others = [ask(engine, f"{PROMPT}{i}") for i in range(3)]
-        assert ask(engine) == first and others[0] != first
+def test_a_chat_is_what_numpy_says(model: Model, greedy: list[float]) -> None:
+    check_a_chat(model, greedy, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_every_way_through_the_engine_gives_the_same(
-    name: str, model: tuple[Path, Path], greedy: list[float]
-) -> None:
-    with engine_of(model) as engine:
-        first = ask(engine)
-    with engine_of(model, **ENGINES[name]) as engine:
-        assert ask(engine) == first
-        assert ask(engine, n=2) == first * 2
+def test_every_way_through_the_engine_gives_the_same(name: str, model: Model) -> None:
+    check_a_way(model, ENGINES[name])
 
 
-def test_preempted_chats_go_on(model: tuple[Path, Path]) -> None:
-    others = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
-    with engine_of(model) as engine:
-        alone = [ask(engine, text) for text in others]
-    tight = {"max_total_seq_length": 224, "max_num_sequence": 3}
-    with engine_of(model, **tight) as engine, ThreadPoolExecutor(len(others)) as pool:
-        for _ in range(50):  # in some rounds a busy machine runs one thread after another
-            assert list(pool.map(lambda text: ask(engine, text), others)) == alone
-            if engine.metrics()["num_preemptions"] > 0:
-                break
-        assert engine.metrics()["num_preemptions"] > 0
+def test_preempted_chats_go_on(model: Model) -> None:
+    check_preemption(model)
 
 
-def test_a_saved_state_holds_the_rows(
-    model: tuple[Path, Path], greedy: list[float], tmp_path: Path
-) -> None:
-    messages: Any = [{"role": "user", "content": PROMPT}]
-    with engine_of(model) as engine:
-        saved = engine.save_kv(messages, tmp_path / "chat.kv")
-    with engine_of(model) as engine:
-        assert engine.load_kv(tmp_path / "chat.kv").tokens == saved.tokens
-        np.testing.assert_allclose(ask(engine), [greedy], atol=1e-3)
+def test_a_saved_state_holds_the_rows(model: Model, greedy: list[float], tmp_path: Path) -> None:
+    check_a_saved_state(model, greedy, 1e-3, tmp_path)
