@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
-from mlc_llm.compiler.models.experts import SIGMOID, SOFTMAX, MoEConfig, gguf_experts, size_or
+from mlc_llm.compiler.models.experts import (
+    SIGMOID,
+    SOFTMAX,
+    GroupedExpertsConfig,
+    gguf_experts,
+    size_or,
+)
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
 from mlc_llm.compiler.models.latent import LatentConfig, gguf_latent
@@ -21,12 +27,11 @@ from mlc_llm.compiler.spec import (
     HUGGING_FACE,
     DecoderSpec,
     LayerSpec,
-    MLPSpec,
-    MoESpec,
+    RouterSpec,
     Source,
     TensorMap,
 )
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 _LATENT_EPS = 1e-6  # of the norms of latent vectors, whatever the config says of the others
 _SCORES = {"softmax": "softmax", "sigmoid": "sigmoid"}
@@ -35,23 +40,18 @@ _METHODS = {name: name for name in (_PLAIN, _LIMITED, _CORRECTED)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeepseekConfig(LatentConfig, MoEConfig):
-    n_shared_experts: int
-    first_k_dense_replace: int
-    n_group: int
-    topk_group: int
-    routed_scaling_factor: float
+class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
     scoring_func: str
     topk_method: str
     rope_interleave: bool
 
+    default_shared = 2
     aliases = {"num_experts": ("n_routed_experts", "num_local_experts")}
     default_scores, default_method = "softmax", _PLAIN
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        # the layers that predict a second token lie behind the others and are not used
-        read.seen.update(("num_nextn_predict_layers", "num_mtp_layers"))
+        read.seen.add("num_mtp_layers")  # another name of num_nextn_predict_layers
         if read.integer("moe_layer_freq", default=1) != 1:
             raise UnsupportedError(
                 "config: moe_layer_freq other than 1 is not supported", param="moe_layer_freq"
@@ -59,30 +59,14 @@ class DeepseekConfig(LatentConfig, MoEConfig):
         read.always("mlp_bias", False)
         return {
             **super().fields(read),
-            "n_shared_experts": read.integer("n_shared_experts", default=2, minimum=0),
-            "first_k_dense_replace": read.integer("first_k_dense_replace", default=0, minimum=0),
-            "n_group": read.integer("n_group", default=1),
-            "topk_group": read.integer("topk_group", default=1),
-            "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
             "scoring_func": read.choice("scoring_func", of=_SCORES, default=cls.default_scores),
             "topk_method": read.choice("topk_method", of=_METHODS, default=cls.default_method),
             "rope_interleave": read.flag("rope_interleave", default=True),
         }
 
-    def check(self) -> None:
-        super().check()
-        if self.num_experts % self.n_group or self.topk_group > self.n_group:
-            raise CorruptFileError(
-                f"config: n_group is {self.n_group} and topk_group {self.topk_group}; groups must "
-                f"divide {self.num_experts} experts, and topk_group is at most n_group",
-                param="n_group",
-            )
-
-    def mlp(self, layer: int) -> MLPSpec | MoESpec:
-        if layer < self.first_k_dense_replace:
-            return MLPSpec(width=self.intermediate_size)
+    def grouped_router(self) -> RouterSpec:
         corrected, limited = self.topk_method == _CORRECTED, self.topk_method != _PLAIN
-        router = self.router(
+        return self.router(
             scores=self.scoring_func,
             correction=corrected,
             groups=self.n_group if limited else 1,
@@ -90,7 +74,6 @@ class DeepseekConfig(LatentConfig, MoEConfig):
             group_best=2 if corrected else 1,
             factor=self.routed_scaling_factor,
         )
-        return self.experts(router, shared_width=self.n_shared_experts * self.moe_intermediate_size)
 
 
 @dataclass(frozen=True, kw_only=True)

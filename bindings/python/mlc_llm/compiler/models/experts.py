@@ -7,7 +7,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
-from mlc_llm.compiler.spec import MoESpec, RouterSpec
+from mlc_llm.compiler.spec import MLPSpec, MoESpec, RouterSpec
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 
@@ -54,6 +54,56 @@ class MoEConfig(DecoderConfig):
 
     def experts(self, router: RouterSpec | None = None, **changes: Any) -> MoESpec:
         return MoESpec(router=router or self.router(), width=self.moe_intermediate_size, **changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedExpertsConfig(MoEConfig):
+    """Experts in groups, of which some are chosen first; the first layers have a plain MLP, and the
+    others shared experts too (DeepSeek, GLM-4.5)."""
+
+    n_shared_experts: int
+    first_k_dense_replace: int
+    n_group: int
+    topk_group: int
+    routed_scaling_factor: float
+
+    # Set by a family, for configs that leave these fields out.
+    default_shared, default_dense = 1, 0
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        # the layers that predict a second token lie behind the others and are not used
+        read.seen.add("num_nextn_predict_layers")
+        shared, dense = cls.default_shared, cls.default_dense
+        return {
+            **super().fields(read),
+            "n_shared_experts": read.integer("n_shared_experts", default=shared, minimum=0),
+            "first_k_dense_replace": read.integer(
+                "first_k_dense_replace", default=dense, minimum=0
+            ),
+            "n_group": read.integer("n_group", default=1),
+            "topk_group": read.integer("topk_group", default=1),
+            "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
+        }
+
+    def check(self) -> None:
+        super().check()
+        if self.num_experts % self.n_group or self.topk_group > self.n_group:
+            raise CorruptFileError(
+                f"config: n_group is {self.n_group} and topk_group {self.topk_group}; groups must "
+                f"divide {self.num_experts} experts, and topk_group is at most n_group",
+                param="n_group",
+            )
+
+    def mlp(self, layer: int) -> MLPSpec | MoESpec:
+        if layer < self.first_k_dense_replace:
+            return MLPSpec(width=self.intermediate_size)
+        shared = self.n_shared_experts * self.moe_intermediate_size
+        return self.experts(self.grouped_router(), shared_width=shared)
+
+    def grouped_router(self) -> RouterSpec:
+        """A family's router."""
+        raise NotImplementedError
 
 
 # llama.cpp's `expert_gating_func`.

@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
-from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts, size_or
+from mlc_llm.compiler.models.experts import (
+    SIGMOID,
+    GroupedExpertsConfig,
+    gguf_experts,
+    size_or,
+)
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
     DecoderSpec,
     LayerSpec,
-    MLPSpec,
-    MoESpec,
+    RouterSpec,
     Source,
     TensorMap,
 )
 from mlc_llm.compiler.spec.decoder import NAMES
-from mlc_llm.errors import CorruptFileError
 
 GLM_NAMES = {
     **NAMES,
@@ -34,54 +37,31 @@ GLM_NAMES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Glm4MoEConfig(MoEConfig):
-    n_shared_experts: int
-    first_k_dense_replace: int
-    n_group: int
-    topk_group: int
-    routed_scaling_factor: float
+class Glm4MoEConfig(GroupedExpertsConfig):
     attention_bias: bool
     use_qk_norm: bool
 
     normalized_by_default = True
     default_eps = 1e-5
+    default_dense = 1
     aliases = {"num_experts": ("n_routed_experts",)}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        # the layers that predict a second token lie behind the others and are not used
-        read.seen.add("num_nextn_predict_layers")
         flags = ("attention_bias", "use_qk_norm")
         return {
             **super().fields(read),
-            "n_shared_experts": read.integer("n_shared_experts", default=1, minimum=0),
-            "first_k_dense_replace": read.integer("first_k_dense_replace", default=1, minimum=0),
-            "n_group": read.integer("n_group", default=1),
-            "topk_group": read.integer("topk_group", default=1),
-            "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
             **{name: read.flag(name, default=False) for name in flags},
         }
 
-    def check(self) -> None:
-        super().check()
-        if self.num_experts % self.n_group or self.topk_group > self.n_group:
-            raise CorruptFileError(
-                f"config: n_group is {self.n_group} and topk_group {self.topk_group}; groups must "
-                f"divide {self.num_experts} experts, and topk_group is at most n_group",
-                param="n_group",
-            )
-
-    def mlp(self, layer: int) -> MLPSpec | MoESpec:
-        if layer < self.first_k_dense_replace:
-            return MLPSpec(width=self.intermediate_size)
-        router = self.router(
+    def grouped_router(self) -> RouterSpec:
+        return self.router(
             scores="sigmoid",
             correction=True,
             groups=self.n_group,
             chosen_groups=self.topk_group,
             factor=self.routed_scaling_factor,
         )
-        return self.experts(router, shared_width=self.n_shared_experts * self.moe_intermediate_size)
 
 
 def decoder(c: Glm4MoEConfig) -> DecoderSpec:
