@@ -135,19 +135,12 @@ def tiktoken_file(tokens: dict[bytes, int]) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-KIMI = (
-    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
-    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
-    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 BOS = "<|begin_of_text|>"
 TIKTOKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
     "qwen": ("qwen.tiktoken", tokenizer_zoo.QWEN2, {"tokenizer_class": "QWenTokenizer"}),
     "kimi": (
         "tiktoken.model",
-        KIMI,
+        tokenizer_zoo.KIMI,
         {"tokenizer_class": "TikTokenTokenizer", "added_tokens_decoder": {"500": "[BOS]"}},
     ),
     "llama 3": (

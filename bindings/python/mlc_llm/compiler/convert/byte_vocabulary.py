@@ -66,7 +66,8 @@ def read_tiktoken(data: bytes, path: Path) -> list[bytes]:
         if not token or rank.strip() != str(len(tokens)).encode():
             raise _bad(path, number, f"must be a token and its rank, {len(tokens)}")
         tokens.append(token)
-    if missing := [byte for byte in range(256) if bytes([byte]) not in set(tokens)]:
+    known = set(tokens)
+    if missing := [byte for byte in range(256) if bytes([byte]) not in known]:
         raise CorruptFileError(
             f"{path}: no token for the byte 0x{missing[0]:02X}; download the file again",
             param=path.name,

@@ -27,6 +27,7 @@ from mlc_llm.compiler.convert.tokenizer_json import (
     CONTROL,
     NORMAL,
     Vocabulary,
+    added_token,
     byte_level_tokenizer,
 )
 from mlc_llm.compiler.convert.wordpiece import from_vocab_txt
@@ -100,7 +101,8 @@ def _merges(path: Path, config: Json) -> Json:
         raise _unknown_class(path, kind)
     name, end = _BYTE_LEVEL[kind]
     ids = read_json(path.with_name("vocab.json"))
-    if sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str):
+    whole = all(type(index) is int for index in ids.values())
+    if not whole or sorted(ids.values()) != list(range(len(ids))):
         raise CorruptFileError(
             f"{path.with_name('vocab.json')}: the ids must be 0 to {len(ids) - 1}, each once",
             param="vocab.json",
@@ -157,8 +159,7 @@ def _with_added_tokens(made: Json, path: Path, config: Json) -> Json:
     """Adds the tokens that stand beside the vocabulary's file."""
     entries = {entry["content"]: entry for entry in made["added_tokens"]}
     for token, index, special in _added_tokens(path, config):
-        flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-        entries[token] = {"id": index, "content": token, **flags, "special": special}
+        entries[token] = added_token(token, index, special=special)
     made["added_tokens"] = sorted(entries.values(), key=lambda entry: entry["id"])
     return made
 

@@ -18,6 +18,12 @@ _SPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
+def added_token(content: str, index: int, *, special: bool) -> dict[str, Any]:
+    """An entry of `added_tokens`, which is found in a text as it stands there."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": index, "content": content, **flags, "special": special}
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Token texts by id, and the type of each."""
@@ -36,15 +42,7 @@ class Vocabulary:
         """Tokens that are found in the text before it is split. Control tokens are special."""
         ids = self.ids()
         return [
-            {
-                "id": index,
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": kind != USER_DEFINED,
-            }
+            added_token(token, index, special=kind != USER_DEFINED)
             for index, (token, kind) in enumerate(zip(self.tokens, self.kinds, strict=True))
             if kind in (UNKNOWN, CONTROL, USER_DEFINED) and token and ids[token] == index
         ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlc_llm.compiler.convert.tokenizer_json import added_token
 from mlc_llm.errors import CorruptFileError
 
 _CONTINUES, _WORD = "##", "▁"
@@ -45,7 +46,10 @@ class WordPiece:
             "version": "1.0",
             "truncation": None,
             "padding": None,
-            "added_tokens": [_added(token, ids[token]) for token in sorted(special, key=ids.get)],
+            "added_tokens": [
+                added_token(token, ids[token], special=True)
+                for token in sorted(special, key=ids.get)
+            ],
             "normalizer": {
                 "type": "BertNormalizer",
                 "clean_text": True,
@@ -104,11 +108,6 @@ def is_lowercase(tokens: Sequence[str]) -> bool:
     """Whether no word has a capital letter of ASCII: then texts are changed to small letters."""
     words = (token for token in tokens if not token.startswith("["))
     return not any("A" <= letter <= "Z" for word in words for letter in word)
-
-
-def _added(token: str, index: int) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": index, "content": token, **flags, "special": True}
 
 
 def _around(cls: str, sep: str, ids: Mapping[str, int]) -> dict[str, Any]:
