@@ -98,6 +98,14 @@ void EngineThread::RunOnce(std::vector<Command> commands, bool stopping, bool pa
   TrimWhenIdle();
 }
 
+void EngineThread::ResetEngine(const Status& status) {
+  engine_->AbortAll(status);
+  engine_->UnpinPrompts();
+  engine_->ClearPrefixCache();
+  engine_->ResetMetrics();
+  PublishMetrics();
+}
+
 // Prompts need large temporaries of many sizes. After they are freed, the process keeps their
 // memory, and the next ones are allocated beside it. A chat with a small model grows by 30 MB in
 // 100 answers.

@@ -73,6 +73,7 @@ class EngineThread {
  private:
   void ComputeLoop(const std::function<void()>& on_start);
   void RunOnce(std::vector<Command> commands, bool stopping, bool paused);
+  void ResetEngine(const Status& status);
   int TakeTurn();  // of this engine, as TakeTurns
   void RunCallbacks();
   void WaitForWork(std::unique_lock<std::mutex>* lock);

@@ -75,12 +75,8 @@ void EngineThread::DoFileWork(std::function<void()> work) {
 void EngineThread::Reset(Status status) {
   // shared, because set_value may still run when the wait is over
   auto done = std::make_shared<std::promise<void>>();
-  Do([this, done, status = std::move(status)](Engine* engine) {
-    engine->AbortAll(status);
-    engine->UnpinPrompts();
-    engine->ClearPrefixCache();
-    engine->ResetMetrics();
-    PublishMetrics();
+  Do([this, done, status = std::move(status)](Engine*) {
+    ResetEngine(status);
     done->set_value();
   });
   done->get_future().wait();  // waits for the current step: every other wait is shorter

@@ -59,13 +59,7 @@ void EngineThread::Compile(RequestId id, Grammar grammar) {
 
 void EngineThread::DoFileWork(std::function<void()> work) { file_work_.Push(std::move(work)); }
 
-void EngineThread::Reset(Status status) {
-  engine_->AbortAll(status);
-  engine_->UnpinPrompts();
-  engine_->ClearPrefixCache();
-  engine_->ResetMetrics();
-  PublishMetrics();
-}
+void EngineThread::Reset(Status status) { ResetEngine(status); }
 
 void EngineThread::Pause(bool paused) { paused_ = paused; }
 
