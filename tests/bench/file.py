@@ -127,7 +127,10 @@ def speed(
     contenders: list[measure.Contender],
     cases: tuple[measure.Case, ...],
     args: argparse.Namespace,
+    bytes_per_token: int | None = None,
 ) -> None:
+    """`bytes_per_token`: what a decode step of one sequence reads of the weights, if it is known.
+    Then a row says how fast the memory alone would let it be, by the bandwidth of the same run."""
     for threads in args.threads:
         timed = [
             replace(c, options={**c.options, "processor_time": args.processor_time})
@@ -140,6 +143,10 @@ def speed(
         for case, by_name in run["cases"].items():
             a, b = (by_name[c.name]["median"] for c in contenders)
             print(f"| {case} | {a:.1f} | {b:.1f} | {a / b:.2f} |", flush=True)
+        if bytes_per_token:
+            read = run["read_bandwidth"]
+            limit = f"{read / bytes_per_token:.1f}"
+            print(f"| limit of decode 1 ({read / 1e9:.1f} GB/s) | {limit} | {limit} | |")
 
 
 def print_files(found: dict[str, Any]) -> None:

@@ -1,12 +1,14 @@
 """Random models of real shapes at Q4_0 beside llama.cpp: speed, memory and load time.
 
 usage: ./dev bench shapes [--shapes 1B,MoE] [--threads 1,2] [--rounds 5] [--processor-time]
-                          [--no-speed] [--no-files]
+                          [--decode] [--no-speed] [--no-files]
 
 Both programs get the same file: Llama 3.2 1B's shape (0.7 GB), or a mixture of 8 experts, 2 of them
 for a token (4 GB; both programs together then need 12 GB of memory). The files stay in
 build/shapes. `--processor-time` counts the processor's time instead of the clock's, for one thread
-on a busy machine. `tiny` and `tiny-MoE` show that the benchmark itself works.
+on a busy machine. `--decode` times decode of one sequence alone, in short turns: other users of a
+shared machine change the memory's speed within a second, so many rounds say more than long ones.
+`tiny` and `tiny-MoE` show that the benchmark itself works.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ CASES = (
     measure.Case("decode", 1, measure.SHORT), measure.Case("decode", 4, measure.SHORT),
     measure.Case("prefill", 512, 0),
 )  # fmt: skip
+DECODE = (measure.Case("decode", 1, measure.SHORT, steps=6),)
 
 
 def main() -> None:
@@ -38,7 +41,9 @@ def main() -> None:
         ours = measure.ours_with(resolve_model(path), "ours")
         contenders = [ours, measure.peer_of(path, "llama.cpp")]
         if not args.no_speed:
-            one_file.speed(contenders, CASES, args)
+            cases = DECODE if args.decode else CASES
+            read = shapes.bytes_per_token(shapes.SHAPES[name])
+            one_file.speed(contenders, cases, args, read)
         if not args.no_files:
             one_file.print_files(measure.files(contenders))
 
@@ -49,6 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--decode", action="store_true", help="of one sequence, nothing else")
     parser.add_argument("--no-speed", action="store_true")
     parser.add_argument("--no-files", action="store_true", help="without memory and load time")
     return parser.parse_args()

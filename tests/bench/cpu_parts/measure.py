@@ -25,12 +25,13 @@ SHORT = 16  # what stands for an empty history of a decode
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time; `neighbours` are busy processes beside it."""
+    """One thing to time; `neighbours` are busy processes beside it, `steps` those of decode."""
 
     do: str
     count: int  # of prompt tokens, or of sequences
     history: int
     neighbours: int = 0
+    steps: int = STEPS
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class Case:
     def tokens_per_s(self, process: Process) -> float:
         if self.do == "prefill":
             return self.count / process.ask("prefill", tokens=self.count, history=self.history)
-        steps = max(4, STEPS // self.count)
+        steps = max(4, self.steps // self.count)
         return self.count / process.ask(
             "decode", batch=self.count, history=self.history, steps=steps
         )

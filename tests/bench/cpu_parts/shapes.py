@@ -77,6 +77,20 @@ def write(path: Path, shape: Shape) -> Path:
     return path
 
 
+def bytes_per_token(shape: Shape) -> int:
+    """What a decode step of one sequence reads of the weights: the chosen experts, and of the
+    embedding one row, unless it is the head too."""
+    total = 0
+    for name, size in _tensors(shape):
+        count = int(np.prod(size, dtype=np.int64))
+        if name == "token_embd.weight" and not shape.tied:
+            continue
+        if "_exps" in name:
+            count = count // shape.experts * shape.chosen
+        total += 4 * count if len(size) == 1 else count // _BLOCK * _BLOCK_BYTES
+    return total
+
+
 def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
     writer.add_block_count(s.layers)
     writer.add_context_length(32768)

@@ -41,3 +41,15 @@ def test_the_large_shapes_are_what_they_say():
         sizes[name] = total
     assert 1.2e9 < sizes["1B"] < 1.3e9
     assert 6.9e9 < sizes["MoE"] < 7.3e9
+
+
+def test_a_token_reads_the_chosen_experts_and_the_head():
+    """Q4_0 has 18 bytes for 32 weights."""
+    attention = 2048 * (2048 + 1024 + 1024 + 2048)
+    experts = 2 * 3 * 2048 * 5632 + 8 * 2048  # and the router
+    weights = 24 * (attention + experts) + 32000 * 2048
+    norms = 4 * (2 * 24 + 1) * 2048
+    assert shapes.bytes_per_token(shapes.SHAPES["MoE"]) == weights // 32 * 18 + norms
+    tied = shapes.SHAPES["1B"]
+    weights = 16 * (2048 * (2 * 2048 + 2 * 512) + 3 * 2048 * 8192) + 128256 * 2048
+    assert shapes.bytes_per_token(tied) == weights // 32 * 18 + 4 * (2 * 16 + 1) * 2048
