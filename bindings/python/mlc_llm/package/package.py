@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm import linker
-from mlc_llm.errors import InvalidRequestError, ResourceError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
 from mlc_llm.package import android, bundle, libraries, web
@@ -69,9 +69,9 @@ def _prepared(entry: ModelEntry, devices: Sequence[AppDevice], rules: MakeRules)
         folder = resolve_folder(
             model, quantization=quantization, policies=rules.policies, progress=rules.steps
         )
-    except InvalidRequestError as error:
-        raise InvalidRequestError(
-            f"{entry.place}.model: {error.message}", param=f"{entry.place}.model"
+    except (InvalidRequestError, NotFoundError, CorruptFileError) as error:
+        raise type(error)(
+            f"{entry.place}.model: {error.message}", param=f"{entry.place}.model", code=error.code
         ) from None
     config = read_chat_config(folder)
     name = libraries.library_name(entry, config)
