@@ -5,7 +5,7 @@ of the compiler), DEX (dx), one zip file (aligned to 16 KiB by zipalign), a sign
 with a key that is made at the first build. Everything is in build/apk.
 
 dx reads class files of Java 8, so Kotlin compiles for JVM 1.8 here, and lambdas become classes. The
-sources are those of the AAR; its libraries for arm64 are taken as they are.
+sources are those of the AAR; the engine's libraries for arm64 too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from devtools.android import build as android
 from devtools.apk import packages
 from devtools.kotlin_parts import KOTLIN, kotlin_build, version
 
@@ -24,7 +25,6 @@ from mlc_llm.package.archive import write_zip
 ROOT = packages.ROOT
 APP = ROOT / "apps" / "android"
 FOLDER = ROOT / "build" / "apk"
-RUNTIME = ROOT / "build" / "runtimes" / "android"
 RESOURCES = Path("/usr/share/android-framework-res/framework-res.apk")
 MIN_SDK = "26"
 ALIGNMENT = "16384"  # the largest page of a phone's memory
@@ -105,13 +105,11 @@ def _unpack_classes(library: Path, folder: Path) -> None:
 
 
 def native_libraries() -> dict[str, bytes]:
-    """The engine for arm64, from the AAR that `./dev build android` made."""
-    found = sorted(RUNTIME.glob("mlcllm-*.aar"))
-    if not found:
-        raise SystemExit("[dev] no AAR is in build/runtimes/android: ./dev build android")
-    with zipfile.ZipFile(found[-1]) as archive:
-        names = [n for n in archive.namelist() if n.startswith("jni/arm64-v8a/")]
-        return {f"lib/{n.removeprefix('jni/')}": archive.read(n) for n in names}
+    """The engine for arm64. The AAR may have other ABIs too, and stays as it is."""
+    folder = android.FOLDER / "arm64-v8a" / "lib"
+    if not all((folder / name).exists() for name in android.LIBRARIES):
+        raise SystemExit("[dev] no engine for arm64-v8a is built: ./dev build android")
+    return {f"lib/arm64-v8a/{n}": (folder / n).read_bytes() for n in android.LIBRARIES}
 
 
 def packaged(package: Path | None) -> dict[str, bytes]:

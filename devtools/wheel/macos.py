@@ -11,6 +11,7 @@ name. The plugins are not linked.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,11 +46,16 @@ def tvm() -> list[Path]:
 
 
 def core_objects() -> list[bytes]:
-    """The core's and xgrammar's."""
-    folder = build.FOLDER / MACHINE / "core"
+    """The core's and xgrammar's. A folder also keeps objects of sources that are gone, so the list
+    is that of the build."""
+    folder = build.FOLDER / MACHINE
     build.objects(MACHINE)  # compiles what has changed
-    own = [path.read_bytes() for path in sorted(folder.glob("CMakeFiles/mlc_*.dir/**/*.o"))]
-    return own + [data for _, data in members((folder / "libxgrammar.a").read_bytes())]
+    ninja = [Path(sys.executable).parent / "ninja", "-C", folder, "-t", "targets", "all"]
+    listed = subprocess.run(ninja, check=True, capture_output=True, text=True).stdout
+    names = re.findall(r"^(core/CMakeFiles/mlc_\w+\.dir/.+\.o): ", listed, re.MULTILINE)
+    own = [path.read_bytes() for name in sorted(names) if (path := folder / name).exists()]
+    xgrammar = (folder / "core" / "libxgrammar.a").read_bytes()
+    return own + [data for _, data in members(xgrammar)]
 
 
 def libcpp(called: set[str]) -> Path:

@@ -19,6 +19,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
+from devtools.android import __main__ as android_command  # noqa: E402
+from devtools.android import build as android  # noqa: E402
+from devtools.android import publish  # noqa: E402
 from devtools.apk import build  # noqa: E402
 
 RESOURCES = ROOT / "apps" / "android" / "app" / "src" / "main" / "res"
@@ -139,6 +142,25 @@ def test_a_package_gives_its_config_and_its_libraries(tmp_path: Path) -> None:
         "lib/arm64-v8a/libone.so": b"jniLibs/arm64-v8a/libone.so",
     }
     assert b'"model_list"' in build.packaged(None)["assets/mlc-app-config.json"]
+
+
+def test_the_aar_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have the emulators' engine too. The APK takes that for phones, which was built now."""
+    monkeypatch.setattr(android, "FOLDER", tmp_path)
+    with pytest.raises(SystemExit, match=r"./dev build android"):
+        build.native_libraries()
+    for name in android.LIBRARIES:
+        (tmp_path / "arm64-v8a" / "lib").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "arm64-v8a" / "lib" / name).write_bytes(name.encode())
+    held = {f"lib/arm64-v8a/{name}": name.encode() for name in android.LIBRARIES}
+    assert build.native_libraries() == held
+    made: list[str] = []
+    monkeypatch.setattr(android, "build", lambda abi: [made.append(abi), []][1])
+    monkeypatch.setattr(publish, "publish", lambda abis: [made.append(" ".join(abis)), []][1])
+    assert android_command.main(["--libraries", "arm64-v8a"]) == 0
+    assert made == ["arm64-v8a"]
+    assert android_command.main(["arm64-v8a", "x86_64"]) == 0
+    assert made[1:] == ["arm64-v8a", "x86_64", "arm64-v8a x86_64"]
 
 
 def test_every_language_has_every_text_with_the_same_places() -> None:

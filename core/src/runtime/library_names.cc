@@ -2,8 +2,36 @@
 
 #include <algorithm>
 
+#include "platform/cpu_features.h"
+
 namespace mlc {
 namespace {
+
+// A library for one generation of this machine's CPUs: what its name ends in, and the features that
+// its kernels need (`mlc_llm compile --device aarch64-dotprod`, compiler/targets.py).
+struct CpuVariant {
+  const char* suffix;
+  std::vector<std::string> features;
+};
+
+// The fastest one first.
+const std::vector<CpuVariant>& CpuVariants() {
+  static const auto* variants = new std::vector<CpuVariant>{
+#if defined(__aarch64__)
+      {"_aarch64_i8mm", {"dotprod", "i8mm"}},
+      {"_aarch64_dotprod", {"dotprod"}},
+      {"_aarch64", {}},
+#elif defined(__x86_64__)
+      {"_x86_64_v4",
+       {"ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "f16c", "fma",
+        "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"_x86_64_v3",
+       {"ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "f16c", "fma"}},
+      {"_x86_64_v2", {"ssse3", "sse4.1", "sse4.2", "popcnt"}},
+#endif
+  };
+  return *variants;
+}
 
 #if defined(__APPLE__)
 constexpr const char* kSuffixes[] = {".dylib", ".so"};
@@ -33,6 +61,31 @@ std::vector<std::string> LinkedPrefixes(std::string_view name) {
     AddNew(spelling + "_", &prefixes);
   }
   return prefixes;
+}
+
+std::vector<std::string> CpuVariantNames(std::string_view name) {
+  std::vector<std::string> names;
+  for (const CpuVariant& variant : CpuVariants()) {
+    if (MissingCpuFeatures(variant.features).empty()) {
+      names.push_back(std::string(name) + variant.suffix);
+    }
+  }
+  return names;
+}
+
+std::string NameOfFile(std::string_view path) {
+  std::string_view name = path.substr(path.find_last_of("/\\") + 1);
+  name = name.substr(0, name.rfind('.'));
+  if (name.substr(0, 3) == "lib") name.remove_prefix(3);
+  return std::string(name);
+}
+
+bool HoldsLinked(std::string_view file) {
+  size_t at = file.find(kLibrarySymbol);
+  if (at == std::string_view::npos || at == 0) return false;
+  std::string_view before = file.substr(0, at);
+  if (before.back() == '_') before.remove_suffix(1);  // of every name of C, on Apple's systems
+  return !before.empty() && before.back() != '\0';
 }
 
 std::vector<std::string> LibraryFileNames(std::string_view name) {

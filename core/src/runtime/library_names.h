@@ -14,6 +14,21 @@ namespace mlc {
 //   "llama-q4f16_1" -> {"llama-q4f16_1", "llama-q4f16_1_", "llama_q4f16_1", "llama_q4f16_1_"}
 std::vector<std::string> LinkedPrefixes(std::string_view name);
 
+// The names of a library's variants that this CPU can run, the fastest one first. `mlc_llm package`
+// puts them beside a library for a GPU, for machines without one.
+//   "llama" -> {"llama_aarch64_dotprod", "llama_aarch64"} on an ARM CPU without i8mm
+std::vector<std::string> CpuVariantNames(std::string_view name);
+
+// The symbol of a model library in a shared library. That of a linked one has a prefix.
+constexpr std::string_view kLibrarySymbol = "__tvm_ffi__library_bin";
+
+// Whether the content of a shared library has linked libraries in it, which register themselves
+// when it is opened. By the names of its symbols.
+bool HoldsLinked(std::string_view file);
+
+// "/app/lib/libllama.so" -> "llama"
+std::string NameOfFile(std::string_view path);
+
 // The file names of a shared library that is called `name`: "libNAME.so", "NAME.so", on Apple's
 // systems also with ".dylib"; then the same for NAME as a C name.
 std::vector<std::string> LibraryFileNames(std::string_view name);

@@ -56,28 +56,35 @@ Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
   return TemporaryLibrary::Write(bytes);
 }
 
-// The library that is linked into the program under one of the prefixes that `name` may mean.
-// Nothing if there is none.
-ffi::Optional<ffi::Module> FindLinked(const std::string& name) {
-  std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
+// The module of the linked library with that prefix. Nothing if there is none, and then also later:
+// TVM keeps the answer. So a shared library is opened before it is asked for.
+ffi::Optional<ffi::Module> ModuleOf(const ffi::Function& find, const std::string& prefix) {
   ffi::Optional<ffi::Module> found;
-  if (!find || name.empty()) return found;
-  for (const std::string& prefix : LinkedPrefixes(name)) {
-    Status asked = CatchTvm(prefix, [&] {
-      ffi::Module module = (*find)(ffi::String(prefix)).cast<ffi::Module>();
-      if (module->GetFunction("vm_load_executable", true).has_value()) found = module;
-    });
-    if (asked.ok() && found.has_value()) break;
+  Status asked = CatchTvm(prefix, [&] {
+    ffi::Module module = find(ffi::String(prefix)).cast<ffi::Module>();
+    if (module->GetFunction("vm_load_executable", true).has_value()) found = module;
+  });
+  return asked.ok() ? found : ffi::Optional<ffi::Module>();
+}
+
+// The library that is linked into the program under one of the prefixes that `name` may mean, for
+// this device. Nothing if there is none.
+ffi::Optional<ffi::Module> FindLinked(const std::string& name, Device device) {
+  std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
+  if (!find || name.empty()) return {};
+  std::vector<std::string> names;
+  if (device.kind() == "cpu") names = CpuVariantNames(name);
+  names.push_back(name);
+  for (const std::string& one : names) {
+    for (const std::string& prefix : LinkedPrefixes(one)) {
+      ffi::Optional<ffi::Module> module = ModuleOf(*find, prefix);
+      if (module.has_value()) return module;
+    }
   }
-  return found;
+  return {};
 }
 
 }  // namespace
-
-struct ModelLibrary::Linked {
-  std::string name;
-  ffi::Optional<ffi::Module> module;  // nothing: there is none
-};
 
 ffi::Function* ModelLibrary::Impl::Find(const std::string& name) {
   auto found = functions.find(name);
@@ -141,6 +148,11 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   std::string_view bytes(reinterpret_cast<const char*>(file->data()),
                          static_cast<size_t>(file->size()));
   MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
+  if (HoldsLinked(bytes)) {
+    MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, OpenLinked(path, device));
+    library->id_ = LibraryId(bytes);
+    return library;
+  }
   std::unique_ptr<TemporaryLibrary> variant;
   if (HasVariants(bytes)) {
     MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisCpu(bytes, path));
@@ -178,42 +190,43 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& path
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string& path,
                                                                Device device) {
   std::string name = path.substr(std::strlen(kSystemScheme));
-  Linked linked{name, FindLinked(name)};
-  if (linked.module.has_value() || name.empty()) return FromLinked(path, linked, device);
+  if (name.empty()) return FromLinked(path, name, device);
+  std::vector<std::string> files = LibraryFileNames(name);
   for (const std::string& folder : CurrentFolders().libraries) {
-    for (const std::string& file : LibraryFileNames(name)) {
+    for (const std::string& file : files) {
       std::string bundled = folder + "/" + file;
       if (FileExists(bundled)) return LoadBundled(path, bundled, device);
     }
   }
   // Inside an APK a library has no path. The app's signature covers it, so there is no other check.
-  for (const std::string& file : LibraryFileNames(name)) {
-    if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) continue;
-    linked.module = FindLinked(name);
-    return linked.module.has_value() ? FromLinked(path, linked, device) : Open(path, file, device);
+  for (const std::string& file : files) {
+    void* library = OpenLibrary(file.c_str(), LibraryScope::kLocal);
+    if (library == nullptr) continue;
+    bool is_plain = FindSymbol(library, kLibrarySymbol.data()) != nullptr;
+    return is_plain ? Open(path, file, device) : FromLinked(path, name, device);
   }
-  return FromLinked(path, linked, device);
+  return FromLinked(path, name, device);
 }
 
-// A shared library that has system libraries in it registers them when it is opened.
+// An app may have linked the archive of its models into a library of its own, which has no seal.
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::string& path,
                                                                 const std::string& file,
                                                                 Device device) {
   Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
   if (library.ok() || library.status().code() != StatusCode::kUnsupported) return library;
-  std::string name = path.substr(std::strlen(kSystemScheme));
   if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
     return Corrupt(path + ": " + LibraryError()).WithParam("model_lib");
   }
-  Linked linked{name, FindLinked(name)};
-  return linked.module.has_value() ? FromLinked(path, linked, device) : std::move(library);
+  Result<std::unique_ptr<ModelLibrary>> linked =
+      FromLinked(path, path.substr(std::strlen(kSystemScheme)), device);
+  return linked.ok() ? std::move(linked) : std::move(library);
 }
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string& path,
-                                                               const Linked& linked,
+                                                               const std::string& name,
                                                                Device device) {
-  const std::string& name = linked.name;
-  if (!linked.module.has_value()) {
+  ffi::Optional<ffi::Module> module = FindLinked(name, device);
+  if (!module.has_value()) {
     std::string files = name.empty() ? "" : " (" + LibraryFileNames(name)[0] + ")";
     return NotFound(path + ": no model library with the prefix '" + name +
                     "' is linked into this program, and none" + files +
@@ -224,10 +237,19 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string
   }
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
   library->impl_->path = path;
-  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return linked.module.value(); }));
+  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return module.value(); }));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = HexText(Fnv1a(library->metadata_json_));
   return library;
+}
+
+// A shared library that has linked libraries in it registers them when it is opened. It stays open.
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::OpenLinked(const std::string& file,
+                                                               Device device) {
+  if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
+    return Corrupt(file + ": " + LibraryError()).WithParam("model_lib");
+  }
+  return FromLinked(file, NameOfFile(file), device);
 }
 
 Status ModelLibrary::ReadMetadata() {

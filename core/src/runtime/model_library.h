@@ -32,9 +32,10 @@ class ModelLibrary {
  public:
   // Checks the file's trailer before the loader sees the file. Errors: kNotFound; kCorrupt for a
   // damaged file; kUnsupported for a shared library that `mlc_llm compile` did not write.
-  // "system://PREFIX" means the library that is linked into the program (mlc_llm compile
-  // --system-lib-prefix PREFIX), or one in the program's library folders, or among an app's own
-  // libraries (library_names.h).
+  // "system://PREFIX" means one in the program's library folders, or among an app's own libraries
+  // (library_names.h), or the library that is linked into the program (mlc_llm compile
+  // --system-lib-prefix PREFIX). Where there are variants for CPUs beside it, a CPU gets the
+  // fastest one that it can run.
   static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
   ~ModelLibrary();
 
@@ -63,9 +64,10 @@ class ModelLibrary {
   static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& path,
                                                     const std::string& file, Device device,
                                                     const std::function<void()>& on_open = {});
-  struct Linked;  // what FindLinked found
+  static Result<std::unique_ptr<ModelLibrary>> OpenLinked(const std::string& file, Device device);
+  // `path` is for messages.
   static Result<std::unique_ptr<ModelLibrary>> FromLinked(const std::string& path,
-                                                          const Linked& linked, Device device);
+                                                          const std::string& name, Device device);
   Status ReadMetadata();
   std::unique_ptr<Impl> impl_;
   std::string metadata_json_, id_;

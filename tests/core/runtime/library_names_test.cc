@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "platform/cpu_features.h"
+
 namespace mlc {
 namespace {
 
@@ -12,6 +18,39 @@ TEST(LinkedPrefixes, DashesDotsAndTheLastUnderscore) {
   EXPECT_EQ(LinkedPrefixes("one_"), (Names{"one_", "one__"}));
   EXPECT_EQ(LinkedPrefixes("llama-3.1_q4"),
             (Names{"llama-3.1_q4", "llama-3.1_q4_", "llama_3_1_q4", "llama_3_1_q4_"}));
+}
+
+TEST(CpuVariantNames, ThoseThatThisCpuRunsTheFastestFirst) {
+  Names names = CpuVariantNames("one");
+#if defined(__x86_64__)
+  EXPECT_EQ(names.back(), "one_x86_64_v2");
+#elif defined(__aarch64__)
+  EXPECT_EQ(names.back(), "one_aarch64");
+#endif
+  // A variant, and a feature that decides whether this CPU runs it.
+  const std::pair<const char*, const char*> deciding[] = {{"one_x86_64_v3", "avx2"},
+                                                          {"one_x86_64_v4", "avx512bw"},
+                                                          {"one_aarch64_dotprod", "dotprod"},
+                                                          {"one_aarch64_i8mm", "i8mm"}};
+  for (const auto& [name, feature] : deciding) {
+    bool is_offered = std::find(names.begin(), names.end(), name) != names.end();
+    EXPECT_EQ(is_offered, MissingCpuFeatures({feature}).empty()) << name;
+  }
+}
+
+TEST(HoldsLinked, BySymbolsWithAPrefix) {
+  using std::string_literals::operator""s;
+  EXPECT_FALSE(HoldsLinked("ELF\0f\0__tvm_ffi__library_bin\0"s));
+  EXPECT_FALSE(HoldsLinked("Mach-O\0___tvm_ffi__library_bin\0"s));
+  EXPECT_TRUE(HoldsLinked("ELF\0one___tvm_ffi__library_bin\0"s));
+  EXPECT_TRUE(HoldsLinked("Mach-O\0_one___tvm_ffi__library_bin\0"s));
+  EXPECT_FALSE(HoldsLinked("__tvm_ffi__library_bin"));
+  EXPECT_FALSE(HoldsLinked("nothing"));
+}
+
+TEST(NameOfFile, WithoutFolderAndSuffix) {
+  EXPECT_EQ(NameOfFile("/app/lib/libllama-3.1_q4.so"), "llama-3.1_q4");
+  EXPECT_EQ(NameOfFile("one.dylib"), "one");
 }
 
 #if !defined(__APPLE__)

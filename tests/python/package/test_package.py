@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mlc_llm import _core
+from mlc_llm.compiler.seal import seal_fits
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
 from mlc_llm.model_source import ResolvedModel
 from mlc_llm.package import ar
 from mlc_llm.package.bundle import HUB
 from mlc_llm.package.check import check_package
 from mlc_llm.package.devices import DEVICES
+from mlc_llm.package.libraries import joined
 from mlc_llm.package.objects import read_object
 from mlc_llm.package.runtime import lacks_abi
 
@@ -99,8 +103,12 @@ def test_the_example_app_for_iphones(packager: Any, entry: Entry) -> None:
     assert libraries[0].read_bytes() == libraries[1].read_bytes()
 
 
-def test_the_chat_app_for_android(packager: Any, entry: Entry) -> None:
-    """Its app downloads by address; bundled models have one too."""
+def test_the_chat_app_for_android(
+    packager: Any, entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its app downloads by address; bundled models have one too. Here with OpenCL's kernels alone,
+    which take less time."""
+    monkeypatch.setitem(DEVICES, "android", replace(DEVICES["android"], cpus=()))
     models = [
         entry("one"),
         entry("two", overrides={"context_window_size": 256, "prefill_chunk_size": 128}),
@@ -148,10 +156,7 @@ def test_a_desktop_app_loads_what_was_packaged(
     packager: Any, entry: Entry, tiny_model: ResolvedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The library is found by its bare name in a folder that the program gives; and stripped."""
-    from dataclasses import replace
-
     from mlc_llm import set_directories
-    from mlc_llm.package.devices import DEVICES
 
     one_cpu = replace(DEVICES["linux"], target="x86-64-v2")
     monkeypatch.setitem(DEVICES, "linux", one_cpu)
@@ -253,21 +258,51 @@ def test_a_runtime_without_the_engine_for_an_abi_is_found(tmp_path: Path) -> Non
     assert not lacks_abi(tmp_path, DEVICES["linux"])
 
 
-def test_an_android_library_needs_no_linking_by_the_app(packager: Any, entry: Entry) -> None:
-    """With the linker in the PyPI package `ziglang`, which is taken where it is."""
+def test_an_android_library_needs_no_linking_by_the_app(
+    packager: Any, entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the linker in the PyPI package `ziglang`, which is taken where it is. For phones without
+    OpenCL the library has the CPU's kernels too (here of one generation), each compiled once for
+    both forms."""
     pytest.importorskip("ziglang")
+    phones = DEVICES["android"]
+    assert phones.cpus == ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
+    monkeypatch.setitem(DEVICES, "android", replace(phones, cpus=("aarch64-i8mm",)))
     model = entry("one", overrides=SMALL, model_lib="llama-tiny")
     dist = packager({"device": ["android", "android-x86_64"], "model_list": [model]})
-    for abi, machine in (("arm64-v8a", "aarch64 elf"), ("x86_64", "x86_64 elf")):
+    assert packager.compiled == [
+        "android llama_tiny_",
+        "aarch64-i8mm llama_tiny_aarch64_i8mm_",
+        "x86-64-v2 llama_tiny_",
+    ]
+    report = check_package(dist)
+    assert report.problems == []
+    cpus = ", also for the CPUs aarch64-i8mm"
+    for abi, machine, more in (("arm64-v8a", "aarch64 elf", cpus), ("x86_64", "x86_64 elf", " (")):
         library = dist / f"lib/mlc4j/src/main/jniLibs/{abi}/libllama_tiny.so"
         item = read_object(library.read_bytes())
         assert item.machine == machine and item.is_shared
-        assert any(
-            f"{library}: the library llama-tiny for {abi}" in x for x in check_package(dist).lines
-        )
+        assert seal_fits(library.read_bytes())
+        line = f"{library}: the library llama-tiny for {abi}{more}"
+        assert any(x.startswith(line) for x in report.lines)
+    archive = dist / "lib" / "libmodel_android.a"
+    for held in (symbols(archive), _defined(dist, "arm64-v8a")):
+        for cpu in ("", "aarch64_i8mm_"):
+            assert f"llama_tiny_{cpu}__tvm_ffi__library_bin" in held
     members = ar.read_members(dist / "lib" / "libmodel_android-x86_64.a")
     assert {read_object(data).machine for data in members.values()} == {"x86_64 elf"}
-    assert check_package(dist).problems == []
+
+
+def _defined(dist: Path, abi: str) -> frozenset[str]:
+    library = dist / f"lib/mlc4j/src/main/jniLibs/{abi}/libllama_tiny.so"
+    return read_object(library.read_bytes()).defined
+
+
+def test_libraries_must_not_have_objects_of_one_name(tmp_path: Path) -> None:
+    """`one_aarch64` is what the CPU's library of `one` is called."""
+    data = Path(_core.__file__).read_bytes()
+    with pytest.raises(InvalidRequestError, match=r"one_aarch64 has an object one_aarch64_lib0.o"):
+        joined({"one": {"one_aarch64_lib0.o": data}, "one_aarch64": {"one_aarch64_lib0.o": data}})
 
 
 def test_the_commands(

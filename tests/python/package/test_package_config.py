@@ -37,6 +37,7 @@ def test_the_embedded_model_s_name_is_no_folder(tmp_path: Path) -> None:
 
 def test_every_key(tmp_path: Path) -> None:
     (tmp_path / "lib.tar").write_bytes(b"")
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
     config = read(
         tmp_path,
         {
@@ -104,6 +105,20 @@ def test_every_key(tmp_path: Path) -> None:
         (one(estimated_vram_bytes=True), "model_list[0].estimated_vram_bytes", "whole number"),
         (one(bundle_weight="yes"), "model_list[0].bundle_weight", "true or false"),
         (one(model="folder"), "model_list[0].bundle_weight", "must be true"),
+        (one(model="other"), "model_list[0].model", "other: no such folder"),
+        (one(model="org/repo"), "model_list[0].model", "write HF://org/repo"),
+        (one(model="hf://org/repo"), "model_list[0].model", "write HF://org/repo"),
+        (one(estimated_vram_bytes=1.5), "model_list[0].estimated_vram_bytes", "it is 1.5"),
+        (one(quantization="q4"), "model_list[0].quantization", "available: q0f16"),
+        (overrides(opt="fast"), "model_list[0].overrides.opt", "must be one of O0, O1, O2, O3, or"),
+        (overrides(opt="fast=1"), "model_list[0].overrides.opt", "unknown flag fast"),
+        (overrides(kv_cache_dtype="f8"), "model_list[0].overrides.kv_cache_dtype", "one of auto"),
+        (overrides(max_batch_size=0), "model_list[0].overrides.max_batch_size", "at least 1"),
+        ('{"device": "iphone", "device": "android"}', "device", "is in an object twice"),
+        ('{"model_list": [{"model": "a", "model": "b"}]}', "model", "is in an object twice"),
+        ('{"device": "iphone",}', "package_config", "no comma after a last entry"),
+        ({"device": "iOS", "model_list": [MODEL]}, "device", 'do you mean "iphone"?'),
+        ({"device": "Android", "model_list": [MODEL]}, "device", 'do you mean "android"?'),
         (one(model_lib="a b"), "model_list[0].model_lib", "letters, digits"),
         (one(quantization=4), "model_list[0].quantization", "must be a text"),
         (one(overrides=[]), "model_list[0].overrides", "must be an object"),
@@ -141,11 +156,29 @@ def test_every_key(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named(tmp_path: Path, config: Any, param: str, words: str) -> None:
     (tmp_path / "there.a").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
     with pytest.raises(MLCError) as caught:
         read(tmp_path, config)
     assert caught.value.param == param
     assert words in caught.value.message
     assert param == "package_config" or param in caught.value.message
+
+
+def test_what_is_read_as_it_is_meant(tmp_path: Path) -> None:
+    """A number of bytes as 4.5e9, a mark before the text, and settings of the compiler."""
+    text = json.dumps(overrides(opt="activation_bits=16", kv_cache_dtype="q8"))
+    config = read(tmp_path, "\ufeff" + text.replace('_bytes": 1', '_bytes": 4.5e9'))
+    (model,) = config.models
+    assert model.estimated_vram_bytes == 4_500_000_000
+    assert isinstance(model.estimated_vram_bytes, int)
+    assert (model.opt, model.kv_cache_dtype) == ("activation_bits=16", "q8")
+
+
+def test_the_precisions_are_the_compilers() -> None:
+    from mlc_llm.compiler.kv_cache import AUTO, PAGE_DTYPES
+    from mlc_llm.package.config import _KV_CACHE_DTYPES
+
+    assert set(_KV_CACHE_DTYPES) == {AUTO, *PAGE_DTYPES}
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlc_llm.errors import InvalidRequestError, MLCError
@@ -74,6 +74,23 @@ def link(output: Path, objects: Sequence[str | Path], *, abi: str) -> Path:
             "-z", f"max-page-size={PAGE_BYTES}", "-z", "now", "--hash-style=both", "--strip-all",
             *objects, "--no-as-needed", *(folder / name for name in NEEDED),
         )  # fmt: skip
+    return output
+
+
+def link_objects(output: Path, objects: Mapping[str, bytes], *, abi: str) -> Path:
+    """Links the objects of a model's linked libraries, by their file names, and seals the result:
+    they register themselves when it is opened."""
+    from mlc_llm.compiler.seal import seal_object, sealed
+
+    with tempfile.TemporaryDirectory() as scratch:
+        seal = seal_object(next(iter(objects.values())))
+        assert seal is not None, "Android's objects are ELF files"
+        files = []
+        for name, data in {**objects, "seal.o": seal}.items():
+            files.append(Path(scratch) / name)
+            files[-1].write_bytes(data)
+        link(output, files, abi=abi)
+    output.write_bytes(sealed(output.read_bytes()))
     return output
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from mlc_llm.errors import MLCError, NotFoundError
 from mlc_llm.package import ar, bundle
 from mlc_llm.package.devices import DEVICES, AppDevice
-from mlc_llm.package.libraries import binary_symbol, c_name
+from mlc_llm.package.libraries import binary_symbol, c_name, variant_name
 from mlc_llm.package.objects import ObjectFile, is_object, read_object
 from mlc_llm.package.web import cpu_name
 
@@ -122,19 +122,31 @@ def _archive(path: Path, names: list[str], device: AppDevice, report: Report) ->
         if item.machine != device.machine:
             report.wrong(path, f"{name} is for {item.machine}, not {device.machine}")
     defined = set[str]().union(*(item.defined for item in objects.values()))
+    cpus = _cpus(names, defined, device)
     found = []
     for name in names:
         if binary_symbol(name) not in defined:
             report.wrong(path, f"has no symbol {binary_symbol(name)}: {name} is not in it")
             continue
         found.append(name)
-        for member, data in members.items():
-            if binary_symbol(name) in objects[member].defined:
-                _metadata(path, name, data, report)
+        variants = [variant_name(name, cpu) for cpu in device.cpus]
+        for symbol in map(binary_symbol, [*variants, name]):
+            for member in (one for one in members if symbol in objects[one].defined):
+                _metadata(path, name, members[member], report)
     minimum = _oldest(objects)
     report.found(
-        path, f"the libraries {', '.join(found) or 'of no model'} for {device.name}{minimum}"
+        path, f"the libraries {', '.join(found) or 'of no model'} for {device.name}{cpus}{minimum}"
     )
+
+
+def _cpus(names: list[str], defined: Set[str], device: AppDevice) -> str:
+    """The generations of CPUs for which every model has kernels beside those for a GPU."""
+    found = [
+        cpu
+        for cpu in device.cpus
+        if names and all(binary_symbol(variant_name(name, cpu)) in defined for name in names)
+    ]
+    return f", also for the CPUs {', '.join(found)}" if found else ""
 
 
 def _oldest(objects: Mapping[str, ObjectFile]) -> str:
@@ -163,7 +175,10 @@ def _shared(path: Path, names: list[str], report: Report) -> None:
         report.wrong(path, "the model library is damaged; package it again")
     _metadata(path, name, data, report)
     report.model_abis |= abi
-    report.found(path, f"the library {name}" + "".join(f" for {one}" for one in abi))
+    cpus = ""
+    for device in (one for one in DEVICES.values() if one.abi in abi and is_object(data)):
+        cpus = _cpus([name], read_object(data).defined, device)
+    report.found(path, f"the library {name}" + "".join(f" for {one}" for one in abi) + cpus)
 
 
 def _abi(path: Path, data: bytes, report: Report) -> set[str]:
@@ -202,22 +217,27 @@ def _is_whole(data: bytes) -> bool:
 
 
 def _metadata(path: Path, name: str, data: bytes, report: Report) -> None:
-    """The metadata of a library, which is JSON text among its constants."""
+    """The metadata of a library, which is JSON text among its constants: of each variant."""
+    found = []
     at = data.find(_METADATA)
-    try:
-        text = data[at:].decode("utf-8", "replace") if at >= 0 else ""
-        metadata: dict[str, Any] = json.JSONDecoder().raw_decode(text)[0]
-    except ValueError:
+    while at >= 0:
+        try:
+            text = data[at:].decode("utf-8", "replace")
+            found.append(json.JSONDecoder().raw_decode(text)[0])
+        except ValueError:
+            break
+        at = data.find(_METADATA, at + len(_METADATA))
+    if not found or at >= 0:
         report.wrong(path, f"{name}: no metadata of a model library is in it")
         return
-    schema = metadata.get("schema_version")
-    if schema != _LIBRARY_SCHEMA:
-        report.wrong(
-            path,
-            f"{name}: was compiled for schema {schema} of model libraries; this version's engine "
-            f"runs {_LIBRARY_SCHEMA}; package it again",
-        )
-    report.libraries[name] = metadata
+    for schema in sorted({str(one.get("schema_version")) for one in found}):
+        if schema != str(_LIBRARY_SCHEMA):
+            report.wrong(
+                path,
+                f"{name}: was compiled for schema {schema} of model libraries; this version's "
+                f"engine runs {_LIBRARY_SCHEMA}; package it again",
+            )
+    report.libraries[name] = found[0]
 
 
 def _build_info(path: Path, data: bytes, report: Report) -> None:

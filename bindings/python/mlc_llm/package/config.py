@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
 from mlc_llm.model_source import DEFAULT_MODEL
 from mlc_llm.package.devices import DEVICES, AppDevice
 
@@ -30,10 +30,17 @@ _SIZES = (
     *("context_window_size", "sliding_window_size", "prefill_chunk_size", "attention_sink_size"),
     *("max_batch_size", "tensor_parallel_shards", "pipeline_parallel_stages"),
 )
+# 1 for the others
+_LEAST = {"sliding_window_size": -1, "attention_sink_size": 0, "context_window_size": 0}
 _PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
 _TEXTS = ("opt", "kv_cache_dtype")
+_KV_CACHE_DTYPES = ("auto", "f32", "f16", "bf16", "q8")
+_LEVELS = ("O0", "O1", "O2", "O3")
+# What people call the devices.
+_MEANT = {"ios": "iphone", "ipad": "iphone", "catalyst": "macabi", "mac": "macos", "java": "jvm"}
 _OVERRIDES = (*_SIZES, "disaggregation", *_TEXTS)
 _MODEL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _LIBRARY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -66,7 +73,7 @@ def read_config(path: Path, device: str | None = None) -> PackageConfig:
     """Reads and checks the file. Relative paths in it start at its folder. `device` replaces those
     of the file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors write a mark before the text
     except FileNotFoundError:
         raise NotFoundError(
             f"{path}: no such file; write one, or name it by --package-config",
@@ -75,14 +82,26 @@ def read_config(path: Path, device: str | None = None) -> PackageConfig:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequestError(f"{path}: {error}", param="package_config") from None
     try:
-        config = json.loads(text)
+        config = json.loads(text, object_pairs_hook=_without_repeats)
+    except InvalidRequestError:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidRequestError(
-            f"{path}: not valid JSON: {error}", param="package_config"
+            f"{path}: not valid JSON: {error} (JSON has no comments, and no comma after a last "
+            "entry)",
+            param="package_config",
         ) from None
     if device is not None and isinstance(config, dict):
         config["device"] = device
     return _Reader(path.parent).config(config)
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidRequestError(f"{name}: is in an object twice; remove one", param=name)
+    return dict(pairs)
 
 
 class _Reader:
@@ -113,6 +132,8 @@ class _Reader:
         )
         bundled = _boolean(entry.get("bundle_weight", False), f"{place}.bundle_weight")
         is_local = not model.startswith(ADDRESSES)
+        if is_local:
+            self.require_folder(model, f"{place}.model")
         if is_local and not bundled:
             raise _wrong(
                 f"{place}.bundle_weight",
@@ -122,7 +143,6 @@ class _Reader:
             )
         library = entry.get("model_lib")
         sizes, texts = _overrides(entry.get("overrides", {}), f"{place}.overrides")
-        quantization = entry.get("quantization")
         return ModelEntry(
             place=place,
             model=self.local_model(model) if is_local else model,
@@ -130,12 +150,21 @@ class _Reader:
             estimated_vram_bytes=vram,
             bundle_weight=bundled,
             model_lib=None if library is None else _library(library, f"{place}.model_lib"),
-            quantization=(
-                None if quantization is None else _text(quantization, f"{place}.quantization")
-            ),
+            quantization=_quantization(entry.get("quantization"), f"{place}.quantization"),
             sizes=sizes,
             **texts,
         )
+
+    def require_folder(self, model: str, place: str) -> None:
+        """A repository's name without HF:// is the usual mistake."""
+        if model == DEFAULT_MODEL or Path(self.path(model)).exists():
+            return
+        name = re.sub(r"(?i)^hf:/*", "", model)
+        if _REPOSITORY.fullmatch(name):
+            hint = f"{model}: no such folder; if it is a repository of the hub, write HF://{name}"
+        else:
+            hint = f"{self.path(model)}: no such folder"
+        raise NotFoundError(f"{place}: {hint}", param=place)
 
     def local_model(self, model: str) -> str:
         """A path from the config's folder, or the name of the embedded model."""
@@ -173,7 +202,11 @@ def _devices(value: Any) -> list[AppDevice]:
     for name in names:
         if name not in DEVICES:
             offered = ", ".join(DEVICES)
-            raise InvalidRequestError(f'device: "{name}" is none of {offered}', param="device")
+            meant = _MEANT.get(name.lower(), name.lower())
+            hint = f'; do you mean "{meant}"?' if meant in DEVICES else ""
+            raise InvalidRequestError(
+                f'device: "{name}" is none of {offered}{hint}', param="device"
+            )
     return [DEVICES[name] for name in dict.fromkeys(names)]
 
 
@@ -185,15 +218,52 @@ def _overrides(value: Any, place: str) -> tuple[dict[str, int], dict[str, str]]:
         at = f"{place}.{name}"
         if name in _TEXTS:
             texts[name] = _text(given, at)
+            _CHECKS[name](texts[name], at)
         elif name == "disaggregation":
             if _boolean(given, at):
                 raise UnsupportedError(f"{at}: there is no disaggregation here", param=at)
         else:
-            least = -1 if name == "sliding_window_size" else 0
+            least = _LEAST.get(name, 1)
             sizes[name] = _integer(given, at, least=least)
             if name in _PARALLEL and given != 1:
                 raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
     return {name: size for name, size in sizes.items() if name not in _PARALLEL}, texts
+
+
+def _quantization(value: Any, place: str) -> str | None:
+    """Checked here, before a model is downloaded and converted."""
+    if value is None:
+        return None
+    name = _text(value, place)
+    if name != "auto":
+        from mlc_llm.compiler.quantization.schemes import get
+
+        try:
+            get(name)
+        except MLCError as error:
+            raise InvalidRequestError(f"{place}: {error.message}", param=place) from None
+    return name
+
+
+def _check_opt(text: str, place: str) -> None:
+    if text in _LEVELS:
+        return
+    from mlc_llm.compiler.options import OptimizationFlags
+
+    try:
+        OptimizationFlags.parse(text)
+    except MLCError as error:
+        reason = error.message.removeprefix("--opt: ")
+        offered = f"must be one of {', '.join(_LEVELS)}, or flags such as activation_bits=16"
+        raise InvalidRequestError(f"{place}: {offered}: {reason}", param=place) from None
+
+
+def _check_kv_cache_dtype(text: str, place: str) -> None:
+    if text not in _KV_CACHE_DTYPES:
+        raise _wrong(place, f"must be one of {', '.join(_KV_CACHE_DTYPES)}", text)
+
+
+_CHECKS = {"opt": _check_opt, "kv_cache_dtype": _check_kv_cache_dtype}
 
 
 def _require_distinct(models: Sequence[ModelEntry]) -> None:
@@ -239,9 +309,11 @@ def _text(value: Any, place: str) -> str:
 
 
 def _integer(value: Any, place: str, *, least: int) -> int:
+    if isinstance(value, float) and value.is_integer():  # 4.5e9
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise _wrong(place, f"must be a whole number of at least {least}", value)
-    return value
+    return int(value)
 
 
 def _boolean(value: Any, place: str) -> bool:

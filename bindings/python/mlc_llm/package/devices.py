@@ -1,6 +1,8 @@
 """The devices of apps, as a table: what is compiled for each, and into which file.
 
-A library for a phone is an archive of objects (`libmodel_iphone.a`), which the app links. For
+A library for a phone is an archive of objects (`libmodel_iphone.a`), which the app links. Beside
+kernels for a GPU it can have those for generations of CPUs, of which the engine takes one where
+there is no GPU (core/src/runtime/library_names.h). For
 desktops it is a shared library with the variants of their CPUs, which the engine opens by name; for
 browsers it is a module of WebAssembly beside the engine's.
 """
@@ -13,12 +15,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True)
 class AppDevice:
     """`target`: the device of `mlc_llm compile`; `host`: its `--host`. `machine`: what the objects
-    must be made for, as `objects.py` calls it."""
+    must be made for, as `objects.py` calls it. `cpus`: presets whose kernels are added."""
 
     name: str
     target: str
     host: str | None = None
     machine: str
+    cpus: tuple[str, ...] = ()
     is_shared: bool = False
     abi: str = ""  # Android's name of the machine
     runtime: str = ""  # the folder of its runtime, where that is another device's
@@ -67,7 +70,13 @@ DEVICES = {
             is_apple=True,
         ),
         AppDevice(
-            name="android", target="android", machine="aarch64 elf", abi="arm64-v8a", needs_url=True
+            name="android",
+            target="android",
+            host="aarch64-linux-android",
+            machine="aarch64 elf",
+            cpus=("aarch64", "aarch64-dotprod", "aarch64-i8mm"),
+            abi="arm64-v8a",
+            needs_url=True,
         ),
         # For emulators, which have no OpenCL. Android asks of such a CPU what x86-64-v2 has.
         AppDevice(

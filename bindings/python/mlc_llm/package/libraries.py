@@ -89,43 +89,69 @@ def compiled(
             require_library(given, name, device)
             libraries[name] = given
             continue
-        libraries[name] = packaged_library(
-            model.folder,
-            model.config,
-            name=f"{model.entry.model_id} ({name})",
-            device=device.target,
-            host=device.host,
-            prefix=None if device.is_shared else f"{c_name(name)}_",
-            options=model.options,
-            rules=rules,
-        )
+        libraries[name] = _library(model, name, device, device.target, rules)
     return libraries
 
 
-def shared(models: Sequence[PreparedModel], device: AppDevice, rules: MakeRules) -> dict[str, Path]:
-    """A shared library for each name, from the cache or compiled."""
+def cpu_variants(
+    models: Sequence[PreparedModel], config: PackageConfig, device: AppDevice, rules: MakeRules
+) -> dict[str, dict[str, Path]]:
+    """Of each name the libraries for generations of CPUs, by their own names. A library that the
+    config gives is taken as it is."""
     return {
-        model.model_lib: packaged_library(
-            model.folder,
-            model.config,
-            name=f"{model.entry.model_id} ({model.model_lib})",
-            device=device.target,
-            host=device.host,
-            prefix=None,
-            options=model.options,
-            rules=rules,
-        )
+        model.model_lib: {
+            variant_name(model.model_lib, cpu): _library(
+                model, variant_name(model.model_lib, cpu), device, cpu, rules
+            )
+            for cpu in device.cpus
+        }
         for model in {model.model_lib: model for model in models}.values()
+        if model.model_lib not in config.prebuilt
     }
 
 
-def joined(libraries: Mapping[str, Path], device: AppDevice) -> bytes:
-    """One archive of all libraries of a device, which an app links as a whole."""
+def variant_name(model_lib: str, cpu: str) -> str:
+    """The engine looks for these names (core/src/runtime/library_names.cc)."""
+    return f"{model_lib}_{c_name(cpu)}"
+
+
+def _library(
+    model: PreparedModel, name: str, device: AppDevice, target: str, rules: MakeRules
+) -> Path:
+    return packaged_library(
+        model.folder,
+        model.config,
+        name=f"{model.entry.model_id} ({name})",
+        device=target,
+        host=device.host,
+        prefix=None if device.is_shared else f"{c_name(name)}_",
+        options=model.options,
+        rules=rules,
+    )
+
+
+def members_of(libraries: Mapping[str, Path], device: AppDevice) -> dict[str, bytes]:
+    """The objects of a model's libraries, by names that begin with those of the libraries."""
     members: dict[str, bytes] = {}
     for name, path in libraries.items():
         for member, data in require_library(path, name, device).items():
             unique = member if member.startswith(c_name(name)) else f"{c_name(name)}_{member}"
             members[unique] = data
+    return members
+
+
+def joined(parts: Mapping[str, Mapping[str, bytes]]) -> bytes:
+    """One archive of all libraries of a device, which an app links as a whole. `parts`: the objects
+    of each."""
+    members: dict[str, bytes] = {}
+    for name, objects in parts.items():
+        if taken := members.keys() & objects:
+            raise InvalidRequestError(
+                f"model_lib: {name} has an object {min(taken)}, as another model's library has: "
+                "choose another name for one of them",
+                param="model_lib",
+            )
+        members |= objects
     return ar.write_ar(members)
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mlc_llm import linker
-from mlc_llm.errors import InvalidRequestError, ResourceError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
 from mlc_llm.package import android, bundle, libraries, web
@@ -69,9 +69,9 @@ def _prepared(entry: ModelEntry, devices: Sequence[AppDevice], rules: MakeRules)
         folder = resolve_folder(
             model, quantization=quantization, policies=rules.policies, progress=rules.steps
         )
-    except InvalidRequestError as error:
-        raise InvalidRequestError(
-            f"{entry.place}.model: {error.message}", param=f"{entry.place}.model"
+    except (InvalidRequestError, NotFoundError, CorruptFileError) as error:
+        raise type(error)(
+            f"{entry.place}.model: {error.message}", param=f"{entry.place}.model", code=error.code
         ) from None
     config = read_chat_config(folder)
     name = libraries.library_name(entry, config)
@@ -91,10 +91,16 @@ def _write_libraries(
         for name, path in made.items():
             _copy_library(path, folder / device.file(name), device)
     else:
+        variants = libraries.cpu_variants(models, config, device, rules)
+        parts = {
+            name: libraries.members_of({name: path, **variants.get(name, {})}, device)
+            for name, path in made.items()
+        }
         with rules.steps.step(f"Joining the libraries for {device.name}"):
-            (folder / device.file("")).write_bytes(libraries.joined(made, device))
-    if device.abi:
-        _write_jni_libraries(folder / "mlc4j" / "src" / "main" / "jniLibs", models, device, rules)
+            (folder / device.file("")).write_bytes(libraries.joined(parts))
+        if device.abi:
+            jni = folder / "mlc4j" / "src" / "main" / "jniLibs" / device.abi
+            _write_jni_libraries(jni, parts, device, rules)
     if device.needs_url:
         assets = folder / "mlc4j" / "src" / "main" / "assets"
         bundle.write_config(assets / bundle.APP_CONFIG, bundle.app_config(models, device))
@@ -126,19 +132,19 @@ def _copy_library(source: Path, file: Path, device: AppDevice) -> None:
 
 
 def _write_jni_libraries(
-    folder: Path, models: Sequence[PreparedModel], device: AppDevice, rules: MakeRules
+    folder: Path, parts: Mapping[str, Mapping[str, bytes]], device: AppDevice, rules: MakeRules
 ) -> None:
-    """Shared libraries, which an Android app opens by name and need not link."""
+    """Shared libraries of the same objects, which an app opens by name and need not link."""
     if android.find_linker() is None:
         rules.steps.note(
             "no linker for Android is here: an app must link the archive; with `pip install "
             "ziglang` the package also has shared libraries"
         )
         return
-    for name, path in libraries.shared(models, device, rules).items():
-        file = folder / device.abi / f"lib{libraries.c_name(name)}.so"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, file)
+    folder.mkdir(parents=True)
+    for name, objects in parts.items():
+        file = folder / f"lib{libraries.c_name(name)}.so"
+        android.link_objects(file, objects, abi=device.abi)
         file.chmod(0o755)
 
 
