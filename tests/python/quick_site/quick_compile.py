@@ -54,10 +54,29 @@ def _change(module: Any) -> None:
         from dataclasses import replace
 
         if spec.config.hidden_size <= SMALL:
+            _tell_system_libraries()
             spec = replace(spec, device=unoptimized(spec.device))
         return build(spec, *arguments)
 
     module._build = quick_build
+
+
+@cache
+def _tell_system_libraries() -> None:
+    """TVM takes a module with a startup function for a system library. Optimization removes that
+    function if it is empty, as it is without a prefix; here it stays."""
+    import tvm_ffi
+
+    get_function = tvm_ffi.Module.get_function
+
+    def told(module: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "__tvm_is_system_module":
+            prefix = get_function(module, "__tvm_get_system_lib_prefix")()
+            if prefix is None:
+                return lambda: False
+        return get_function(module, name, *arguments, **options)
+
+    tvm_ffi.Module.get_function = told
 
 
 def unoptimized(device: Any) -> Any:
