@@ -1,7 +1,7 @@
 """Libraries for the CPU whose code LLVM does not optimize (`quick_site/quick_compile.py`).
 
-Tests of models take them. The code that users get is tested kernel by kernel, and as a whole in
-every scheme by `test_library.py`; with --long everywhere.
+Tests of models take them. The code that users get is tested kernel by kernel in every scheme, and
+as a whole in five of them by `test_library.py`; with --long everywhere.
 """
 
 from __future__ import annotations
