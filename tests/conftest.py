@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+QUICK = Path(__file__).parent / "python" / "quick_site"
+sys.path.append(str(QUICK))
+
+import quick_compile  # noqa: E402
 
 # NumPy's matrix products: a second thread waits by spinning, which costs more than it gives here.
 # The programs that tests start inherit it.
@@ -45,20 +52,24 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("numprocesses", None):
         gc.disable()
     if config.getoption("--long"):
-        os.environ["MLC_TEST_OPTIMIZED"] = "1"  # `quick_code.py` reads it
+        os.environ["MLC_TEST_OPTIMIZED"] = "1"  # `quick_compile.py` reads it
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(QUICK) not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(QUICK), *paths]))
+    quick_compile.install()
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay until the end: the garbage collector leaves them out from here."""
-    gc.collect()
+    """Modules and tests stay until the end: the garbage collector leaves them out from here, also
+    where pytest itself collects at the end."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_unconfigure() -> None:
-    """Modules in C++ report what is left at the end."""
-    gc.unfreeze()
+    """Modules in C++ report what is left when the process ends."""
     gc.enable()
+    atexit.register(gc.unfreeze)
 
 
 def entry_of(nodeid: str) -> int:

@@ -43,8 +43,15 @@ Array = np.ndarray[Any, Any]
 
 
 @cache
+def stored(name: str) -> dict[str, Any]:
+    """The fixture's file: `load` draws its weights too, which takes longer."""
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
 def load(name: str) -> dict[str, Any]:
-    fixture = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    fixture = stored(name)
     shapes = unfolded(fixture["tensors"])
     return {**fixture, "weights": draw(shapes, fixture["seed"], fixture["norm_mean"])}
 

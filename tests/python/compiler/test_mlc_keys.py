@@ -16,7 +16,7 @@ import test_family_gguf_fixtures as gguf_fixtures
 import test_mlc_folders
 import tiny_encoders
 import tiny_experts
-from family_fixtures import load
+from family_fixtures import stored
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.models import mlc_keys
@@ -40,11 +40,11 @@ def test_a_refused_key_says_why(key):
 
 def types_of(names: list[str]) -> set[str]:
     """The model types of fixtures."""
-    return {load(name).config["model_type"] for name in names}
+    return {stored(name)["config"]["model_type"] for name in names}
 
 
 ENCODERS = {
-    test_encoder_fixtures.load(n)["config"]["model_type"] for n in test_encoder_fixtures.NAMES
+    test_encoder_fixtures.stored(n)["config"]["model_type"] for n in test_encoder_fixtures.NAMES
 }
 SAME = {"roberta": "xlm-roberta", "granitemoeshared": "granitemoe"}  # one entry with two names
 TESTED = {

@@ -81,7 +81,7 @@ def test_sixty_four_clients(server: Running, request: pytest.FixtureRequest) -> 
     before = wait_until_drained(server.url)
     memory, probe = Memory(server), HealthProbe(server.url)
     memory.start()
-    count = {"seconds": 180} if long else {"rounds": 3}
+    count = {"seconds": 180} if long else {"rounds": 2}
     tally = asyncio.run(run_load(server.url, clients=64, **count, seed=2))
     health, resident = probe.stop(), memory.stop()
     after = wait_until_drained(server.url)
@@ -105,11 +105,14 @@ def test_sixty_four_clients(server: Running, request: pytest.FixtureRequest) -> 
 
 
 def test_many_short_requests_in_a_row(server: Running, request: pytest.FixtureRequest) -> None:
+    """A few prompts in turn: the prefix cache has them after the first round, so that no page is
+    written for the first time later, whatever ran before."""
     count = 5000 if request.config.getoption("--long") else 100
     early = 0
+    before = wait_until_drained(server.url)["num_steps"]
     with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         for number in range(count):
-            body = {"messages": [{"role": "user", "content": f"{number}"}], "max_tokens": 1}
+            body = {"messages": [{"role": "user", "content": f"{number % 10}"}], "max_tokens": 1}
             answer = http.post(CHAT, json=body)
             assert answer.status_code == 200 and answer.json()["choices"], answer.text
             if number == count // 5:
@@ -118,4 +121,4 @@ def test_many_short_requests_in_a_row(server: Running, request: pytest.FixtureRe
     grown = server.resident_kb() - early
     print(f"\nresident after a fifth: {early >> 10} MiB, then {grown:+d} KiB")
     assert grown < 16 << 10
-    assert wait_until_drained(server.url)["num_steps"] > count
+    assert wait_until_drained(server.url)["num_steps"] >= before + count

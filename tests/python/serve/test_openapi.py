@@ -9,10 +9,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, given, settings
-from schemathesis import GenerationMode
-from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from .conftest import KEY, PATIENCE, get, running_server
 
@@ -94,6 +90,11 @@ OPERATIONS = {  # how many of a thousand requests each one gets
 def test_generated_requests(
     label: str, small_url: str, document: Any, pytestconfig: pytest.Config
 ) -> None:
+    import schemathesis  # here, as it takes a second
+    from hypothesis import HealthCheck, given, settings
+    from schemathesis import GenerationMode
+    from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
     total = 2000 if pytestconfig.getoption("--long") else 100
     count = max(2, total * OPERATIONS[label] // 1000)
     method, _, path = label.partition(" ")
@@ -114,7 +115,7 @@ def test_generated_requests(
             suppress_health_check=list(HealthCheck),
         )  # fmt: skip
         @given(case=strategy)
-        def ask(case: schemathesis.Case) -> None:
+        def ask(case: Any) -> None:
             response = case.call(headers=HEADERS, timeout=PATIENCE)
             answers.append(response.status_code)
             case.validate_response(

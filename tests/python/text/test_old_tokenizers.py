@@ -33,7 +33,7 @@ from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.errors import CorruptFileError, MLCError, NotFoundError, UnsupportedError
 
-CHUNK = 5000
+CHUNK = 2500
 # `sentencepiece` takes the names of special tokens and bytes for text.
 SPECIAL = re.compile("<unk>|</?s>|<0x")
 UNKNOWN = 0
@@ -65,7 +65,7 @@ def same(
     fits: Callable[[str], bool] = lambda text: True,
 ) -> None:
     tokenizer = Tokenizer(made.decode())
-    for seed in range((1_000_000 if long else 20_000) // CHUNK):
+    for seed in range((1_000_000 if long else 5_000) // CHUNK):
         texts = [
             t
             for t in random_text.random_texts(seed, CHUNK, [])

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,12 @@ class Fixture:
     ids: list[int]
     greedy: list[int]
     logits: Array
-    weights: dict[str, Array]
+    drawn: tuple[dict[str, Any], int, int]  # what `random_weights.draw` takes, tensors folded
+
+    @cached_property
+    def weights(self) -> dict[str, Array]:
+        tensors, seed, norm_mean = self.drawn
+        return draw(unfolded(tensors), seed, norm_mean)
 
     @property
     def family(self) -> models.ModelFamily:
@@ -116,7 +121,7 @@ def _read(spec: DecoderSpec, tensors: TensorMap, weights: dict[str, Array]) -> d
 
 @cache
 def stored(name: str) -> dict[str, Any]:
-    """The fixture's file: `load` draws its weights too, which takes longer."""
+    """The fixture's file."""
     found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
@@ -130,7 +135,7 @@ def load(name: str) -> Fixture:
         ids=found["ids"],
         greedy=found["greedy"],
         logits=codes.reshape(len(found["ids"]), -1) * found["unit"],
-        weights=draw(unfolded(found["tensors"]), found["seed"], found["norm_mean"]),
+        drawn=(found["tensors"], found["seed"], found["norm_mean"]),
     )
 
 

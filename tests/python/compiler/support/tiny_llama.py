@@ -56,8 +56,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         }
     },
 }
-# Which have the code of "plain", with other constants.
-_CONSTANTS = ("llama3 rope", "yarn rope")
+# Whose plain libraries are optimized: floats, and codes of 3, 4 and 8 bits in rows and columns.
+_OPTIMIZED = ("q0f32", "q3f16_0", "q3f16_1", "q4f32_1", "q8f32_1")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def tiny(
 ) -> Tiny:
     chat = chat_config(scheme_name, variant)
     spec = library_spec(chat, device="cpu", kv_cache_dtype=kv_cache_dtype, opt=opt)
-    build = quick_code.build if variant in _CONSTANTS else pipeline.build
+    is_usual = variant == "plain" and kv_cache_dtype is None and opt == "O2"
+    build = pipeline.build if is_usual and scheme_name in _OPTIMIZED else quick_code.build
     module = build(build_module(spec, models.get("llama")), spec.device)
     return Tiny(spec.config, module, *random_weights(spec.config, quantization.get(scheme_name)))
 

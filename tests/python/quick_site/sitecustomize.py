@@ -1,0 +1,5 @@
+"""Python reads this file when it starts: the tests put its folder on PYTHONPATH."""
+
+import quick_compile
+
+quick_compile.install()
