@@ -29,6 +29,7 @@ from mlc_llm.types_gen import ChatCompletion
 HERE = Path(__file__).parent
 ALLOWED = {"libc.so", "libm.so", "libdl.so", "liblog.so"}
 LARGEST = {"arm64-v8a": 6_100_000, "x86_64": 6_350_000}  # bytes
+LARGEST_MODEL = 9_000_000
 REQUEST = {
     "messages": [{"role": "user", "content": "Write one sentence about the sea."}],
     "temperature": 0.0,
@@ -201,7 +202,12 @@ def test_a_model_answers_on_the_build_for_phones(
     library = model_library(scratch, phone, default_model.folder)
     model = {"model": str(default_model.folder), "model_lib": str(library), "device": "cpu"}
     command = command_on(phone, cpu, root, programs(scratch, phone.machine), libraries)
-    command += [libraries / "libmlc_llm.so", json.dumps(model), json.dumps(REQUEST)]
+    check_answer([*command, libraries / "libmlc_llm.so"], model, expected)
+
+
+def check_answer(command: list[object], model: dict[str, str], expected: ChatCompletion) -> None:
+    """The program gives the expected tokens."""
+    command = [*command, json.dumps(model), json.dumps(REQUEST)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     kind, _, body = done.stdout.strip().partition(" ")
@@ -211,6 +217,42 @@ def test_a_model_answers_on_the_build_for_phones(
     tokens = expected.choices[0].logprobs.content
     assert len(tokens) == 24
     assert [one["token"] for one in answer["logprobs"]["content"]] == [one.token for one in tokens]
+
+
+@functools.cache
+def packaged_library(scratch: Path) -> Path:
+    """What `mlc_llm package` makes of the default model for an APK."""
+    model = {"model": "default", "model_id": "smol", "estimated_vram_bytes": 1}
+    model |= {"model_lib": "smol", "quantization": "q4f32_1", "bundle_weight": True}
+    config = scratch / "mlc-package-config.json"
+    config.write_text(json.dumps({"device": "android", "model_list": [model]}))
+    command = [sys.executable, "-m", "mlc_llm", "package", "--package-config", str(config)]
+    dist = scratch / "dist"
+    subprocess.run([*command, "-o", str(dist)], check=True, stdin=subprocess.DEVNULL)
+    library = dist / "lib/mlc4j/src/main/jniLibs/arm64-v8a/libsmol.so"
+    assert library.stat().st_size <= LARGEST_MODEL
+    return library
+
+
+@pytest.mark.parametrize("cpu", PHONES[0].processors)
+def test_a_phone_without_opencl_answers(
+    scratch: Path, default_model: ResolvedModel, expected: ChatCompletion, cpu: str
+) -> None:
+    """The package's library by its name alone, as inside an APK, and the device `auto`."""
+    phone, libraries = PHONES[0], build.FOLDER / "arm64-v8a" / "lib"
+    if not libraries.exists():
+        pytest.skip("not built: ./dev build android")
+    if shutil.which("qemu-aarch64") is None:
+        pytest.skip("needs qemu-user")
+    try:
+        root = musl.musl_root(phone.debian)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    library = packaged_library(scratch)
+    folders = Path(f"{libraries}:{library.parent}")
+    command = command_on(phone, cpu, root, programs(scratch, phone.machine), folders)
+    model = {"model": str(default_model.folder), "model_lib": "smol", "device": "auto"}
+    check_answer([*command, libraries / "libmlc_llm.so"], model, expected)
 
 
 def test_the_aar_holds_these_libraries() -> None:

@@ -156,6 +156,35 @@ def test_it_calls_what_the_oldest_systems_have(
         assert [name for name in cpp if NEWER.search(name)] == [], key
 
 
+def test_the_features_of_a_cpu_are_read_when_they_are_asked_for(
+    libraries: dict[tuple[str, str, str], bytes],
+) -> None:
+    """By Clang's own library: the one that zig would link says that a CPU has none. And before the
+    engine's static variables ask, which Xcode's linker runs before that library's constructor."""
+    for key, library in libraries.items():
+        assert names(library, defined=False) >= OF_CLANG[key[2]], key
+        own = {s.name for s in engine(library).symbols if s.raw_type & 0x0E}
+        assert not own & OF_CLANG[key[2]], key
+
+
+def test_zigs_own_library_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs no XCFramework: code that asks for a feature of an Intel CPU, joined as that is."""
+    pytest.importorskip("ziglang")
+    monkeypatch.setattr(build, "FOLDER", tmp_path)
+    for name, value in build.environment().items():
+        monkeypatch.setenv(name, value)
+    source, made = tmp_path / "asks.cc", tmp_path / "asks.o"
+    source.write_text(
+        'extern "C" int mlc_asks() { __builtin_cpu_init(); return __builtin_cpu_supports("avx2"); }'
+    )
+    compile_ = [build.compiler("x86_64"), "-O1", "-g0", "-c", source, "-o", made]
+    subprocess.run(compile_, check=True)
+    joined = parsed(build.joined("x86_64", [made.read_bytes()])).at(0)
+    kinds = {symbol.name: symbol.raw_type & 0x0E for symbol in joined.symbols}
+    assert kinds["_mlc_asks"] and "___cpu_model" in kinds
+    assert not any(kinds.get(name) for name in OF_CLANG["x86_64"])
+
+
 def test_what_registers_itself_is_in_it(libraries: dict[tuple[str, str, str], bytes]) -> None:
     """TVM's functions, which nothing calls by name, and thread variables that can be bound."""
     for library in libraries.values():

@@ -143,7 +143,9 @@ def answer_of(java: list[str], path: list[str], *arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("kind", ["tiny", "default"])
 def test_linux_on_aarch64_answers_with_these_tokens(
+    kind: str,
     class_path: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -155,10 +157,12 @@ def test_linux_on_aarch64_answers_with_these_tokens(
     if not list((ROOT / "dist").glob("mlc_llm-*_aarch64.whl")):
         pytest.skip("not built: ./dev wheel aarch64")
     monkeypatch.setattr(jvm, "RUNTIME", tmp_path / "runtime")
-    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
     java = arm64_linux.java()
-    folder = tiny_models.write_hf_folder(tmp_path / "tiny", tiny_models.random_weights())
-    model = resolve_model(folder, quantization="q4f32_1", progress=lambda _: None)
+    folder = None  # the default model, kept between runs
+    if kind == "tiny":
+        monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+        folder = tiny_models.write_hf_folder(tmp_path / "tiny", tiny_models.random_weights())
+    model = resolve_model(folder, device="cpu", quantization="q4f32_1", progress=lambda _: None)
     jar = jvm.make(["aarch64"])
     for_old_linux(libraries_in(jar, "linux-aarch64"))
     assert "libmlc_llm.so" in libraries_in(jar, "linux-x86_64")  # this system's are there too

@@ -291,13 +291,15 @@ def test_the_command_on_the_other_machine(foreign_python: list[str], tmp_path: P
     assert here.strip() and output([*command, *chat], MLC_LLM_HOME=str(tmp_path)) == here
 
 
+@pytest.mark.parametrize("kind", ["tiny_model", "default_model"])
 def test_the_other_machine_answers_with_the_same_tokens(
-    foreign_python: list[str], tiny_model: ResolvedModel, tmp_path: Path
+    kind: str, foreign_python: list[str], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    words = [tiny_model.folder, tiny_model.model_lib, json.dumps(REQUEST)]
+    model: ResolvedModel = request.getfixturevalue(kind)
+    words = [model.folder, model.model_lib, json.dumps(REQUEST)]
     expected = json.loads(output([sys.executable, "-c", ANSWER, *words]))
     assert len(expected) == 8
-    words[1] = arm64_linux.compiled(tiny_model.folder, tmp_path)
+    words[1] = arm64_linux.compiled(model.folder, tmp_path)
     assert json.loads(output([*foreign_python, "-c", ANSWER, *words])) == expected
 
 

@@ -36,6 +36,9 @@ bool HasAppleFeature(const char* name) {
 }  // namespace
 
 const std::vector<CpuFeature>& CpuFeatures() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();  // a static variable may ask before the constructor that does it
+#endif
   static const std::vector<CpuFeature> features = {
       {"ssse3", MLC_HAS_X86("ssse3")},
       {"sse4.1", MLC_HAS_X86("sse4.1")},

@@ -35,7 +35,12 @@ constexpr int kWidth = 8;
 #else
 #pragma GCC pop_options
 #endif
-const bool has_avx2 = __builtin_cpu_supports("avx2");
+// This runs before the constructor that reads the CPU's features where that is linked behind it, as
+// Xcode does.
+const bool has_avx2 = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0;
+}();
 #else
 namespace avx2 = baseline;
 constexpr bool has_avx2 = false;
