@@ -87,7 +87,7 @@ def read_by(engine: MLCEngine, act: Callable[[], Any]) -> tuple[int, int]:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_the_same_seed_gives_the_hosts_tokens(engine: MLCEngine, name: str) -> None:
     seen = set()
-    for seed in range(2):
+    for seed in range(4 if name == "top_p" else 2):  # whose first seeds give the same tokens
         options = {**OPTIONS[name], "seed": seed}
         ours = texts(engine, f"Say {name}", **options)
         assert ours == texts(engine, f"Say {name}", **options, logprobs=True), seed
