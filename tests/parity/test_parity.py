@@ -1,6 +1,6 @@
 """The embedded model in q0f32 against an independent NumPy float64 forward pass.
 
-Logits are recomputed by the reference here, for one prompt and 16 steps; the 64-token
+Logits are recomputed by the reference here, for one prompt and a few steps; the 64-token
 continuations of three prompts were recorded by `record.py`.
 """
 
@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from record import tokenizer
 
-STEPS = 16
+STEPS = 16  # with --long
+SHORT = 6
 TOLERANCE = 1e-3  # relative; what is measured is about 1e-6
 
 
@@ -37,13 +38,18 @@ def distance(actual, expected) -> float:
     return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
 
 
-def test_logits_of_a_prompt_and_16_steps_agree(model, reference, recorded):
+@pytest.fixture(scope="module")
+def steps(pytestconfig) -> int:
+    return STEPS if pytestconfig.getoption("--long") else SHORT
+
+
+def test_logits_of_a_prompt_and_of_steps_agree(model, reference, recorded, steps):
     case = recorded["cases"][0]
     text = reference.start()
     model.reset()
     ids = case["prompt"]
     assert distance(logits_of(model, ids, all_logits=True), text.append(ids)) < TOLERANCE
-    for token in case["greedy"][:STEPS]:
+    for token in case["greedy"][:steps]:
         expected = text.append([token])
         actual = logits_of(model, [token])
         assert distance(actual, expected) < TOLERANCE
@@ -52,7 +58,7 @@ def test_logits_of_a_prompt_and_16_steps_agree(model, reference, recorded):
 
 @pytest.mark.parametrize("number", range(3))
 def test_greedy_continuations_are_those_of_the_reference(model, recorded, number, request):
-    if number > 0 and not request.config.getoption("--long"):
+    if not request.config.getoption("--long"):
         pytest.skip("the whole engine answers all three below; run with --long")
     case = recorded["cases"][number]
     model.reset()
@@ -77,7 +83,7 @@ def slide(folder: Path, window: int, sinks: int) -> Path:
     return sliding
 
 
-def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, recorded):
+def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, recorded, steps):
     import mlc_core_parts
 
     from mlc_llm.compiler.compile import compile_model, read_chat_config
@@ -94,31 +100,38 @@ def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, re
     expected = text.append(ids)
     assert distance(logits_of(model, ids, all_logits=True), expected) < TOLERANCE
     assert distance(whole.append(ids)[-1], expected[-1]) > 10 * TOLERANCE
-    for token in case["greedy"][:STEPS]:
+    for token in case["greedy"][:steps]:
         assert distance(logits_of(model, [token]), text.append([token])) < TOLERANCE
 
 
-def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded, gguf):
+def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded, gguf, request):
     """Through chat template, tokenizer, scheduler, sampler and stream decoder, three at once."""
     from mlc_llm import MLCEngine
 
+    count = 64 if request.config.getoption("--long") else 32
     folder, library = prepared("q0f32")
     decode = tokenizer(gguf).decode
     with MLCEngine(folder, model_lib=library) as engine:
         streams = [
             engine.chat.completions.create(
                 messages=[{"role": "user", "content": case["question"]}],
-                temperature=0, max_tokens=64, stream=True,
+                temperature=0, max_tokens=count, stream=True,
             )
             for case in recorded["cases"]
         ]  # fmt: skip
         for case, stream in zip(recorded["cases"], streams, strict=True):
             text = "".join(c.delta.content or "" for chunk in stream for c in chunk.choices)
-            assert text == decode(case["greedy"])
+            assert text == decode(case["greedy"][:count])
+
+
+@pytest.fixture(scope="module")
+def hidden_states(reference, recorded):
+    """Of the recorded prompts."""
+    return [reference.start().append_hidden(case["prompt"]) for case in recorded["cases"]]
 
 
 @pytest.mark.parametrize("pooling", ["mean", "last"])
-def test_embeddings_are_the_references_hidden_states(prepared, reference, recorded, pooling):
+def test_embeddings_are_the_references_hidden_states(prepared, hidden_states, recorded, pooling):
     """Pooled, shortened and of length 1; prompts of several chunks, beside answers."""
     from mlc_llm import MLCEngine
 
@@ -131,8 +144,7 @@ def test_embeddings_are_the_references_hidden_states(prepared, reference, record
         )
         answer = engine.embeddings.create(input=prompts, dimensions=400)
         assert sum(1 for _ in beside) > 10
-    for prompt, found in zip(prompts, answer.data, strict=True):
-        rows = reference.start().append_hidden(prompt)
+    for rows, found in zip(hidden_states, answer.data, strict=True):
         expected = (rows.mean(0) if pooling == "mean" else rows[-1])[:400]
         actual = np.array(found.embedding, np.float64)
         assert abs(np.linalg.norm(actual) - 1) < 1e-6

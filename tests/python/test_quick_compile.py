@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +13,11 @@ import pytest
 import quick_compile
 
 from mlc_llm.compiler import targets
+
+
+@pytest.fixture(autouse=True)
+def short_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLC_TEST_OPTIMIZED", raising=False)
 
 
 @dataclass
@@ -33,16 +38,31 @@ def test_models_that_are_not_small_are_compiled_as_users_get_them(
     assert device.target().attrs.get("opt-level") == (0 if is_quick else None)
 
 
-@pytest.mark.parametrize("device", [targets.GPUS["opencl"], targets.WASM], ids=["gpu", "wasm"])
-def test_code_for_gpus_and_browsers_is_left_as_it_is(device: Any) -> None:
-    assert quick_compile.unoptimized(device) is device
+def test_what_launches_a_gpus_kernels_is_not_optimized_either() -> None:
+    gpu = replace(targets.GPUS["opencl"], host="aarch64-linux-android")
+    quick = quick_compile.unoptimized(gpu)
+    assert isinstance(quick, targets.GPU) and quick.describe() == gpu.describe()
+    assert str(quick.target().host.attrs["mtriple"]) == gpu.host
+    assert quick.target().host.attrs["opt-level"] == 0
 
 
-@pytest.mark.parametrize("variable", ["", "MLC_TEST_OPTIMIZED"])
-def test_processes_that_tests_start_do_the_same(variable: str) -> None:
-    environment = {k: v for k, v in os.environ.items() if k != "MLC_TEST_OPTIMIZED"}
-    environment |= {variable: "1"} if variable else {}
-    code = "from mlc_llm.compiler import compile; print(compile._build.__module__)"
+def test_code_for_browsers_is_left_as_it_is() -> None:
+    assert quick_compile.unoptimized(targets.WASM) is targets.WASM
+
+
+def in_a_process(code: str, **variables: str) -> str:
+    environment = {**os.environ, **variables}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ("mlc_llm.compiler.compile" if variable else "quick_compile")
+    return done.stdout.strip()
+
+
+def test_processes_that_tests_start_do_the_same() -> None:
+    code = "from mlc_llm.compiler import compile; print(compile._build.__module__)"
+    assert in_a_process(code) == "quick_compile"
+
+
+def test_with_long_no_process_does_it() -> None:
+    code = "import sys; print(sum(type(f).__module__ == 'quick_compile' for f in sys.meta_path))"
+    assert in_a_process(code) == "1"
+    assert in_a_process(code, MLC_TEST_OPTIMIZED="1") == "0"

@@ -1,5 +1,5 @@
-"""Libraries of small models for CPUs are compiled without LLVM's optimizations: they have the same
-layers and values, and are there in two thirds of the time.
+"""Libraries of small models are compiled without LLVM's optimizations: they have the same layers
+and values, and are there in two thirds of the time, for GPUs in half.
 
     install()   # in the tests' own process; `sitecustomize.py` calls it in those that they start
 
@@ -54,7 +54,6 @@ def _change(module: Any) -> None:
         from dataclasses import replace
 
         if spec.config.hidden_size <= SMALL:
-            _tell_system_libraries()
             spec = replace(spec, device=unoptimized(spec.device))
         return build(spec, *arguments)
 
@@ -80,26 +79,31 @@ def _tell_system_libraries() -> None:
 
 
 def unoptimized(device: Any) -> Any:
-    """The same device; LLVM does not optimize its code if it is a CPU."""
+    """The same device; LLVM does not optimize its code, for a GPU what launches its kernels."""
     from mlc_llm.compiler import hosts
-    from mlc_llm.compiler.targets import GPU
 
-    if isinstance(device, GPU) or hosts.is_wasm(device):
+    if "MLC_TEST_OPTIMIZED" in os.environ or hosts.is_wasm(device):
         return device
-    return _device_class()(**vars(device))
+    _tell_system_libraries()
+    return _unoptimized(type(device))(**vars(device))
 
 
 @cache
-def _device_class() -> Any:
+def _unoptimized(kind: Any) -> Any:
+    """Device or GPU with another target."""
     from dataclasses import dataclass
 
-    from mlc_llm.compiler.targets import Device
+    from mlc_llm.compiler.targets import GPU
 
     @dataclass(frozen=True, kw_only=True)
-    class Unoptimized(Device):
+    class Unoptimized(kind):
         def target(self) -> Any:
             import tvm
 
-            return tvm.target.Target({**self.describe(), "opt-level": 0})
+            if not issubclass(kind, GPU):
+                return tvm.target.Target({**self.describe(), "opt-level": 0})
+            triple = {"mtriple": self.host} if self.host else {}
+            host = {"kind": "llvm", **triple, "opt-level": 0}
+            return tvm.target.Target(self.describe(), host=host)
 
     return Unoptimized

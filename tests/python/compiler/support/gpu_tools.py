@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quick_compile import unoptimized
 
 Array = np.ndarray[Any, Any]
 
@@ -61,7 +62,7 @@ def on_device(function: Any, backend: str) -> Any:
     from mlc_llm.compiler import lowering, targets
 
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    target = targets.resolve(backend).target()
+    target = unoptimized(targets.resolve(backend)).target()
     built = tvm.compile(module, target=target, tir_pipeline=lowering.GPU)
     return reloaded(built)["main"]
 
@@ -92,9 +93,8 @@ def loaded(
 
     from mlc_llm.compiler import pipeline, targets
 
-    machine = relax.VirtualMachine(
-        reloaded(pipeline.build(module, targets.resolve(backend))), tvm.device(backend, 0)
-    )
+    device = unoptimized(targets.resolve(backend))
+    machine = relax.VirtualMachine(reloaded(pipeline.build(module, device)), tvm.device(backend, 0))
 
     def function(name: str) -> Callable[..., Array]:
         def call(*arrays: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Libraries for the CPU whose code LLVM does not optimize (`quick_site/quick_compile.py`).
+"""Libraries whose code LLVM does not optimize (`quick_site/quick_compile.py`).
 
 Tests of models take them. The code that users get is tested kernel by kernel in every scheme, and
 as a whole in five of them by `test_library.py`; with --long everywhere.
@@ -6,7 +6,6 @@ as a whole in five of them by `test_library.py`; with --long everywhere.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from quick_compile import unoptimized
@@ -17,5 +16,4 @@ from mlc_llm.compiler.targets import GPU, Device
 
 def build(module: Any, device: Device | GPU) -> Any:
     """What `pipeline.build` returns."""
-    quick = "MLC_TEST_OPTIMIZED" not in os.environ
-    return pipeline.build(module, unoptimized(device) if quick else device)
+    return pipeline.build(module, unoptimized(device))

@@ -79,13 +79,18 @@ def chat_config(scheme_name: str, variant: str = "plain") -> dict[str, Any]:
     return {**CONFIG, **VARIANTS[variant], "quantization": scheme_name}
 
 
-@cache
 def tiny(
     scheme_name: str,
     variant: str = "plain",
     kv_cache_dtype: str | None = None,
     opt: str = "O2",
 ) -> Tiny:
+    """Compiled once, in whatever way the arguments are written."""
+    return _tiny(scheme_name, variant, kv_cache_dtype, opt)
+
+
+@cache
+def _tiny(scheme_name: str, variant: str, kv_cache_dtype: str | None, opt: str) -> Tiny:
     chat = chat_config(scheme_name, variant)
     spec = library_spec(chat, device="cpu", kv_cache_dtype=kv_cache_dtype, opt=opt)
     is_usual = variant == "plain" and kv_cache_dtype is None and opt == "O2"
