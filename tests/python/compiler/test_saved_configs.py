@@ -91,6 +91,7 @@ def test_a_heads_whole_width_is_checked(name: str) -> None:
         ({"sliding_window": 8, "layer_types": [SLIDING] * 4}, [True] * 4),
         ({"sliding_window": None, "layer_types": [FULL] * 4}, [True] * 4),
         ({"sliding_window": None, "layer_types": None}, [True] * 4),
+        ({"sliding_window": None, "sliding_window_pattern": 0}, [True] * 4),
         ({"sliding_window": 8, "layer_types": None}, [True] * 3 + [False]),
     ],
     ids=str,

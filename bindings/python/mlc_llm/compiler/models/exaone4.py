@@ -40,6 +40,9 @@ class Exaone4Config(DecoderConfig):
         if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
             kinds = [FULL if pattern[i % len(pattern)] == "G" else SLIDING for i in range(layers)]
             return [*kinds[:-1], FULL]
+        if pattern == 0:  # as transformers 5 saves a model without a window
+            read.seen.add("sliding_window_pattern")
+            return [FULL] * layers
         period = read.integer("sliding_window_pattern", default=4)
         return [FULL if (i + 1) % period == 0 or i == layers - 1 else SLIDING
                 for i in range(layers)]  # fmt: skip
