@@ -37,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TOKENIZER = [
     *("tokenizer*", "vocab.json", "merges.txt", "added_tokens.json", "special_tokens_map.json"),
     *("*.tiktoken", "tiktoken.model", "rwkv_vocab_*.txt"),
-    *("chat_template.jinja", "additional_chat_templates/*.jinja"),
+    *("chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja"),
 ]
 _PREPARED_FILES = [
     *("mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json", "params_shard_*.bin"),

@@ -121,6 +121,16 @@ def test_several_template_files(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("own", ["OWN", None])
+def test_a_processors_template_serves_where_the_tokenizer_has_none(own, tmp_path):
+    """Models that also take pictures had it in this file before transformers 5."""
+    tokenizer = json.dumps({"chat_template": own, "eos_token": "<|im_end|>"})
+    files = {"tokenizer_config.json": tokenizer, "chat_template.json": '{"chat_template": "OLD"}'}
+    _, output = config_of(tmp_path, files=files)
+    saved = json.loads((output / "tokenizer_config.json").read_text())
+    assert (saved["chat_template"], saved["eos_token"]) == (own or "OLD", "<|im_end|>")
+
+
 def test_a_damaged_generation_config_is_named(tmp_path):
     folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
     (folder / "generation_config.json").write_text("{")

@@ -135,10 +135,12 @@ class HuggingFaceFolder:
         for name, data in files.items():
             if name.endswith(".json"):
                 parse_json(data, folder / name)
+        path = folder / "tokenizer_config.json"
+        config = parse_json(files.get(path.name, b"{}"), path)
         template = _chat_template_files(folder)
+        if template is None and config.get("chat_template") is None:
+            template = _processors_template(folder)
         if template is not None:
-            path = folder / "tokenizer_config.json"
-            config = parse_json(files.get(path.name, b"{}"), path)
             config["chat_template"] = template
             files[path.name] = json.dumps(config, indent=2).encode()
         return files
@@ -236,6 +238,14 @@ def _chat_template_files(folder: Path) -> str | list[dict[str, str]] | None:
     if len(texts) == 1:
         return texts["default"]
     return [{"name": name, "template": text} for name, text in texts.items()]
+
+
+def _processors_template(folder: Path) -> str | None:
+    """`chat_template.json`, in which models that also take pictures had it before transformers 5;
+    some have it nowhere else."""
+    path = folder / "chat_template.json"
+    template = read_json(path).get("chat_template") if path.is_file() else None
+    return template if isinstance(template, str) else None
 
 
 def _inside(folder: Path, name: Any, index: Path) -> Path:

@@ -54,7 +54,38 @@ def as_in_files(
                 return replace(part, tensor=other, transforms=part.transforms[int(turned) :])
         return part
 
-    return [replace(w, parts=tuple(renamed(part) for part in w.parts)) for w in weights]
+    every = [_experts_in_files(weight, tensors) for weight in weights]
+    return [replace(w, parts=tuple(renamed(part) for part in w.parts)) for w in every]
+
+
+_HALVES = {"gate_up_proj": ("gate_proj", "up_proj"), "down_proj": ("down_proj",)}
+
+
+def _experts_in_files(weight: WeightSource, tensors: Mapping[str, TensorInfo]) -> WeightSource:
+    """The tensors of each expert, where the map has one tensor for all and the files do not:
+    transformers 5 saves Qwen 3.5-MoE in this way."""
+    whole = weight.parts[0]
+    head, _, last = whole.tensor.rpartition(".")
+    halves = _HALVES.get(last, ())
+    if whole.expert is None or whole.transforms or not halves or not head.endswith(".experts"):
+        return weight
+    if _is_there(whole.tensor, tensors) or not _is_there(f"{head}.0.{halves[0]}.weight", tensors):
+        return weight
+    parts = [
+        Part(f"{head}.{part.expert}.{half}.weight",
+             (part.shape[0] // len(halves), *part.shape[1:]))
+        for part in weight.parts
+        for half in halves
+    ]  # fmt: skip
+    return replace(weight, parts=tuple(parts))
+
+
+def _is_there(name: str, tensors: Mapping[str, TensorInfo]) -> bool:
+    """Under one of the known prefixes."""
+    return any(
+        name.startswith(ours) and theirs + name.removeprefix(ours) in tensors
+        for ours, theirs in (("", ""), *_PREFIXES)
+    )
 
 
 def check_tensors(

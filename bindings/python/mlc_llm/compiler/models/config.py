@@ -137,6 +137,8 @@ class DecoderConfig:
         if not read.flag("use_sliding_window", default=cls.window_by_default):
             some = _NO_WINDOW
         kinds = read.words("layer_types", layers, (FULL, SLIDING))
+        if kinds:  # transformers writes the field from which it made them too
+            read.seen.add("max_window_layers")
         kinds = tuple(kinds or cls.layer_kinds(read, layers))
         if some == _NO_WINDOW or SLIDING not in kinds:
             everywhere, some = whole, _NO_WINDOW
@@ -219,6 +221,11 @@ class DecoderConfig:
             "norm": self.rms,
             "tied_head": self.tie_word_embeddings,
         }
+        if self.tie_word_embeddings and changes.get("head_bias"):
+            raise UnsupportedError(
+                "config: tie_word_embeddings is not supported in models whose head has a bias",
+                param="tie_word_embeddings",
+            )
         return DecoderSpec(**{**fields, **changes})
 
 

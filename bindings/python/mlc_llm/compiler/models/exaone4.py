@@ -20,13 +20,18 @@ _WINDOW = 4096  # of configs that have no field for it
 @dataclass(frozen=True, kw_only=True)
 class Exaone4Config(DecoderConfig):
     default_eps = 1e-5
+    kinds_matter = True  # layers without the window have no rotary positions
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         config = dict(cls.with_window(read, _WINDOW).config)
-        if config.get("sliding_window") is None:
-            config["layer_types"] = None  # without a window all layers are the same
-        return super().fields(ConfigReader(config, read.seen))
+        is_null = "sliding_window" in config and config["sliding_window"] is None
+        if is_null:
+            config["layer_types"] = None
+        found = super().fields(ConfigReader(config, read.seen))
+        has_kinds = config.get("layer_types") or (config.get("sliding_window") or -1) > 0
+        # without a window all layers are the same
+        return found if has_kinds else {**found, "layer_types": ()}
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -35,6 +40,9 @@ class Exaone4Config(DecoderConfig):
         if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
             kinds = [FULL if pattern[i % len(pattern)] == "G" else SLIDING for i in range(layers)]
             return [*kinds[:-1], FULL]
+        if pattern == 0:  # as transformers 5 saves a model without a window
+            read.seen.add("sliding_window_pattern")
+            return [FULL] * layers
         period = read.integer("sliding_window_pattern", default=4)
         return [FULL if (i + 1) % period == 0 or i == layers - 1 else SLIDING
                 for i in range(layers)]  # fmt: skip

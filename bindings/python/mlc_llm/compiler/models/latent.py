@@ -10,6 +10,7 @@ from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import LatentSpec, NormSpec, RopeSpec, Source
 from mlc_llm.compiler.spec.transforms import HeadRows
+from mlc_llm.errors import CorruptFileError
 
 Sources = Mapping[str, tuple[Source, ...]]
 
@@ -30,12 +31,19 @@ class LatentConfig(DecoderConfig):
         read.seen.add("q_lora_rank")
         values = max(found["hidden_size"] // found["num_attention_heads"], 1)
         rotated = read.integer("qk_rope_head_dim", maximum=4096)
+        plain = read.integer("qk_nope_head_dim", maximum=4096)
+        if read.integer("qk_head_dim", default=plain + rotated) != plain + rotated:
+            raise CorruptFileError(
+                "config: qk_head_dim must be qk_nope_head_dim + qk_rope_head_dim, "
+                f"{plain + rotated}",
+                param="qk_head_dim",
+            )
         return {
             **found,
             "head_dim": rotated,
             "kv_lora_rank": read.integer("kv_lora_rank", maximum=65536),
             "q_lora_rank": read.integer("q_lora_rank") if has_queries else 0,
-            "qk_nope_head_dim": read.integer("qk_nope_head_dim", maximum=4096),
+            "qk_nope_head_dim": plain,
             "qk_rope_head_dim": rotated,
             "v_head_dim": read.integer("v_head_dim", default=values, maximum=4096),
             "attention_bias": read.flag("attention_bias", default=False),

@@ -15,12 +15,13 @@ from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
 from mlc_llm.errors import CorruptFileError
 
-_BETA = "llama_4_scaling_beta"
+_BETA, _LENGTH = "llama_4_scaling_beta", "llama_4_scaling_length"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ministral3Config(DecoderConfig):
     llama_4_scaling_beta: float  # 0: queries do not grow
+    llama_4_scaling_length: int  # the position from which they grow
     default_eps = 1e-5
     default_theta = 1e6
 
@@ -29,11 +30,17 @@ class Ministral3Config(DecoderConfig):
         rope = read.mapping("rope_parameters") or read.mapping("rope_scaling") or {}
         read.seen.add(_BETA)
         beta = ConfigReader({**rope, **read.config}).switch(_BETA)
-        return {**super().fields(read), _BETA: beta}
+        found = super().fields(read)
+        original = found["rope_scaling"].original_context  # 0 if the rotation is the usual one
+        known = {"original_max_position_embeddings": original or None, **rope}
+        own = ConfigReader({**known, **read.config})
+        length = own.integer(_LENGTH, "original_max_position_embeddings", default=0, minimum=0)
+        read.seen.add(_LENGTH)
+        return {**found, _BETA: beta, _LENGTH: length if beta else 0}
 
     def check(self) -> None:
         super().check()
-        if self.llama_4_scaling_beta and not self.rope_scaling.original_context:
+        if self.llama_4_scaling_beta and not self.llama_4_scaling_length:
             raise CorruptFileError(
                 "config: original_max_position_embeddings is missing in rope_parameters; "
                 f"{_BETA} needs it",
@@ -45,7 +52,7 @@ def decoder(c: Ministral3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     growth = {
         "growth": c.llama_4_scaling_beta,
-        "growth_length": c.rope_scaling.original_context if c.llama_4_scaling_beta else 0,
+        "growth_length": c.llama_4_scaling_length,
     }
     return c.decoder(
         LayerSpec(attention=c.attention(i, **growth), mlp=mlp, norm=c.rms)

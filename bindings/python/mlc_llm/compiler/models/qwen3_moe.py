@@ -5,10 +5,11 @@ transformers' `models/qwen3_moe/modeling_qwen3_moe.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES
@@ -19,6 +20,12 @@ from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
 @dataclass(frozen=True, kw_only=True)
 class Qwen3MoEConfig(QwenMoEConfig):
     attention_bias: bool = False
+
+    @classmethod
+    def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
+        """Unlike in Qwen 2-MoE, no layer is left out of a window."""
+        read.seen.add("max_window_layers")
+        return [SLIDING] * layers
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:

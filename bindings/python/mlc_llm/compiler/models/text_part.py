@@ -83,6 +83,9 @@ _COMMON = (
     "tie_word_embeddings",
     "torch_dtype",
 )
+# The head is the text model's own. In the others it belongs to the whole, and what the repository
+# says of it counts, not what its text says.
+_WITH_OWN_HEAD = ("llama4",)
 
 
 def text_part(config: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -97,4 +100,6 @@ def text_part(config: Mapping[str, Any]) -> dict[str, Any] | None:
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
     own = {name: value for name, value in text.items() if value is not None or name not in known}
+    if whole not in _WITH_OWN_HEAD and "tie_word_embeddings" in common:
+        own["tie_word_embeddings"] = common["tie_word_embeddings"]
     return {**known, **own}
