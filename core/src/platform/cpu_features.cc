@@ -1,5 +1,6 @@
 #include "platform/cpu_features.h"
 
+#include "base/x86_features.h"
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -11,7 +12,7 @@ namespace mlc {
 namespace {
 
 #if defined(__x86_64__)
-#define MLC_HAS_X86(name) (__builtin_cpu_supports(name) != 0)
+#define MLC_HAS_X86(name) MLC_CPU_SUPPORTS(name)
 #else
 #define MLC_HAS_X86(name) false
 #endif

@@ -7,6 +7,8 @@ namespace {
 
 #if defined(__APPLE__)
 constexpr const char* kSuffixes[] = {".dylib", ".so"};
+#elif defined(_WIN32)
+constexpr const char* kSuffixes[] = {".dll"};
 #else
 constexpr const char* kSuffixes[] = {".so"};
 #endif
