@@ -6,14 +6,26 @@
 #include <memory>
 #include <new>
 
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
 namespace mlc {
 namespace {
 
+int64_t PageBytes() {
+#if defined(_WIN32)
+  return 4096;  // of x86-64
+#else
+  return sysconf(_SC_PAGESIZE);
+#endif
+}
+
 TEST(DiscardMemory, WholePagesAloneAndTheyCanBeWrittenAgain) {
-  constexpr int64_t page = 16384;  // or a part of it
-  constexpr size_t size = 4 * page;
-  constexpr std::align_val_t alignment{page};
-  auto give_back = [](char* block) { ::operator delete(block, alignment); };
+  const int64_t page = PageBytes();
+  const size_t size = static_cast<size_t>(4 * page);
+  const std::align_val_t alignment{static_cast<size_t>(page)};
+  auto give_back = [alignment](char* block) { ::operator delete(block, alignment); };
   std::unique_ptr<char, decltype(give_back)> owner(
       static_cast<char*>(::operator new(size, alignment)), give_back);
   char* data = owner.get();
