@@ -45,7 +45,7 @@ GUARDED = {
     r"xgrammar/": re.compile(r"core/(src/grammar|xgrammar)/.*"),
     r"pybind11/": re.compile(r"bindings/python/src/.*"),
     # What a browser or a phone has otherwise.
-    r"(dlfcn|sched|malloc|sys/(mman|resource|sysinfo|auxv))\.h": re.compile(
+    r"(dlfcn|sched|malloc|windows|sys/(mman|resource|sysinfo|auxv))\.h": re.compile(
         r"(core/src/platform|bindings)/.*"
     ),
 }

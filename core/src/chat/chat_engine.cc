@@ -12,6 +12,7 @@
 #include "chat/request/rerank_builder.h"
 #include "chat/request/unknown_member.h"
 #include "platform/host.h"
+#include "platform/paths.h"
 #include "runtime/parallel.h"
 
 namespace mlc {
@@ -19,13 +20,6 @@ namespace {
 
 Status NoModel() {
   return Unavailable("no model is loaded; load one first").WithReason("model_not_loaded");
-}
-
-// The last part of a path: "dist/SmolLM2-MLC/" -> "SmolLM2-MLC".
-std::string BaseName(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 int NumThreads(const protocol::EngineConfig& config) {
@@ -45,7 +39,7 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   MLC_ASSIGN_OR_RETURN(std::string device, GetStringOr(json, "device", "auto"));
   ModelSpec spec;
   MLC_ASSIGN_OR_RETURN(spec.files, ModelFiles::Parse(json, device));
-  MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", BaseName(spec.files.folder)));
+  MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", LastPartOf(spec.files.folder)));
   MLC_ASSIGN_OR_RETURN(spec.draft, DraftFiles(config, json, device));
   spec.device = spec.files.device_name();
   return spec;

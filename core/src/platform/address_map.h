@@ -6,15 +6,13 @@
 #ifndef MLC_PLATFORM_ADDRESS_MAP_H_
 #define MLC_PLATFORM_ADDRESS_MAP_H_
 
-#if !defined(__EMSCRIPTEN__)
-#include <sys/mman.h>
-#endif
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include "platform/memory.h"
 
 namespace mlc {
 
@@ -77,12 +75,8 @@ class AddressMap {
   }
   static void GiveBack(void*, size_t) {}
 #else
-  static void* Take(size_t length) {
-    void* begin = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       /*fd=*/-1, /*offset=*/0);
-    return begin == MAP_FAILED ? nullptr : begin;
-  }
-  static void GiveBack(void* begin, size_t length) { munmap(begin, length); }
+  static void* Take(size_t length) { return ReserveAddresses(length); }
+  static void GiveBack(void* begin, size_t length) { GiveBackAddresses(begin, length); }
 #endif
   mutable std::mutex mutex_;
   std::map<uintptr_t, Range> ranges_;

@@ -1,5 +1,6 @@
 #include "platform/cpu_features.h"
 
+#include "base/x86_features.h"
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
@@ -11,7 +12,7 @@ namespace mlc {
 namespace {
 
 #if defined(__x86_64__)
-#define MLC_HAS_X86(name) (__builtin_cpu_supports(name) != 0)
+#define MLC_HAS_X86(name) MLC_CPU_SUPPORTS(name)
 #else
 #define MLC_HAS_X86(name) false
 #endif
@@ -36,9 +37,6 @@ bool HasAppleFeature(const char* name) {
 }  // namespace
 
 const std::vector<CpuFeature>& CpuFeatures() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();  // a static variable may ask before the constructor that does it
-#endif
   static const std::vector<CpuFeature> features = {
       {"ssse3", MLC_HAS_X86("ssse3")},
       {"sse4.1", MLC_HAS_X86("sse4.1")},

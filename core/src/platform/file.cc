@@ -98,6 +98,19 @@ Status ReplaceFile(const std::string& path, const std::vector<std::string_view>&
   return status;
 }
 
+Result<std::string> WriteNewFile(const std::string& begin, std::string_view bytes,
+                                 const std::string& end) {
+  std::string path = begin + "XXXXXX" + end;
+  Descriptor file{::mkostemps(path.data(), static_cast<int>(end.size()), O_CLOEXEC)};
+  if (file.fd < 0) return InvalidArgument(path + ": " + std::strerror(errno));
+  if (WriteAll(file.fd, bytes)) return path;
+  Status status = ResourceExhausted(path + ": " + std::strerror(errno));
+  RemoveFile(path);
+  return status;
+}
+
+void RemoveFile(const std::string& path) { ::unlink(path.c_str()); }
+
 Status MakeWritableFolder(const std::string& path) {
   std::error_code failed;
   std::filesystem::create_directories(path, failed);

@@ -23,10 +23,20 @@ bool FileExists(const std::string& path);
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_t{1} << 30);
 
 // Writes `parts` one after another to a new file, which then replaces `path`. So a reader sees
-// either the whole old file or the whole new file. Only its owner can read it. Errors:
+// either the whole old file or the whole new file. Only its owner can read it (on Windows: who may
+// read its folder). Errors:
 // kInvalidArgument when the path cannot be written; kResourceExhausted when the disk is full. After
 // an error no file is left behind.
 Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts);
+
+// Writes `bytes` to a new file in an existing folder, and returns its path: `begin`, some
+// characters that no other file has, `end`. Only its owner can read it. The caller removes it.
+// Errors: kInvalidArgument when no file can be made; kResourceExhausted when it cannot be written.
+Result<std::string> WriteNewFile(const std::string& begin, std::string_view bytes,
+                                 const std::string& end);
+
+// Does nothing when there is no such file.
+void RemoveFile(const std::string& path);
 
 // Makes the folder if it is not there. Errors: kInvalidArgument when it cannot be made or no file
 // can be written into it.

@@ -8,6 +8,10 @@ Result<std::string> JoinInside(const std::string& folder, std::string_view relat
   bool bad = relative.empty() || relative.front() == '/' ||
              relative.find('\0') != std::string_view::npos ||
              relative.find('\\') != std::string_view::npos;
+#if defined(_WIN32)
+  bad =
+      bad || relative.find(':') != std::string_view::npos;  // a drive, or another stream of a file
+#endif
   for (size_t begin = 0; !bad && begin <= relative.size();) {
     size_t end = std::min(relative.find('/', begin), relative.size());
     bad = relative.substr(begin, end - begin) == "..";

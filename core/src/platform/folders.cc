@@ -1,9 +1,11 @@
 #include "platform/folders.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <utility>
+
+#include "platform/host.h"
+#include "platform/paths.h"
 
 namespace mlc {
 namespace {
@@ -19,10 +21,11 @@ Folders& Stored() {
   return *folders;
 }
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
+#if defined(_WIN32)
+constexpr const char* kHome = "USERPROFILE";
+#else
+constexpr const char* kHome = "HOME";
+#endif
 
 }  // namespace
 
@@ -38,9 +41,11 @@ Folders CurrentFolders() {
 
 std::string CacheFolder() {
   if (std::string given = CurrentFolders().cache; !given.empty()) return given;
-  if (std::string home = Variable("MLC_LLM_HOME"); !home.empty()) return home;
-  if (std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/mlc_llm";
-  std::string user = Variable("HOME");
+  if (std::string home = EnvironmentText("MLC_LLM_HOME"); !home.empty()) return home;
+  if (std::string cache = EnvironmentText("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache + "/mlc_llm";
+  }
+  std::string user = EnvironmentText(kHome);
   return user.empty() ? "" : user + "/.cache/mlc_llm";
 }
 
@@ -50,7 +55,10 @@ std::string TemporaryFolder() {
   if (!given.cache.empty()) return given.cache;
   std::error_code failed;
   std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
-  return failed ? "" : folder.string();
+  if (failed) return "";
+  std::string path = TextOf(folder);
+  if (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
 }
 
 }  // namespace mlc

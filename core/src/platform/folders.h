@@ -22,7 +22,7 @@ void SetFolders(Folders folders);
 Folders CurrentFolders();
 
 // The folder for files that are kept: what was set; else MLC_LLM_HOME, XDG_CACHE_HOME/mlc_llm or
-// HOME/.cache/mlc_llm. "" when there is none.
+// HOME/.cache/mlc_llm (on Windows USERPROFILE, as in Python). "" when there is none.
 std::string CacheFolder();
 // The folder for files that are removed again. "" when the system has none.
 std::string TemporaryFolder();

@@ -3,6 +3,8 @@
 #define MLC_PLATFORM_HOST_H_
 
 #include <cstdint>
+#include <ctime>
+#include <string>
 
 namespace mlc {
 
@@ -17,7 +19,8 @@ inline constexpr bool kHasThreads = true;
 int NumAvailableCores();
 
 // Lowers the priority of the calling thread, and of threads that it creates later: 1 to 19, as in
-// `nice`. Does nothing on systems where a thread has no priority of its own.
+// `nice`. On Windows it is the calling thread's alone. Does nothing on systems where a thread has
+// no priority of its own.
 void LowerThreadPriority(int nice);
 
 // The process id. A forked child has another one.
@@ -29,6 +32,11 @@ int64_t AvailableMemoryBytes();
 // Returns freed memory to the system. Otherwise glibc keeps it in pieces that do not fit the next
 // step. It takes about a millisecond. Does nothing with other C libraries.
 void ReleaseFreeMemory();
+
+// An environment variable, in UTF-8; "" when it is not set.
+std::string EnvironmentText(const char* name);
+
+std::tm LocalTime(std::time_t time);
 
 }  // namespace mlc
 

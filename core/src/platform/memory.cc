@@ -39,4 +39,12 @@ int64_t TouchMemory(const void* data, int64_t bytes) {
   return bytes;
 }
 
+void* ReserveAddresses(size_t bytes) {
+  void* begin = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       /*fd=*/-1, /*offset=*/0);
+  return begin == MAP_FAILED ? nullptr : begin;
+}
+
+void GiveBackAddresses(void* begin, size_t bytes) { ::munmap(begin, bytes); }
+
 }  // namespace mlc

@@ -2,6 +2,7 @@
 #ifndef MLC_PLATFORM_MEMORY_H_
 #define MLC_PLATFORM_MEMORY_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace mlc {
@@ -14,6 +15,12 @@ int64_t DiscardMemory(void* data, int64_t bytes);
 
 // Reads one byte of every system page, so that all are in memory. Returns the number of bytes.
 int64_t TouchMemory(const void* data, int64_t bytes);
+
+// A range of addresses that nobody can read or write (address_map.h); null when the process has
+// none left. Not in a browser.
+void* ReserveAddresses(size_t bytes);
+// `begin` is what ReserveAddresses returned for `bytes`.
+void GiveBackAddresses(void* begin, size_t bytes);
 
 }  // namespace mlc
 

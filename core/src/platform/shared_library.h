@@ -9,6 +9,10 @@
 #ifndef MLC_PLATFORM_SHARED_LIBRARY_H_
 #define MLC_PLATFORM_SHARED_LIBRARY_H_
 
+#if defined(_WIN32)
+#include "platform/windows/shared_library.h"
+#else
+
 #include <dlfcn.h>
 
 #include <string>
@@ -53,4 +57,5 @@ enum class LibraryScope {
 
 }  // namespace mlc
 
+#endif  // _WIN32
 #endif  // MLC_PLATFORM_SHARED_LIBRARY_H_

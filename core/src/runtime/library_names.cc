@@ -35,6 +35,8 @@ const std::vector<CpuVariant>& CpuVariants() {
 
 #if defined(__APPLE__)
 constexpr const char* kSuffixes[] = {".dylib", ".so"};
+#elif defined(_WIN32)
+constexpr const char* kSuffixes[] = {".dll"};
 #else
 constexpr const char* kSuffixes[] = {".so"};
 #endif

@@ -30,7 +30,7 @@ bool HoldsLinked(std::string_view file);
 std::string NameOfFile(std::string_view path);
 
 // The file names of a shared library that is called `name`: "libNAME.so", "NAME.so", on Apple's
-// systems also with ".dylib"; then the same for NAME as a C name.
+// systems also with ".dylib", on Windows with ".dll"; then the same for NAME as a C name.
 std::vector<std::string> LibraryFileNames(std::string_view name);
 
 // The paths and names with which the device backend `backend` may be opened, in order. `folder`: of

@@ -1,15 +1,11 @@
 #include "runtime/library_variants.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "base/json.h"
 #include "platform/cpu_features.h"
+#include "platform/file.h"
 #include "platform/folders.h"
 
 namespace mlc {
@@ -68,9 +64,8 @@ Result<std::vector<Variant>> ReadIndex(std::string_view file) {
 }
 
 // An app must say where it may write.
-Status NoPlace(const std::string& path) {
-  std::string reason = std::strerror(errno);
-  return ResourceExhausted(path + ": " + reason +
+Status NoPlace(const Status& failed) {
+  return ResourceExhausted(failed.message() +
                            "; the model library needs a folder for a temporary file: set one "
                            "(mlc_set_directories, setDirectories), or TMPDIR")
       .WithParam("temporary");
@@ -100,22 +95,13 @@ Result<std::string_view> VariantForThisCpu(std::string_view file, const std::str
 
 Result<std::unique_ptr<TemporaryLibrary>> TemporaryLibrary::Write(std::string_view bytes) {
   std::string folder = TemporaryFolder();
-  std::string path = (folder.empty() ? "." : folder) + "/mlc-model-XXXXXX.so";
-  int file = mkstemps(path.data(), 3);
-  if (file < 0) return NoPlace(path);
-  std::unique_ptr<TemporaryLibrary> library(new TemporaryLibrary(path));
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  int error = errno;
-  ::close(file);
-  if (!bytes.empty()) return ResourceExhausted(path + ": " + std::strerror(error));
-  return library;
+  std::string begin = (folder.empty() ? "." : folder) + "/mlc-model-";
+  Result<std::string> path = WriteNewFile(begin, bytes, ".so");
+  if (path.ok()) return std::unique_ptr<TemporaryLibrary>(new TemporaryLibrary(*path));
+  bool has_place = path.status().code() == StatusCode::kResourceExhausted;
+  return has_place ? path.status() : NoPlace(path.status());
 }
 
-TemporaryLibrary::~TemporaryLibrary() { ::unlink(path_.c_str()); }
+TemporaryLibrary::~TemporaryLibrary() { RemoveFile(path_); }
 
 }  // namespace mlc

@@ -2,8 +2,8 @@
 
 #include <tvm/runtime/device_api.h>
 
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "runtime/tvm_convert.h"
 
@@ -25,13 +25,10 @@ constexpr DTypeEntry kDTypes[] = {{"float32", {kDLFloat, 32, 1}},   {"float16", 
 
 struct HostAllocator {
   void AllocData(DLTensor* tensor) {
-    size_t bytes = tvm::ffi::GetDataSize(*tensor);
-    // Android has aligned_alloc since API 28, and posix_memalign in every version.
-    if (posix_memalign(&tensor->data, kTensorAlignment, bytes == 0 ? kTensorAlignment : bytes)) {
-      throw std::bad_alloc();
-    }
+    tensor->data = ::operator new(tvm::ffi::GetDataSize(*tensor), kAlignment);
   }
-  void FreeData(DLTensor* tensor) { std::free(tensor->data); }
+  void FreeData(DLTensor* tensor) { ::operator delete(tensor->data, kAlignment); }
+  static constexpr std::align_val_t kAlignment{kTensorAlignment};
 };
 
 struct BorrowedMemory {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/x86_features.h"
+
 #define MLC_INLINE inline __attribute__((always_inline))
 
 namespace mlc {
@@ -35,12 +37,7 @@ constexpr int kWidth = 8;
 #else
 #pragma GCC pop_options
 #endif
-// This runs before the constructor that reads the CPU's features where that is linked behind it, as
-// Xcode does.
-const bool has_avx2 = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") != 0;
-}();
+const bool has_avx2 = MLC_CPU_SUPPORTS("avx2");
 #else
 namespace avx2 = baseline;
 constexpr bool has_avx2 = false;

@@ -1,10 +1,14 @@
 #include "platform/file.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+
+#if !defined(_WIN32)
+#include <sys/stat.h>
+#endif
 
 #include "support/temp_folder.h"
 
@@ -56,10 +60,75 @@ TEST(ReadFile, RefusesWhatIsTooLong) {
   EXPECT_EQ(ReadFile(path, 4).status().code(), StatusCode::kResourceExhausted);
 }
 
+#if defined(_WIN32)
+TEST(JoinInside, RefusesDrivesAndStreams) {
+  for (std::string_view path : {"C:x", "C:/x", "file:stream", "a/b:c"}) {
+    EXPECT_EQ(JoinInside("/models/m", path).status().code(), StatusCode::kCorrupt) << path;
+  }
+}
+
+TEST(ReadFile, ADeviceIsNoFile) {
+  TempFolder folder;
+  for (const std::string& path : {std::string("NUL"), folder.Path("NUL")}) {
+    EXPECT_EQ(ReadFile(path).status().code(), StatusCode::kNotFound) << path;
+  }
+}
+
+TEST(ReadFile, TakesBackslashesToo) {
+  TempFolder folder;
+  std::string path = folder.Write("f", "x");
+  std::replace(path.begin(), path.end(), '/', '\\');
+  EXPECT_EQ(*ReadFile(path), "x");
+}
+#endif
+
+// Letters of several scripts, in UTF-8 on every system.
+TEST(Files, PathsAreUtf8) {
+  TempFolder folder;
+  std::string inner = folder.Path("Modèle 模型 \xf0\x9f\xa6\x99");
+  ASSERT_TRUE(MakeWritableFolder(inner).ok());
+  std::string path = inner + "/Größe.bin";
+  ASSERT_TRUE(ReplaceFile(path, {"hello"}).ok());
+  EXPECT_TRUE(FileExists(path));
+  EXPECT_EQ(*ReadFile(path), "hello");
+  EXPECT_EQ((*MappedFile::Open(path))->size(), 5);
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::u8path(path)));
+}
+
+// Windows' functions take 259 characters of a plain path.
+TEST(Files, PathsMayBeLong) {
+  TempFolder folder;
+  std::string inner = folder.path();
+  for (int i = 0; i < 4; ++i) inner += "/" + std::string(100, static_cast<char>('a' + i));
+  ASSERT_TRUE(MakeWritableFolder(inner).ok());
+  ASSERT_TRUE(ReplaceFile(inner + "/f", {"long"}).ok());
+  EXPECT_EQ(*ReadFile(inner + "/f"), "long");
+}
+
+TEST(WriteNewFile, EachHasANameOfItsOwn) {
+  TempFolder folder;
+  Result<std::string> one = WriteNewFile(folder.Path("x-"), "one", ".so");
+  Result<std::string> two = WriteNewFile(folder.Path("x-"), "two", ".so");
+  ASSERT_TRUE(one.ok() && two.ok()) << one.status().message();
+  EXPECT_NE(*one, *two);
+  EXPECT_EQ(*ReadFile(*one), "one");
+  EXPECT_EQ(*ReadFile(*two), "two");
+  EXPECT_EQ(one->rfind(folder.Path("x-"), 0), 0u);
+  EXPECT_EQ(one->substr(one->size() - 3), ".so");
+  RemoveFile(*one);
+  RemoveFile(*one);  // which is not there now
+  EXPECT_FALSE(FileExists(*one));
+  Status none = WriteNewFile(folder.Path("absent/x-"), "x", "").status();
+  EXPECT_EQ(none.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(none.message().find("No such file or directory"), std::string::npos) << none.message();
+}
+
 // Everything that can stand where a file should; a pipe nobody writes to must not be waited for.
 TEST(Files, WhatIsNoRegularFileIsNotFound) {
   TempFolder folder;
+#if !defined(_WIN32)
   ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+#endif
   for (const std::string& path :
        {folder.Path("absent"), folder.path(), folder.Path("pipe"), folder.Path("absent/x")}) {
     EXPECT_EQ(ReadFile(path).status().code(), StatusCode::kNotFound) << path;
@@ -83,7 +152,7 @@ TEST(MappedFile, ShowsTheBytesAfterTheFileIsGone) {
   TempFolder folder;
   std::string path = folder.Write("f", "hello");
   std::shared_ptr<MappedFile> file = *MappedFile::Open(path);
-  ASSERT_EQ(::unlink(path.c_str()), 0);
+  RemoveFile(path);  // Windows may keep it as long as it is mapped
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(file->data()), file->size()), "hello");
 }
 

@@ -1,12 +1,15 @@
 #include "platform/host.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <vector>
+
+#if defined(__GLIBC__)
+#include <unistd.h>
+#endif
 
 namespace mlc {
 namespace {
@@ -14,6 +17,20 @@ namespace {
 TEST(Host, FiguresAreSane) {
   EXPECT_GE(NumAvailableCores(), 1);
   EXPECT_GT(AvailableMemoryBytes(), int64_t{1} << 20);
+}
+
+TEST(Host, AVariableThatIsNotSetIsEmpty) {
+  EXPECT_EQ(EnvironmentText("MLC_TEST_NOBODY_SETS_THIS"), "");
+  EXPECT_NE(EnvironmentText("PATH"), "");
+}
+
+TEST(Host, TheTimeIsInThisCentury) {
+  std::tm time = LocalTime(1'700'000'000);  // 14 November 2023, 22:13:20 in Greenwich
+  EXPECT_EQ(time.tm_year, 123);
+  EXPECT_EQ(time.tm_mon, 10);
+  EXPECT_GE(time.tm_mday, 14);
+  EXPECT_LE(time.tm_mday, 15);
+  EXPECT_EQ(time.tm_sec, 20);
 }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

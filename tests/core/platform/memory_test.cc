@@ -1,20 +1,34 @@
 #include "platform/memory.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <new>
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 namespace mlc {
 namespace {
 
+int64_t PageBytes() {
+#if defined(_WIN32)
+  return 4096;  // of x86-64
+#else
+  return sysconf(_SC_PAGESIZE);
+#endif
+}
+
 TEST(DiscardMemory, WholePagesAloneAndTheyCanBeWrittenAgain) {
-  int64_t page = sysconf(_SC_PAGESIZE);
-  size_t size = static_cast<size_t>(4 * page);
-  std::unique_ptr<void, decltype(&std::free)> owner(
-      std::aligned_alloc(static_cast<size_t>(page), size), &std::free);
-  char* data = static_cast<char*>(owner.get());
+  const int64_t page = PageBytes();
+  const size_t size = static_cast<size_t>(4 * page);
+  const std::align_val_t alignment{static_cast<size_t>(page)};
+  auto give_back = [alignment](char* block) { ::operator delete(block, alignment); };
+  std::unique_ptr<char, decltype(give_back)> owner(
+      static_cast<char*>(::operator new(size, alignment)), give_back);
+  char* data = owner.get();
   std::fill_n(data, size, 'x');
   EXPECT_EQ(DiscardMemory(data + 1, 2 * page), page);
   EXPECT_EQ(data[page - 1], 'x');

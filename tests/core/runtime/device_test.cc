@@ -1,7 +1,6 @@
 #include "runtime/device.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>

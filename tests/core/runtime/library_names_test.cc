@@ -53,7 +53,12 @@ TEST(NameOfFile, WithoutFolderAndSuffix) {
   EXPECT_EQ(NameOfFile("one.dylib"), "one");
 }
 
-#if !defined(__APPLE__)
+#if defined(_WIN32)
+TEST(LibraryFileNames, OfWindows) {
+  EXPECT_EQ(LibraryFileNames("one"), (Names{"libone.dll", "one.dll"}));
+  EXPECT_EQ(BackendNames("C:/mlc", {}, "opencl"), Names{"C:/mlc/libmlc_llm_opencl.dll"});
+}
+#elif !defined(__APPLE__)
 TEST(LibraryFileNames, AsAnApkHasThemFirst) {
   EXPECT_EQ(LibraryFileNames("one"), (Names{"libone.so", "one.so"}));
   EXPECT_EQ(LibraryFileNames("a-b"), (Names{"liba-b.so", "a-b.so", "liba_b.so", "a_b.so"}));

@@ -1,6 +1,5 @@
 #include "runtime/parallel.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "fixture_paths.h"
+#include "platform/shared_library.h"
 
 namespace mlc {
 namespace {
@@ -58,11 +58,11 @@ using Task = int (*)(int task, Loop* loop, void* data);
 class KernelLoop : public ::testing::Test {
  protected:
   KernelLoop() {
-    library_ = dlopen(MLC_TVM_LOOP_LIBRARY, RTLD_NOW);
-    EXPECT_NE(library_, nullptr) << dlerror();
-    run_ = reinterpret_cast<int (*)(Task, void*, int)>(dlsym(library_, "RunLoop"));
+    library_ = OpenLibrary(MLC_TVM_LOOP_LIBRARY, LibraryScope::kLocal);
+    EXPECT_NE(library_, nullptr) << LibraryError();
+    run_ = reinterpret_cast<int (*)(Task, void*, int)>(FindSymbol(library_, "RunLoop"));
   }
-  ~KernelLoop() override { dlclose(library_); }
+  ~KernelLoop() override { CloseLibrary(library_); }
 
   void* library_;
   int (*run_)(Task task, void* data, int num_tasks);

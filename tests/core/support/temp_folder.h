@@ -2,9 +2,9 @@
 #ifndef MLC_TESTS_SUPPORT_TEMP_FOLDER_H_
 #define MLC_TESTS_SUPPORT_TEMP_FOLDER_H_
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -13,12 +13,16 @@ namespace mlc::testing {
 class TempFolder {
  public:
   TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "mlc-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data()) == nullptr ? "" : name;
+    std::random_device random;
+    std::filesystem::path path;
+    do {
+      path = std::filesystem::temp_directory_path() / ("mlc-test-" + std::to_string(random()));
+    } while (!std::filesystem::create_directory(path));
+    path_ = path.generic_u8string();
   }
   ~TempFolder() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(std::filesystem::u8path(path_), ignored);
   }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
@@ -27,7 +31,7 @@ class TempFolder {
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
   // Writes (or replaces) a file and returns its path.
   std::string Write(const std::string& name, std::string_view content) const {
-    std::ofstream(Path(name), std::ios::binary)
+    std::ofstream(std::filesystem::u8path(Path(name)), std::ios::binary)
         .write(content.data(), static_cast<std::streamsize>(content.size()));
     return Path(name);
   }

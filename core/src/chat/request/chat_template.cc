@@ -5,6 +5,7 @@
 
 #include "jinja/parser.h"
 #include "jinja/render.h"
+#include "platform/host.h"
 
 namespace mlc {
 
@@ -15,12 +16,7 @@ using jinja::Expr;
 using jinja::ExprPtr;
 using jinja::Stmt;
 
-std::tm LocalNow() {
-  std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  return local;
-}
+std::tm LocalNow() { return LocalTime(std::time(nullptr)); }
 
 // All variable names that a template reads.
 class NameCollector {

@@ -57,6 +57,13 @@ Status ReplaceFile(const std::string& path, const std::vector<std::string_view>&
   return Status();
 }
 
+// A model library is opened out of the memory, not out of a file (libraries.cc).
+Result<std::string> WriteNewFile(const std::string& begin, std::string_view, const std::string&) {
+  return InvalidArgument(begin + ": a page has no temporary files");
+}
+
+void RemoveFile(const std::string&) {}
+
 Status MakeWritableFolder(const std::string&) { return Status(); }  // every path can be written
 
 // There is nothing to map: the bytes are read at once.

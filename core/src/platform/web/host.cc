@@ -4,6 +4,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "platform/memory.h"
 
 namespace mlc {
@@ -23,6 +25,17 @@ int64_t AvailableMemoryBytes() {
 }
 
 void ReleaseFreeMemory() {}
+
+std::string EnvironmentText(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::tm LocalTime(std::time_t time) {
+  std::tm local{};
+  localtime_r(&time, &local);
+  return local;
+}
 
 int64_t DiscardMemory(void*, int64_t) { return 0; }
 

@@ -1,8 +1,8 @@
 #include "chat/load/model_bundle.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include "platform/file.h"
 #include "support/byte_tokenizer.h"
 #include "support/temp_folder.h"
 
@@ -141,7 +141,7 @@ TEST(LoadModelBundle, AMissingFileIsNotFound) {
   for (const char* missing : {"mlc-chat-config.json", "tokenizer.json"}) {
     TempFolder folder;
     WriteModel(folder);
-    ASSERT_EQ(::unlink(folder.Path(missing).c_str()), 0);
+    RemoveFile(folder.Path(missing));
     Result<ModelBundle> bundle = Load(folder);
     ASSERT_FALSE(bundle.ok());
     EXPECT_EQ(bundle.status().code(), StatusCode::kNotFound);

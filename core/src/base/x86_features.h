@@ -1,0 +1,28 @@
+// The features of an x86-64 CPU, read from the CPU itself.
+//
+//   if (HasX86Feature("avx2")) ...
+//
+// For systems where the compiler's own `__builtin_cpu_supports` knows none: on Windows it reads a
+// table of the compiler's runtime library, and that of `zig` stays empty.
+#ifndef MLC_BASE_X86_FEATURES_H_
+#define MLC_BASE_X86_FEATURES_H_
+
+#include <string_view>
+
+namespace mlc {
+
+// Whether the CPU has the feature, by LLVM's name, and the system saves its registers. False for a
+// name that is not known, and on other CPUs.
+bool HasX86Feature(std::string_view name);
+
+}  // namespace mlc
+
+#if defined(_WIN32)
+#define MLC_CPU_SUPPORTS(name) ::mlc::HasX86Feature(name)
+#else
+// A static variable may ask before the constructor that reads the CPU's features, where that one is
+// linked behind it, as Xcode does.
+#define MLC_CPU_SUPPORTS(name) (__builtin_cpu_init(), __builtin_cpu_supports(name) != 0)
+#endif
+
+#endif  // MLC_BASE_X86_FEATURES_H_

@@ -1,0 +1,102 @@
+// platform/host.h and platform/memory.h on Windows.
+#include "platform/host.h"
+
+#include <algorithm>
+#include <ctime>
+#include <thread>
+#include <vector>
+
+#include "platform/memory.h"
+#include "platform/windows/system.h"
+
+namespace mlc {
+namespace {
+
+// A priority of Windows stands for ten of `nice`.
+constexpr int kLowestFrom = 10;
+
+uintptr_t SystemPage() {
+  static const uintptr_t bytes = [] {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return static_cast<uintptr_t>(info.dwPageSize);
+  }();
+  return bytes;
+}
+
+}  // namespace
+
+int NumAvailableCores() {
+  DWORD_PTR mask = 0, all = 0;
+  if (!GetProcessAffinityMask(GetCurrentProcess(), &mask, &all)) mask = ~DWORD_PTR{0};
+  DWORD bytes = 0;
+  GetLogicalProcessorInformation(nullptr, &bytes);
+  std::vector<SYSTEM_LOGICAL_PROCESSOR_INFORMATION> parts(bytes / sizeof(parts[0]));
+  int cores = 0;
+  if (!parts.empty() && GetLogicalProcessorInformation(parts.data(), &bytes)) {
+    cores = static_cast<int>(std::count_if(parts.begin(), parts.end(), [mask](const auto& part) {
+      return part.Relationship == RelationProcessorCore && (part.ProcessorMask & mask) != 0;
+    }));
+  }
+  return cores > 0 ? cores : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void LowerThreadPriority(int nice) {
+  if (nice <= 0) return;
+  int priority = nice < kLowestFrom ? THREAD_PRIORITY_BELOW_NORMAL : THREAD_PRIORITY_LOWEST;
+  (void)SetThreadPriority(GetCurrentThread(), priority);
+}
+
+int64_t ProcessNumber() { return GetCurrentProcessId(); }
+
+int64_t AvailableMemoryBytes() {
+  MEMORYSTATUSEX status = {};
+  status.dwLength = sizeof(status);
+  return GlobalMemoryStatusEx(&status) ? static_cast<int64_t>(status.ullAvailPhys) : 0;
+}
+
+void ReleaseFreeMemory() {}
+
+std::string EnvironmentText(const char* name) {
+  std::wstring wide = windows::Wide(name);
+  DWORD length = GetEnvironmentVariableW(wide.c_str(), nullptr, 0);
+  std::wstring value(length, L'\0');
+  value.resize(length == 0 ? 0 : GetEnvironmentVariableW(wide.c_str(), value.data(), length));
+  return windows::Narrow(value);
+}
+
+std::tm LocalTime(std::time_t time) {
+  std::tm local{};
+  localtime_s(&local, &time);
+  return local;
+}
+
+int64_t DiscardMemory(void* data, int64_t bytes) {
+  if (data == nullptr || bytes <= 0) return 0;
+  uintptr_t page = SystemPage(), begin = reinterpret_cast<uintptr_t>(data);
+  uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / page * page;
+  begin = (begin + page - 1) / page * page;
+  if (begin >= end) return 0;
+  // The content is lost; what is unlocked leaves the process's working set.
+  void* first = reinterpret_cast<void*>(begin);
+  if (VirtualAlloc(first, end - begin, MEM_RESET, PAGE_READWRITE) == nullptr) return 0;
+  (void)VirtualUnlock(first, end - begin);
+  return static_cast<int64_t>(end - begin);
+}
+
+int64_t TouchMemory(const void* data, int64_t bytes) {
+  if (data == nullptr || bytes <= 0) return 0;
+  const volatile char* at = static_cast<const char*>(data);
+  int64_t page = static_cast<int64_t>(SystemPage());
+  for (int64_t offset = 0; offset < bytes; offset += page) (void)at[offset];
+  (void)at[bytes - 1];
+  return bytes;
+}
+
+void* ReserveAddresses(size_t bytes) {
+  return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
+}
+
+void GiveBackAddresses(void* begin, size_t) { VirtualFree(begin, 0, MEM_RELEASE); }
+
+}  // namespace mlc
