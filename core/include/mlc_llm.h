@@ -19,8 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(MLC_LLM_EXPORTS) /* in the engine itself */
 #define MLC_LLM_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define MLC_LLM_API
 #else
 #define MLC_LLM_API __attribute__((visibility("default")))
 #endif

@@ -2,7 +2,6 @@
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "event_stream.h"
 #include "interpreter_lock.h"
 #include "mlc_llm.h"
+#include "process_id.h"
 #include "status.h"
 #include "weight_bindings.h"
 
@@ -100,7 +100,7 @@ class PyEngine {
     MLCEngine* engine = nullptr;
     Check(mlc_engine_create(config_json.c_str(), &engine));
     engine_.reset(engine, [owner = owner_](MLCEngine* gone) {
-      if (getpid() == owner) Destroy(gone);
+      if (ProcessId() == owner) Destroy(gone);
     });
   }
 
@@ -190,7 +190,7 @@ class PyEngine {
   // Other threads may be in a call: the model goes now, the engine with the last of them.
   void Close() {
     Handle engine = std::move(engine_);
-    if (engine == nullptr || getpid() != owner_) return;
+    if (engine == nullptr || ProcessId() != owner_) return;
     WithoutLock unlocked;  // the last callbacks need the GIL
     mlc_status_free(mlc_engine_unload(engine.get()));
   }
@@ -200,7 +200,7 @@ class PyEngine {
 
   Handle Use() const {
     if (engine_ == nullptr) ThrowIfError(Unavailable("the engine is closed"));
-    if (getpid() != owner_) {
+    if (ProcessId() != owner_) {
       ThrowIfError(
           Unavailable("the engine's threads stayed in the process that forked this one; "
                       "make an engine here, or use multiprocessing's spawn"));
@@ -208,8 +208,8 @@ class PyEngine {
     return engine_;
   }
 
-  pid_t owner_ = getpid();  // a forked child has the memory, and none of the threads
-  Handle engine_;           // null when closed; changed with the GIL held
+  int owner_ = ProcessId();  // a forked child has the memory, and none of the threads
+  Handle engine_;            // null when closed; changed with the GIL held
 };
 
 std::string Taken(char* json) {

@@ -45,7 +45,7 @@ bool EventStream::Wait(Event* event) {
 }
 
 py::tuple EventStream::Next() {
-  if (getpid() != owner_) return py::make_tuple(int{MLC_EVENT_ERROR}, py::bytes(kForked));
+  if (ProcessId() != owner_) return py::make_tuple(int{MLC_EVENT_ERROR}, py::bytes(kForked));
   Event event;
   bool found = false;
   {  // The core's thread holds this lock for moments, and never waits for the interpreter's.

@@ -4,7 +4,6 @@
 #define MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
 
 #include <pybind11/pybind11.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +12,8 @@
 #include <mutex>
 #include <string>
 #include <utility>
+
+#include "process_id.h"
 
 namespace mlc {
 
@@ -41,7 +42,7 @@ class EventStream {
   bool Take(Event* event);
   bool Wait(Event* event);
 
-  pid_t owner_ = getpid();
+  int owner_ = ProcessId();
   std::shared_ptr<Queue> queue_;  // the core's thread may outlive this object
 };
 

@@ -1,7 +1,8 @@
 #include "interpreter_lock.h"
 
+#if !defined(_WIN32)
 #include <pthread.h>
-#include <unistd.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -28,13 +29,15 @@ bool Enter() {
 }
 
 [[noreturn]] void WaitForTheEndOfTheProcess() {
-  while (true) pause();
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+#if !defined(_WIN32)
 // The other threads stayed in the parent.
 void ForgetOtherThreads() { inside = 0; }
 
 [[maybe_unused]] const int kForkHandler = pthread_atfork(nullptr, nullptr, ForgetOtherThreads);
+#endif
 
 }  // namespace
 

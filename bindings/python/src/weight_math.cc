@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/x86_features.h"
+
 #define MLC_INLINE inline __attribute__((always_inline))
 
 namespace mlc {
@@ -42,7 +44,7 @@ constexpr int kWidth = 8;
 #else
 #pragma GCC pop_options
 #endif
-const bool has_avx2 = __builtin_cpu_supports("avx2");
+const bool has_avx2 = MLC_CPU_SUPPORTS("avx2");
 #else
 namespace avx2 = baseline;
 constexpr bool has_avx2 = false;

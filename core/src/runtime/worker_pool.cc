@@ -22,6 +22,14 @@ constexpr microseconds kYieldAfter{50};
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
 
+// On Windows a thread that ends destroys its pool under a lock of the system's loader, which the
+// pool's threads need for their own end. So it waits until they have left the pool.
+#if defined(_WIN32)
+constexpr bool kJoins = false;
+#else
+constexpr bool kJoins = true;
+#endif
+
 void Pause() {
 #if defined(__x86_64__) || defined(_M_X64)
   _mm_pause();
@@ -55,14 +63,20 @@ WorkerPool::WorkerPool(int num_threads) {
   if (!kHasThreads) num_threads = 1;
   active_ = std::max(1, num_threads);
   for (int worker = 1; worker < num_threads; ++worker) {
-    threads_.emplace_back([this, worker] { Serve(worker); });
+    threads_.emplace_back([this, worker] {
+      ++num_serving_;
+      Serve(worker);
+      --num_serving_;  // the last use of the pool
+    });
   }
+  while (!kJoins && num_serving_ < static_cast<int>(threads_.size())) std::this_thread::yield();
 }
 
 WorkerPool::~WorkerPool() {
   stopped_ = true;
   Wake();
-  for (std::thread& thread : threads_) thread.join();
+  while (!kJoins && num_serving_ > 0) std::this_thread::yield();
+  for (std::thread& thread : threads_) kJoins ? thread.join() : thread.detach();
 }
 
 int WorkerPool::num_active() {

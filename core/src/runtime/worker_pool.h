@@ -72,6 +72,7 @@ class WorkerPool {
   alignas(64) std::atomic<int> active_{1};  // workers from this number on take no iterations
   std::atomic<int> num_sleeping_{0};        // of the active workers
   std::atomic<bool> stopped_{false};
+  std::atomic<int> num_serving_{0};  // threads that use the pool
   std::mutex mutex_;
   std::condition_variable changed_;
 
