@@ -108,6 +108,12 @@ def test_ministral3_grows_with_the_usual_rotation_too() -> None:
     made = changed("ministral3", rope_parameters={**usual, "original_max_position_embeddings": 6})
     first = made.layers[0].attention
     assert (first.growth, first.growth_length) == (0.4, 6)
+    inside = {**usual, "original_max_position_embeddings": 6}
+    made = changed("ministral3", rope_parameters=inside, original_max_position_embeddings=9)
+    assert made.layers[0].attention.growth_length == 6  # as the rotation has it
+    nothing = {**usual, "original_max_position_embeddings": None}
+    made = changed("ministral3", rope_parameters=nothing, original_max_position_embeddings=9)
+    assert made.layers[0].attention.growth_length == 9
     with pytest.raises(MLCError) as caught:
         changed("ministral3", rope_parameters=usual)
     assert caught.value.param == "rope_parameters"
@@ -132,6 +138,11 @@ def test_whose_word_about_the_head_counts(whole: str, tied: bool) -> None:
     found = text_part(config)
     assert found is not None
     assert found["tie_word_embeddings"] == (tied if whole != "llama4" else not tied)
+    for has_head in (True, False):
+        found = text_part(config, has_head)
+        assert found is not None
+        own = not tied if whole == "llama4" else not has_head
+        assert found["tie_word_embeddings"] == own
 
 
 def test_experts_that_lie_apart_are_those_of_one_tensor() -> None:

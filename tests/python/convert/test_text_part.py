@@ -58,6 +58,27 @@ def write(
     return fixture.config
 
 
+@pytest.mark.parametrize(
+    ("name", "whole", "prefix", "has_head"),
+    [
+        ("ministral3", "mistral3", ("", "language_model."), True),
+        ("gemma3_text", "gemma3", ("", "language_model."), False),
+    ],
+)
+@pytest.mark.parametrize("said", [True, False])
+def test_the_files_decide_where_the_config_is_unsure_of_the_head(
+    name: str, whole: str, prefix: tuple[str, str], has_head: bool, said: bool, tmp_path: Path
+) -> None:
+    """The repository says one thing, its text the other. Saved fine-tunes of Mistral have a head
+    beside a config that ties it."""
+    plain = write(tmp_path, name, whole, prefix, tie_word_embeddings=not said)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "tie_word_embeddings": said}))
+    read = HuggingFaceFolder(tmp_path).hf_config()
+    assert read["tie_word_embeddings"] is not has_head
+    assert models.config_from_hf(read) == models.config_from_hf(plain)
+
+
 @pytest.mark.parametrize(("name", "whole", "prefix"), CASES)
 def test_the_text_model_comes_out(
     name: str, whole: str, prefix: tuple[str, str], tmp_path: Path

@@ -27,7 +27,7 @@ from mlc_llm.compiler.convert.old_tokenizers import older_tokenizer
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, BlockReader, TensorInfo, checked_rows
 from mlc_llm.compiler.models.family import FileFormat
-from mlc_llm.compiler.models.text_part import text_part
+from mlc_llm.compiler.models.text_part import is_unsure_of_the_head, text_part
 from mlc_llm.compiler.quantization.stored import Float8Part
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
@@ -99,7 +99,7 @@ class HuggingFaceFolder:
 
     def hf_config(self) -> dict[str, Any]:
         config = read_json(self._config_path)
-        config = text_part(config) or config
+        config = text_part(config, self._has_head(config)) or config
         folder = self._modules_folder()
         modules = _modules(folder)
         if modules is None:
@@ -110,6 +110,13 @@ class HuggingFaceFolder:
         widths = [dense_width(read_json(path), path) for path in folders]
         made = {**config, "embedding_metadata": found}
         return {**made, "dense_layers": widths} if widths else made
+
+    def _has_head(self, config: Mapping[str, Any]) -> bool | None:
+        """For a config that is unsure of it. None: there are no weights here."""
+        has_weights = any((self.folder / name).is_file() for name in (_INDEX, _SINGLE))
+        if not has_weights or not is_unsure_of_the_head(config):
+            return None
+        return any("lm_head." in name for name in self._stored())
 
     def _modules_folder(self) -> Path:
         """sentence-transformers' modules belong to the weights: they are beside them, or else

@@ -16,6 +16,7 @@ from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
 from mlc_llm.errors import CorruptFileError
 
 _BETA, _LENGTH = "llama_4_scaling_beta", "llama_4_scaling_length"
+_ORIGINAL = "original_max_position_embeddings"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +33,15 @@ class Ministral3Config(DecoderConfig):
         beta = ConfigReader({**rope, **read.config}).switch(_BETA)
         found = super().fields(read)
         original = found["rope_scaling"].original_context  # 0 if the rotation is the usual one
-        known = {"original_max_position_embeddings": original or None, **rope}
-        own = ConfigReader({**known, **read.config})
-        length = own.integer(_LENGTH, "original_max_position_embeddings", default=0, minimum=0)
-        read.seen.add(_LENGTH)
+        said = (
+            read.config.get(_LENGTH),  # in a folder of our own
+            rope.get(_ORIGINAL),  # where the rotation has it too
+            original,
+            read.config.get(_ORIGINAL),
+        )
+        own = ConfigReader({_LENGTH: next(filter(None, said), 0)})
+        length = own.integer(_LENGTH, default=0, minimum=0)
+        read.seen.update((_LENGTH, _ORIGINAL))
         return {**found, _BETA: beta, _LENGTH: length if beta else 0}
 
     def check(self) -> None:

@@ -86,10 +86,21 @@ _COMMON = (
 # The head is the text model's own. In the others it belongs to the whole, and what the repository
 # says of it counts, not what its text says.
 _WITH_OWN_HEAD = ("llama4",)
+_TIED = "tie_word_embeddings"
 
 
-def text_part(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The config of the text model; None if the repository is no such one."""
+def is_unsure_of_the_head(config: Mapping[str, Any]) -> bool:
+    """Whether the repository and its text say different things about the head. Saved fine-tunes of
+    Mistral do, and have a head; transformers then ties nothing."""
+    text = config.get("text_config")
+    if config.get("model_type") in _WITH_OWN_HEAD or not isinstance(text, Mapping):
+        return False
+    return {config.get(_TIED), text.get(_TIED)} == {True, False}
+
+
+def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[str, Any] | None:
+    """The config of the text model; None if the repository is no such one. `has_head`: whether the
+    files hold a head, for a config that is unsure of it; None if there are no files."""
     whole = config.get("model_type")
     if not isinstance(whole, str) or whole not in TEXTS:
         return None
@@ -100,6 +111,8 @@ def text_part(config: Mapping[str, Any]) -> dict[str, Any] | None:
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
     own = {name: value for name, value in text.items() if value is not None or name not in known}
-    if whole not in _WITH_OWN_HEAD and "tie_word_embeddings" in common:
-        own["tie_word_embeddings"] = common["tie_word_embeddings"]
+    if has_head is not None and is_unsure_of_the_head(config):
+        own[_TIED] = not has_head
+    elif whole not in _WITH_OWN_HEAD and _TIED in common:
+        own[_TIED] = common[_TIED]
     return {**known, **own}
