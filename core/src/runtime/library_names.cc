@@ -1,6 +1,7 @@
 #include "runtime/library_names.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "platform/cpu_features.h"
 
@@ -87,7 +88,9 @@ bool HoldsLinked(std::string_view file) {
   if (at == std::string_view::npos || at == 0) return false;
   std::string_view before = file.substr(0, at);
   if (before.back() == '_') before.remove_suffix(1);  // of every name of C, on Apple's systems
-  return !before.empty() && before.back() != '\0';
+  // Before a name without a prefix stands its length (WebAssembly) or the end of another one.
+  auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  return !before.empty() && is_of_name(before.back());
 }
 
 std::vector<std::string> LibraryFileNames(std::string_view name) {
