@@ -33,8 +33,8 @@ class ModelLoadRequest(Model):
     )
     model_lib: str | None = field(
         None,
-        "The compiled library: a file, or the name of one that is linked into the program. Absent: "
-        "the one in the folder `lib` of the model's folder.",
+        "The compiled library: a file, or the name of one among the app's libraries or linked into "
+        "the program. Absent: the one in the folder `lib` of the model's folder.",
     )
     device: str = field(
         "auto", "Where the model runs, such as `cpu:0`; `auto` takes the first device there is."

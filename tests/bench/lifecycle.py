@@ -6,7 +6,8 @@ usage: ./dev bench lifecycle [--runs 7] [--threads 2]
 tokens is read. `resume`: until the next token. `trim_memory`: what the process
 holds afterwards (Linux's smaps). `prewarm`: the first token of an answer after
 `trim_memory("all")`, with it and without it. Thermal states: tokens, and processor time for each
-second. Medians; the machine should be quiet.
+second. Medians, but `trim_memory` and thermal states are measured once; the machine should be
+quiet.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def pauses(engine: MLCEngine, runs: int) -> None:
         arrived: list[float] = []
         reader = threading.Thread(target=_read, args=(stream(engine, "Hello", 40), arrived))
         reader.start()
-        while len(arrived) < 8:
+        while len(arrived) < 8 and reader.is_alive():
             time.sleep(0.001)
+        assert len(arrived) >= 8, "the answer ended early"
         paused = time.perf_counter()
         engine.pause()
         engine.trim_memory("caches")  # is answered when the step has ended

@@ -1016,8 +1016,8 @@ class ModelLoadRequestParam(TypedDict, total=False):
     """The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."""
 
     model_lib: str | None
-    """The compiled library: a file, or the name of one that is linked into the program. Absent:
-    the one in the folder `lib` of the model's folder.
+    """The compiled library: a file, or the name of one among the app's libraries or linked into
+    the program. Absent: the one in the folder `lib` of the model's folder.
     """
 
     device: str | None

@@ -73,7 +73,9 @@ def test_a_cache_of_less_precision_is_near_numpy(name, tolerance):
     model = tiny("q0f32", kv_cache_dtype=name)
     found = model.runner().forward([("a", IDS)])
     close(found, model.expected(IDS), tolerance)
-    assert not np.array_equal(found, tiny("q0f32").runner().forward([("a", IDS)]))
+    assert model.runner().metadata["kv_cache"]["dtype"] == name
+    whole = tiny("q0f32", kv_cache_dtype="f32")  # compiled in the same way
+    assert not np.array_equal(found, whole.runner().forward([("a", IDS)]))
 
 
 @pytest.mark.parametrize(

@@ -105,14 +105,23 @@ def test_sixty_four_clients(server: Running, request: pytest.FixtureRequest) -> 
 
 
 def test_many_short_requests_in_a_row(server: Running, request: pytest.FixtureRequest) -> None:
-    """A few prompts in turn: the prefix cache has them after the first round, so that no page is
-    written for the first time later, whatever ran before."""
-    count = 5000 if request.config.getoption("--long") else 100
+    """No page is written for the first time later, whatever ran before: a few prompts in turn are
+    in the prefix cache after the first round; with --long each prompt is new, and all pages were
+    written."""
+    long = request.config.getoption("--long")
+    count = prompts = 5000
+    if long:
+        touch_every_page(server.url)
+    else:
+        count, prompts = 100, 10
     early = 0
     before = wait_until_drained(server.url)["num_steps"]
     with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
         for number in range(count):
-            body = {"messages": [{"role": "user", "content": f"{number % 10}"}], "max_tokens": 1}
+            body = {
+                "messages": [{"role": "user", "content": f"{number % prompts}"}],
+                "max_tokens": 1,
+            }
             answer = http.post(CHAT, json=body)
             assert answer.status_code == 200 and answer.json()["choices"], answer.text
             if number == count // 5:

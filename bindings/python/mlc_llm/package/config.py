@@ -157,8 +157,11 @@ class _Reader:
 
     def require_folder(self, model: str, place: str) -> None:
         """A repository's name without HF:// is the usual mistake."""
-        if model == DEFAULT_MODEL or Path(self.path(model)).exists():
-            return
+        try:
+            if model == DEFAULT_MODEL or Path(self.path(model)).exists():
+                return
+        except (OSError, RuntimeError) as error:  # may not be read; a home that nobody has
+            raise NotFoundError(f"{place}: {model}: {error}", param=place) from None
         name = re.sub(r"(?i)^hf:/*", "", model)
         if _REPOSITORY.fullmatch(name):
             hint = f"{model}: no such folder; if it is a repository of the hub, write HF://{name}"

@@ -821,8 +821,8 @@ struct Directories {
 struct ModelLoadRequest {
   // The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
   std::string model;
-  // The compiled library: a file, or the name of one that is linked into the program. Absent: the
-  // one in the folder `lib` of the model's folder.
+  // The compiled library: a file, or the name of one among the app's libraries or linked into the
+  // program. Absent: the one in the folder `lib` of the model's folder.
   std::optional<std::string> model_lib;
   // Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default: `auto`.
   std::string device = "auto";

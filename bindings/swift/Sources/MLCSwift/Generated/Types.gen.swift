@@ -2159,8 +2159,8 @@ public struct Directories: WireObject {
 public struct ModelLoadRequest: WireObject {
     /// The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer.
     public var model: String
-    /// The compiled library: a file, or the name of one that is linked into the program. Absent:
-    /// the one in the folder `lib` of the model's folder.
+    /// The compiled library: a file, or the name of one among the app's libraries or linked into
+    /// the program. Absent: the one in the folder `lib` of the model's folder.
     public var model_lib: String?
     /// Where the model runs, such as `cpu:0`; `auto` takes the first device there is. Default:
     /// `auto`.

@@ -1747,8 +1747,8 @@ data class ModelLoadRequest @JvmOverloads constructor(
     /** The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer. */
     val model: String,
     /**
-     * The compiled library: a file, or the name of one that is linked into the program.
-     * Absent: the one in the folder `lib` of the model's folder.
+     * The compiled library: a file, or the name of one among the app's libraries or linked
+     * into the program. Absent: the one in the folder `lib` of the model's folder.
      */
     val model_lib: String? = null,
     /**
