@@ -55,6 +55,27 @@ void AddNew(std::string text, std::vector<std::string>* list) {
   if (std::find(list->begin(), list->end(), text) == list->end()) list->push_back(std::move(text));
 }
 
+// "/app/lib/libllama.so" -> "llama"
+std::string_view NameOfFile(std::string_view path) {
+  std::string_view name = path.substr(path.find_last_of("/\\") + 1);
+  name = name.substr(0, name.rfind('.'));
+  if (name.substr(0, 3) == "lib") name.remove_prefix(3);
+  return name;
+}
+
+bool IsOfCName(unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }
+
+// "llama_aarch64_i8mm" -> "llama", on an ARM CPU
+std::string_view WithoutVariant(std::string_view name) {
+  for (const CpuVariant& variant : CpuVariants()) {
+    std::string_view suffix = variant.suffix;
+    if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  return name;
+}
+
 }  // namespace
 
 std::vector<std::string> LinkedPrefixes(std::string_view name) {
@@ -76,21 +97,25 @@ std::vector<std::string> CpuVariantNames(std::string_view name) {
   return names;
 }
 
-std::string NameOfFile(std::string_view path) {
-  std::string_view name = path.substr(path.find_last_of("/\\") + 1);
-  name = name.substr(0, name.rfind('.'));
-  if (name.substr(0, 3) == "lib") name.remove_prefix(3);
-  return std::string(name);
-}
-
-bool HoldsLinked(std::string_view file) {
-  size_t at = file.find(kLibrarySymbol);
-  if (at == std::string_view::npos || at == 0) return false;
-  std::string_view before = file.substr(0, at);
-  if (before.back() == '_') before.remove_suffix(1);  // of every name of C, on Apple's systems
-  // Before a name without a prefix stands its length (WebAssembly) or the end of another one.
-  auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  return !before.empty() && is_of_name(before.back());
+std::string LinkedNameIn(std::string_view file, std::string_view path) {
+  // Before the symbol of a library without a prefix stands the end of another name, or its length
+  // (WebAssembly).
+  size_t end = file.find(kLibrarySymbol);
+  if (end == std::string_view::npos) return "";
+  size_t begin = end;
+  while (begin > 0 && IsOfCName(file[begin - 1])) --begin;
+  std::string_view prefix = file.substr(begin, end - begin);
+  if (prefix.empty() || prefix == "_") return "";  // all names begin with "_" on Apple's systems
+  std::string own(NameOfFile(path));
+  for (const std::string& known : LinkedPrefixes(own)) {
+    bool is_there = file.find(known + std::string(kLibrarySymbol)) != std::string_view::npos;
+    if (is_there && !own.empty()) return own;
+  }
+#if defined(__APPLE__)
+  if (prefix.front() == '_') prefix.remove_prefix(1);
+#endif
+  if (prefix.back() == '_') prefix.remove_suffix(1);
+  return std::string(WithoutVariant(prefix));
 }
 
 std::vector<std::string> LibraryFileNames(std::string_view name) {

@@ -1,5 +1,5 @@
-// The names under which a library is looked for when a program gives no path: linked into the
-// program, in the app's folders, or among the app's own libraries, which the system's loader finds.
+// The names under which a library is looked for when a program gives no path: in the app's folders,
+// among the app's own libraries, which the system's loader finds, or linked into the program.
 #ifndef MLC_RUNTIME_LIBRARY_NAMES_H_
 #define MLC_RUNTIME_LIBRARY_NAMES_H_
 
@@ -22,12 +22,11 @@ std::vector<std::string> CpuVariantNames(std::string_view name);
 // The symbol of a model library in a shared library. That of a linked one has a prefix.
 constexpr std::string_view kLibrarySymbol = "__tvm_ffi__library_bin";
 
-// Whether the content of a shared library has linked libraries in it, which register themselves
-// when it is opened. By the names of its symbols.
-bool HoldsLinked(std::string_view file);
-
-// "/app/lib/libllama.so" -> "llama"
-std::string NameOfFile(std::string_view path);
+// The name of a linked library in the content of the shared library `path`: linked libraries
+// register themselves when the file is opened. "" when it holds none. It is the file's own name if
+// that one is there, else the first one, without what the names of CPU variants end in.
+//   "/app/lib/libllama.so" -> "llama", and so is a copy of it, "/app/lib.so"
+std::string LinkedNameIn(std::string_view file, std::string_view path);
 
 // The file names of a shared library that is called `name`: "libNAME.so", "NAME.so", on Apple's
 // systems also with ".dylib", on Windows with ".dll"; then the same for NAME as a C name.

@@ -34,7 +34,8 @@ Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
     return Unsupported(path +
                        ": is not a model library that this version of `mlc_llm compile` wrote, or "
                        "it was cut off; compile the model again")
-        .WithParam("model_lib");
+        .WithParam("model_lib")
+        .WithReason(kNoSeal);
   }
   std::string_view content = file.substr(0, file.size() - kTrailerBytes);
   if (ReadLittleEndian64(trailer.substr(8)) != content.size() ||

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <functional>
+#include <map>
 #include <mutex>
 
 #include "base/hash.h"
@@ -56,32 +57,49 @@ Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
   return TemporaryLibrary::Write(bytes);
 }
 
+// Libraries register themselves when they are opened, in a table of TVM that has no lock, and a
+// second file of the same names would overwrite the first one's kernels. So one at a time is opened
+// or looked for, and each name belongs to one file for as long as the process lives.
+struct LinkedFiles {
+  std::recursive_mutex mutex;
+  std::map<std::string, std::string> opened;  // the id of each name's file
+};
+
+LinkedFiles& Linked() {
+  static auto* files = new LinkedFiles();
+  return *files;
+}
+
 // The module of the linked library with that prefix. Nothing if there is none, and then also later:
-// TVM keeps the answer. So a shared library is opened before it is asked for.
-ffi::Optional<ffi::Module> ModuleOf(const ffi::Function& find, const std::string& prefix) {
+// TVM keeps the answer. So a shared library is opened before it is asked for. An error: it is
+// there, and this process cannot open it.
+Result<ffi::Optional<ffi::Module>> ModuleOf(const ffi::Function& find, const std::string& prefix) {
   ffi::Optional<ffi::Module> found;
-  Status asked = CatchTvm(prefix, [&] {
+  MLC_RETURN_IF_ERROR(CatchTvm(prefix, [&] {
     ffi::Module module = find(ffi::String(prefix)).cast<ffi::Module>();
     if (module->GetFunction("vm_load_executable", true).has_value()) found = module;
-  });
-  return asked.ok() ? found : ffi::Optional<ffi::Module>();
+  }));
+  return found;
 }
 
 // The library that is linked into the program under one of the prefixes that `name` may mean, for
 // this device. Nothing if there is none.
-ffi::Optional<ffi::Module> FindLinked(const std::string& name, Device device) {
+Result<ffi::Optional<ffi::Module>> FindLinked(const std::string& name, Device device) {
   std::optional<ffi::Function> find = ffi::Function::GetGlobal("ffi.SystemLib");
-  if (!find || name.empty()) return {};
+  if (!find || name.empty()) return ffi::Optional<ffi::Module>();
+  Status refused;
   std::vector<std::string> names;
   if (device.kind() == "cpu") names = CpuVariantNames(name);
   names.push_back(name);
   for (const std::string& one : names) {
     for (const std::string& prefix : LinkedPrefixes(one)) {
-      ffi::Optional<ffi::Module> module = ModuleOf(*find, prefix);
-      if (module.has_value()) return module;
+      Result<ffi::Optional<ffi::Module>> module = ModuleOf(*find, prefix);
+      if (module.ok() && module->has_value()) return module;
+      if (refused.ok() && !module.ok()) refused = module.status();
     }
   }
-  return {};
+  if (!refused.ok()) return refused;
+  return ffi::Optional<ffi::Module>();
 }
 
 }  // namespace
@@ -148,10 +166,8 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   std::string_view bytes(reinterpret_cast<const char*>(file->data()),
                          static_cast<size_t>(file->size()));
   MLC_RETURN_IF_ERROR(CheckLibraryTrailer(bytes, path));
-  if (HoldsLinked(bytes)) {
-    MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, OpenLinked(path, device));
-    library->id_ = LibraryId(bytes);
-    return library;
+  if (std::string name = LinkedNameIn(bytes, path); !name.empty()) {
+    return OpenLinked(path, name, LibraryId(bytes), device);
   }
   std::unique_ptr<TemporaryLibrary> variant;
   if (HasVariants(bytes)) {
@@ -191,6 +207,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string
                                                                Device device) {
   std::string name = path.substr(std::strlen(kSystemScheme));
   if (name.empty()) return FromLinked(path, name, device);
+  std::lock_guard<std::recursive_mutex> lock(Linked().mutex);
   std::vector<std::string> files = LibraryFileNames(name);
   for (const std::string& folder : CurrentFolders().libraries) {
     for (const std::string& file : files) {
@@ -213,7 +230,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::strin
                                                                 const std::string& file,
                                                                 Device device) {
   Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
-  if (library.ok() || library.status().code() != StatusCode::kUnsupported) return library;
+  if (library.ok() || library.status().reason() != kNoSeal) return library;
   if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
     return Corrupt(path + ": " + LibraryError()).WithParam("model_lib");
   }
@@ -225,8 +242,10 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::strin
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string& path,
                                                                const std::string& name,
                                                                Device device) {
-  ffi::Optional<ffi::Module> module = FindLinked(name, device);
-  if (!module.has_value()) {
+  std::lock_guard<std::recursive_mutex> lock(Linked().mutex);
+  Result<ffi::Optional<ffi::Module>> module = FindLinked(name, device);
+  if (!module.ok()) return ForThisDevice(module.status(), path, device);
+  if (!module->has_value()) {
     std::string files = name.empty() ? "" : " (" + LibraryFileNames(name)[0] + ")";
     return NotFound(path + ": no model library with the prefix '" + name +
                     "' is linked into this program, and none" + files +
@@ -237,7 +256,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string
   }
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
   library->impl_->path = path;
-  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return module.value(); }));
+  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return module->value(); }));
   MLC_RETURN_IF_ERROR(library->ReadMetadata());
   library->id_ = HexText(Fnv1a(library->metadata_json_));
   return library;
@@ -245,11 +264,36 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::FromLinked(const std::string
 
 // A shared library that has linked libraries in it registers them when it is opened. It stays open.
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::OpenLinked(const std::string& file,
+                                                               const std::string& name,
+                                                               const std::string& id,
                                                                Device device) {
-  if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
-    return Corrupt(file + ": " + LibraryError()).WithParam("model_lib");
+  std::lock_guard<std::recursive_mutex> lock(Linked().mutex);
+  std::map<std::string, std::string>& files = Linked().opened;
+  const std::string prefix = LinkedPrefixes(name).back();  // whatever the spelling
+  auto opened = files.find(prefix);
+  if (opened != files.end() && opened->second != id) {
+    return Unsupported(
+               file + ": another file with the library '" + name +
+               "' was opened, and a process keeps it; give this one another name (model_lib "
+               "of mlc_llm package), or start the process again")
+        .WithParam("model_lib");
   }
-  return FromLinked(file, NameOfFile(file), device);
+  if (opened == files.end()) {  // a copy would register its own kernels
+    if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
+      return Corrupt(file + ": " + LibraryError()).WithParam("model_lib");
+    }
+    files.emplace(prefix, id);
+  }
+  Result<std::unique_ptr<ModelLibrary>> library = FromLinked(file, name, device);
+  if (library.status().code() == StatusCode::kNotFound) {
+    return Unavailable(file + ": the library '" + name +
+                       "' was asked for before this file was opened, and the process keeps that "
+                       "answer; set the folders before the first load, and start the process again")
+        .WithParam("model_lib");
+  }
+  // Its parts keep pages of different types: each has an id.
+  if (library.ok()) (*library)->id_ = HexText(Fnv1a(id + (*library)->metadata_json_));
+  return library;
 }
 
 Status ModelLibrary::ReadMetadata() {

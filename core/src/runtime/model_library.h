@@ -64,7 +64,10 @@ class ModelLibrary {
   static Result<std::unique_ptr<ModelLibrary>> Open(const std::string& path,
                                                     const std::string& file, Device device,
                                                     const std::function<void()>& on_open = {});
-  static Result<std::unique_ptr<ModelLibrary>> OpenLinked(const std::string& file, Device device);
+  // `name`: of the linked library in the file; `id`: of the file.
+  static Result<std::unique_ptr<ModelLibrary>> OpenLinked(const std::string& file,
+                                                          const std::string& name,
+                                                          const std::string& id, Device device);
   // `path` is for messages.
   static Result<std::unique_ptr<ModelLibrary>> FromLinked(const std::string& path,
                                                           const std::string& name, Device device);

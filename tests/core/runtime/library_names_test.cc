@@ -42,21 +42,32 @@ TEST(CpuVariantNames, ThoseThatThisCpuRunsTheFastestFirst) {
   }
 }
 
-TEST(HoldsLinked, BySymbolsWithAPrefix) {
+TEST(LinkedNameIn, BySymbolsWithAPrefix) {
   using std::string_literals::operator""s;
-  EXPECT_FALSE(HoldsLinked("ELF\0f\0__tvm_ffi__library_bin\0"s));
-  EXPECT_FALSE(HoldsLinked("Mach-O\0___tvm_ffi__library_bin\0"s));
-  EXPECT_TRUE(HoldsLinked("ELF\0one___tvm_ffi__library_bin\0"s));
-  EXPECT_TRUE(HoldsLinked("Mach-O\0_one___tvm_ffi__library_bin\0"s));
-  EXPECT_FALSE(HoldsLinked("__tvm_ffi__library_bin"));
-  EXPECT_FALSE(HoldsLinked("nothing"));
-  EXPECT_FALSE(HoldsLinked("\0asm\7GOT.mem\x16"
-                           "__tvm_ffi__library_bin\3"s));
+  auto name_in = [](const std::string& file) { return LinkedNameIn(file, "/app/lib/libother.so"); };
+  EXPECT_EQ(name_in("ELF\0f\0__tvm_ffi__library_bin\0"s), "");
+  EXPECT_EQ(name_in("Mach-O\0___tvm_ffi__library_bin\0"s), "");
+  EXPECT_EQ(name_in("__tvm_ffi__library_bin"), "");
+  EXPECT_EQ(name_in("nothing"), "");
+  EXPECT_EQ(name_in("\0asm\7GOT.mem\x16"
+                    "__tvm_ffi__library_bin\3"s),
+            "");
+  EXPECT_EQ(name_in("ELF\0one___tvm_ffi__library_bin\0"s), "one");
+  EXPECT_EQ(name_in("ELF\0one__tvm_ffi__library_bin\0"s), "one");
 }
 
-TEST(NameOfFile, WithoutFolderAndSuffix) {
-  EXPECT_EQ(NameOfFile("/app/lib/libllama-3.1_q4.so"), "llama-3.1_q4");
-  EXPECT_EQ(NameOfFile("one.dylib"), "one");
+TEST(LinkedNameIn, TheFilesOwnNameIfItIsThere) {
+  using std::string_literals::operator""s;
+  std::string two = "ELF\0one___tvm_ffi__library_bin\0two_q4___tvm_ffi__library_bin\0"s;
+  EXPECT_EQ(LinkedNameIn(two, "libtwo-q4.so"), "two-q4");
+  EXPECT_EQ(LinkedNameIn(two, "/app/lib/one.dylib"), "one");
+  EXPECT_EQ(LinkedNameIn(two, "/app/lib.so"), "one");
+}
+
+TEST(LinkedNameIn, WithoutTheVariantOfACpu) {
+  for (const std::string& name : CpuVariantNames("one")) {
+    EXPECT_EQ(LinkedNameIn(name + "___tvm_ffi__library_bin", "lib.so"), "one");
+  }
 }
 
 #if defined(_WIN32)

@@ -4,8 +4,11 @@ The engine takes the one for its device and CPU."""
 from __future__ import annotations
 
 import json
+import platform
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,8 @@ SENTENCE = {"prompt": "Hello", "temperature": 0, "max_tokens": 8, "seed": 1}
 @pytest.fixture(scope="module")
 def library(tiny_model: ResolvedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """libtiny-one.so, with CPU kernels of two context windows."""
+    if sys.platform != "linux" or platform.machine() != "x86_64" or not shutil.which("g++"):
+        pytest.skip("needs x86-64 Linux and g++")
     folder = tmp_path_factory.mktemp("variants")
     config = read_chat_config(tiny_model.folder)
     objects: dict[str, bytes] = {}
@@ -60,14 +65,12 @@ def on_cpu(model: ResolvedModel, model_lib: str | Path) -> str:
 def best() -> int:
     """The context window of the library for this machine's CPU."""
     flags = re.findall(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    wanted = {"avx2", "bmi2", "f16c", "fma"}
+    wanted = {"avx2", "bmi1", "bmi2", "f16c", "fma"}
     return CONTEXTS["x86-64-v3" if wanted <= set(flags[0].split()) else ""]
 
 
 def test_the_best_variant_for_this_cpu(library: Path, tiny_model: ResolvedModel) -> None:
     """By its path, and by its name in the program's folders."""
-    if not Path("/proc/cpuinfo").exists() or "flags" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("needs x86-64 Linux")
     engine = _core.Engine("{}")
     plan = json.loads(engine.plan(on_cpu(tiny_model, library)))
     assert plan["context_window_size"] == best()
@@ -102,13 +105,45 @@ def test_damage_is_seen_before_the_loader_sees_the_file(
         _core.Engine("{}").plan(on_cpu(tiny_model, damaged))
 
 
-def test_a_file_of_another_name_is_told_what_it_lacks(
-    library: Path, tiny_model: ResolvedModel
+def test_a_file_of_another_name(library: Path, tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """It may lie in the model's folder as lib.so."""
+    for name in ("libother.so", "lib.so"):
+        other = tmp_path / name
+        other.write_bytes(library.read_bytes())
+        plan = json.loads(_core.Engine("{}").plan(on_cpu(tiny_model, other)))
+        assert plan["context_window_size"] == best()
+
+
+def test_another_file_with_the_same_library(
+    library: Path, tiny_model: ResolvedModel, tmp_path: Path
 ) -> None:
-    other = library.with_name("libother.so")
-    other.symlink_to(library)
-    with pytest.raises(Exception, match=r"libother.so: .* with the prefix 'other'"):
-        _core.Engine("{}").plan(on_cpu(tiny_model, other))
+    """Its kernels would replace those of the first one, which engines may run."""
+    engine = _core.Engine("{}")
+    engine.plan(on_cpu(tiny_model, library))
+    other = tmp_path / library.name
+    data = library.read_bytes().replace(b"context_window_size", b"context_window_sizf")
+    other.write_bytes(sealed(data))
+    with pytest.raises(Exception, match=r"another file with the library 'tiny-one' was opened"):
+        engine.plan(on_cpu(tiny_model, other))
+
+
+def test_a_library_that_was_asked_for_too_early(library: Path, tiny_model: ResolvedModel) -> None:
+    """TVM keeps the answer that it is not there."""
+    script = (
+        "import sys\n"
+        "from mlc_llm import _core, set_directories\n"
+        "for folders in ([], [sys.argv[2]]):\n"
+        "    set_directories(libraries=folders)\n"
+        "    try:\n"
+        "        _core.Engine('{}').plan(sys.argv[1])\n"
+        "    except Exception as error:\n"
+        "        print(error)\n"
+    )
+    command = [sys.executable, "-c", script, on_cpu(tiny_model, "tiny-one"), str(library.parent)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    first, second = ended.stdout.splitlines()
+    assert "no model library with the prefix 'tiny-one'" in first, ended
+    assert "asked for before this file was opened" in second, ended
 
 
 def test_the_engine_knows_what_each_preset_needs() -> None:
