@@ -19,7 +19,7 @@ from pathlib import Path
 
 from devtools.wheel.build import FOLDER, tvm_packages
 from devtools.xcframework import build
-from devtools.zig import ROOT, zig_program
+from devtools.zig import ROOT, objects_of, zig_program
 
 from mlc_llm.package.ar import members
 from mlc_llm.package.macho import with_platform
@@ -46,10 +46,11 @@ def tvm() -> list[Path]:
 
 def core_objects() -> list[bytes]:
     """The core's and xgrammar's."""
-    folder = build.FOLDER / MACHINE / "core"
+    folder = build.FOLDER / MACHINE
     build.objects(MACHINE)  # compiles what has changed
-    own = [path.read_bytes() for path in sorted(folder.glob("CMakeFiles/mlc_*.dir/**/*.o"))]
-    return own + [data for _, data in members((folder / "libxgrammar.a").read_bytes())]
+    own = [path.read_bytes() for path in objects_of(folder, r"mlc_\w+")]
+    xgrammar = (folder / "core" / "libxgrammar.a").read_bytes()
+    return own + [data for _, data in members(xgrammar)]
 
 
 def libcpp(called: set[str]) -> Path:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from devtools.wheel import macos
 
+from mlc_llm.package.ar import write_ar
+
 lief = pytest.importorskip("lief")
 EXTENSION = f"_core.cpython-3{sys.version_info.minor}-darwin.so"
 SYSTEM = "/usr/lib/libSystem.B.dylib"
@@ -63,6 +65,25 @@ def test_the_core_shows_what_python_and_tvm_call() -> None:
     assert "_PyInit__core" in shown(macos.HERE / EXTENSION)
     called = {symbol.name for symbol in module.imported_symbols}
     assert {name for name in called if own.match(name)} <= core
+
+
+def test_objects_of_sources_that_are_gone_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And those of targets that were not built."""
+    folder = tmp_path / macos.MACHINE
+    of_base = "core/CMakeFiles/mlc_base.dir"
+    (folder / of_base / "src").mkdir(parents=True)
+    (folder / "build.ninja").write_text(
+        "rule cc\n  command = false\n"
+        f"build {of_base}/src/new.cc.o: cc\nbuild {of_base}/src/later.cc.o: cc\n"
+    )
+    for name in ("new", "old"):
+        (folder / of_base / "src" / f"{name}.cc.o").write_bytes(name.encode())
+    (folder / "core" / "libxgrammar.a").write_bytes(write_ar({}))
+    monkeypatch.setattr(macos.build, "FOLDER", tmp_path)
+    monkeypatch.setattr(macos.build, "objects", lambda machine: [])
+    assert macos.core_objects() == [b"new"]
 
 
 def test_what_it_calls_is_in_tvms_wheel_or_in_the_system() -> None:
