@@ -4,6 +4,7 @@ wheel share."""
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import stat
 import subprocess
@@ -49,6 +50,15 @@ def cmake(source: Path, folder: Path, target: str, settings: dict[str, str]) -> 
     subprocess.run([*configure, "-S", source, "-B", folder, *words], check=True, cwd=ROOT)
     build = [programs / "cmake", "--build", folder, "--parallel", "2", "--target", target]
     subprocess.run(build, check=True, cwd=ROOT)
+
+
+def objects_of(folder: Path, targets: str) -> list[Path]:
+    """The objects of the core's targets whose names match, in a folder that `cmake` built. It also
+    keeps objects of sources that are gone, so the list is ninja's."""
+    ninja = [Path(sys.executable).parent / "ninja", "-C", folder, "-t", "targets", "all"]
+    listed = subprocess.run(ninja, check=True, capture_output=True, text=True).stdout
+    names = re.findall(rf"^(core/CMakeFiles/{targets}\.dir/.+\.o(?:bj)?): ", listed, re.MULTILINE)
+    return [path for name in sorted(names) if (path := folder / name).exists()]
 
 
 def xgrammar_sources() -> dict[str, str]:

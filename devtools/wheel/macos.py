@@ -11,7 +11,6 @@ name. The plugins are not linked.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from devtools.wheel.build import FOLDER, tvm_packages
 from devtools.xcframework import build
-from devtools.zig import ROOT, zig_program
+from devtools.zig import ROOT, objects_of, zig_program
 
 from mlc_llm.package.ar import members
 from mlc_llm.package.macho import with_platform
@@ -46,14 +45,10 @@ def tvm() -> list[Path]:
 
 
 def core_objects() -> list[bytes]:
-    """The core's and xgrammar's. A folder also keeps objects of sources that are gone, so the list
-    is that of the build."""
+    """The core's and xgrammar's."""
     folder = build.FOLDER / MACHINE
     build.objects(MACHINE)  # compiles what has changed
-    ninja = [Path(sys.executable).parent / "ninja", "-C", folder, "-t", "targets", "all"]
-    listed = subprocess.run(ninja, check=True, capture_output=True, text=True).stdout
-    names = re.findall(r"^(core/CMakeFiles/mlc_\w+\.dir/.+\.o): ", listed, re.MULTILINE)
-    own = [path.read_bytes() for name in sorted(names) if (path := folder / name).exists()]
+    own = [path.read_bytes() for path in objects_of(folder, r"mlc_\w+")]
     xgrammar = (folder / "core" / "libxgrammar.a").read_bytes()
     return own + [data for _, data in members(xgrammar)]
 

@@ -1,7 +1,7 @@
 """The core for x86-64 Windows, made on Linux.
 
 linked()                    # build/wheel/windows/{mlc_llm.dll,libmlc_llm.dll.a}
-tests()                     # build/wheel/windows/{mlc_core_test.exe,libmlc_tvm_loop.dll}
+tests()                     # build/wheel/windows/mlc_core_test.exe, and the DLLs that it opens
 client()                    # build/wheel/windows/client.exe: a program in C that needs the DLL
 
 Clang of the PyPI package `ziglang` compiles over the headers of MinGW that it carries, and its
@@ -24,8 +24,9 @@ HERE = FOLDER / "windows"
 TARGET = "x86_64-windows-gnu"
 # A linker takes the names of a DLL out of a library of imports.
 LIBRARY, IMPORTS = "mlc_llm.dll", "libmlc_llm.dll.a"
-TESTS, LOOP, CLIENT = "mlc_core_test.exe", "libmlc_tvm_loop.dll", "client.exe"
-# What the tests read, beside them.
+TESTS, CLIENT = "mlc_core_test.exe", "client.exe"
+# What the tests open and read, beside them.
+OPENED = ("libmlc_tvm_loop.dll", "libmlc_pool.dll")
 FIXTURES = ("fixtures/fake-model", "fixtures/templates")
 # Debian's libgtest-dev has GoogleTest's sources.
 GTEST = Path("/usr/src/googletest/googletest")
@@ -75,7 +76,7 @@ def linked() -> list[Path]:
 def tests() -> list[Path]:
     for name in FIXTURES:
         shutil.copytree(ROOT / "tests" / name, HERE / name, dirs_exist_ok=True)
-    return _built("mlc_core_test", (TESTS, LOOP))
+    return _built("mlc_core_test", (TESTS, *OPENED))
 
 
 def client() -> Path:

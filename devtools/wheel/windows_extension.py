@@ -19,7 +19,7 @@ import sysconfig
 from pathlib import Path
 
 from devtools.wheel.windows import HERE, IMPORTS, TARGET, environment
-from devtools.zig import ROOT, zig_program
+from devtools.zig import ROOT, objects_of, zig_program
 
 VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 NAME = f"_core.cp{VERSION}-win_amd64.pyd"
@@ -84,7 +84,7 @@ def extension() -> Path:
     words += [f"-I{folder}" for folder in include]
     compiler = [str(zig_program()), "c++", "-target", TARGET]
     sources = sorted((ROOT / "bindings" / "python" / "src").glob("*.cc"))
-    base = sorted((HERE / "core" / "core" / "CMakeFiles" / "mlc_base.dir").rglob("*.obj"))
+    base = objects_of(HERE / "core", "mlc_base")
     path = HERE / NAME
     command = [*compiler, "-shared", "-s", *words, *sources, *base]
     command += [HERE / IMPORTS, library_of_names(), "-o", path]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from devtools.wheel import windows, windows_extension
+from devtools.zig import objects_of
 
 lief = pytest.importorskip("lief")
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,17 @@ def test_core_for_windows_python_needs_the_dll_and_python(library: Path) -> None
     assert needed == {windows.LIBRARY, windows_extension.DLL}
     called = {e.name for one in module.imports if one.name == windows.LIBRARY for e in one.entries}
     assert "mlc_engine_submit" in called <= names_of_the_header()
+
+
+def test_core_gets_no_object_of_a_source_that_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "core" / "CMakeFiles" / "mlc_base.dir"
+    (folder / "src").mkdir(parents=True)
+    for name in ("new", "old"):
+        (folder / "src" / f"{name}.cc.obj").touch()
+    names = [f"core/CMakeFiles/{name}.dir/src/new.cc.obj" for name in ("mlc_base", "mlc_text")]
+    lines = ["rule cc", "  command = false", *(f"build {name}: cc" for name in names), ""]
+    (tmp_path / "build.ninja").write_text("\n".join(lines))
+    assert objects_of(tmp_path, "mlc_base") == [folder / "src" / "new.cc.obj"]
 
 
 def test_the_cpp_tests_pass_under_wine(wine) -> None:

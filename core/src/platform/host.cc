@@ -54,6 +54,10 @@ void LowerThreadPriority([[maybe_unused]] int nice) {
 
 int64_t ProcessNumber() { return getpid(); }
 
+bool ProcessIsEnding() { return false; }
+
+void KeepThisLibraryOpen() {}
+
 int64_t AvailableMemoryBytes() {
 #if defined(__linux__)
   // The kernel's estimate, which includes caches that it can free.

@@ -26,6 +26,14 @@ void LowerThreadPriority(int nice);
 // The process id. A forked child has another one.
 int64_t ProcessNumber();
 
+// Whether the process is ending and this is its last thread. On Windows the other threads are gone
+// before the destructors of a DLL run, so nothing may wait for them. False on other systems.
+bool ProcessIsEnding();
+
+// Keeps the library that this code is in open until the process ends, though its host closes it: a
+// detached thread returns through it. Does nothing on systems where the threads are joined.
+void KeepThisLibraryOpen();
+
 // The host memory that can be allocated without swapping.
 int64_t AvailableMemoryBytes();
 

@@ -28,14 +28,14 @@ namespace {
 // weights in longer runs.
 constexpr int kPartsPerThread = 2;
 
-// The pool of a thread. A forked child gets a copy without threads, which it can neither use nor
-// destroy.
+// The pool of a thread. It cannot be destroyed where its threads are gone: in a forked child, which
+// gets a copy without them, and at the end of a process that has ended them.
 struct ThreadPool {
   std::unique_ptr<WorkerPool> pool;
   int64_t process = ProcessNumber();
 
   ~ThreadPool() {
-    if (ProcessNumber() != process) (void)pool.release();
+    if (ProcessNumber() != process || ProcessIsEnding()) (void)pool.release();
   }
 };
 

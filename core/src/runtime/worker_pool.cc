@@ -23,7 +23,8 @@ constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
 
 // On Windows a thread that ends destroys its pool under a lock of the system's loader, which the
-// pool's threads need for their own end. So it waits until they have left the pool.
+// pool's threads need for their own end. So it waits until they have left the pool; then they still
+// return through this library.
 #if defined(_WIN32)
 constexpr bool kJoins = false;
 #else
@@ -62,6 +63,7 @@ int Untaken(uint64_t ticket) { return static_cast<int>(ticket & 0xffffffff); }
 WorkerPool::WorkerPool(int num_threads) {
   if (!kHasThreads) num_threads = 1;
   active_ = std::max(1, num_threads);
+  if (!kJoins && num_threads > 1) KeepThisLibraryOpen();
   for (int worker = 1; worker < num_threads; ++worker) {
     threads_.emplace_back([this, worker] {
       ++num_serving_;

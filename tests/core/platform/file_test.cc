@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#if !defined(_WIN32)
+#if defined(_WIN32)
+#include "platform/paths.h"
+#include "platform/windows/system.h"
+#else
 #include <sys/stat.h>
 #endif
 
@@ -79,6 +82,52 @@ TEST(ReadFile, TakesBackslashesToo) {
   std::string path = folder.Write("f", "x");
   std::replace(path.begin(), path.end(), '/', '\\');
   EXPECT_EQ(*ReadFile(path), "x");
+}
+#endif
+
+#if defined(_WIN32)
+TEST(MakeWritableFolder, TakesPathsAsWindowsWritesThem) {
+  TempFolder folder;
+  std::string backslashes = folder.path();
+  std::replace(backslashes.begin(), backslashes.end(), '/', '\\');
+  for (const std::string& path : {folder.Path("a/b/"), folder.Path("c//d/../e"),
+                                  backslashes + "\\f\\g", "\\\\?\\" + backslashes + "\\h\\i"}) {
+    Status status = MakeWritableFolder(path);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(MakeWritableFolder(path).ok()) << path;  // which is there now
+  }
+  for (const char* made : {"a/b", "c/e", "f/g", "h/i"}) {
+    EXPECT_TRUE(std::filesystem::is_directory(PathOf(folder.Path(made)))) << made;
+  }
+}
+
+TEST(MakeWritableFolder, SaysWhyItCannot) {
+  TempFolder folder;
+  std::string file = folder.Write("f", "x");
+  EXPECT_NE(MakeWritableFolder(file).message().find("File exists"), std::string::npos);
+  // The reason is that of the first folder that cannot be made.
+  EXPECT_NE(MakeWritableFolder(file + "/a/b").message().find("File exists"), std::string::npos);
+  EXPECT_EQ(MakeWritableFolder("").code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ReplaceFile, TakesTheNameOfAnOpenFile) {
+  if (GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "wine_get_version") != nullptr) {
+    GTEST_SKIP() << "wine 8 does not know Windows 10's rename";
+  }
+  TempFolder folder;
+  std::string path = folder.Write("f", "old");
+  HANDLE open = CreateFileW(windows::WidePath(path).c_str(), GENERIC_READ,
+                            FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
+                            OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr);
+  ASSERT_NE(open, INVALID_HANDLE_VALUE);
+  Status status = ReplaceFile(path, {"new"});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(*ReadFile(path), "new");
+  char bytes[3];
+  DWORD got = 0;
+  EXPECT_TRUE(::ReadFile(open, bytes, sizeof(bytes), &got, nullptr));
+  EXPECT_EQ(std::string(bytes, got), "old");
+  CloseHandle(open);
 }
 #endif
 

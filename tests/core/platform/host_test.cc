@@ -19,6 +19,8 @@ TEST(Host, FiguresAreSane) {
   EXPECT_GT(AvailableMemoryBytes(), int64_t{1} << 20);
 }
 
+TEST(Host, TheProcessIsNotEnding) { EXPECT_FALSE(ProcessIsEnding()); }
+
 TEST(Host, AVariableThatIsNotSetIsEmpty) {
   EXPECT_EQ(EnvironmentText("MLC_TEST_NOBODY_SETS_THIS"), "");
   EXPECT_NE(EnvironmentText("PATH"), "");

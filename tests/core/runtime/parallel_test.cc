@@ -8,6 +8,9 @@
 
 #include "fixture_paths.h"
 #include "platform/shared_library.h"
+#if defined(_WIN32)
+#include "platform/windows/system.h"
+#endif
 
 namespace mlc {
 namespace {
@@ -124,6 +127,30 @@ TEST(LinkedKernelLoop, RunsOnTheThreadsPool) {
 }
 
 TEST(ShareLoopsOf, WantsALoadedLibrary) { EXPECT_FALSE(ShareLoopsOf("/no/such/library.so").ok()); }
+
+#if defined(_WIN32)
+// The pool of a thread that uses a DLL. (A program's own destructors run while its threads live.)
+int UsePoolOfLibrary(int num_threads) {
+  void* library = OpenLibrary(MLC_POOL_LIBRARY, LibraryScope::kLocal);
+  if (library == nullptr) return -1;
+  int calls = reinterpret_cast<int (*)(int)>(FindSymbol(library, "UsePool"))(num_threads);
+  CloseLibrary(library);
+  return calls;
+}
+
+// The system ends the other threads first. A pool that waited for them would wait for ever.
+TEST(PoolLibraryDeathTest, TheProcessEnds) {
+  EXPECT_EXIT(ExitProcess(UsePoolOfLibrary(3) == 100 ? 7 : 8), ::testing::ExitedWithCode(7), "");
+}
+
+// Its detached threads return through its code.
+TEST(PoolLibrary, StaysOpenForItsThreads) {
+  std::thread([] { EXPECT_EQ(UsePoolOfLibrary(1), 100); }).join();
+  EXPECT_EQ(OpenIfLoaded(MLC_POOL_LIBRARY), nullptr);  // there was no thread
+  std::thread([] { EXPECT_EQ(UsePoolOfLibrary(3), 100); }).join();
+  EXPECT_NE(OpenIfLoaded(MLC_POOL_LIBRARY), nullptr);
+}
+#endif
 
 }  // namespace
 }  // namespace mlc

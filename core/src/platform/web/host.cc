@@ -16,6 +16,10 @@ void LowerThreadPriority(int) {}
 
 int64_t ProcessNumber() { return 1; }
 
+bool ProcessIsEnding() { return false; }
+
+void KeepThisLibraryOpen() {}
+
 // What the module may still grow by, and what it has freed.
 int64_t AvailableMemoryBytes() {
   constexpr int64_t kLargest = int64_t{4}

@@ -4,21 +4,21 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
+#include <cstring>
 
 #include "base/hash.h"
-#include "platform/paths.h"
 #include "platform/windows/system.h"
 
 namespace mlc {
 namespace {
 
 using windows::ErrnoOf;
+using windows::FullPath;
 using windows::LastErrorText;
 using windows::WidePath;
 
-// Others may read, replace and remove a file that is open here, as on other systems.
+// Others may read, write, rename and remove a file that is open here. To replace it they need
+// Windows 10's rename (RenameOver), and one that is mapped cannot be replaced at all.
 constexpr DWORD kShared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 constexpr DWORD kLargestPart = 1 << 30;  // of one read or write
 
@@ -74,6 +74,7 @@ Result<int64_t> RegularFileSize(HANDLE file, const std::string& path) {
 }
 
 // A new file whose name no other has: `begin`, some characters, `end`. `path` gets the name.
+// Whoever opened it here can write it and give it another name.
 HANDLE MakeNewFile(const std::string& begin, const std::string& end, std::string* path) {
   static std::atomic<uint64_t> count{0};
   constexpr int kTries = 100;
@@ -83,11 +84,45 @@ HANDLE MakeNewFile(const std::string& begin, const std::string& end, std::string
     std::string seed = std::to_string(GetCurrentProcessId()) + ":" + std::to_string(count++) + ":" +
                        std::to_string(ticks.QuadPart);
     *path = begin + HexText(Fnv1a(seed)) + end;
-    HANDLE file = CreateFileW(WidePath(*path).c_str(), GENERIC_WRITE, kShared, nullptr, CREATE_NEW,
-                              FILE_ATTRIBUTE_NORMAL, nullptr);
+    HANDLE file = CreateFileW(WidePath(*path).c_str(), GENERIC_WRITE | DELETE, kShared, nullptr,
+                              CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
     if (file != INVALID_HANDLE_VALUE || ErrnoOf(GetLastError()) != EEXIST) return file;
   }
   return INVALID_HANDLE_VALUE;
+}
+
+// Gives an open file the name `path`. If another file has it, that file goes, though it may be
+// open; whoever opened it can read on. Windows 10 can, on its own file system.
+bool RenameOver(HANDLE file, const std::string& path) {
+  std::wstring name = FullPath(path);
+  size_t bytes = name.size() * sizeof(wchar_t);
+  std::vector<FILE_RENAME_INFO> space(2 + bytes / sizeof(FILE_RENAME_INFO));  // and a zero
+  space[0].Flags = FILE_RENAME_FLAG_REPLACE_IF_EXISTS | FILE_RENAME_FLAG_POSIX_SEMANTICS;
+  space[0].FileNameLength = static_cast<DWORD>(bytes);
+  std::memcpy(space[0].FileName, name.data(), bytes);
+  DWORD size = static_cast<DWORD>(space.size() * sizeof(FILE_RENAME_INFO));
+  return SetFileInformationByHandle(file, FileRenameInfoEx, space.data(), size) != 0;
+}
+
+bool IsFolder(const std::string& path) {
+  DWORD attributes = GetFileAttributesW(WidePath(path).c_str());
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
+// Makes a folder and those around it. GetLastError has the reason why it could not.
+bool MakeFolders(const std::string& path) {
+  DWORD error = path.empty() ? ERROR_PATH_NOT_FOUND : ERROR_SUCCESS;
+  for (size_t end = 0; end < path.size();) {
+    end = std::min(path.find_first_of("/\\", end + 1), path.size());
+    std::string folder = path.substr(0, end);
+    bool is_there = IsFolder(folder) || CreateDirectoryW(WidePath(folder).c_str(), nullptr);
+    DWORD failed = is_there ? ERROR_SUCCESS : GetLastError();
+    if (failed == ERROR_ALREADY_EXISTS && IsFolder(folder)) failed = ERROR_SUCCESS;
+    // The name of another computer is no folder, and those after it may be there.
+    if (failed == ERROR_SUCCESS || error == ERROR_SUCCESS) error = failed;
+  }
+  SetLastError(error);
+  return error == ERROR_SUCCESS;
 }
 
 }  // namespace
@@ -126,9 +161,11 @@ Status ReplaceFile(const std::string& path, const std::vector<std::string_view>&
     if (status.ok() && !WriteAll(file.value, part)) status = WriteError(path);
   }
   if (status.ok() && !FlushFileBuffers(file.value)) status = WriteError(path);
-  file.Close();  // only a closed file can replace another one
+  bool is_renamed = status.ok() && !IsFolder(path) && RenameOver(file.value, path);
+  file.Close();  // without RenameOver only a closed file can replace another one
   constexpr DWORD kMove = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
-  if (status.ok() && !MoveFileExW(WidePath(temporary).c_str(), WidePath(path).c_str(), kMove)) {
+  if (status.ok() && !is_renamed &&
+      !MoveFileExW(WidePath(temporary).c_str(), WidePath(path).c_str(), kMove)) {
     status = WriteError(path);
   }
   if (!status.ok()) RemoveFile(temporary);
@@ -150,11 +187,9 @@ Result<std::string> WriteNewFile(const std::string& begin, std::string_view byte
 void RemoveFile(const std::string& path) { DeleteFileW(WidePath(path).c_str()); }
 
 Status MakeWritableFolder(const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(PathOf(path), failed);
   std::string name;
-  Handle made{failed ? nullptr : MakeNewFile(path + "/.mlc-", "", &name)};
-  std::string reason = failed ? failed.message() : LastErrorText();
+  Handle made{MakeFolders(path) ? MakeNewFile(path + "/.mlc-", "", &name) : nullptr};
+  std::string reason = LastErrorText();
   bool can_write = made.ok();
   made.Close();
   if (can_write) {

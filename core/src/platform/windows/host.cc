@@ -49,6 +49,19 @@ void LowerThreadPriority(int nice) {
 
 int64_t ProcessNumber() { return GetCurrentProcessId(); }
 
+// Documented nowhere, and in every Windows; C libraries ask it for the same reason.
+bool ProcessIsEnding() {
+  void* ask = reinterpret_cast<void*>(
+      GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlDllShutdownInProgress"));
+  return ask != nullptr && reinterpret_cast<BOOLEAN(NTAPI*)()>(ask)() != 0;
+}
+
+void KeepThisLibraryOpen() {
+  constexpr DWORD kFlags = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
+  HMODULE library = nullptr;
+  GetModuleHandleExW(kFlags, reinterpret_cast<const wchar_t*>(&KeepThisLibraryOpen), &library);
+}
+
 int64_t AvailableMemoryBytes() {
   MEMORYSTATUSEX status = {};
   status.dwLength = sizeof(status);

@@ -15,22 +15,26 @@ void* Kept(HMODULE library) {
   return library;
 }
 
+bool IsName(const std::string& path) { return path.find_first_of("/\\:") == std::string::npos; }
+
+// The loader would look for a relative path in its own folders, and not in the current one.
+std::wstring LoaderPath(const std::string& path) {
+  return IsName(path) ? windows::WidePath(path) : windows::FullPath(path);
+}
+
 }  // namespace
 
 // Of a path with a folder, the libraries that it needs are looked for beside it too.
 void* OpenLibrary(const char* path, LibraryScope) {
   if (path == nullptr) return Kept(GetModuleHandleW(nullptr));
-  std::wstring wide = windows::WidePath(path);
-  bool is_absolute = wide.size() > 2 && (wide[1] == L':' || wide.rfind(L"\\\\", 0) == 0);
-  DWORD flags = is_absolute ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS
-                            : LOAD_LIBRARY_SEARCH_DEFAULT_DIRS;
-  bool is_name = wide.find(L'\\') == std::wstring::npos;
-  return Kept(LoadLibraryExW(wide.c_str(), nullptr, is_absolute || is_name ? flags : 0));
+  DWORD beside = IsName(path) ? 0 : LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR;
+  DWORD flags = LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | beside;
+  return Kept(LoadLibraryExW(LoaderPath(path).c_str(), nullptr, flags));
 }
 
 void* OpenIfLoaded(const char* path) {
   HMODULE library = nullptr;
-  GetModuleHandleExW(0, windows::WidePath(path).c_str(), &library);
+  GetModuleHandleExW(0, LoaderPath(path).c_str(), &library);
   return Kept(library);
 }
 

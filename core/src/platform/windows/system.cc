@@ -31,6 +31,12 @@ constexpr ErrorPair kErrors[] = {
     {ERROR_NOT_SUPPORTED, ENOTSUP},      {ERROR_NOT_READY, EBUSY},
 };
 
+std::wstring WithBackslashes(const std::string& path) {
+  std::wstring wide = Wide(path);
+  std::replace(wide.begin(), wide.end(), L'/', L'\\');
+  return wide;
+}
+
 }  // namespace
 
 std::wstring Wide(const std::string& text) {
@@ -50,13 +56,18 @@ std::string Narrow(const std::wstring& text) {
 }
 
 std::wstring WidePath(const std::string& path) {
-  std::wstring wide = Wide(path);
-  std::replace(wide.begin(), wide.end(), L'/', L'\\');
-  if (wide.size() <= kLongestPlain || wide.rfind(L"\\\\?\\", 0) == 0) return wide;
+  std::wstring wide = WithBackslashes(path);
+  return wide.size() <= kLongestPlain ? wide : FullPath(path);
+}
+
+std::wstring FullPath(const std::string& path) {
+  std::wstring wide = WithBackslashes(path);
+  if (wide.rfind(L"\\\\?\\", 0) == 0) return wide;
   DWORD length = GetFullPathNameW(wide.c_str(), 0, nullptr, nullptr);
   std::wstring full(length, L'\0');
   full.resize(GetFullPathNameW(wide.c_str(), length, full.data(), nullptr));
   if (full.empty()) return wide;
+  if (full.size() <= kLongestPlain) return full;
   bool is_network = full.rfind(L"\\\\", 0) == 0;
   return is_network ? L"\\\\?\\UNC" + full.substr(1) : L"\\\\?\\" + full;
 }

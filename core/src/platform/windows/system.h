@@ -24,6 +24,8 @@ std::string Narrow(const std::wstring& text);
 // A path in the form that Windows' functions take: with backslashes, and with the prefix \\?\ where
 // it is longer than they otherwise allow.
 std::wstring WidePath(const std::string& path);
+// The same of the whole path, from the current folder on where it is relative.
+std::wstring FullPath(const std::string& path);
 
 // What strerror says of the error that the last function of this thread has left (GetLastError).
 std::string LastErrorText();
