@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,34 @@ def test_a_library_that_is_linked_into_a_program(tiny_model: ResolvedModel, tmp_
     assert named["choices"], "as MLC-LLM's apps name it, without the underscore"
     missing = run_linked(tiny_model, tmp_path / "program", "cpu", "no_")[0]["error"]
     assert missing["param"] == "model_lib" and "'no_'" in missing["message"]
+
+
+def test_a_file_goes_before_a_linked_library(tiny_model: ResolvedModel, tmp_path: Path) -> None:
+    """Of one name. Their context windows tell them apart."""
+    config = read_chat_config(tiny_model.folder)
+    archive, app, file = (tmp_path / name for name in ("one.a", "app.so", "libone.so"))
+    linked = {"device": "x86-64-v2", "system_lib_prefix": "one_"}
+    compile_model(config, output=archive, overrides="context_window_size=64", **linked)
+    compile_model(config, output=file, device="x86-64-v2", overrides="context_window_size=128")
+    objects = objects_of(archive, tmp_path / "objects")
+    core = Path(_core.__file__).parent
+    folders = [core, Path(tvm_ffi.__file__).parent / "lib"]
+    paths = [word for folder in folders for word in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    command = ["g++", "-shared", *objects, "-o", app, *paths, "-lmlc_llm", "-ltvm_ffi", "-lm"]
+    subprocess.run(command, check=True)
+    script = (
+        "import ctypes, json, sys\n"
+        "from mlc_llm import _core, set_directories\n"
+        "ctypes.CDLL(sys.argv[2])\n"
+        "for folders in ([sys.argv[3]], []):\n"
+        "    set_directories(libraries=folders)\n"
+        "    plan = json.loads(_core.Engine('{}').plan(sys.argv[1]))\n"
+        "    print(plan['context_window_size'])\n"
+    )
+    model = json.dumps(tiny_model.core_json("cpu") | {"model_lib": "one"})
+    asked = [sys.executable, "-c", script, model, str(app), str(tmp_path)]
+    ended = subprocess.run(asked, capture_output=True, text=True)
+    assert ended.stdout.split() == ["128", "64"], ended
 
 
 def test_two_libraries_in_a_program(
