@@ -65,6 +65,15 @@ std::string_view NameOfFile(std::string_view path) {
 
 bool IsOfCName(unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }
 
+// Whether the name is in the file, and not only as the end of a longer one.
+bool HasName(std::string_view file, const std::string& name) {
+  size_t at = file.find(name);
+  while (at != std::string_view::npos && at > 0 && IsOfCName(file[at - 1])) {
+    at = file.find(name, at + 1);
+  }
+  return at != std::string_view::npos;
+}
+
 // "llama_aarch64_i8mm" -> "llama", on an ARM CPU
 std::string_view WithoutVariant(std::string_view name) {
   for (const CpuVariant& variant : CpuVariants()) {
@@ -108,8 +117,7 @@ std::string LinkedNameIn(std::string_view file, std::string_view path) {
   if (prefix.empty() || prefix == "_") return "";  // all names begin with "_" on Apple's systems
   std::string own(NameOfFile(path));
   for (const std::string& known : LinkedPrefixes(own)) {
-    bool is_there = file.find(known + std::string(kLibrarySymbol)) != std::string_view::npos;
-    if (is_there && !own.empty()) return own;
+    if (!own.empty() && HasName(file, known + std::string(kLibrarySymbol))) return own;
   }
 #if defined(__APPLE__)
   if (prefix.front() == '_') prefix.remove_prefix(1);

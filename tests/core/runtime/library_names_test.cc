@@ -62,6 +62,7 @@ TEST(LinkedNameIn, TheFilesOwnNameIfItIsThere) {
   EXPECT_EQ(LinkedNameIn(two, "libtwo-q4.so"), "two-q4");
   EXPECT_EQ(LinkedNameIn(two, "/app/lib/one.dylib"), "one");
   EXPECT_EQ(LinkedNameIn(two, "/app/lib.so"), "one");
+  EXPECT_EQ(LinkedNameIn(two, "/app/q4.so"), "one");  // the end of a name is no name
 }
 
 TEST(LinkedNameIn, WithoutTheVariantOfACpu) {
