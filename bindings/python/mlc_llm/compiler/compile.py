@@ -21,7 +21,7 @@ from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models import mlc_folders
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
-from mlc_llm.compiler.seal import seal_object, sealed
+from mlc_llm.compiler.seal import seal_file, sealed
 from mlc_llm.compiler.trailer import as_wasm_section, trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import (
@@ -245,7 +245,7 @@ def _linked(executable: Any, output: Path, prefix: str | None, join: Link | None
 
         def link(name: str, objects: list[str], **_: Any) -> None:
             assert join is not None
-            join(Path(name), [*objects, *_seal_file(folder, objects)])
+            join(Path(name), [*objects, *seal_file(folder, objects)])
 
         if prefix is not None:
             return archive.write(executable, prefix, output, folder)
@@ -256,16 +256,6 @@ def _linked(executable: Any, output: Path, prefix: str | None, join: Link | None
         except Exception as error:  # TVM's error if it cannot write the object files
             raise linker.failure(linked, str(error)) from error
         return sealed(linked.read_bytes())
-
-
-def _seal_file(folder: Path, objects: list[str]) -> list[str]:
-    """The object file with the library's seal, where the format has one."""
-    seal = seal_object(Path(objects[0]).read_bytes())
-    if seal is None:
-        return []
-    file = folder / "seal.o"
-    file.write_bytes(seal)
-    return [str(file)]
 
 
 def _write(data: bytes, end: bytes, output: Path) -> None:

@@ -42,8 +42,8 @@ class OptimizationFlags:
     @classmethod
     def parse(cls, text: str) -> OptimizationFlags:
         """Parses `O0` to `O3`, or `flashinfer=0;activation_bits=8;...`."""
-        if text in _LEVELS:
-            return _LEVELS[text]
+        if text in LEVELS:
+            return LEVELS[text]
         flags = cls()
         for name, value in parse_assignments(text, what="--opt").items():
             if name not in cls.__dataclass_fields__:
@@ -88,7 +88,7 @@ def notes(text: str, device: Device | GPU) -> list[str]:
     a level."""
     flags = OptimizationFlags.parse(text)
     idle = flags.idle_on(device)
-    if text in _LEVELS:
+    if text in LEVELS:
         device_used = flags.applied_to(device)
         is_gpu = isinstance(device_used, GPU)
         used = ["cublas_gemm, where its library is found"] if is_gpu and device_used.gemm else []
@@ -106,7 +106,7 @@ def notes(text: str, device: Device | GPU) -> list[str]:
 
 
 _FAST = OptimizationFlags(cublas_gemm=True, faster_transformer=True, cutlass=True)
-_LEVELS = {
+LEVELS = {
     "O0": OptimizationFlags(),
     "O1": replace(_FAST, cublas_gemm=False),
     "O2": replace(_FAST, flashinfer=True),

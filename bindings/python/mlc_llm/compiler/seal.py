@@ -1,13 +1,15 @@
 """The checksum inside a model library, which survives `strip` (core/src/runtime/library_seal.h).
 
-The linker gets one more object file (`seal_object`), whose section `.mlc_seal` the linked library
+The linker gets one more object file (`seal_file`), whose section `.mlc_seal` the linked library
 then has. `sealed` writes the checksum into it. Only 64-bit little-endian ELF files have a seal.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 MAGIC = b"MLCSEAL1"
 SECTION = b".mlc_seal"
@@ -81,6 +83,17 @@ def sections(data: bytes) -> list[Section] | None:
         )
         for name, kind, flags, _, offset, length in headers
     ]
+
+
+def seal_file(folder: Path, objects: Sequence[str | Path]) -> list[str]:
+    """An object file with the seal, in the folder, for the linker of the objects; none where the
+    format has no seal."""
+    seal = seal_object(Path(objects[0]).read_bytes())
+    if seal is None:
+        return []
+    file = folder / "seal.o"
+    file.write_bytes(seal)
+    return [str(file)]
 
 
 def sealed(data: bytes) -> bytes:

@@ -80,16 +80,13 @@ def link(output: Path, objects: Sequence[str | Path], *, abi: str) -> Path:
 def link_objects(output: Path, objects: Mapping[str, bytes], *, abi: str) -> Path:
     """Links the objects of a model's linked libraries, by their file names, and seals the result:
     they register themselves when it is opened."""
-    from mlc_llm.compiler.seal import seal_object, sealed
+    from mlc_llm.compiler.seal import seal_file, sealed
 
     with tempfile.TemporaryDirectory() as scratch:
-        seal = seal_object(next(iter(objects.values())))
-        assert seal is not None, "Android's objects are ELF files"
-        files = []
-        for name, data in {**objects, "seal.o": seal}.items():
-            files.append(Path(scratch) / name)
-            files[-1].write_bytes(data)
-        link(output, files, abi=abi)
+        files = [Path(scratch) / name for name in objects]
+        for file, data in zip(files, objects.values(), strict=True):
+            file.write_bytes(data)
+        link(output, [*files, *seal_file(Path(scratch), files)], abi=abi)
     output.write_bytes(sealed(output.read_bytes()))
     return output
 

@@ -13,11 +13,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
 from mlc_llm.model_source import DEFAULT_MODEL
 from mlc_llm.package.devices import DEVICES, AppDevice
+from mlc_llm.types_gen import KVCacheDType
 
 # How a model begins that has an address.
 ADDRESSES = ("HF:", "https:", "http:")
@@ -34,8 +35,7 @@ _SIZES = (
 _LEAST = {"sliding_window_size": -1, "attention_sink_size": 0, "context_window_size": 0}
 _PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
 _TEXTS = ("opt", "kv_cache_dtype")
-_KV_CACHE_DTYPES = ("auto", "f32", "f16", "bf16", "q8")
-_LEVELS = ("O0", "O1", "O2", "O3")
+_KV_CACHE_DTYPES = ("auto", *get_args(KVCacheDType))
 # What people call the devices.
 _MEANT = {"ios": "iphone", "ipad": "iphone", "catalyst": "macabi", "mac": "macos", "java": "jvm"}
 _OVERRIDES = (*_SIZES, "disaggregation", *_TEXTS)
@@ -249,15 +249,13 @@ def _quantization(value: Any, place: str) -> str | None:
 
 
 def _check_opt(text: str, place: str) -> None:
-    if text in _LEVELS:
-        return
-    from mlc_llm.compiler.options import OptimizationFlags
+    from mlc_llm.compiler.options import LEVELS, OptimizationFlags
 
     try:
         OptimizationFlags.parse(text)
     except MLCError as error:
         reason = error.message.removeprefix("--opt: ")
-        offered = f"must be one of {', '.join(_LEVELS)}, or flags such as activation_bits=16"
+        offered = f"must be one of {', '.join(LEVELS)}, or flags such as activation_bits=16"
         raise InvalidRequestError(f"{place}: {offered}: {reason}", param=place) from None
 
 
