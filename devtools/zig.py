@@ -61,6 +61,24 @@ def objects_of(folder: Path, targets: str) -> list[Path]:
     return [path for name in sorted(names) if (path := folder / name).exists()]
 
 
+def archivers(tools: Path, zig: Path) -> dict[str, str]:
+    """CMake's settings of what makes static libraries; the programs are made in `tools`."""
+    return {
+        "CMAKE_AR": str(wrapper(tools / "ar", zig, "ar")),
+        "CMAKE_RANLIB": str(wrapper(tools / "ranlib", zig, "ranlib")),
+    }
+
+
+def core_settings(opencl: str = "") -> dict[str, str]:
+    """CMake's settings of a core for another system. `opencl`: the folder of OpenCL's headers."""
+    return {
+        "MLC_BUILD_PYTHON": "OFF",
+        "MLC_TVM_RUNTIME": "inside",
+        "MLC_OPENCL_INCLUDE_DIR": opencl,
+        **xgrammar_sources(),
+    }
+
+
 def xgrammar_sources() -> dict[str, str]:
     """CMake's variable for sources that another build has fetched."""
     found = next((ROOT / "build").glob("*/xgrammar/xgrammar-*/cpp"), None)

@@ -14,7 +14,16 @@ from pathlib import Path
 
 from devtools.android import sysroot
 from devtools.android.linker import linker
-from devtools.zig import OPENCL, ROOT, cmake, headers_of, wrapper, xgrammar_sources, zig_program
+from devtools.zig import (
+    OPENCL,
+    ROOT,
+    archivers,
+    cmake,
+    core_settings,
+    headers_of,
+    wrapper,
+    zig_program,
+)
 
 FOLDER = ROOT / "build" / "android"
 ABIS = tuple(sysroot.MACHINES)
@@ -55,8 +64,7 @@ def zig_settings(zig: Path, abi: str) -> dict[str, str]:
         "MLC_ANDROID_LINKER": str(linker(zig, triple, environment(zig, abi), tools)),
         "MLC_LIBRARY_FLAGS": f"-L{FOLDER / 'sysroot' / abi / 'lib'}",
         "CMAKE_CXX_COMPILER": str(compiler),
-        "CMAKE_AR": str(wrapper(tools / "ar", zig, "ar")),
-        "CMAKE_RANLIB": str(wrapper(tools / "ranlib", zig, "ranlib")),
+        **archivers(tools, zig),
     }
 
 
@@ -117,11 +125,8 @@ def _common(machine: dict[str, str]) -> dict[str, str]:
 def _core_settings() -> dict[str, str]:
     opencl = headers_of("opencl", OPENCL, FOLDER / "headers")
     return {
-        "MLC_BUILD_PYTHON": "OFF",
-        "MLC_TVM_RUNTIME": "inside",
         "MLC_LINKED_PLUGINS": "opencl" if opencl else "",
-        "MLC_OPENCL_INCLUDE_DIR": opencl,
-        **xgrammar_sources(),
+        **core_settings(opencl),
     }
 
 

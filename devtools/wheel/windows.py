@@ -18,7 +18,7 @@ import subprocess
 from pathlib import Path
 
 from devtools.wheel.build import FOLDER
-from devtools.zig import ROOT, cmake, wrapper, xgrammar_sources, zig_program
+from devtools.zig import ROOT, archivers, cmake, core_settings, wrapper, zig_program
 
 HERE = FOLDER / "windows"
 TARGET = "x86_64-windows-gnu"
@@ -44,18 +44,14 @@ def _settings() -> dict[str, str]:
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "WindowsByZig.cmake"),
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_CXX_COMPILER": str(wrapper(tools / "c++", zig, "c++", "-target", TARGET)),
-        "CMAKE_AR": str(wrapper(tools / "ar", zig, "ar")),
-        "CMAKE_RANLIB": str(wrapper(tools / "ranlib", zig, "ranlib")),
+        **archivers(tools, zig),
         "CMAKE_RC_COMPILER": str(wrapper(tools / "rc", zig, "rc")),
         # __FILE__ in an error's text has no path of this machine.
         "CMAKE_CXX_FLAGS_RELEASE": f"-O2 -DNDEBUG -fmacro-prefix-map={ROOT}/=",
         "CMAKE_SHARED_LINKER_FLAGS": "-s",
-        "MLC_BUILD_PYTHON": "OFF",
         "MLC_BUILD_TESTS": "ON",
         "MLC_GTEST_DIR": str(GTEST),
-        "MLC_TVM_RUNTIME": "inside",
-        "MLC_OPENCL_INCLUDE_DIR": "",
-        **xgrammar_sources(),
+        **core_settings(),
     }
 
 

@@ -14,7 +14,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from devtools.zig import ROOT, cmake, wrapper, xgrammar_sources, zig_program
+from devtools.zig import ROOT, archivers, cmake, core_settings, wrapper, zig_program
 
 from mlc_llm.package.ar import members
 from mlc_llm.package.macho import with_aligned_thread_variables, with_local_names
@@ -51,14 +51,10 @@ def _settings(machine: str) -> dict[str, str]:
         "MLC_APPLE_MACHINE": machine,
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_CXX_COMPILER": str(compiler(machine)),
-        "CMAKE_AR": str(wrapper(tools / "ar", zig, "ar")),
-        "CMAKE_RANLIB": str(wrapper(tools / "ranlib", zig, "ranlib")),
+        **archivers(tools, zig),
         # __FILE__ in an error's text has no path of this machine.
         "CMAKE_CXX_FLAGS_RELEASE": f"-Os -DNDEBUG -fmacro-prefix-map={ROOT}/=",
-        "MLC_BUILD_PYTHON": "OFF",
-        "MLC_TVM_RUNTIME": "inside",
-        "MLC_OPENCL_INCLUDE_DIR": "",
-        **xgrammar_sources(),
+        **core_settings(),
     }
 
 
