@@ -22,6 +22,9 @@ bool FileExists(const std::string& path);
 // Reads the whole file. Errors: kNotFound; kResourceExhausted when it is larger than `max_bytes`.
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes = int64_t{1} << 30);
 
+// The error of ReadFile for a file that is too large.
+Status CheckFileSize(const std::string& path, int64_t size, int64_t max_bytes);
+
 // Writes `parts` one after another to a new file, which then replaces `path`. So a reader sees
 // either the whole old file or the whole new file. Only its owner can read it (on Windows: who may
 // read its folder). Errors:

@@ -23,4 +23,10 @@ Result<std::string> JoinInside(const std::string& folder, std::string_view relat
   return folder + "/" + std::string(relative);
 }
 
+Status CheckFileSize(const std::string& path, int64_t size, int64_t max_bytes) {
+  if (size <= max_bytes) return Status();
+  return ResourceExhausted(path + ": is " + std::to_string(size) + " bytes long, more than the " +
+                           std::to_string(max_bytes) + " that are read");
+}
+
 }  // namespace mlc

@@ -10,7 +10,6 @@
 #endif
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <string>
@@ -74,17 +73,6 @@ void ReleaseFreeMemory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
-}
-
-std::string EnvironmentText(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::tm LocalTime(std::time_t time) {
-  std::tm local{};
-  localtime_r(&time, &local);
-  return local;
 }
 
 }  // namespace mlc

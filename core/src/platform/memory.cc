@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "platform/pages.h"
+
 namespace mlc {
 namespace {
 
@@ -21,22 +23,13 @@ constexpr int kDiscard = MADV_DONTNEED;
 }  // namespace
 
 int64_t DiscardMemory(void* data, int64_t bytes) {
-  if (data == nullptr || bytes <= 0) return 0;
-  uintptr_t page = SystemPage(), begin = reinterpret_cast<uintptr_t>(data);
-  uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / page * page;
-  begin = (begin + page - 1) / page * page;
-  if (begin >= end) return 0;
-  bool given = ::madvise(reinterpret_cast<void*>(begin), end - begin, kDiscard) == 0;
-  return given ? static_cast<int64_t>(end - begin) : 0;
+  PageRange pages = WholePages(data, bytes, SystemPage());
+  if (pages.bytes == 0 || ::madvise(pages.begin, pages.bytes, kDiscard) != 0) return 0;
+  return static_cast<int64_t>(pages.bytes);
 }
 
 int64_t TouchMemory(const void* data, int64_t bytes) {
-  if (data == nullptr || bytes <= 0) return 0;
-  const volatile char* at = static_cast<const char*>(data);
-  int64_t page = static_cast<int64_t>(SystemPage());
-  for (int64_t offset = 0; offset < bytes; offset += page) (void)at[offset];
-  (void)at[bytes - 1];
-  return bytes;
+  return TouchPages(data, bytes, SystemPage());
 }
 
 void* ReserveAddresses(size_t bytes) {

@@ -40,10 +40,7 @@ bool FileExists(const std::string& path) { return mlc_page_file_size(path.c_str(
 
 Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
   MLC_ASSIGN_OR_RETURN(int64_t size, SizeOf(path));
-  if (size > max_bytes) {
-    return ResourceExhausted(path + ": is " + std::to_string(size) + " bytes long, more than the " +
-                             std::to_string(max_bytes) + " that are read");
-  }
+  MLC_RETURN_IF_ERROR(CheckFileSize(path, size, max_bytes));
   std::string text(static_cast<size_t>(size), '\0');
   MLC_RETURN_IF_ERROR(ReadPart(path, 0, text.data(), size));
   return text;

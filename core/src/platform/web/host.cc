@@ -4,8 +4,6 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "platform/memory.h"
 
 namespace mlc {
@@ -29,17 +27,6 @@ int64_t AvailableMemoryBytes() {
 }
 
 void ReleaseFreeMemory() {}
-
-std::string EnvironmentText(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::tm LocalTime(std::time_t time) {
-  std::tm local{};
-  localtime_r(&time, &local);
-  return local;
-}
 
 int64_t DiscardMemory(void*, int64_t) { return 0; }
 

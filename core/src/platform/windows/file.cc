@@ -135,10 +135,7 @@ Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
   Handle file{OpenToRead(path)};
   if (!file.ok()) return OpenError(path);
   MLC_ASSIGN_OR_RETURN(int64_t size, RegularFileSize(file.value, path));
-  if (size > max_bytes) {
-    return ResourceExhausted(path + ": is " + std::to_string(size) + " bytes long, more than the " +
-                             std::to_string(max_bytes) + " that are read");
-  }
+  MLC_RETURN_IF_ERROR(CheckFileSize(path, size, max_bytes));
   std::string text(static_cast<size_t>(size), '\0');
   size_t done = 0;
   while (done < text.size()) {

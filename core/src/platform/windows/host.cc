@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "platform/memory.h"
+#include "platform/pages.h"
 #include "platform/windows/system.h"
 
 namespace mlc {
@@ -85,25 +86,18 @@ std::tm LocalTime(std::time_t time) {
 }
 
 int64_t DiscardMemory(void* data, int64_t bytes) {
-  if (data == nullptr || bytes <= 0) return 0;
-  uintptr_t page = SystemPage(), begin = reinterpret_cast<uintptr_t>(data);
-  uintptr_t end = (begin + static_cast<uintptr_t>(bytes)) / page * page;
-  begin = (begin + page - 1) / page * page;
-  if (begin >= end) return 0;
+  PageRange pages = WholePages(data, bytes, SystemPage());
   // The content is lost; what is unlocked leaves the process's working set.
-  void* first = reinterpret_cast<void*>(begin);
-  if (VirtualAlloc(first, end - begin, MEM_RESET, PAGE_READWRITE) == nullptr) return 0;
-  (void)VirtualUnlock(first, end - begin);
-  return static_cast<int64_t>(end - begin);
+  if (pages.bytes == 0 ||
+      VirtualAlloc(pages.begin, pages.bytes, MEM_RESET, PAGE_READWRITE) == nullptr) {
+    return 0;
+  }
+  (void)VirtualUnlock(pages.begin, pages.bytes);
+  return static_cast<int64_t>(pages.bytes);
 }
 
 int64_t TouchMemory(const void* data, int64_t bytes) {
-  if (data == nullptr || bytes <= 0) return 0;
-  const volatile char* at = static_cast<const char*>(data);
-  int64_t page = static_cast<int64_t>(SystemPage());
-  for (int64_t offset = 0; offset < bytes; offset += page) (void)at[offset];
-  (void)at[bytes - 1];
-  return bytes;
+  return TouchPages(data, bytes, SystemPage());
 }
 
 void* ReserveAddresses(size_t bytes) {
