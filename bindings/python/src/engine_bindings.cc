@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "event_stream.h"
 #include "interpreter_lock.h"
+#include "json_bindings.h"
 #include "mlc_llm.h"
 #include "process_id.h"
 #include "status.h"
@@ -277,5 +278,6 @@ void BindEngine(py::module_& m) {
 PYBIND11_MODULE(_core, m) {
   mlc::TranslateErrors(py::reinterpret_steal<py::object>(mlc::NewCoreError(m)));
   mlc::BindEngine(m);
+  mlc::BindJson(m);
   mlc::BindWeights(m);
 }

@@ -1,8 +1,10 @@
 #include "base/json.h"
 
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/request_json.h"
 #include "base/utf8.h"
 
 namespace mlc {
@@ -13,7 +15,7 @@ using Library = nlohmann::ordered_json;
 // Builds a Json from the library's parse events, with an explicit stack instead of recursion.
 class Builder : public Library::json_sax_t {
  public:
-  explicit Builder(int max_depth) : max_depth_(max_depth) {}
+  Builder(int max_depth, size_t max_values) : max_depth_(max_depth), values_left_(max_values) {}
 
   Json root;
   std::string error;
@@ -62,6 +64,10 @@ class Builder : public Library::json_sax_t {
     return Add(std::move(done));
   }
   bool Add(Json value) {
+    if (values_left_-- == 0) {
+      error = "too many values in one document";
+      return false;
+    }
     if (open_.empty()) {
       root = std::move(value);
     } else if (open_.back().is_array()) {
@@ -73,6 +79,7 @@ class Builder : public Library::json_sax_t {
   }
 
   int max_depth_;
+  size_t values_left_;
   std::vector<Json> open_;         // the containers that are not closed yet
   std::vector<std::string> keys_;  // the member being read in each
 };
@@ -81,6 +88,16 @@ class Builder : public Library::json_sax_t {
 std::string Shorten(const std::string& message) {
   size_t at = message.find("parse error at ");
   return at == std::string::npos ? message : message.substr(at + 15);
+}
+
+// The library takes a NUL for the end of the text, but JSON has no NUL at any place.
+Result<Json> Build(std::string_view text, Builder builder) {
+  size_t nul = text.find('\0');
+  if (nul != std::string_view::npos) {
+    return InvalidArgument("invalid JSON: a NUL byte at position " + std::to_string(nul));
+  }
+  if (Library::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
+  return InvalidArgument("invalid JSON: " + RepairUtf8(Shorten(builder.error)));
 }
 
 // Nearly all strings are plain. A plain string needs no second copy.
@@ -177,9 +194,11 @@ const Json* FindGiven(const Json& object, std::string_view key) {
 }  // namespace
 
 Result<Json> Json::Parse(std::string_view text, int max_depth) {
-  Builder builder(max_depth);
-  if (Library::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
-  return InvalidArgument("invalid JSON: " + RepairUtf8(Shorten(builder.error)));
+  return Build(text, Builder(max_depth, SIZE_MAX));
+}
+
+Result<Json> ParseRequestJson(std::string_view text) {
+  return Build(text, Builder(Json::kMaxDepth, kMaxRequestValues));
 }
 
 std::string Json::Dump(int indent) const {

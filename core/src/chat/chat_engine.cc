@@ -1,5 +1,6 @@
 #include "chat/chat_engine.h"
 
+#include "base/request_json.h"
 #include "chat/kv_routes.h"
 #include "chat/lifecycle_routes.h"
 #include "chat/load/engine_options.h"
@@ -254,7 +255,7 @@ Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view rout
 
 Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view text,
                                      ChatCallback callback, const MediaBuffers& buffers) {
-  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
+  MLC_ASSIGN_OR_RETURN(Json json, ParseRequestJson(text));
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
   MLC_RETURN_IF_ERROR(CheckHasRoute(route, loaded_->thread->info()));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/request_json.h"
 #include "base/utf8.h"
 
 namespace mlc {
@@ -21,6 +22,28 @@ TEST(Json, RefusesWhatIsNotJson) {
     EXPECT_FALSE(json.ok()) << text;
     EXPECT_EQ(json.status().code(), StatusCode::kInvalidArgument);
   }
+}
+
+TEST(Json, ANulIsNoEnd) {
+  using namespace std::string_view_literals;
+  for (std::string_view text :
+       {"{}\0"sv, "\0{}"sv, "[1\0]"sv, "{\"a\":1}\0{\"a\":2}"sv, "\"\0\""sv}) {
+    Status status = Json::Parse(text).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << text;
+  }
+  EXPECT_EQ(Json::Parse(R"("\u0000")")->as_string(), "\0"sv);
+}
+
+TEST(Json, ARequestHasSoManyValues) {
+  auto array_of = [](size_t count) {
+    std::string text = "[0";
+    for (size_t i = 1; i < count; ++i) text += ",0";
+    return text + "]";
+  };
+  EXPECT_TRUE(ParseRequestJson(array_of(kMaxRequestValues - 1)).ok());  // and the array
+  Status status = ParseRequestJson(array_of(kMaxRequestValues)).status();
+  EXPECT_NE(status.message().find("too many values"), std::string::npos) << status.message();
+  EXPECT_TRUE(Json::Parse(array_of(kMaxRequestValues)).ok());
 }
 
 TEST(Json, ErrorNamesLineAndColumn) {

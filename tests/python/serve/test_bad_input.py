@@ -194,14 +194,14 @@ CASES = [
     other(RESPONSES, "image", "input", "unsupported",
           input=said([{"type": "input_image", "image_url": "data:image/png;base64,AA=="}])),
     other(RESPONSES, "too long", "input", "context_length_exceeded", input="word " * 20_000),
-    other(RESPONSES, "surrogate", "input", None, input=SURROGATE),
+    other(RESPONSES, "surrogate", None, None, input=SURROGATE),
     # What no model can be called, on every route
     *(
-        other(path, f"{name} as a model", "model", code, model=model, **fields)
+        other(path, f"{name} as a model", param, code, model=model, **fields)
         for path, fields in POSTS.items()
-        for name, model, code in (
-            ("surrogate", SURROGATE, None),
-            ("a long name", "a" * 100_000, "string_above_max_length"),
+        for name, model, param, code in (
+            ("surrogate", SURROGATE, None, None),
+            ("a long name", "a" * 100_000, "model", "string_above_max_length"),
         )
     ),
 ]  # fmt: skip
@@ -314,8 +314,8 @@ def test_admin_faults() -> None:
             (b'{"model": 3}', "model", "invalid_type"),
             (b'{"model": "x", "modell": 1}', "modell", "unknown_parameter"),
             (b'{"model": "x", "\\ud800": 1}', None, None),
-            (b'{"model": "\\ud800"}', "model", None),
-            (b'{"model": "x", "device": "\\udc00"}', "device", None),
+            (b'{"model": "\\ud800"}', None, None),
+            (b'{"model": "x", "device": "\\udc00"}', None, None),
             (b'{"model": "x\\u0000y"}', "model", None),
             (b'{"model": "%s"}' % (b"a" * 100_000), "model", "string_above_max_length"),
             (b'{"model": "%s"}' % (b"a" * 300), "model", None),  # as no file can be called

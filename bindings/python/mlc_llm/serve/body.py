@@ -1,20 +1,23 @@
-"""Request bodies: the facts that a route needs before the core, or a schema, checks the body."""
+"""Request bodies: the facts that a route needs before the core, or a schema, checks the body.
+
+One parser decides what a body says: the core's. Nothing here reads JSON in another way.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import Request
 
+from mlc_llm import _core
+from mlc_llm.core_engine import call_core
 from mlc_llm.serve.errors import RequestError
 
 _LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread
 _MAX_NAME = 4096  # in characters; the maximum length of a path
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ROUTING = ["model", "stream", "debug_config"]
 
 
 def require_json(request: Request) -> None:
@@ -29,33 +32,25 @@ def require_json(request: Request) -> None:
 
 
 async def peek(body: bytes) -> dict[str, Any]:
-    """The members that routing needs. If the body is not a JSON object, the core refuses it."""
-    parsed = await _beside(_parse, body)
-    return parsed if isinstance(parsed, dict) else {}
+    """The members that routing needs, as the core reads them. The core refuses a body that is no
+    object."""
+    if len(body) < _LARGE:
+        return _members(body)
+    return await asyncio.to_thread(_members, body)
 
 
-def _parse(body: bytes) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+def _members(body: bytes) -> dict[str, Any]:
+    members: dict[str, Any] = call_core(_core.read_members, body, _ROUTING)
+    return members
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Parses a JSON object. Raises RequestError for anything else."""
-    try:
-        parsed = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise RequestError(
-            f"We could not parse the JSON body of your request: {str(error)[:200]}",
-            code="invalid_request",
-        ) from None
+    """Parses a JSON object. Raises MLCError for anything else."""
+    parsed = call_core(_core.read_json, body)
     if not isinstance(parsed, dict):
         raise RequestError(
             "Invalid type for the request body: expected an object.", code="invalid_type"
         )
-    if b"\\ud" in body.lower():
-        require_text(parsed)
     return parsed
 
 
@@ -78,33 +73,3 @@ def require_name(name: str) -> None:
             code="string_above_max_length",
             param="model",
         )
-    require_text(name, "model")
-
-
-def require_text(value: object, path: str = "") -> None:
-    """Refuses half of a surrogate pair anywhere in a JSON value, because it is not text."""
-    todo = [(value, path)]
-    while todo:
-        item, at = todo.pop()
-        if isinstance(item, str) and _SURROGATE.search(item):
-            place = f"'{at}'" if at else "the request body"
-            raise RequestError(
-                f"Invalid {place}: half of a surrogate pair is no text. Send valid Unicode.",
-                code="invalid_request",
-                param=at or None,
-            )
-        if isinstance(item, dict):
-            todo += [(key, at) for key in item]
-            todo += [(member, f"{at}.{key}" if at else key) for key, member in item.items()]
-        elif isinstance(item, list):
-            todo += [(member, f"{at}[{index}]") for index, member in enumerate(item)]
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
-
-
-async def _beside(function: Any, body: bytes) -> Any:
-    if len(body) < _LARGE:
-        return function(body)
-    return await asyncio.to_thread(function, body)
