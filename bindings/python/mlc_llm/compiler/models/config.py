@@ -30,6 +30,7 @@ from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
 
 FULL, SLIDING = "full_attention", "sliding_attention"  # Hugging Face's `layer_types`
+VECTOR = 16  # the kernels' vectors have so many numbers
 _NO_WINDOW = -1
 
 
@@ -211,7 +212,15 @@ class DecoderConfig:
             "window": min(windows, default=_NO_WINDOW),
             "pinned": self.attention_sink_size,
         }
-        return AttentionSpec(**{**fields, **changes})
+        made = AttentionSpec(**{**fields, **changes})
+        normed = made.qk_norm is not None or made.value_norm is not None
+        if normed and made.dim % VECTOR:
+            raise UnsupportedError(
+                f"config: head_dim {made.dim} is not a multiple of {VECTOR}, which the norm of "
+                "queries, keys or values needs",
+                param="head_dim",
+            )
+        return made
 
     def decoder(self, layers: Iterable[LayerSpec], **changes: Any) -> DecoderSpec:
         fields: dict[str, Any] = {

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import VECTOR, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import LatentSpec, NormSpec, RopeSpec, Source
 from mlc_llm.compiler.spec.transforms import HeadRows
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 Sources = Mapping[str, tuple[Source, ...]]
 
@@ -48,6 +48,15 @@ class LatentConfig(DecoderConfig):
             "v_head_dim": read.integer("v_head_dim", default=values, maximum=4096),
             "attention_bias": read.flag("attention_bias", default=False),
         }
+
+    def check(self) -> None:
+        super().check()
+        for name in ("kv_lora_rank", "qk_rope_head_dim"):
+            size = getattr(self, name)
+            if size % VECTOR:
+                raise UnsupportedError(
+                    f"config: {name} {size} is not a multiple of {VECTOR}", param=name
+                )
 
     def latent(self, *, eps: float, **changes: Any) -> LatentSpec:
         rope = RopeSpec(dim=self.qk_rope_head_dim, theta=self.rope_theta, scaling=self.rope_scaling)

@@ -219,10 +219,20 @@ class Activated:
         return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=key[2]))
 
 
+class ResizedHeads(layers.ResizedHeads):
+    """The same with the GPU's kernel."""
+
+    kernels = elementwise
+
+    def _types(self) -> tuple[str, ...]:
+        return (self.nn.row_dtype,)
+
+
 class PagedAttention(layers.PagedAttention):
     """The same with the GPU's kernels."""
 
     kernels = attention
+    resized = ResizedHeads
 
     def attend(self) -> tirx.PrimFunc:
         return attention.paged_attention(self.shape, self.spec.scale)

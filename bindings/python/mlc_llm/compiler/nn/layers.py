@@ -20,6 +20,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
     growth_table,
     rope_table,
 )
+from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu import (
     activations,
     attention,
@@ -341,15 +342,41 @@ class SigmoidGate:
         return Deferred.of(self.nn, made)
 
 
+class ResizedHeads:
+    """Heads of another size: zeros behind the elements of each head, or its first elements."""
+
+    kernels: Any = elementwise
+
+    def __init__(self, nn: Builder, heads: int, size: int, wanted: int) -> None:
+        self.nn, self.key, self.is_needed = nn, (heads, size, wanted), size != wanted
+
+    def __call__(self, x: relax.Expr) -> relax.Expr:
+        if not self.is_needed:
+            return x
+        heads, _, wanted = self.key
+        key = (*self.key, *self._types())
+        kernel = self.nn.kernel("resize_heads", key, lambda: self.kernels.resize_heads(*key))
+        out = tensor(num_rows(x), heads * wanted, dtype=self.nn.row_dtype)
+        return self.nn.call(kernel, [x], out)
+
+    def _types(self) -> tuple[str, ...]:
+        """The type of the kernel's rows, on devices that have several."""
+        return ()
+
+
 class PagedAttention:
     """Rotates queries and keys, appends keys and values to its pages, and attends over the pages.
 
     `norms`: the names of the weights of the norms of queries and keys, if any. `sinks`: the name of
     the weight of its learned sinks. `pages`: the index of an earlier layer's pages, if it has none
     of its own.
+
+    Kernels need heads of a multiple of 16 elements. Other heads get zeros behind theirs, which add
+    nothing to a score.
     """
 
     kernels: Any = attention  # the module with `rope_and_append`, `copy_slots` and `copy_pages`
+    resized: Any = ResizedHeads
 
     def __init__(
         self,
@@ -361,16 +388,17 @@ class PagedAttention:
     ) -> None:
         self.nn, self.spec, self.norms, self.sinks = nn, spec, norms, sinks
         rope = spec.rope or RopeSpec(dim=spec.dim, theta=1.0)
+        dim = -(-spec.dim // LANES) * LANES
         self.shape = AttentionShape(
             heads=spec.heads,
             kv_heads=spec.kv_heads,
-            dim=spec.dim,
+            dim=dim,
             sliding_window=2 * spec.ahead + 1 if spec.ahead else spec.window,
             ahead=spec.ahead,
             sinks=spec.pinned,
             page_dtype=nn.page_dtype,
             row_dtype=nn.row_dtype,
-            rotated=0 if rope.dim == spec.dim else rope.dim,
+            rotated=0 if rope.dim == dim else rope.dim,
             qk_norm=spec.qk_norm.eps if spec.qk_norm else None,
             norm_dtype=nn.stored(norms[0]).dtype if norms else None,
             value_norm=spec.value_norm.eps if spec.value_norm else None,
@@ -385,6 +413,9 @@ class PagedAttention:
             alibi=spec.alibi,
             appends=pages is None or not spec.causal,
         )
+        every = self.shape.qkv_heads
+        self.padded = self.resized(nn, every, spec.dim, dim)
+        self.cut = self.resized(nn, spec.heads, dim, spec.dim)
         if pages is None:
             pages = nn.add_pages(Pages(self.shape, self.kernels, spec.window))
         nn.pages[pages].widen(spec.window)
@@ -399,7 +430,7 @@ class PagedAttention:
     def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
         """`pages`: those of all layers. The layer replaces its own pages by the written ones."""
         nn, shape = self.nn, self.shape
-        q = self._append(qkv, batch, pages)
+        q = self._append(self.padded(qkv), batch, pages)
         key = (shape, self.spec.scale)
         attend = nn.kernel("paged_attention", key, self.attend)
         seen = batch.positions if batch.attended is None else batch.attended
@@ -408,7 +439,7 @@ class PagedAttention:
         out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=shape.row_dtype)
         more = [nn.param(self.sinks)] if self.sinks else []
         more += [batch.positions] if shape.ahead else []
-        return nn.call(attend, [q, *where, pages[self.pages], *self.slopes, *more], out)
+        return self.cut(nn.call(attend, [q, *where, pages[self.pages], *self.slopes, *more], out))
 
     def _near_ends(self, batch: Batch) -> relax.Var:
         """For each row of an encoder with windows the last position that it sees."""

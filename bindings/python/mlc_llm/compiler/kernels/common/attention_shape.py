@@ -124,6 +124,12 @@ class AttentionShape:
         """The number of elements of a head that are rotated."""
         return self.rotated or self.dim
 
+    @property
+    def qkv_heads(self) -> int:
+        """The number of heads in a row of `qkv`: of queries, keys and values."""
+        made = self.kv_heads * (1 if self.values_are_keys else 2) if self.appends else 0
+        return self.heads + made
+
     def norm_size(self, heads: int) -> int:
         """The number of elements that the norm of that many heads takes at a time."""
         return self.dim * heads if self.norms_all_heads else self.dim
@@ -138,14 +144,13 @@ class AttentionShape:
     @property
     def append_args(self) -> list[Arg]:
         """The arguments of `rope_and_append`."""
-        made = self.kv_heads * (1 if self.values_are_keys else 2) if self.appends else 0
         sizes = [self.norm_size(count) for count in (self.heads, self.kv_heads)]
         norms = [
             Arg(name, (size,), self.norm_dtype or "")
             for name, size in zip(("q_norm", "k_norm"), sizes, strict=True)
         ][: self.num_norms]
         return [
-            Arg("qkv", ("n", (self.heads + made) * self.dim), self.row_dtype),
+            Arg("qkv", ("n", self.qkv_heads * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
             *([Arg("slots", ("n",), "int32")] if self.appends else []),
             Arg("table", (3 * ROPE_FINE, 2, self.rotated_dim // 2)),

@@ -146,6 +146,27 @@ def sigmoid_gate(size: int) -> tirx.PrimFunc:
     return kernel([Arg(name, ("n", size)) for name in ("x", "gate", "y")], body)
 
 
+def resize_heads(heads: int, size: int, wanted: int) -> tirx.PrimFunc:
+    """f(x [n, heads * size], y [n, heads * wanted]): zeros behind each head, or its first elements
+    alone."""
+
+    def body(x, y) -> None:
+        def row(r) -> None:
+            with T.serial(heads) as h:
+
+                def copy(base, lanes: int) -> None:
+                    value = x[r, at(h * size + base, lanes)]
+                    T.buffer_store(y, value, [r, at(h * wanted + base, lanes)])
+
+                emit_over(min(size, wanted), copy)
+                for k in range(size, wanted):
+                    T.buffer_store(y, T.float32(0), [r, h * wanted + k])
+
+        emit_rows(y.shape[0], row)
+
+    return kernel([Arg("x", ("n", heads * size)), Arg("y", ("n", heads * wanted))], body)
+
+
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
     """f(x [m, size], y [m, size]): y = x * scale; then cap * tanh(y / cap) if cap is not 0."""
 

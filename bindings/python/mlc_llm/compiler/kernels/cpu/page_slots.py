@@ -37,7 +37,8 @@ class FloatSlot:
 
     def emit_key_part(self, h, d, value, lanes: int) -> None:
         """Writes elements [d, d + lanes) of the key of head h."""
-        place = T.ramp(d * PAGE_SIZE + self.offset, PAGE_SIZE, lanes)
+        place = d * PAGE_SIZE + self.offset
+        place = T.ramp(place, PAGE_SIZE, lanes) if lanes > 1 else place
         value = from_float(value, self.shape.page_dtype, lanes)
         T.buffer_store(self.pages, value, [self.page, 0, h, place])
 

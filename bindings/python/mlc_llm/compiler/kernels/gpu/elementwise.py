@@ -222,6 +222,22 @@ def sigmoid_gate(size: int, dtype: str = "float32") -> tirx.PrimFunc:
     return kernel([Arg(name, ("n", size), dtype) for name in ("x", "gate", "y")], body)
 
 
+def resize_heads(heads: int, size: int, wanted: int, dtype: str = "float32") -> tirx.PrimFunc:
+    """As `kernels/cpu/elementwise.py` has it."""
+
+    def body(x, y) -> None:
+        with grid((-(-heads * wanted // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
+            k = emit_value(part * ITEMS + item)
+            with T.If(k < heads * wanted), T.Then():
+                head, place = k // wanted, emit_value(k % wanted)
+                inside = emit_value(head * size + T.min(place, size - 1))
+                value = T.Select(place < size, to_float(x[row, inside], 1), scalar(0.0))
+                emit_store(y, value, [row, k])
+
+    x, y = Arg("x", ("n", heads * size), dtype), Arg("y", ("n", heads * wanted), dtype)
+    return kernel([x, y], body)
+
+
 def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
     """f(x [m, size], y [m, size]): y = x * scale; then cap * tanh(y / cap) if cap is not 0."""
 
