@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from mlc_llm.compiler.models import (
@@ -73,6 +74,7 @@ from mlc_llm.compiler.models import (
 )
 from mlc_llm.compiler.models.classifier import is_classifier
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
+from mlc_llm.compiler.models.text_part import TEXTS
 from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -239,8 +241,11 @@ def get(model_type: str) -> ModelFamily:
     from mlc_llm.compiler.models import mlc_keys  # which also runs as a program
 
     reason = f": {mlc_keys.REASONS[model_type]}" if model_type in mlc_keys.REASONS else ""
+    near = get_close_matches(model_type, [*FAMILIES, *TEXTS], n=1)
+    guess = f'; did you mean "{near[0]}"?' if near and not reason else ""
     raise UnsupportedError(
-        f'model type "{model_type}" is not supported{reason}; available: {", ".join(FAMILIES)}',
+        f'model type "{model_type}" is not supported{reason}{guess}; '
+        f"available: {', '.join(FAMILIES)}",
         param="model_type",
     )
 
@@ -248,19 +253,21 @@ def get(model_type: str) -> ModelFamily:
 def model_type_of(hf_config: Mapping[str, Any]) -> str:
     """The registry's name for a Hugging Face config.json."""
     model_type = hf_config.get("model_type")
-    if isinstance(model_type, str) and model_type in FAMILIES:
+    if isinstance(model_type, str):
+        get(model_type)
         return model_type
     architectures = hf_config.get("architectures")
     first = architectures[0] if isinstance(architectures, list) and architectures else None
     if isinstance(first, str) and first in ARCHITECTURES:
         return ARCHITECTURES[first]
-    if model_type is None and first is None:
+    if first is None:
         raise CorruptFileError(
             "config: neither model_type nor architectures is given", param="model_type"
         )
-    get(str(model_type or first))
+    near = get_close_matches(str(first), ARCHITECTURES, n=1)
+    guess = f"; did you mean {near[0]}?" if near else ""
     raise UnsupportedError(
-        f'config: architectures names no class but the model type "{first}"', param="architectures"
+        f"config: the class {first} in architectures is not supported{guess}", param="architectures"
     )
 
 
