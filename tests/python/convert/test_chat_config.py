@@ -58,6 +58,20 @@ def test_generation_config_comes_first(tmp_path):
     assert (config["bos_token_id"], config["pad_token_id"]) == (1, 0)
 
 
+@pytest.mark.parametrize("field", ["bos_token_id", "eos_token_id"])
+def test_a_negative_token_is_refused_by_name(tmp_path, field):
+    """The core refused the folder after its weights had been converted."""
+    for wrong in (-5, [2, -1]):
+        with pytest.raises(CorruptFileError, match=field) as caught:
+            config_of(tmp_path, generation={field: wrong})
+        assert caught.value.param == field
+
+
+def test_a_padding_token_of_minus_one_means_none(tmp_path):
+    config, _ = config_of(tmp_path, generation={"pad_token_id": -1})
+    assert config["pad_token_id"] == 0
+
+
 def test_top_k_and_min_p_are_kept_where_they_say_something(tmp_path):
     config, output = config_of(tmp_path, generation={"top_k": 20, "min_p": 0.0, "num_beams": 1})
     assert config["top_k"] == 20 and "min_p" not in config

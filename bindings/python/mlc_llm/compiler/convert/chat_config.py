@@ -10,7 +10,7 @@ from typing import Any
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
 from mlc_llm.compiler.models.mlc_folders import OURS
-from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError
 from mlc_llm.sampling_gen import SAMPLING_NUMBERS
 
 CHAT_CONFIG = "mlc-chat-config.json"
@@ -165,15 +165,25 @@ def _token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
     """Token ids. The end-of-text ids of all configs are kept, since models end in several ways."""
     ids: dict[str, int | list[int]] = dict(_TOKEN_DEFAULTS)
     for name in ("pad_token_id", "bos_token_id"):
-        found = [config[name] for config in configs if type(config.get(name)) is int]
+        found = _ids_of(name, configs)
         ids[name] = found[0] if found else ids[name]
-    ends: list[int] = []
-    for config in configs:
-        value = config.get("eos_token_id")
-        ends += [v for v in (value if isinstance(value, list) else [value]) if type(v) is int]
-    ends = list(dict.fromkeys(ends))
+    ends = list(dict.fromkeys(_ids_of("eos_token_id", configs)))
     if ends:
         ids["eos_token_id"] = ends[0] if len(ends) == 1 else ends
+    return ids
+
+
+def _ids_of(name: str, configs: tuple[Mapping[str, Any], ...]) -> list[int]:
+    """All ids that the configs give for a name."""
+    values = (config.get(name) for config in configs)
+    every = (v for value in values for v in (value if isinstance(value, list) else [value]))
+    ids = [v for v in every if type(v) is int]
+    if name == "pad_token_id":
+        return [v for v in ids if v != -1]  # "none" in the first Llama's config
+    if any(v < 0 for v in ids):
+        raise CorruptFileError(
+            f"config: {name} is {min(ids)}, and a token's id is at least 0", param=name
+        )
     return ids
 
 
