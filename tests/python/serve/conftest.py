@@ -49,14 +49,24 @@ class Running:
         return self.process.wait(PATIENCE)
 
     def resident_kb(self) -> int:
+        return self._status("VmRSS")
+
+    def peak_kb(self) -> int:
+        """The largest resident memory so far."""
+        return self._status("VmHWM")
+
+    def _status(self, name: str) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0])
+        return int(status.split(f"{name}:")[1].split()[0])
+
+
+MLC_LLM = ("-m", "mlc_llm")
 
 
 @contextmanager
-def starting_server(*arguments: str) -> Iterator[Running]:
+def starting_server(*arguments: str, program: tuple[str, ...] = MLC_LLM) -> Iterator[Running]:
     """A server on a free port that may have begun nothing yet; killed at the end if need be."""
-    command = [sys.executable, "-m", "mlc_llm", "serve", "--port", "0", *arguments]
+    command = [sys.executable, *program, "serve", "--port", "0", *arguments]
     # Into a file: a pipe that nobody reads makes the server wait when it is full.
     with TemporaryDirectory() as folder, open(log := Path(folder) / "log", "w") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
@@ -69,9 +79,9 @@ def starting_server(*arguments: str) -> Iterator[Running]:
 
 
 @contextmanager
-def started_server(*arguments: str) -> Iterator[Running]:
+def started_server(*arguments: str, program: tuple[str, ...] = MLC_LLM) -> Iterator[Running]:
     """The same once its models are loaded."""
-    with starting_server(*arguments) as server:
+    with starting_server(*arguments, program=program) as server:
         server.url = _announced_url(server.process, server.log)
         yield server
 

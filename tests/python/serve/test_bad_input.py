@@ -251,15 +251,23 @@ def test_the_last_of_two_equal_keys_counts(plain: httpx.Client) -> None:
     assert answer.json()["usage"]["completion_tokens"] == 2
 
 
-@pytest.mark.parametrize(
-    "given", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"]
-)
+@pytest.mark.parametrize("given", ["text/html", "multipart/form-data", "application/xml", "x"])
 def test_other_content_types_are_refused(plain: httpx.Client, given: str) -> None:
     body = json.dumps({"messages": HELLO}).encode()
     for path in (CHAT, RESPONSES):
         answer = plain.post(path, content=body, headers={"Content-Type": given})
         assert answer.status_code == 400
         assert error_of(answer)["code"] == "unsupported_content_type"
+
+
+@pytest.mark.parametrize(
+    "given", ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream"]
+)
+def test_json_is_taken_from_programs_that_do_not_say_so(plain: httpx.Client, given: str) -> None:
+    body = json.dumps({"messages": HELLO, "max_tokens": 2}).encode()
+    assert plain.post(CHAT, content=body, headers={"Content-Type": given}).status_code == 200
+    answer = plain.post(CHAT, content=b"messages=x", headers={"Content-Type": given})
+    assert answer.status_code == 400 and "invalid JSON" in error_of(answer)["message"]
 
 
 def test_json_with_a_charset_or_unsaid_is_taken(plain: httpx.Client) -> None:

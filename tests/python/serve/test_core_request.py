@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlc_llm import _core
+from mlc_llm.serve.body_room import Body, BodyRoom
 from mlc_llm.serve.core_request import MAX_WAITING, CoreRequest, Event
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.options import ServeOptions
@@ -73,7 +74,8 @@ def test_a_client_that_leaves_before_the_first_byte_ends_its_request() -> None:
 
     async def run() -> None:
         handler = RequestHandler(engine, AnswerFormat(), ServeOptions())  # type: ignore[arg-type]
-        response = await handler.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
+        body = Body(BodyRoom(0))
+        response = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
 
         async def receive() -> dict[str, Any]:
             return {"type": "http.disconnect"}
@@ -156,7 +158,8 @@ def test_a_stream_that_nobody_reads_ends_after_its_time() -> None:
     async def run() -> None:
         options = ServeOptions(stalled_timeout=0.01)
         handler = RequestHandler(engine, AnswerFormat(), options)  # type: ignore[arg-type]
-        response = await handler.run(None, "chat.completions", b"", stream=True)  # type: ignore[arg-type]
+        body = Body(BodyRoom(0))
+        response = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
 
         async def receive() -> dict[str, Any]:
             await asyncio.sleep(3600)

@@ -170,7 +170,7 @@ def test_who_may_ask_from_a_browser() -> None:
         assert allowed.headers["access-control-allow-credentials"] == "true"
         asked["Origin"] = "http://localhost:2"
         refused = httpx.options(url + CHAT, headers=asked, timeout=PATIENCE)
-        assert refused.status_code == 400
+        assert refused.status_code == 403
 
 
 def test_modes_and_overrides_reach_the_engine() -> None:

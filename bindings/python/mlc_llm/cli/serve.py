@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mlc_llm.serve.loading import Load
     from mlc_llm.serve.registry import ModelRegistry
 
-_CLOSING_SECONDS = 5  # time for connections to close after every request has ended
-
 
 def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
@@ -78,14 +76,38 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         help="wanted of clients (default: $MLC_LLM_API_KEY, else none)",
     )  # fmt: skip
     parser.add_argument("--allow-credentials", action="store_true")
-    for name in ("origins", "methods", "headers"):
+    parser.add_argument(
+        "--allow-hosts", type=_json_list, default=[], metavar="JSON",
+        help='more names by which clients call the server, as a JSON list; ["*"]: any',
+    )  # fmt: skip
+    parser.add_argument(
+        "--allow-origins", type=_json_list, default=[], metavar="JSON",
+        help='other sites whose pages may use the server, as a JSON list; ["*"]: any (CORS)',
+    )  # fmt: skip
+    for name in ("methods", "headers"):
         parser.add_argument(
             f"--allow-{name}", type=_json_list, default=["*"], metavar="JSON",
-            help='CORS, as a JSON list (default: ["*"])',
+            help='what those pages may use (default: ["*"])',
         )  # fmt: skip
     parser.add_argument("--enable-debug", action="store_true", help="/debug routes, debug_config")
     parser.add_argument("--enable-admin", action="store_true", help="/admin routes: load, unload")
     parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
+    parser.add_argument(
+        "--max-total-body-bytes", type=int, default=64 << 20,
+        help="of the bodies that are held at the same time (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-connections", type=int,
+        help="(default: 1024, or half of the file handles that are free)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--head-timeout", type=float, default=10.0, metavar="SECONDS",
+        help="for a client to send the headers of a request (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--body-timeout", type=float, default=60.0, metavar="SECONDS",
+        help="for a client to send the body of a request (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--request-timeout", type=float, metavar="SECONDS")
     parser.add_argument(
         "--keep-alive", type=float, default=10.0, metavar="SECONDS",
@@ -113,10 +135,9 @@ def _json_list(text: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> None:
     """Listens, loads the models, and serves until it must stop."""
-    import uvicorn
-
     from mlc_llm.serve.app import create_app
-    from mlc_llm.serve.lifecycle import Drain, Server
+    from mlc_llm.serve.connections import limit_connections
+    from mlc_llm.serve.lifecycle import Drain, Server, listen_config
     from mlc_llm.serve.loading import Loading
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
@@ -126,7 +147,14 @@ def run(args: argparse.Namespace) -> None:
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
+    max_connections, backlog = limit_connections(args.max_connections)
     options = ServeOptions(
+        host=args.host,
+        allow_hosts=tuple(args.allow_hosts),
+        max_connections=max_connections,
+        max_total_body_bytes=args.max_total_body_bytes,
+        head_timeout=args.head_timeout,
+        body_timeout=args.body_timeout,
         api_key=args.api_key,
         allow_credentials=args.allow_credentials,
         allow_origins=tuple(args.allow_origins),
@@ -143,12 +171,12 @@ def run(args: argparse.Namespace) -> None:
     drain = Drain()
     models = ModelRegistry(steps_for(args), any_name=args.any_model_name)
     models.loading = Loading(_jobs(args, models))
-    config = uvicorn.Config(
+    config = listen_config(
         create_app(models, options, drain),
-        host=args.host,
+        options,
         port=args.port,
-        log_level="warning" if args.quiet else "info",
-        timeout_graceful_shutdown=_CLOSING_SECONDS,
+        backlog=backlog,
+        quiet=args.quiet,
     )
     server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
     try:

@@ -23,7 +23,7 @@ debug = APIRouter(prefix="/debug", tags=["debug"], include_in_schema=False)
 
 
 async def _read(request: Request, schema: str) -> dict[str, Any]:
-    require_json(request)
+    require_json(request, assumed=False)
     fields = parse_object(await request.body())
     check(fields, schema)
     model_name(fields)

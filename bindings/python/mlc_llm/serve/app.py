@@ -20,8 +20,9 @@ from mlc_llm.errors import InternalError, MLCError
 from mlc_llm.serve import admin, openapi, page_routes, routes
 from mlc_llm.serve.errors import RequestError, response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
-from mlc_llm.serve.limits import AccessMiddleware, BodyLimitMiddleware
+from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
 from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
 
 
@@ -67,19 +68,33 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         app.include_router(admin.admin)
     if options.enable_debug:
         app.include_router(admin.debug)
-    app.add_middleware(BodyLimitMiddleware, max_bytes=options.max_body_bytes)
-    if options.api_key:
-        app.add_middleware(AccessMiddleware, api_key=options.api_key)
-    app.add_middleware(DrainMiddleware, drain=drain)
-    app.add_middleware(
-        CORSMiddleware,
-        allow_credentials=options.allow_credentials,
-        allow_origins=options.allow_origins,
-        allow_methods=options.allow_methods,
-        allow_headers=options.allow_headers,
-    )
+    _add_middleware(app, options, drain)
     _add_error_handlers(app)
     return app
+
+
+def _add_middleware(app: FastAPI, options: ServeOptions, drain: Drain) -> None:
+    """The last one that is added sees a request first."""
+    app.add_middleware(DrainMiddleware, drain=drain)
+    app.add_middleware(
+        BodyMiddleware,
+        drain=drain,
+        max_bytes=options.max_body_bytes,
+        max_total_bytes=options.max_total_body_bytes,
+        max_requests=options.max_connections,
+        timeout=options.body_timeout,
+    )
+    if options.api_key:
+        app.add_middleware(AccessMiddleware, api_key=options.api_key)
+    if options.allow_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_credentials=options.allow_credentials,
+            allow_origins=options.allow_origins,
+            allow_methods=options.allow_methods,
+            allow_headers=options.allow_headers,
+        )
+    app.add_middleware(OriginMiddleware, options=options)
 
 
 def _add_error_handlers(app: FastAPI) -> None:

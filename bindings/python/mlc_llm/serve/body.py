@@ -13,17 +13,22 @@ from starlette.requests import Request
 
 from mlc_llm import _core
 from mlc_llm.core_engine import call_core
+from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.errors import RequestError
 
 _LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread
 _MAX_NAME = 4096  # in characters; the maximum length of a path
+_JSON = "application/json"
+_UNTOLD = {"application/x-www-form-urlencoded", "text/plain", "application/octet-stream"}
 _ROUTING = ["model", "stream", "debug_config"]
 
 
-def require_json(request: Request) -> None:
-    """Checks that the content type, if there is one, is JSON."""
-    given = request.headers.get("content-type", "application/json")
-    if given.partition(";")[0].strip().lower() != "application/json":
+def require_json(request: Request, *, assumed: bool = True) -> None:
+    """Checks that the content type is JSON. With `assumed` also the types that programs such as
+    curl send if they were not told one: then the body itself must be JSON."""
+    given = request.headers.get("content-type", _JSON)
+    kind = given.partition(";")[0].strip().lower()
+    if kind != _JSON and not (assumed and kind in _UNTOLD):
         raise RequestError(
             f"Unsupported content type: '{given[:100]}'. This API method only accepts "
             "'application/json' requests. Set the header 'Content-Type: application/json'.",
@@ -31,12 +36,19 @@ def require_json(request: Request) -> None:
         )
 
 
-async def peek(body: bytes) -> dict[str, Any]:
+def body_of(request: Request) -> Body:
+    """The body, which the server has read already."""
+    body: Body = request.scope["body"]
+    return body
+
+
+async def peek(body: Body) -> dict[str, Any]:
     """The members that routing needs, as the core reads them. The core refuses a body that is no
     object."""
-    if len(body) < _LARGE:
-        return _members(body)
-    return await asyncio.to_thread(_members, body)
+    async with body.parsing():
+        if len(body.data) < _LARGE:
+            return _members(body.data)
+        return await asyncio.to_thread(_members, body.data)
 
 
 def _members(body: bytes) -> dict[str, Any]:

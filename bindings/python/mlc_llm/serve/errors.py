@@ -14,11 +14,14 @@ from mlc_llm.errors import MLCError
 _STATUS_BY_CODE = {
     "invalid_api_key": 401,
     "admin_disabled": 403,
+    "host_not_allowed": 403,
+    "origin_not_allowed": 403,
     "model_not_found": 404,
     "unknown_url": 404,
     "method_not_supported": 405,
     "timeout": 504,  # the server's limit
     "deadline_exceeded": 408,  # the request's own limit
+    "body_timeout": 408,
     "model_exists": 409,
     "body_too_large": 413,
     "queue_full": 429,
@@ -28,6 +31,7 @@ _STATUS_BY_CODE = {
     "model_loading": 503,
     "model_not_loaded": 503,
     "model_unloaded": 503,
+    "server_busy": 503,
     "shutting_down": 503,
     "unavailable": 503,
 }
@@ -45,6 +49,8 @@ class RequestError(MLCError):
 
     def __init__(self, message: str, *, code: str, param: str | None = None) -> None:
         super().__init__(message, param=param, code=code)
+        if _STATUS_BY_CODE.get(code, 400) >= 500:
+            self.type = "server_error"
 
 
 def status_of(error: Mapping[str, Any]) -> int:

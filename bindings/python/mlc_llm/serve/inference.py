@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import MLCError
+from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest, Event
 from mlc_llm.serve.errors import RequestError, error_body, error_response
 from mlc_llm.serve.metrics import RequestTimes
@@ -67,10 +68,12 @@ class RequestHandler:
         timeout = options.request_timeout
         self._deadline = None if timeout is None else self._times.begin + timeout
 
-    async def run(self, request: Request, route: str, body: bytes, *, stream: bool) -> Response:
-        """Runs the request to its end, or to the beginning of its stream."""
+    async def run(self, request: Request, route: str, body: Body, *, stream: bool) -> Response:
+        """Runs the request to its end, or to the beginning of its stream. Releases its body."""
         try:
-            await self._core.submit(route, body)
+            async with body.parsing():
+                await self._core.submit(route, body.data)
+            body.release()
             return await (self._begin_stream() if stream else self._whole(request))
         except MLCError as error:
             self._core.end()
@@ -150,11 +153,9 @@ class RequestHandler:
 
     def _timeout_error(self) -> RequestError:
         limit = self._options.request_timeout
-        error = RequestError(
+        return RequestError(
             f"the request took longer than the server's limit of {limit:g} s", code="timeout"
         )
-        error.type = "server_error"
-        return error
 
 
 class _EventStream(StreamingResponse):

@@ -14,27 +14,38 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Coroutine
+from functools import partial
 from types import FrameType
+from typing import Any
 from urllib.parse import urlunsplit
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mlc_llm.serve.connections import Connection, ConnectionLimits, ConnectionTable
 from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 
 _log = logging.getLogger("uvicorn.error")
+CLOSING_SECONDS = 5  # time for answers and connections to end
+# Connections that the system keeps until they are accepted. uvicorn's `backlog` is also how many
+# one turn of the event loop accepts, which the file handles limit.
+_NUM_WAITING = 2048
 _CANCEL_SECONDS = 5  # time for a load to notice that it was cancelled
-# Paths that a stopping server still answers.
-_ALWAYS = {"/", "/health", "/ready", "/metrics"}
+# Paths that a stopping server, or one with too many requests, still answers.
+ALWAYS = {"/", "/health", "/ready", "/metrics"}
 
 
 class Drain:
-    """Counts the running requests, and knows whether new ones are refused."""
+    """Counts the running requests, and knows whether new ones are refused. A request runs when its
+    body has come."""
 
     def __init__(self) -> None:
         self.running = 0
         self.begun_at: float | None = None
+        self._reading: set[asyncio.Future[None]] = set()
 
     @property
     def begun(self) -> bool:
@@ -42,6 +53,25 @@ class Drain:
 
     def begin(self) -> None:
         self.begun_at = time.monotonic()
+
+    async def read(self, body: Coroutine[Any, Any, None], seconds: float) -> None:
+        """Waits until a body is read. Raises TimeoutError after `seconds`, or when the server
+        begins to stop."""
+        task = asyncio.ensure_future(body)
+        self._reading.add(task)
+        try:
+            await asyncio.wait({task}, timeout=0 if self.begun else seconds)
+            if not task.done() or task.cancelled():
+                raise TimeoutError
+            task.result()
+        finally:
+            self._reading.discard(task)
+            task.cancel()
+
+    def end_reading(self) -> None:
+        """Waits for no body any more. Called by the event loop's thread."""
+        for task in self._reading:
+            task.cancel()
 
     def refusal(self) -> RequestError:
         return RequestError("the server is shutting down", code="shutting_down")
@@ -55,7 +85,7 @@ class DrainMiddleware:
         self._drain = drain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _ALWAYS:
+        if scope["type"] != "http" or scope["path"] in ALWAYS:
             return await self._app(scope, receive, send)
         if self._drain.begun:
             response = response_of(self._drain.refusal())
@@ -66,6 +96,30 @@ class DrainMiddleware:
             await self._app(scope, receive, send)
         finally:
             self._drain.running -= 1
+
+
+def listen_config(
+    app: ASGIApp, options: ServeOptions, *, port: int, backlog: int, quiet: bool
+) -> uvicorn.Config:
+    """How uvicorn listens: with the limits of `Connection`, and without its own protocols."""
+    table = ConnectionTable(
+        ConnectionLimits(
+            max_connections=options.max_connections,
+            head_timeout=options.head_timeout,
+            body_timeout=options.body_timeout,
+            stalled_timeout=options.stalled_timeout,
+        )
+    )
+    return uvicorn.Config(
+        app,
+        host=options.host,
+        port=port,
+        backlog=backlog,
+        http=partial(Connection, table),  # type: ignore[arg-type]
+        ws="none",
+        log_level="warning" if quiet else "info",
+        timeout_graceful_shutdown=CLOSING_SECONDS,
+    )
 
 
 class Server(uvicorn.Server):
@@ -87,6 +141,10 @@ class Server(uvicorn.Server):
         """Binds the port, then starts to load."""
         await super().startup(sockets=sockets)
         if self.started and not self.should_exit:
+            for one in self.servers:
+                for listener in one.sockets:
+                    with listener.dup() as same:
+                        same.listen(_NUM_WAITING)
             self.url = self._bound_url()
             self._loader.start()
 
@@ -131,9 +189,11 @@ class Server(uvicorn.Server):
         begun_at = self._drain.begun_at
         if begun_at is None or ends:
             return ends
+        self._drain.end_reading()
         if self._drain.running == 0:
             return True
-        if time.monotonic() - begun_at > self._drain_seconds and not self._cancelled:
+        late = time.monotonic() - begun_at - self._drain_seconds
+        if late > 0 and not self._cancelled:
             self._cancelled = True
             await asyncio.to_thread(self._models.close)  # each request ends with an error
-        return False
+        return late > CLOSING_SECONDS  # a client may not read its answer

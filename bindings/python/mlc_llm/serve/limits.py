@@ -1,13 +1,18 @@
-"""Checks that refuse a request before its route: wrong keys, and bodies that are too large."""
+"""Checks that refuse a request before its route: wrong keys, and bodies that are too large, too
+slow or too many."""
 
 from __future__ import annotations
 
 import hmac
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mlc_llm.serve.body_room import Body, BodyRoom, too_large
 from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.lifecycle import ALWAYS, Drain
 
 # Probes, the chat page (which asks for the key itself; its files are in PAGE_FILES), and the pages
 # that describe the routes.
@@ -31,7 +36,8 @@ class AccessMiddleware:
             return await self._app(scope, receive, send)
         given = Headers(scope=scope).get("authorization", "")
         scheme, _, key = given.partition(" ")
-        is_right = hmac.compare_digest(key.strip().encode("utf-8", "replace"), self._expected)
+        # Starlette reads headers as Latin-1; a key that is not ASCII comes in UTF-8.
+        is_right = hmac.compare_digest(key.strip().encode("latin-1"), self._expected)
         if scheme.lower() == "bearer" and is_right:
             return await self._app(scope, receive, send)
         message = "Incorrect API key provided." if given else "You didn't provide an API key."
@@ -45,32 +51,78 @@ def _is_open(method: str, path: str) -> bool:
     return method == "OPTIONS" or path in OPEN_PATHS or path.startswith(PAGE_FILES)
 
 
-class BodyLimitMiddleware:
-    """Refuses a body over the limit, by its Content-Length or when too many bytes have come."""
+class BodyMiddleware:
+    """Reads a request's body before its route runs, within the limits. It counts the requests, so
+    that some connections stay free for those who ask how the server is."""
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        drain: Drain,
+        max_bytes: int,
+        max_total_bytes: int,
+        max_requests: int,
+        timeout: float,
+    ) -> None:
         self._app = app
+        self._drain = drain
+        self._room = BodyRoom(max_total_bytes)
         self._max_bytes = max_bytes
+        self._requests_left = max_requests
+        self._timeout = timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in ALWAYS:
             return await self._app(scope, receive, send)
+        if self._requests_left <= 0:
+            error = RequestError("the server has too many connections", code="server_busy")
+            return await _closing(response_of(error))(scope, receive, send)
+        body = Body(self._room)
+        self._requests_left -= 1
+        try:
+            refusal = await self._read(body, scope, receive)
+            if refusal is not None:
+                return await refusal(scope, receive, send)
+            scope["body"] = body
+            await self._app(scope, _replay(body, receive), send)
+        finally:
+            self._requests_left += 1
+            body.release()
+
+    async def _read(self, body: Body, scope: Scope, receive: Receive) -> Response | None:
+        """Returns the answer to a body that is refused."""
         announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdecimal() and int(announced) > self._max_bytes:
-            return await response_of(self._error())(scope, receive, send)
-        received = 0
+        try:
+            if announced.isdecimal() and int(announced) > self._max_bytes:
+                raise too_large(self._max_bytes)
+            await self._drain.read(body.read(receive, self._max_bytes), self._timeout)
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it, but a log may count it
+        except TimeoutError:
+            if self._drain.begun:
+                return _closing(response_of(self._drain.refusal()))
+            words = f"the request's body took longer than the server's limit of {self._timeout:g} s"
+            return _closing(response_of(RequestError(words, code="body_timeout")))
+        except RequestError as error:
+            return response_of(error)
+        return None
 
-        async def counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self._max_bytes:
-                raise self._error()  # the application's error handler turns it into an answer
-            return message
 
-        await self._app(scope, counted, send)
+def _replay(body: Body, receive: Receive) -> Receive:
+    """A `receive` that first gives the whole body."""
+    given = False
 
-    def _error(self) -> RequestError:
-        return RequestError(
-            f"the request's body is larger than {self._max_bytes} bytes", code="body_too_large"
-        )
+    async def replayed() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body.data, "more_body": False}
+
+    return replayed
+
+
+def _closing(response: Response) -> Response:
+    response.headers["Connection"] = "close"
+    return response

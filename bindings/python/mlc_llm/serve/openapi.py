@@ -16,12 +16,15 @@ STREAM = "text/event-stream"
 _METHODS = ("get", "post")
 # Errors of every route, and errors of the routes that run a model.
 _ERRORS = {
+    "403": "The request came from a page of another site, or by a name that is not allowed.",
     "404": "There is no such model or route.",
-    "503": "Not now: no model is loaded, or the server is shutting down. `Retry-After` says when.",
+    "503": "Not now: no model is loaded, too many requests run, or the server is shutting down. "
+    "`Retry-After` says when.",
 }
 _BODY_ERRORS = {
+    "403": "The request came from a page of another site, or by a name that is not allowed.",
     "400": "The request is at fault; `param` says where.",
-    "408": "The answer was not complete within the request's `timeout_ms`.",
+    "408": "The body took too long, or the answer was not complete within `timeout_ms`.",
     "409": "It cannot be done as things stand.",
     "413": "The body is too large.",
     "429": "The queue is full. `Retry-After` says when to try again.",

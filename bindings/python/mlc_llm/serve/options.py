@@ -11,12 +11,18 @@ class ServeOptions:
 
     api_key: str | None = None
     allow_credentials: bool = False
-    allow_origins: tuple[str, ...] = ("*",)
+    host: str = "127.0.0.1"  # where the server listens
+    allow_hosts: tuple[str, ...] = ()  # more names by which clients may call it; "*": any
+    allow_origins: tuple[str, ...] = ()  # other sites whose pages may use it; "*": any
     allow_methods: tuple[str, ...] = ("*",)
     allow_headers: tuple[str, ...] = ("*",)
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20
+    max_total_body_bytes: int = 64 << 20  # of all connections together
+    max_connections: int = 1024
+    head_timeout: float = 10.0  # for the request line and the headers
+    body_timeout: float = 60.0
     request_timeout: float | None = None
     keep_alive: float = 10.0  # time between comments on a silent stream
     stalled_timeout: float = 60.0  # for a stream whose client does not read

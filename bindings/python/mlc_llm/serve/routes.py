@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve import responses_request
-from mlc_llm.serve.body import model_name, peek, require_json, require_name
+from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_name
 from mlc_llm.serve.errors import RequestError, error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.openapi import gives, gives_text, takes
@@ -24,7 +24,7 @@ service = APIRouter(tags=["service"])
 
 async def _answer(request: Request, route: str) -> Response:
     require_json(request)
-    body = await request.body()
+    body = body_of(request)
     fields = await peek(body)
     models = models_of(request)
     find = models.find_for_embeddings if route == "embeddings" else models.find
@@ -91,9 +91,11 @@ async def rerank(request: Request) -> Response:
 async def create_response(request: Request) -> Response:
     """OpenAI's responses, without state: text, streamed events, function tools."""
     require_json(request)
-    asked = await asyncio.to_thread(responses_request.parse, await request.body())
+    body = body_of(request)
+    async with body.parsing():
+        asked = await asyncio.to_thread(responses_request.parse, body.data)
     model = models_of(request).find(model_name(asked))
-    body = responses_request.dump(responses_request.to_chat(asked))
+    body.data = responses_request.dump(responses_request.to_chat(asked))
     handler = RequestHandler(
         model.engine, ResponsesAnswerFormat(asked, model.name), options_of(request)
     )
