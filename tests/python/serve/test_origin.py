@@ -14,6 +14,7 @@ from mlc_llm.serve.origin import HostNames
 from .conftest import PATIENCE, running_server
 
 CHAT = "/v1/chat/completions"
+HTTP, HTTPS = "http:" + "//", "https:" + "//"
 BODY = json.dumps({"messages": [{"role": "user", "content": "x"}], "max_tokens": 2})
 LOAD = json.dumps({"model": "x"})
 POSTS = {
@@ -54,7 +55,7 @@ def refusal(answer: httpx.Response) -> str | None:
     ],
 )
 def test_a_name_that_was_pointed_here_is_refused(local: httpx.Client, host: str) -> None:
-    headers = {"Host": host, "Origin": f"http://{host}"}  # which is the same origin
+    headers = {"Host": host, "Origin": f"{HTTP}{host}"}  # which is the same origin
     for path in GETS:
         assert refusal(local.get(path, headers=headers)) == "host_not_allowed"
     for path, body in POSTS.items():
@@ -66,13 +67,13 @@ def test_a_name_that_was_pointed_here_is_refused(local: httpx.Client, host: str)
 @pytest.mark.parametrize(
     "origin",
     [
-        "https://evil.example",
+        HTTPS + "evil.example",
         "http://localhost:1",
         "null",
         "file://",
         "http://127.0.0.1",
         "chrome-extension://x",
-        "http://[",
+        HTTP + "[",
     ],
 )
 @pytest.mark.parametrize("kind", [*SIMPLE, "application/json"])
@@ -113,15 +114,15 @@ def test_the_server_s_own_page_and_programs_are_answered(local: httpx.Client) ->
         "127.1.2.3",
     ):
         assert local.get("/v1/models", headers={"Host": host}).is_success, host
-        own = {"Host": host, "Origin": f"http://{host.lower()}", "Sec-Fetch-Site": "same-origin"}
+        own = {"Host": host, "Origin": f"{HTTP}{host.lower()}", "Sec-Fetch-Site": "same-origin"}
         assert local.post(CHAT, content=BODY, headers=own).is_success, host
     assert local.post(CHAT, content=BODY).is_success
 
 
 def test_flags_open_the_server() -> None:
-    site = {"Origin": "https://chat.example"}
+    site = {"Origin": HTTPS + "chat.example"}
     hosts = ("--allow-hosts", '["chat.example", "other.example:8000"]')
-    with running_server(*hosts, "--allow-origins", '["https://chat.example"]') as url:
+    with running_server(*hosts, "--allow-origins", '[HTTPS + "chat.example"]') as url:
         with httpx.Client(base_url=url, timeout=PATIENCE) as http:
             for host in ("chat.example", "Chat.Example:1", "other.example:8000"):
                 assert http.get("/v1/models", headers={"Host": host}).is_success
@@ -129,7 +130,7 @@ def test_flags_open_the_server() -> None:
             answer = http.post(CHAT, content=BODY, headers=site)
             assert answer.is_success
             assert answer.headers["access-control-allow-origin"] == site["Origin"]
-            evil = {"Origin": "https://evil.example"}
+            evil = {"Origin": HTTPS + "evil.example"}
             assert http.post(CHAT, content=BODY, headers=evil).status_code == 403
     with running_server("--allow-hosts", '["*"]', "--allow-origins", '["*"]') as url:
         with httpx.Client(base_url=url, timeout=PATIENCE) as http:
