@@ -122,7 +122,7 @@ def test_the_server_s_own_page_and_programs_are_answered(local: httpx.Client) ->
 def test_flags_open_the_server() -> None:
     site = {"Origin": HTTPS + "chat.example"}
     hosts = ("--allow-hosts", '["chat.example", "other.example:8000"]')
-    with running_server(*hosts, "--allow-origins", '[HTTPS + "chat.example"]') as url:
+    with running_server(*hosts, "--allow-origins", f'["{HTTPS}chat.example"]') as url:
         with httpx.Client(base_url=url, timeout=PATIENCE) as http:
             for host in ("chat.example", "Chat.Example:1", "other.example:8000"):
                 assert http.get("/v1/models", headers={"Host": host}).is_success
