@@ -15,9 +15,10 @@ from mlc_llm.errors import CorruptFileError
 from mlc_llm.serve.app import create_app
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.lifecycle import Drain, Server
-from mlc_llm.serve.loading import Load, Loading, Report
+from mlc_llm.serve.loading import Load, Loading, LoadingSteps, Report
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry, ModelSpec
+from mlc_llm.steps import Steps
 
 from .conftest import FAKE, PATIENCE, get, post, started_server
 
@@ -164,3 +165,35 @@ def test_the_models_are_announced() -> None:
         assert get(f"{it.url}/ready").json() == {"status": "ready", "model": "fake-model"}
         assert it.errors.index("running on") < it.errors.index("Models are ready on")
         assert it.stop() == 0
+
+
+def test_downloading_converting_and_compiling_are_progress() -> None:
+    seen: list[tuple[str, float]] = []
+    steps = LoadingSteps(Steps())
+
+    def look() -> None:
+        state = loading.progress()
+        seen.append((state["stage"], state["progress"]))
+
+    def load(report: Report) -> None:
+        look()
+        with steps.step("Converting x") as convert:
+            convert(0.5)
+            look()
+            with steps.step("Compiling x", lambda: 0.25):
+                look()  # the slower one counts, but nothing goes back
+            convert(1.0)
+            look()
+        look()
+        with steps.step("Loading x"):
+            report(0.5, "weights")
+            look()
+            report(1.0, "ready")
+            look()
+
+    loading = Loading([("x", load), ("y", lambda report: None)], steps)
+    loading.run()
+    assert seen == [
+        ("files", 0.0), ("Converting x", 0.225), ("Converting x, Compiling x", 0.225),
+        ("Converting x", 0.45), ("files", 0.45), ("weights", 0.475), ("ready", 0.5),
+    ]  # fmt: skip

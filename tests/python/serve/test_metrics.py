@@ -24,7 +24,7 @@ def numbers_of(engine_metrics: dict[str, Any]) -> dict[tuple[str, str], float]:
         for sample in family.samples:
             if sample.labels.pop("model", None) == "m":
                 (label,) = [f"{k}={v}" for k, v in sample.labels.items()] or [""]
-                found[sample.name, label] = sample.value
+                found[sample.name.removeprefix("mlc_llm_"), label] = sample.value
     return found
 
 
@@ -40,13 +40,13 @@ def test_steps_and_batch_sizes_are_labels() -> None:
         "last_finished_request": {"ttft_s": 0.125},
     })  # fmt: skip
     assert found == {
-        ("num_steps", ""): 7,
-        ("spec_decode_draft_count", "step=0"): 5,
-        ("spec_decode_draft_count", "step=1"): 4,
+        ("steps_total", ""): 7,
+        ("spec_decode_draft_count_total", "step=0"): 5,
+        ("spec_decode_draft_count_total", "step=1"): 4,
         ("spec_decode_accept_prob", "step=0"): 1,
         ("spec_decode_accept_prob", "step=1"): 0.5,
         ("verify_time_by_batch_size_mean", "batch_size=3"): 0.25,
-        ("verify_time_by_batch_size_count", "batch_size=3"): 8,
+        ("verify_time_by_batch_size_count_total", "batch_size=3"): 8,
         ("last_finished_request_ttft_s", ""): 0.125,
     }
 
@@ -64,8 +64,8 @@ def test_a_drafting_engine_s_metrics(tiny_model: ResolvedModel) -> None:
             debug_config={"ignore_eos": True},
         )
         found = numbers_of(engine.metrics())
-    assert found["decode_tokens_sum", ""] > 0
+    assert found["decode_tokens_total", ""] > 0
     assert {"step=0", "step=1"} <= {
-        label for name, label in found if name == "spec_decode_draft_count"
+        label for name, label in found if name == "spec_decode_draft_count_total"
     }
     assert ("spec_decode_accept_rate", "step=1") in found

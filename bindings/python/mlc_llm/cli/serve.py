@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.app import create_app
     from mlc_llm.serve.connections import limit_connections
     from mlc_llm.serve.lifecycle import Drain, Server, listen_config
-    from mlc_llm.serve.loading import Loading
+    from mlc_llm.serve.loading import Loading, LoadingSteps
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
@@ -169,8 +169,9 @@ def run(args: argparse.Namespace) -> None:
     )
     return_large_buffers()
     drain = Drain()
-    models = ModelRegistry(steps_for(args), any_name=args.any_model_name)
-    models.loading = Loading(_jobs(args, models))
+    steps = LoadingSteps(steps_for(args))
+    models = ModelRegistry(steps, any_name=args.any_model_name)
+    models.loading = Loading(_jobs(args, models), steps)
     config = listen_config(
         create_app(models, options, drain),
         options,

@@ -17,7 +17,8 @@ from starlette.responses import Response
 
 import mlc_llm
 from mlc_llm.errors import InternalError, MLCError
-from mlc_llm.serve import admin, openapi, page_routes, routes
+from mlc_llm.serve import admin, openapi, page_routes, routes, tokenizer_routes
+from mlc_llm.serve.aliases import AliasMiddleware
 from mlc_llm.serve.errors import RequestError, response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
@@ -60,15 +61,14 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.state.models = models
     app.state.drain = drain
     app.state.options = options
-    app.include_router(routes.inference)
-    app.include_router(routes.service)
-    app.include_router(page_routes.router)
+    routers = [routes.inference, tokenizer_routes.router, routes.service, page_routes.router]
+    routers += [admin.admin] if options.enable_admin else []
+    routers += [admin.debug] if options.enable_debug else []
+    for router in routers:
+        app.include_router(router)
     app.mount("/page", page_routes.PageFiles())
-    if options.enable_admin:
-        app.include_router(admin.admin)
-    if options.enable_debug:
-        app.include_router(admin.debug)
     _add_middleware(app, options, drain)
+    app.add_middleware(AliasMiddleware, routes=[one for router in routers for one in router.routes])
     _add_error_handlers(app)
     return app
 

@@ -1,4 +1,8 @@
-"""`/metrics`: the engine's counters under MLC-LLM's names, and histograms of the clients' times."""
+"""`/metrics`: the engine's numbers, and histograms of the clients' times.
+
+The names are MLC-LLM's with the prefix `mlc_llm_`. What only grows is a counter, whose name ends in
+`_total`; Prometheus computes rates of counters.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.schemas import all_schemas
 
+_PREFIX = "mlc_llm_"
+# Of the engine's names: what counts from the engine's start, whose end gives way to `_total`.
+_COUNTER = re.compile(
+    r"(?:(.*)_sum|(?:num_)(steps|preemptions|(?:finished|failed)_requests)|(.*_count))"
+)
 _LABELLED = re.compile(r"(\w+)\{(\w+)=(\w+)\}")
 _SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 HISTOGRAMS = CollectorRegistry()
 TTFT = Histogram(
-    "time_to_first_token_seconds", "From the request to its first chunk.",
+    _PREFIX + "time_to_first_token_seconds", "From the request to its first chunk.",
     buckets=_SECONDS, registry=HISTOGRAMS,
 )  # fmt: skip
 TPOT = Histogram(
-    "time_per_output_token_seconds", "The mean time from chunk to chunk of a request.",
+    _PREFIX + "time_per_output_token_seconds", "The mean time from chunk to chunk of a request.",
     buckets=_SECONDS, registry=HISTOGRAMS,
 )  # fmt: skip
 END_TO_END = Histogram(
-    "request_latency_seconds", "From the request to its end.",
+    _PREFIX + "request_latency_seconds", "From the request to its end.",
     buckets=_SECONDS, registry=HISTOGRAMS,
 )  # fmt: skip
 
@@ -58,7 +68,9 @@ class RequestTimes:
 def render(models: ModelRegistry, running: int) -> bytes:
     """Prometheus's text format. `running`: the number of running requests."""
     registry = CollectorRegistry()
-    gauge = Gauge("requests_running", "Requests that are being answered.", registry=registry)
+    gauge = Gauge(
+        _PREFIX + "requests_running", "Requests that are being answered.", registry=registry
+    )
     gauge.set(running)
     registry.register(_EngineCollector(models))
     return generate_latest(registry) + generate_latest(HISTOGRAMS)
@@ -71,13 +83,24 @@ class _EngineCollector(Collector):
         self._models = models
 
     def collect(self) -> Iterable[Metric]:
-        families: dict[str, GaugeMetricFamily] = {}
+        families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
         for model in self._models.all():
             for name, labels, value in _numbers(model.engine.metrics()):
-                keys = ["model", *labels]
-                family = families.setdefault(name, GaugeMetricFamily(name, name, labels=keys))
-                family.add_metric([model.name, *labels.values()], value)
+                if name not in families:
+                    families[name] = _family(name, ["model", *labels])
+                families[name].add_metric([model.name, *labels.values()], value)
         yield from families.values()
+
+
+def _family(name: str, labels: list[str]) -> GaugeMetricFamily | CounterMetricFamily:
+    """A counter or a gauge, with the sentence that the protocol has for the name."""
+    described = all_schemas()["EngineMetrics"]["properties"].get(name, {})
+    words = described.get("description", name)
+    counted = _COUNTER.fullmatch(name)
+    if counted is None:
+        return GaugeMetricFamily(_PREFIX + name, words, labels=labels)
+    own = next(group for group in counted.groups() if group)
+    return CounterMetricFamily(_PREFIX + own, words, labels=labels)
 
 
 def _numbers(

@@ -103,22 +103,6 @@ async def create_response(request: Request) -> Response:
     return await handler.run(request, "chat.completions", body, stream=stream)
 
 
-@inference.post(
-    "/tokenize", openapi_extra=takes("TokenizeRequest"), responses=gives("TokenizeResponse")
-)
-async def tokenize(request: Request) -> Response:
-    """The tokens of a text."""
-    return await _answer(request, "tokenize")
-
-
-@inference.post(
-    "/detokenize", openapi_extra=takes("DetokenizeRequest"), responses=gives("DetokenizeResponse")
-)
-async def detokenize(request: Request) -> Response:
-    """The text of tokens."""
-    return await _answer(request, "detokenize")
-
-
 @service.get("/v1/models", responses=gives("ModelList"))
 async def list_models(request: Request) -> Response:
     """The models that can answer."""

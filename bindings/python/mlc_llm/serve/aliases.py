@@ -1,0 +1,37 @@
+"""Other spellings of the routes: without or with `/v1`, with `-` for `_`, and HEAD for GET."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_VERSION = "/v1"
+_LISTED = "/models/"  # the one route whose path ends in a name
+
+
+class AliasMiddleware:
+    """Gives a request the path and the method that its route has. What is sent is not changed: the
+    answer to HEAD has no body, as uvicorn sees to."""
+
+    def __init__(self, app: ASGIApp, *, routes: Iterable[object]) -> None:
+        self._app = app
+        self._paths = {route.path for route in routes if isinstance(route, APIRoute)}
+        self._by_plain = {_plain(path): path for path in self._paths}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            method = "GET" if scope["method"] == "HEAD" else scope["method"]
+            scope = cast("Scope", {**scope, "method": method, "path": self._path(scope["path"])})
+        await self._app(scope, receive, send)
+
+    def _path(self, path: str) -> str:
+        if path.startswith(_LISTED):
+            return _VERSION + path
+        return path if path in self._paths else self._by_plain.get(_plain(path), path)
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix(_VERSION).replace("-", "_")
