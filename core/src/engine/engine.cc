@@ -140,6 +140,7 @@ void Engine::AdmitFirst() {
   first->num_computed =
       cache_.AddWithPrefix(first->id, request.request.adapter, first->reusable_tokens());
   if (!request.cached_tokens) request.cached_tokens = first->num_computed;
+  first->turn_begin = first->num_tokens();
   num_queued_ -= !std::exchange(request.started, true);
   if (trace_ != nullptr) trace_->Admitted(*first);
   InsertByRank(std::move(first), &running_);
@@ -173,6 +174,8 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
 void Engine::Step() {
   EndOverdue();
   if (!has_work()) return;
+  // without a prefix cache the next turn would compute everything again
+  if (cache_.options().keep_prefixes) EndTurns(Clock::now(), &running_, &waiting_);
   Plan plan = PlanStep(running_, waiting_, cache_, limits_, prefill_streak_);
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);

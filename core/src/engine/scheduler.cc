@@ -5,8 +5,10 @@
 namespace mlc {
 namespace {
 
-Clock::time_point RankOf(const Request& request) {
-  return request.received - request.priority * kPriorityWorth;
+Clock::time_point RankOf(const RequestState& state) {
+  const Request& request = state.request;
+  Clock::time_point came = state.turn_ended ? *state.turn_ended + kTurnWorth : request.received;
+  return came - request.priority * kPriorityWorth;
 }
 
 class Planner {
@@ -140,7 +142,7 @@ class Planner {
     return true;
   }
 
-  // Preempts running sequences of lower priority, if that makes enough room for this one.
+  // Preempts running sequences that give way to this one, if that makes enough room for it.
   bool MakeRoom(const Sequence& sequence, int pages) {
     size_t num_victims = 0;
     int free_pages = free_pages_, rows_left = rows_left_;
@@ -158,8 +160,9 @@ class Planner {
   }
 
   static bool GivesWay(const Sequence& running, const Sequence& waiting) {
-    return waiting.request->request.priority > running.request->request.priority &&
-           RanksBefore(waiting, running);
+    bool may = running.request->turn_ended.has_value() ||
+               waiting.request->request.priority > running.request->request.priority;
+    return may && RanksBefore(waiting, running);
   }
 
   const SequenceList &running_, &waiting_;
@@ -176,8 +179,30 @@ class Planner {
 }  // namespace
 
 bool RanksBefore(const Sequence& a, const Sequence& b) {
-  Clock::time_point rank_a = RankOf(a.request->request), rank_b = RankOf(b.request->request);
+  Clock::time_point rank_a = RankOf(*a.request), rank_b = RankOf(*b.request);
   return rank_a < rank_b || (rank_a == rank_b && a.id < b.id);
+}
+
+bool HadItsTurn(const Sequence& sequence) {
+  int num_tokens = sequence.num_tokens();
+  return num_tokens - sequence.turn_begin >= std::max(kTurnTokens, num_tokens / 4);
+}
+
+void EndTurns(Clock::time_point now, SequenceList* running, SequenceList* waiting) {
+  bool any = false;
+  for (const auto& sequence : *running) {
+    auto is_other = [&](const auto& other) { return other->request != sequence->request; };
+    if (!HadItsTurn(*sequence) || std::none_of(waiting->begin(), waiting->end(), is_other))
+      continue;
+    sequence->request->turn_ended = now;
+    sequence->turn_begin = sequence->num_tokens();
+    any = true;
+  }
+  if (!any) return;
+  for (SequenceList* list : {running, waiting}) {
+    std::sort(list->begin(), list->end(),
+              [](const auto& a, const auto& b) { return RanksBefore(*a, *b); });
+  }
 }
 
 void InsertByRank(std::shared_ptr<Sequence> sequence, SequenceList* list) {

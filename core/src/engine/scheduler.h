@@ -6,10 +6,13 @@
 // budget of rows. When pages run out, the sequence that is last in rank gives its pages back and
 // waits. It keeps its tokens.
 //
-// The rank is one order for all decisions. It is fixed when a request arrives: its time of arrival,
-// moved forward by its priority. So requests of equal priority are served in turn. The youngest
-// request of the lowest priority gives its pages back first. No request starves: a request that
-// arrives long enough after another always ranks behind it.
+// The rank is one order for all decisions: a request's time of arrival, moved forward by its
+// priority. The youngest request of the lowest priority gives its pages back first.
+//
+// Requests take turns, so that a short one does not wait for long ones to end. A request that has
+// generated a turn's tokens while others wait ranks as if it had arrived then, and a while later
+// (kTurnWorth). From then on it gives way to every request that ranks before it. No request
+// starves: a request that arrives long enough after another always ranks behind it.
 #ifndef MLC_ENGINE_SCHEDULER_H_
 #define MLC_ENGINE_SCHEDULER_H_
 
@@ -52,6 +55,16 @@ using SequenceList = std::deque<std::shared_ptr<Sequence>>;  // ordered by rank
 
 // One level of priority moves the time of arrival by this much.
 constexpr std::chrono::seconds kPriorityWorth{10};
+
+// A request that had its turn ranks this much behind new ones.
+constexpr std::chrono::seconds kTurnWorth{30};
+// A turn's tokens: many enough that it costs little to compute again what the prefix cache lost.
+constexpr int kTurnTokens = 64;
+
+// Whether the sequence has generated a turn's tokens.
+bool HadItsTurn(const Sequence& sequence);
+// Ends the turns of running requests if other requests wait, and restores the order of both lists.
+void EndTurns(Clock::time_point now, SequenceList* running, SequenceList* waiting);
 
 bool RanksBefore(const Sequence& a, const Sequence& b);
 void InsertByRank(std::shared_ptr<Sequence> sequence, SequenceList* list);

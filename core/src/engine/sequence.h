@@ -30,9 +30,11 @@ struct RequestState {
   int completion_tokens = 0, reasoning_tokens = 0;
   // tokens of the prompt that the prefix cache held; set at admission
   std::optional<int> cached_tokens;
-  bool held = false;              // waits until its grammar is compiled
-  bool paused = false;            // waits until its reader has caught up
-  bool started = false;           // it was admitted at least once
+  bool held = false;     // waits until its grammar is compiled
+  bool paused = false;   // waits until its reader has caught up
+  bool started = false;  // it was admitted at least once
+  // When it last had its turn while others waited. It ranks as if it had come then.
+  std::optional<Clock::time_point> turn_ended;
   std::vector<double> embedding;  // with `pooling`: set when it is complete
   std::optional<Clock::time_point> first_row, first_token;
 };
@@ -63,6 +65,7 @@ class Sequence {
   int num_generated() const { return num_tokens() - num_prompt_tokens_; }
   const TokenCounts& counts() const { return counts_; }
   std::optional<Clock::time_point> preempted_at;  // the last time; empty: never
+  int turn_begin = 0;                             // number of tokens at the beginning of its turn
   int num_computed = 0;                   // number of tokens whose keys and values are in the cache
   DraftRecord draft_record, jump_record;  // of a drafter's drafts, and of forced drafts
 

@@ -185,6 +185,41 @@ TEST(Engine, MoreChoicesThanSequencesWaitTheirTurn) {
   EXPECT_TRUE(narrow.AllPagesFree());
 }
 
+TEST(Engine, AShortRequestDoesNotWaitForLongOnes) {
+  constexpr RequestId kLong = 12, kShort = 13;
+  for (bool prefix_cache : {true, false}) {
+    EngineOptions options = Driver::Options();
+    options.max_sequences = 4;
+    options.max_total_tokens = 16384;
+    options.prefix_cache = prefix_cache;
+    ModelInfo info = testing::TestInfo();
+    info.context_window_size = 2048;
+    Driver driver(MakeEngine(Hash(), options, nullptr, nullptr, info));
+    Driver alone(MakeEngine(Hash(), options, nullptr, nullptr, info));
+    auto ask = [](RequestId id) {
+      Request request = Ask(id, std::to_string(id) + " prompt", id == kShort ? 4 : 800);
+      request.ignore_eos = true;
+      return request;
+    };
+    for (RequestId id = 1; id <= kLong; ++id) ASSERT_TRUE(driver.Add(ask(id)).ok());
+    for (int step = 0; step < 100; ++step) driver.Step();
+    ASSERT_TRUE(driver.Add(ask(kShort)).ok());
+    int steps = 0;
+    while (driver.outcomes().count(kShort) == 0 || driver.outcomes().at(kShort).num_ends == 0) {
+      driver.Step();
+      ASSERT_LT(++steps, 10000);
+    }
+    // Without a prefix cache it waits for eight long ones and a part of the first four.
+    EXPECT_TRUE(prefix_cache ? steps < 2 * kTurnTokens : steps > 2 * 800) << steps;
+    driver.Run();
+    for (RequestId id = 1; id <= kShort; ++id) {
+      ASSERT_TRUE(alone.Add(ask(id)).ok());
+      alone.Run();
+      EXPECT_EQ(driver.Take(id).choices, alone.Take(id).choices) << id;
+    }
+  }
+}
+
 TEST(Engine, LogprobsAreThoseOfTheModel) {
   Driver driver(MakeEngine(SayAfter("Hi", "ab")));
   Request request = Ask(1, "Hi", 2);

@@ -201,6 +201,54 @@ TEST(PlanStep, LongWaitingOutweighsPriority) {
   EXPECT_EQ(Text(queue.Next(1, 16)), "1:3 admit 1");
 }
 
+// ---- Turns --------------------------------------------------------------------------------------
+
+void EndTurnsOf(World* world, Clock::time_point now) {
+  EndTurns(now, &world->running(), &world->waiting());
+}
+
+TEST(EndTurns, ALongAnswerGivesItsPlaceToOneThatWaits) {
+  World world(100, 4);
+  world.Run(1, kTurnTokens, kTurnTokens - 1);
+  world.Run(2, kTurnTokens - 1, kTurnTokens - 2);  // its turn lasts a token more
+  world.Wait(3, 3);
+  EXPECT_EQ(Text(world.Next(2, 16)), "1:1 2:1") << "before the turn ends";
+  EndTurnsOf(&world, world.now());
+  EXPECT_EQ(Text(world.Next(2, 16)), "2:1 3:3 preempt 1 admit 1");
+  EndTurnsOf(&world, world.now());
+  EXPECT_EQ(world.running().back()->turn_begin, kTurnTokens) << "the next turn has begun";
+}
+
+TEST(EndTurns, NobodyGivesWayToNobody) {
+  World world(100, 4);
+  world.Run(1, 300, 299);
+  EndTurnsOf(&world, world.now());
+  EXPECT_FALSE(world.running()[0]->request->turn_ended.has_value());
+}
+
+TEST(EndTurns, TheTurnOfALongSequenceIsLonger) {
+  World world(100, 4);
+  world.Run(1, 400, 399);
+  Sequence& sequence = *world.running()[0];
+  sequence.turn_begin = 400 - kTurnTokens;
+  EXPECT_FALSE(HadItsTurn(sequence));
+  sequence.turn_begin = 300;
+  EXPECT_TRUE(HadItsTurn(sequence));
+}
+
+TEST(EndTurns, WhoComesMuchLaterTakesNobodysPlace) {
+  for (bool much_later : {false, true}) {
+    World world(100, 4);
+    world.Run(1, 100, 99);
+    world.Wait(2, 3);
+    EndTurnsOf(&world, world.now());
+    world.waiting().clear();
+    world.Pass(much_later ? 2 * kTurnWorth : kTurnWorth / 2);
+    world.Wait(3, 3);
+    EXPECT_EQ(Text(world.Next(1, 16)), much_later ? "1:1" : "3:3 preempt 1 admit 1");
+  }
+}
+
 // ---- Pure chunks --------------------------------------------------------------------------------
 
 TEST(PlanStep, ChunkedTakesPromptsInBeforeItDecodes) {

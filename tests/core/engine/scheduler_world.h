@@ -40,6 +40,7 @@ class World {
     InsertByRank(Make(id, tokens, priority, max_tokens), &waiting_);
   }
   void Pass(Clock::duration time) { now_ += time; }
+  Clock::time_point now() const { return now_; }
 
   Plan Next(int max_sequences, int max_rows) {
     return PlanStep(running_, waiting_, cache_, {max_sequences, max_rows});

@@ -224,8 +224,9 @@ def test_responses_async(url: str) -> None:
 @pytest.fixture(scope="module")
 def busy() -> Any:
     """A server that answers one request and lets one wait."""
-    overrides = "max_num_sequence=1;max_queued_requests=1"
-    with running_server("--enable-debug", "--api-key", KEY, "--overrides", overrides) as url:
+    overrides = ("--overrides", "max_num_sequence=1;max_queued_requests=1")
+    no_turns = ("--prefix-cache-mode", "disable")
+    with running_server("--enable-debug", "--api-key", KEY, *overrides, *no_turns) as url:
         yield url
 
 
