@@ -289,9 +289,10 @@ def test_no_machine_paths_or_hosts() -> None:
 COMPILER_ALLOWED = {
     "quantization": set(),
     "spec": {"quantization"},
-    "models": {"spec"},
+    "layers": {"spec"},
+    "models": {"spec", "layers"},
     "kernels": {"quantization"},
-    "nn": {"spec", "kernels", "quantization"},
+    "nn": {"spec", "layers", "kernels", "quantization"},
     "convert": {"models", "spec", "quantization"},
 }
 
@@ -310,12 +311,15 @@ def strays_of(package: str, path: Path) -> list[str]:
 
 
 def nodes_of(tree: ast.AST, package: str) -> list[ast.AST]:
-    """A scheme gives its matrices' readers, which lie with the kernels: `on_cpu` and `on_gpu` of
-    `quantization` may import them, and so may names of types."""
-    if package == "quantization":
-        if isinstance(tree, ast.FunctionDef) and tree.name in {"on_cpu", "on_gpu"}:
-            return []
+    """Without what may import upwards: names of types, the readers that a scheme gives its matrices
+    (they lie with the kernels), and functions in which a kind of layer is built."""
+    if package in {"quantization", "spec", "layers"}:
         if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
+            return []
+    if isinstance(tree, ast.FunctionDef):
+        if package == "quantization" and tree.name in {"on_cpu", "on_gpu"}:
+            return []
+        if package == "layers" and tree.name not in {"parameters", "reference"}:
             return []
     children = (nodes_of(child, package) for child in ast.iter_child_nodes(tree))
     return [tree, *(node for nodes in children for node in nodes)]

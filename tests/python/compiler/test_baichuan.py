@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import spec_numpy
 import tiny_families
 from family_fixtures import load
 
-from mlc_llm.compiler import models
+from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.gguf_weights import scheme_of_file
 from mlc_llm.compiler.models import baichuan
@@ -46,7 +45,7 @@ def test_a_gguf_file_of_baichuan_2_has_either_head(divided, tmp_path, monkeypatc
     read = model.hf_config()
     typed = models.config_from_hf(read)
     assert typed.normalized_head != divided
-    made = spec_numpy.logits(
+    made = reference.logits(
         baichuan.decoder(typed), tiny_families.converted(model, read), fixture.ids
     )
     assert np.abs(made - fixture.logits).max() < 1e-3 * np.abs(fixture.logits).max()

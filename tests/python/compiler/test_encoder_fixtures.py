@@ -17,14 +17,15 @@ from typing import Any
 import encoder_folders
 import numpy as np
 import pytest
-import spec_numpy
+import spec_switches
 import tiny_encoders
 import tiny_families
 
-from mlc_llm.compiler import models
+from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.compiler.convert.weights import as_in_files
+from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
 from mlc_llm.compiler.spec import DecoderSpec, RopeSpec
 from mlc_llm.errors import UnsupportedError
 
@@ -82,10 +83,10 @@ def computed(name: str, spec: DecoderSpec, *, types: bool = True, pooling: str =
     made, how = [], pooling or pooling_of(spec)
     for text in load(name)["texts"]:
         given = text["types"] if types else [0] * len(text["ids"])
-        states = spec_numpy.hidden_states(spec, params(name), text["ids"], given)
+        states = reference.hidden_states(spec, params(name), text["ids"], given)
         vector = pooled(states, how)
         made.append(
-            vector if spec.pooled_head is None else spec_numpy.head(spec, params(name), vector)
+            vector if spec.pooled_head is None else reference.head(spec, params(name), vector)
         )
     return np.array(made)
 
@@ -151,7 +152,7 @@ def test_an_encoder_sees_half_of_its_window_on_each_side(
     typed: Any = models.config_from_hf({**load("embeddinggemma")["config"], **fields})
     for config in (typed, models.config_from_hf(typed.to_dict(), "gemma3_text")):
         spec = models.get("gemma3_text").decoder(config)
-        assert [layer.attention.ahead for layer in spec.layers] == ahead
+        assert [a.ahead for a in spec_switches.parts_of(spec, AttentionSpec)] == ahead
         assert config.sliding_window_size == -1, "an encoder frees no pages"
 
 
@@ -185,14 +186,13 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
     """The specification with one of its differences from a plain encoder less."""
 
     def every(**changes: Any) -> DecoderSpec:
-        layers = [replace(one, attention=replace(one.attention, **changes)) for one in spec.layers]
-        return replace(spec, layers=tuple(layers))
+        return spec_switches.with_fields(spec, AttentionSpec, **changes)
 
     yield "sees far", every(ahead=1)
-    first = spec.layers[0]
-    if any(one.attention.ahead for one in spec.layers):
+    attentions = spec_switches.parts_of(spec, AttentionSpec)
+    if any(a.ahead for a in attentions):
         yield "windows", every(ahead=0)
-    ropes: list[RopeSpec] = [one.attention.rope for one in spec.layers if one.attention.rope]
+    ropes: list[RopeSpec] = [a.rope for a in attentions if a.rope]
     if len({rope.theta for rope in ropes}) > 1:
         yield "two thetas", every(rope=ropes[0])
     if ropes:
@@ -205,9 +205,8 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
         last = spec.pooled_head.layers[-1:]
         yield "head", replace(spec, pooled_head=replace(spec.pooled_head, layers=last),
                               names={**spec.names, "dense_0": spec.names["dense_1"]})  # fmt: skip
-    other = "silu" if first.mlp.activation != "silu" else "gelu"
-    changed = [replace(one, mlp=replace(one.mlp, activation=other)) for one in spec.layers]
-    yield "activation", replace(spec, layers=tuple(changed))
+    other = "silu" if spec_switches.parts_of(spec, MLPSpec)[0].activation != "silu" else "gelu"
+    yield "activation", spec_switches.with_fields(spec, MLPSpec, activation=other)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,12 +3,12 @@ compiler."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import gguf
 import numpy as np
 import pytest
+import spec_switches
 import tiny_experts
 import tiny_models
 from gguf import GGMLQuantizationType, GGUFWriter
@@ -23,6 +23,7 @@ from mlc_llm.compiler.convert.hf_mxfp4 import mxfp4_weights
 from mlc_llm.compiler.convert.hf_quantized import Repository, read_rows
 from mlc_llm.compiler.convert.source import TensorInfo
 from mlc_llm.compiler.convert.weights import as_in_files, convert_weights
+from mlc_llm.compiler.layers import AttentionSpec
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 Array = np.ndarray[Any, Any]
@@ -159,11 +160,10 @@ def _add_fields(writer: GGUFWriter, family: str, c: dict[str, Any]) -> None:
 def _plain(config: dict[str, Any]) -> Any:
     """The decoder, with the numbers of its rotations rounded."""
     spec = models.get(config["model_type"]).decoder(models.config_from_hf(config))
-    ropes = [
-        [*x.attention.rope.frequencies, x.attention.rope.scaling.magnitude] for x in spec.layers
-    ]
-    layers = [replace(x, attention=replace(x.attention, rope=None)) for x in spec.layers]
-    return replace(spec, layers=tuple(layers)), np.round(ropes, 6).tolist()
+    turned = [a.rope for a in spec_switches.parts_of(spec, AttentionSpec)]
+    ropes = [[*rope.frequencies, rope.scaling.magnitude] for rope in turned]
+    plain = spec_switches.with_fields(spec, AttentionSpec, rope=None)
+    return plain, np.round(ropes, 6).tolist()
 
 
 @pytest.mark.parametrize("family", ARCHITECTURES)

@@ -6,12 +6,12 @@ The names are those of the `gguf` package. Needs no compiler.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import gguf
 import numpy as np
 import pytest
+import spec_switches
 import tiny_families
 import tiny_models
 from gguf import GGUFWriter
@@ -19,6 +19,7 @@ from tiny_families import size
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf import GGUFModel
+from mlc_llm.compiler.layers import AttentionSpec
 from mlc_llm.errors import UnsupportedError
 
 # What a GGUF file of the architecture cannot say is as llama.cpp takes it to be.
@@ -159,13 +160,9 @@ def _plain(config: dict[str, Any]) -> tuple[Any, list[Any]]:
     """The decoder without its rotations, and these as numbers."""
     typed = models.config_from_hf(config)
     spec = models.get(config["model_type"]).decoder(typed)
-    ropes = [layer.attention.rope if layer.attention else None for layer in spec.layers]
-    layers = [
-        replace(one, attention=replace(one.attention, rope=None)) if one.attention else one
-        for one in spec.layers
-    ]
+    ropes = [a.rope for a in spec_switches.parts_of(spec, AttentionSpec)]
     numbers = [[*rope.frequencies, rope.scaling.magnitude] if rope else [0.0] for rope in ropes]
-    return replace(spec, layers=tuple(layers)), numbers
+    return spec_switches.with_fields(spec, AttentionSpec, rope=None), numbers
 
 
 @pytest.mark.parametrize("family", ARCHITECTURES)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import spec_fields
-import spec_numpy
-from family_fixtures import NAMES, TRANSFORMS, load, switched_off
+from family_fixtures import NAMES, TRANSFORMS, load
+from spec_switches import switched_off
+
+from mlc_llm.compiler import reference
 
 TOLERANCE = 1e-3  # of the largest logit
 COUNTS = 0.01  # a switch that changes less than this proves nothing
@@ -25,25 +27,22 @@ def test_a_config_and_its_tensors_mean_what_the_references_compute(name):
     fixture = load(name)
     read = {part.tensor for weight in fixture.weight_map() for part in weight.parts}
     assert read == fixture.weights.keys()
-    made = spec_numpy.logits(fixture.spec, fixture.params(), fixture.ids)
+    made = reference.logits(fixture.spec, fixture.params(), fixture.ids)
     assert apart(made, fixture.logits) < TOLERANCE
 
 
 # Fields without a switch. Of all but the last two, the other value needs other weights.
 STRUCTURE = {
     "tied_head",
-    "layers.attention.norms_all_heads",
-    "layers.attention.pages_of",
-    "layers.attention.queries",
-    "layers.attention.values_are_keys",
-    "layers.mlp.apart",
-    "layers.mlp.gated",
-    "layers.mlp.shared_width",
-    "layers.recurrent.decay",
-    "layers.recurrent.mixes",
+    *(f"layers.parts.AttentionSpec.{name}"
+      for name in ("norms_all_heads", "pages_of", "values_are_keys")),
+    "layers.parts.LatentSpec.queries",
+    "layers.parts.MLPSpec.gated",
+    *(f"layers.parts.MoESpec.{name}" for name in ("apart", "shared_width")),
+    *(f"layers.parts.DecayMixSpec.{name}" for name in ("decay", "mixes")),
     "layers.places",  # `off=["post_norm"]`
-    "layers.attention.growth_length",  # with `growth`
-}
+    "layers.parts.AttentionSpec.growth_length",  # with `growth`
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,19 +51,19 @@ def test_every_difference_from_llama_has_a_switch_that_moves_the_logits(name):
     spec, params = fixture.spec, fixture.params()
     left = spec_fields.unusual(spec) - STRUCTURE
     for switch, without in switched_off(spec):
-        made = spec_numpy.logits(without, params, fixture.ids)
+        made = reference.logits(without, params, fixture.ids)
         assert apart(made, fixture.logits) > COUNTS, switch
         left -= spec_fields.changed(spec, without)
     if name == "gemma4_experts":  # a norm behind the experts removes a factor of all
-        left -= {"layers.mlp.router.scores"}
+        left -= {"layers.parts.MoESpec.router.scores"}
     assert not left, "fields without a switch"
     if any(layer.places in ("post", "sandwich") for layer in spec.layers):
-        made = spec_numpy.logits(spec, params, fixture.ids, off=["post_norm"])
+        made = reference.logits(spec, params, fixture.ids, off=["post_norm"])
         assert apart(made, fixture.logits) > COUNTS, "norms behind"
     for switch, kind in TRANSFORMS.items():
         changed = fixture.params_without(kind)
         if changed is not None:
-            made = spec_numpy.logits(spec, changed, fixture.ids)
+            made = reference.logits(spec, changed, fixture.ids)
             assert apart(made, fixture.logits) > COUNTS, switch
 
 

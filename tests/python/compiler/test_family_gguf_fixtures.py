@@ -8,11 +8,10 @@ from __future__ import annotations
 import family_fixtures
 import numpy as np
 import pytest
-import spec_numpy
 import tiny_families
 from family_fixtures import load
 
-from mlc_llm.compiler import models
+from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.gguf import GGUFModel
 
 import gguf_file  # isort: skip  (its folder is in the path since family_fixtures)
@@ -50,7 +49,7 @@ def logits_of_file(path, config, weights, ids):
     model = GGUFModel(path)
     found = model.hf_config()
     spec = models.get(found["model_type"]).decoder(models.config_from_hf(found))
-    return spec_numpy.logits(spec, tiny_families.converted(model, found), ids)
+    return reference.logits(spec, tiny_families.converted(model, found), ids)
 
 
 def assert_same(made, expected):
@@ -70,7 +69,7 @@ def test_a_gguf_file_gives_the_logits_of_the_folder(name, tmp_path):
     config = {**fixture.config, **CHANGED[name]}
     params = tiny_families.converted(tiny_families.Source(fixture.weights), config)
     spec = fixture.family.decoder(models.config_from_hf(config))
-    expected = spec_numpy.logits(spec, params, fixture.ids)
+    expected = reference.logits(spec, params, fixture.ids)
     assert_same(logits_of_file(tmp_path / "m.gguf", config, fixture.weights, fixture.ids), expected)
 
 

@@ -15,13 +15,12 @@ pytest.importorskip("tvm")
 import gpu_tools  # noqa: E402
 import kernel_tools  # noqa: E402
 import quick_code  # noqa: E402
-import spec_numpy  # noqa: E402
 from family_fixtures import Fixture, load  # noqa: E402
 from kernel_tools import frozen  # noqa: E402
 from random_weights import draw  # noqa: E402  (its folder is in the path since family_fixtures)
 from vm_runner import Runner  # noqa: E402
 
-from mlc_llm.compiler import models  # noqa: E402
+from mlc_llm.compiler import models, reference  # noqa: E402
 from mlc_llm.compiler.compile import library_spec  # noqa: E402
 from mlc_llm.compiler.kernels.common.values import LANES  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import elementwise  # noqa: E402
@@ -49,7 +48,7 @@ def test_a_model_with_such_heads_gives_the_logits_of_numpy(size, cache):
     spec = library_spec(chat, device="cpu", kv_cache_dtype=cache)
     module = quick_code.build(build_module(spec, made.family), spec.device)
     whole = Runner(module, made.params(), num_pages=8).forward([("a", made.ids)])
-    expected = spec_numpy.logits(made.spec, made.params(), made.ids)
+    expected = reference.logits(made.spec, made.params(), made.ids)
     apart = np.abs(whole - expected) / np.abs(expected).max()
     assert apart.max() < 1e-4 if cache == "f32" else apart.mean() < 0.02  # codes of 8 bits
     steps, cut = Runner(module, made.params(), num_pages=8), 9

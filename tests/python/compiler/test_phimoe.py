@@ -4,11 +4,10 @@ with those of programs that are not ours."""
 from __future__ import annotations
 
 import numpy as np
-import spec_numpy
 import tiny_families
 from family_fixtures import load
 
-from mlc_llm.compiler import models
+from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.gguf import GGUFModel
 
 import gguf_file  # isort: skip  (its folder is in the path since family_fixtures)
@@ -18,7 +17,7 @@ CONFIG = load("phimoe").config
 
 def logits(config, source):
     spec = models.get("phimoe").decoder(models.config_from_hf(config))
-    return spec_numpy.logits(spec, tiny_families.converted(source, config), load("phimoe").ids)
+    return reference.logits(spec, tiny_families.converted(source, config), load("phimoe").ids)
 
 
 def test_a_stored_config_is_the_same_config():

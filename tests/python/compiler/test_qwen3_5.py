@@ -8,8 +8,8 @@ import pytest
 from family_fixtures import load
 
 from mlc_llm.compiler import models
+from mlc_llm.compiler.layers import MLPSpec, MoESpec
 from mlc_llm.compiler.models.qwen3_5 import LINEAR
-from mlc_llm.compiler.spec import MLPSpec, MoESpec
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 FULL = "full_attention"
@@ -26,7 +26,7 @@ def test_a_written_config_means_the_same(name):
 def test_layers_without_experts_have_a_plain_mlp():
     config = load("qwen3_next").config
     typed: Any = models.config_from_hf({**config, "mlp_only_layers": [1], "intermediate_size": 80})
-    mlps = [layer.mlp for layer in models.get("qwen3_next").decoder(typed).layers]
+    mlps = [layer.parts[1] for layer in models.get("qwen3_next").decoder(typed).layers]
     assert mlps[1] == MLPSpec(width=80)
     assert all(isinstance(mlp, MoESpec) for mlp in (mlps[0], *mlps[2:]))
 

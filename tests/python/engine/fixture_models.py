@@ -17,13 +17,12 @@ from engine_ways import MAX_TOKENS, PROMPT, WAYS, ask, prompt_ids
 from gpu_engines import leave_samplers_out, require
 
 from mlc_llm import MLCEngine
-from mlc_llm.compiler import models
+from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.compiler.convert import convert_model, open_source
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compiler" / "support"))
 
-import spec_numpy  # noqa: E402
 import tiny_families  # noqa: E402
 from family_fixtures import load  # noqa: E402
 from random_weights import draw  # noqa: E402
@@ -62,7 +61,7 @@ class FixtureModel:
         spec = self.family.decoder(self.typed)
         params = tiny_families.converted(tiny_families.Source(self.weights), self.config)
         for _ in range(count):
-            last = spec_numpy.logits(spec, params, ids)[-1]
+            last = reference.logits(spec, params, ids)[-1]
             ids.append(int(last.argmax()))
             found.append(float(-np.log(np.exp(last - last.max()).sum())))
         return found

@@ -21,7 +21,6 @@ from mlc_llm.compiler.models.mlc_folders import LAYOUT
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.quantization.stored import WeightUse
 from mlc_llm.compiler.spec import Parameter, Part, WeightSource, parameters
-from mlc_llm.compiler.spec.tensors import NORMS
 from mlc_llm.compiler.spec.transforms import (
     Array,
     LogMinusLog,
@@ -61,10 +60,9 @@ def stored_parts(
         if tensors.has(parameter):
             parts = tensors.parts(parameter)
         else:
-            is_norm = parameter.role in NORMS and parameter.kind == "weight"
             shape = (sum(parameter.pieces), *parameter.inputs)
             shape = (parameter.experts, *shape) if parameter.experts else shape
-            parts = (Part(parameter.name, shape, tensors.norm if is_norm else ()),)
+            parts = (Part(parameter.name, shape, tensors.norm if parameter.is_norm else ()),)
         found.update(_Stored(parameter, parts, scheme, family.mlc).described())
     if found and is_older:
         raise UnsupportedError(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import quick_code
-import spec_switches
 import tiny_families
 from vm_runner import Runner
 
@@ -22,16 +20,7 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.library import build_module
-from mlc_llm.compiler.spec import (
-    AttentionSpec,
-    DecoderSpec,
-    LayerSpec,
-    MoESpec,
-    RopeScaling,
-    TensorMap,
-    WeightSource,
-    weight_map,
-)
+from mlc_llm.compiler.spec import DecoderSpec, TensorMap, WeightSource, weight_map
 from mlc_llm.compiler.spec.transforms import Normalized, PlusOne, Unpaired
 
 FOLDER = Path(__file__).parents[3] / "fixtures/families"
@@ -140,133 +129,3 @@ def load(name: str) -> Fixture:
 
 
 TRANSFORMS = {"pairs": Unpaired, "plus_one": PlusOne, "normalized": Normalized}
-# What a field of a layer's parts is in Llama.
-_ATTENTION = {
-    "qkv_bias": False,
-    "output_bias": False,
-    "qk_norm": None,
-    "norms_all_heads": False,
-    "norms_rotated": False,
-    "value_norm": None,
-    "chunked": False,
-    "alibi": False,
-    "growth_from": 0,
-    "window": -1,
-    "softcap": 0.0,
-    "growth": 0.0,
-    "sinks": False,
-    "gated": False,
-}
-_DECODER = {
-    "head_bias": False,
-    "embedding_norm": None,
-    "positions": 0,
-    "embedding_scale": 1.0,
-    "layer_inputs": None,
-    "logit_scale": 1.0,
-    "logit_softcap": 0.0,
-}
-
-
-def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
-    """The specification with one difference from Llama less, for each difference that it has."""
-    for name, usual in _DECODER.items():
-        if getattr(spec, name) != usual:
-            yield name, replace(spec, **{name: usual})
-    if spec.norm is not None:
-        rms = replace(spec.norm, kind="rms", bias=False, weight=True)
-        for last in {replace(spec.norm, bias=False), rms} - {spec.norm}:
-            yield f"last norm: {last}", replace(spec, norm=last)
-    yield from _every_layer(spec, "norm.bias", lambda one: _norm(one, bias=False))
-    yield from _every_layer(
-        spec, "norm.kind", lambda one: _norm(one, kind="rms", bias=False, weight=True)
-    )
-    if any(isinstance(layer.mlp, MoESpec) for layer in spec.layers):
-        yield from _router_switches(spec)
-    yield from _every_layer(spec, "mlp.bias", lambda one: _part(one, "mlp", bias=False))
-    first, usual = spec.layers[0].mlp, ("silu", "clipped_swish")
-    other = "gelu_tanh" if first and first.activation in usual else "silu"
-    yield from _every_layer(spec, "mlp.activation", lambda one: _part(one, "mlp", activation=other))
-    yield from _every_layer(spec, "scaled", lambda one: replace(one, scaled=False))
-    yield from spec_switches.of_recurrent(spec)
-    yield from _every_layer(spec, "residual_scale", lambda one: replace(one, residual_scale=1.0))
-    plain = {"parallel": "pre", "parallel_two": "parallel"}
-    yield from _every_layer(
-        spec, "places", lambda one: replace(one, places=plain.get(one.places, one.places))
-    )
-    yield from spec_switches.of_latents(spec)
-    yield from spec_switches.of_routers(spec)
-    for name, usual in _ATTENTION.items():
-        if name == "norms_all_heads":  # the weights have another shape
-            continue
-        yield from _every_layer(
-            spec, name, lambda one, n=name, u=usual: _part(one, "attention", **{n: u})
-        )
-    yield from _attention_switches(spec)
-
-
-def _router_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
-    """What a router may do otherwise: each must count, whichever way the family has it."""
-
-    def router(**changes: Any) -> Any:
-        def change(one: LayerSpec) -> LayerSpec:
-            if not isinstance(one.mlp, MoESpec):
-                return one
-            return _part(one, "mlp", router=replace(one.mlp.router, **changes))
-
-        return change
-
-    usual = next(layer.mlp.router for layer in spec.layers if isinstance(layer.mlp, MoESpec))
-    turned = {"normalize": not usual.normalize, "chosen": usual.experts, "factor": 1.0}
-    if usual.scores in ("chosen", "sparsemixer"):  # they are normalized in another way
-        del turned["normalize"]
-    for name, value in turned.items():
-        yield from _every_layer(spec, f"router.{name}", router(**{name: value}))
-
-
-def _attention_switches(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
-    attentions = [one.attention for one in spec.layers if isinstance(one.attention, AttentionSpec)]
-    first = next((a.rope for a in attentions if a.rope), None)
-
-    def scale(one: LayerSpec) -> LayerSpec:
-        own = isinstance(one.attention, AttentionSpec)
-        return _part(one, "attention", scale=one.attention.dim**-0.5) if own else one
-
-    yield from _every_layer(spec, "scale", scale)
-    if first is None:
-        return
-
-    def rope(**changes: Any) -> Any:
-        def change(one: LayerSpec) -> LayerSpec:
-            if not isinstance(one.attention, AttentionSpec) or one.attention.rope is None:
-                return one
-            return _part(one, "attention", rope=replace(one.attention.rope, **changes))
-
-        return change
-
-    yield from _every_layer(spec, "rope.scaling", rope(scaling=RopeScaling()))
-    yield from _every_layer(spec, "rope.dim", rope(dim=attentions[0].dim, scaling=RopeScaling()))
-    yield from _every_layer(spec, "rope.theta", rope(theta=first.theta))
-    yield from _every_layer(
-        spec, "no rope", lambda one: _part(one, "attention", rope=first) if _bare(one) else one
-    )
-
-
-def _bare(one: LayerSpec) -> bool:
-    return one.attention is not None and one.attention.rope is None
-
-
-def _every_layer(spec: DecoderSpec, name: str, change: Any) -> Iterator[tuple[str, DecoderSpec]]:
-    made = replace(spec, layers=tuple(change(layer) for layer in spec.layers))
-    if made != spec:
-        yield name, made
-
-
-def _part(one: LayerSpec, name: str, **changes: Any) -> LayerSpec:
-    part = getattr(one, name)
-    has = part is not None and all(hasattr(part, key) for key in changes)
-    return one if not has else replace(one, **{name: replace(part, **changes)})
-
-
-def _norm(one: LayerSpec, **changes: Any) -> LayerSpec:
-    return replace(one, norm=replace(one.norm, **changes))

@@ -1,4 +1,4 @@
-"""The fields of a specification, as paths without the numbers of layers ("layers.mlp.width")."""
+"""The fields of a specification, as paths without numbers ("layers.parts.MLPSpec.width")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
             continue
         if isinstance(value, tuple) and value and is_dataclass(value[0]):
             for number, one in enumerate(value):
-                yield from _leaves(one, (*here, str(number)))
+                kind = (type(one).__name__,) if own.name == "parts" else ()
+                yield from _leaves(one, (*here, str(number), *kind))
         elif is_dataclass(value):
             yield from _leaves(value, here)
         else:

@@ -8,47 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlc_llm.compiler.layers import AttentionSpec, DeltaRuleSpec, MLPSpec
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import (
-    HUGGING_FACE,
-    AttentionSpec,
-    DecoderSpec,
-    DeltaRuleSpec,
-    LayerSpec,
-    MLPSpec,
-    NormSpec,
-    RopeSpec,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec, RopeSpec
 
 NORM, ROPE = NormSpec(eps=1e-5), RopeSpec(dim=8, theta=100.0)
+MLP = MLPSpec(width=80)
+NEAR = AttentionSpec(heads=4, kv_heads=2, dim=16, scale=0.3, rope=ROPE, window=6)
+RULE = DeltaRuleSpec(heads=4, key_heads=2, key_dim=16, value_dim=32, taps=4, norm=NORM)
+OTHER = AttentionSpec(
+    heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, qk_norm=NORM, softcap=2.0, gated=True
+)
+READER = AttentionSpec(
+    heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, qk_norm=NORM, pages_of=0, sinks=True
+)
 LAYERS = (
+    LayerSpec((NEAR, MLP), norm=NORM),
+    LayerSpec((RULE, MLP), norm=NORM),
     LayerSpec(
-        attention=AttentionSpec(heads=4, kv_heads=2, dim=16, scale=0.3, rope=ROPE, window=6),
-        mlp=MLPSpec(width=80),
-        norm=NORM,
+        (OTHER, MLPSpec(width=32, activation="gelu_tanh", bias=True)), norm=NORM, places="sandwich"
     ),
-    LayerSpec(
-        recurrent=DeltaRuleSpec(heads=4, key_heads=2, key_dim=16, value_dim=32, taps=4, norm=NORM),
-        mlp=MLPSpec(width=80),
-        norm=NORM,
-    ),
-    LayerSpec(
-        attention=AttentionSpec(
-            heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, qk_norm=NORM, softcap=2.0, gated=True
-        ),
-        mlp=MLPSpec(width=32, activation="gelu_tanh", bias=True),
-        norm=NORM,
-        places="sandwich",
-    ),
-    LayerSpec(
-        attention=AttentionSpec(
-            heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, qk_norm=NORM, pages_of=0, sinks=True
-        ),
-        mlp=MLPSpec(width=80),
-        norm=NORM,
-        places="post",
-    ),
+    LayerSpec((READER, MLP), norm=NORM, places="post"),
 )
 
 
@@ -72,7 +52,7 @@ def decoder(c: ToyConfig) -> DecoderSpec:
         logit_scale=0.5,
         logit_softcap=4.0,
         # A sandwich has four norms: names that no two of them share.
-        names={**NAMES, "mlp_norm": "mlp_norm"},
+        names={"mlp_norm": "mlp_norm"},
     )
 
 

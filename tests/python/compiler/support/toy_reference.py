@@ -11,8 +11,8 @@ import quick_code
 from toy_family import FAMILY, ToyConfig
 
 from mlc_llm.compiler import quantization, targets
+from mlc_llm.compiler.layers import DeltaRuleSpec, MLPSpec
 from mlc_llm.compiler.library import LibrarySpec, build_module
-from mlc_llm.compiler.spec import MLPSpec
 
 Array = np.ndarray[Any, Any]
 CONFIG = ToyConfig()
@@ -69,15 +69,17 @@ def expected(
             made = part(_norm(x, own[before]) if layer.places != "post" else x)
             return x + (made if layer.places == "pre" else _norm(made, own[after]))
 
-        def mix(h, i=i, own=own, layer=layer):
-            if layer.recurrent:
-                return _delta(layer.recurrent, own, h)
-            made, kept[i] = _attend(layer.attention, own, h, kept)
+        mixer, mlp = layer.parts
+
+        def mix(h, i=i, own=own, mixer=mixer):
+            if isinstance(mixer, DeltaRuleSpec):
+                return _delta(mixer, own, h)
+            made, kept[i] = _attend(mixer, own, h, kept)
             return made
 
         x = half(x, mix, "input_layernorm.weight", "post_attention_layernorm.weight")
         x = half(
-            x, lambda h, own=own, layer=layer: _mlp(layer.mlp, own, h), "mlp_norm.weight",
+            x, lambda h, own=own, mlp=mlp: _mlp(mlp, own, h), "mlp_norm.weight",
             "post_feedforward_layernorm.weight",
         )  # fmt: skip
     logits = _norm(x, w["model.norm.weight"]) @ w["model.embed_tokens.weight"].T

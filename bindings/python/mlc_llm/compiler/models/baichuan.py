@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Normalized
 from mlc_llm.errors import UnsupportedError
 
-_NAMES = {**NAMES, "qkv": "self_attn.W_pack"}
+_NAMES = {"qkv": "self_attn.W_pack"}
 _LAYERS_13B = 40  # by which llama.cpp knows the models with ALiBi
 _VOCABULARY_2 = 125696  # of Baichuan 2
 _SAMPLE = 16  # rows of a head that tell whether its rows were divided
@@ -53,8 +53,7 @@ def decoder(c: BaichuanConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     place = {"rope": None, "alibi": True} if c.alibi else {}
     layers = [
-        LayerSpec(attention=c.attention(i, **place), mlp=mlp, norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, **place), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=_NAMES)
 

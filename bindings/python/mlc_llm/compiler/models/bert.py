@@ -22,7 +22,6 @@ from mlc_llm.compiler.spec import (
     LayerSpec,
     TensorMap,
 )
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 # They are both MLC-LLM's names and Hugging Face's, except those of queries, keys and values.
@@ -37,7 +36,7 @@ _PLAIN = {
     "down": "output.dense",
     "post_mlp_norm": "output.LayerNorm",
 }
-_NAMES = {**NAMES, **_PLAIN, "layer": "encoder.layer.{}", "qkv": "attention.self.qkv"}
+_NAMES = {**_PLAIN, "layer": "encoder.layer.{}", "qkv": "attention.self.qkv"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +99,7 @@ def decoder(c: BertConfig) -> DecoderSpec:
     bias = {"qkv_bias": True, "output_bias": True}
     layers = [
         LayerSpec(
-            attention=c.attention(i, rope=None, causal=False, **bias),
-            mlp=c.mlp(bias=True),
+            (c.attention(i, rope=None, causal=False, **bias), c.mlp(bias=True)),
             norm=c.norm(),
             places="after_add",
         )

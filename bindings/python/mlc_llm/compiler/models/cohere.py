@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
@@ -17,15 +18,13 @@ from mlc_llm.compiler.spec import (
     HUGGING_FACE,
     DecoderSpec,
     LayerSpec,
-    MLPSpec,
     NormSpec,
     Source,
     TensorMap,
 )
-from mlc_llm.compiler.spec.decoder import NAMES as USUAL
 from mlc_llm.compiler.spec.transforms import Unpaired
 
-NAMES = {**USUAL, "output": "self_attn.out_proj"}
+NAMES = {"output": "self_attn.out_proj"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ def decoder(c: CohereConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=mlp, norm=norm(c), places="parallel")
+        LayerSpec((c.attention(i, **bias), mlp), norm=norm(c), places="parallel")
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm(c), logit_scale=c.logit_scale, names=NAMES)
@@ -69,9 +68,8 @@ def tensors(c: CohereConfig) -> TensorMap:
 
 
 def _mlc_tensors(c: CohereConfig) -> TensorMap:
-    gate_up = HUGGING_FACE.sources["gate_up"]
     qkv = unpaired_qkv("self_attn.qkv_proj", c)
-    return TensorMap(HUGGING_FACE.layer, {"qkv": qkv, "gate_up": gate_up})
+    return TensorMap(HUGGING_FACE.layer, {"qkv": qkv, **MLPSpec.sources("gate_up")})
 
 
 def gguf_tensors(c: CohereConfig) -> TensorMap:

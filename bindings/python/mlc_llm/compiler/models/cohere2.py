@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import cohere
 from mlc_llm.compiler.models.cohere import CohereConfig
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 # Fields of its configs that only say what the family always does.
 _ALWAYS = ("use_embedding_sharing", "use_gated_activation", "use_parallel_embedding")
@@ -44,8 +45,7 @@ def decoder(c: Cohere2Config) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
         LayerSpec(
-            attention=c.attention(i, rope=c.rope if c.is_sliding(i) else None, **bias),
-            mlp=mlp,
+            (c.attention(i, rope=c.rope if c.is_sliding(i) else None, **bias), mlp),
             norm=cohere.norm(c),
             places="parallel",
         )

@@ -17,20 +17,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mlc_llm.compiler.layers import AttentionSpec
+from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.spec import (
-    AttentionSpec,
-    DecoderSpec,
-    LayerSpec,
-    NormSpec,
-    RopeScaling,
-    RopeSpec,
-)
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
 
 FULL, SLIDING = "full_attention", "sliding_attention"  # Hugging Face's `layer_types`
-VECTOR = 16  # the kernels' vectors have so many numbers
 _NO_WINDOW = -1
 
 

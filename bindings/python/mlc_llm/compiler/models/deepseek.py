@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import RouterSpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
@@ -22,15 +23,7 @@ from mlc_llm.compiler.models.experts import (
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
 from mlc_llm.compiler.models.latent import LatentConfig, gguf_latent
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    RouterSpec,
-    Source,
-    TensorMap,
-)
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.errors import UnsupportedError
 
 _LATENT_EPS = 1e-6  # of the norms of latent vectors, whatever the config says of the others
@@ -86,9 +79,7 @@ class DeepseekV3Config(DeepseekConfig):
 
 def decoder(c: DeepseekConfig) -> DecoderSpec:
     attention = c.latent(eps=_LATENT_EPS, pairs=c.rope_interleave)
-    layers = [
-        LayerSpec(attention=attention, mlp=c.mlp(i), norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = [LayerSpec((attention, c.mlp(i)), norm=c.rms) for i in range(c.num_hidden_layers)]
     return c.decoder(layers, names=GLM_NAMES)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -53,8 +54,7 @@ def decoder(c: Exaone4Config) -> DecoderSpec:
     turned = [not c.layer_types or c.is_sliding(i) for i in range(c.num_hidden_layers)]
     return c.decoder(
         LayerSpec(
-            attention=c.attention(i, rope=c.rope if turned[i] else None, qk_norm=c.rms),
-            mlp=mlp,
+            (c.attention(i, rope=c.rope if turned[i] else None, qk_norm=c.rms), mlp),
             norm=c.rms,
             places="post",
         )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 
@@ -31,9 +32,7 @@ class GemmaConfig(DecoderConfig):
 
 def decoder(c: GemmaConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
-    layers = [
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
     return c.decoder(layers, embedding_scale=c.hidden_size**0.5)
 
 

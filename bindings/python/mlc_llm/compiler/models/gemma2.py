@@ -10,22 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    Source,
-    TensorMap,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
-SANDWICH_NAMES = {**NAMES, "mlp_norm": "pre_feedforward_layernorm"}
+SANDWICH_NAMES = {"mlp_norm": "pre_feedforward_layernorm"}
 _LARGE = 46  # layers of the 27B model, whose scale does not come from the head's size
 
 
@@ -54,7 +46,7 @@ def decoder(c: Gemma2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
     options = {"scale": c.query_pre_attn_scalar**-0.5, "softcap": c.attn_logit_softcapping}
     layers = [
-        LayerSpec(attention=c.attention(i, **options), mlp=mlp, norm=c.rms, places="sandwich")
+        LayerSpec((c.attention(i, **options), mlp), norm=c.rms, places="sandwich")
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(

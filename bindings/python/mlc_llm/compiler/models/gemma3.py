@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, local_theta
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
@@ -19,12 +20,10 @@ from mlc_llm.compiler.models.gemma import GemmaConfig
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
-    AttentionSpec,
     DecoderSpec,
     DenseSpec,
     HeadSpec,
     LayerSpec,
-    MLPSpec,
     RopeSpec,
     TensorMap,
 )
@@ -130,7 +129,7 @@ def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
 def decoder(c: Gemma3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
     layers = [
-        LayerSpec(attention=c.layer_attention(i), mlp=mlp, norm=c.rms, places="sandwich")
+        LayerSpec((c.layer_attention(i), mlp), norm=c.rms, places="sandwich")
         for i in range(c.num_hidden_layers)
     ]
     scale = c.hidden_size**0.5
@@ -158,7 +157,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
     }
 
 
-_MLC = TensorMap(HUGGING_FACE.layer, {"qkv": HUGGING_FACE.sources["qkv"]})
+_MLC = TensorMap(HUGGING_FACE.layer, AttentionSpec.sources("qkv"))
 FAMILY = ModelFamily(
     config_class=Gemma3Config,
     decoder=decoder,

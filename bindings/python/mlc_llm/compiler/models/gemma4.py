@@ -12,6 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import (
+    AttentionSpec,
+    LayerInput,
+    LayerInputSpec,
+    LayerScale,
+    MLPSpec,
+    MoESpec,
+    RouterSpec,
+)
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import size_or
@@ -20,15 +29,10 @@ from mlc_llm.compiler.models.gemma import GemmaConfig
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
-    AttentionSpec,
     DecoderSpec,
-    LayerInputSpec,
     LayerSpec,
-    MLPSpec,
-    MoESpec,
     NormSpec,
     RopeSpec,
-    RouterSpec,
     Source,
     TensorMap,
 )
@@ -247,18 +251,13 @@ def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decoder(c: Gemma4Config) -> DecoderSpec:
-    layers = [
-        LayerSpec(
-            attention=c.layer_attention(i),
-            mlp=c.mlp(i),
-            norm=c.rms,
-            places="sandwich",
-            scaled=True,
-        )
-        for i in range(c.num_hidden_layers)
-    ]
     wide = c.hidden_size_per_layer_input
     inputs = LayerInputSpec(width=wide, entries=c.vocab_size_per_layer_input, norm=c.rms)
+    behind = (*((LayerInput(width=wide),) if wide else ()), LayerScale())
+    layers = [
+        LayerSpec((c.layer_attention(i), c.mlp(i), *behind), norm=c.rms, places="sandwich")
+        for i in range(c.num_hidden_layers)
+    ]
     return c.decoder(
         layers,
         embedding_scale=c.hidden_size**0.5,
@@ -277,18 +276,11 @@ def tensors(c: Gemma4Config) -> TensorMap:
         post_experts_norm="post_feedforward_layernorm_2",
         shared_gate_up="mlp.gate_proj mlp.up_proj",
         shared_down="mlp.down_proj",
-        input_table="model.embed_tokens_per_layer",
-        inputs="model.per_layer_model_projection",
-        inputs_norm="model.per_layer_projection_norm",
-        input_gate="per_layer_input_gate",
-        input_up="per_layer_projection",
-        post_input_norm="post_per_layer_input_norm",
     ).changed(
         experts_gate_up=(Source("experts.gate_up_proj", is_whole=True),),
         experts_down=(Source("experts.down_proj", is_whole=True),),
         router_norm=_router_norm(c, "router.scale"),
         expert_scale=(Source("router.per_expert_scale", is_whole=True),),
-        layer_scale=(Source("layer_scalar", is_whole=True),),
     )
 
 
@@ -304,13 +296,6 @@ def _gguf_tensors(c: Gemma4Config) -> TensorMap:
         post_experts_norm="post_ffw_norm_2",
         shared_gate_up="ffn_gate ffn_up",
         shared_down="ffn_down",
-        input_table="per_layer_token_embd",
-        inputs="per_layer_model_proj",
-        inputs_norm="per_layer_proj_norm",
-        input_gate="inp_gate",
-        input_up="proj",
-        post_input_norm="post_norm",
-        layer_scale="layer_output_scale",
     ).changed(
         router_norm=_router_norm(c, "ffn_gate_inp.scale"),
         expert_scale=(Source("ffn_down_exps.scale", is_whole=True),),

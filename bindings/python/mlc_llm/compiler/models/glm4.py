@@ -9,23 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    Source,
-    TensorMap,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 
 _SANDWICH_NAMES = {
-    **NAMES,
     "post_attention_norm": "post_self_attn_layernorm",
     "post_mlp_norm": "post_mlp_layernorm",
 }
@@ -63,9 +54,7 @@ class GlmConfig(Glm4Config):
 def _decoder(c: Glm4Config, places: Any, names: Any) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     layers = [
-        LayerSpec(
-            attention=c.attention(i, qkv_bias=c.attention_bias), mlp=mlp, norm=c.rms, places=places
-        )
+        LayerSpec((c.attention(i, qkv_bias=c.attention_bias), mlp), norm=c.rms, places=places)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=names)
@@ -123,7 +112,7 @@ def _chatglm_tensors(c: GlmConfig) -> TensorMap:
 
 GLM = ModelFamily(
     config_class=GlmConfig,
-    decoder=lambda c: _decoder(c, "pre", NAMES),
+    decoder=lambda c: _decoder(c, "pre", {}),
     tensors=_tensors,
     gguf=GGUFFormat("chatglm", "GlmForCausalLM", _chatglm_config, _chatglm_tensors),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import RouterSpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
@@ -18,19 +19,9 @@ from mlc_llm.compiler.models.experts import (
     size_or,
 )
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    RouterSpec,
-    Source,
-    TensorMap,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 
 GLM_NAMES = {
-    **NAMES,
     "shared_gate_up": "mlp.shared_experts.gate_up_proj",
     "shared_down": "mlp.shared_experts.down_proj",
 }
@@ -68,11 +59,7 @@ class Glm4MoEConfig(GroupedExpertsConfig):
 def decoder(c: Glm4MoEConfig) -> DecoderSpec:
     norm = c.rms if c.use_qk_norm else None
     layers = [
-        LayerSpec(
-            attention=c.attention(i, qkv_bias=c.attention_bias, qk_norm=norm),
-            mlp=c.mlp(i),
-            norm=c.rms,
-        )
+        LayerSpec((c.attention(i, qkv_bias=c.attention_bias, qk_norm=norm), c.mlp(i)), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GLM_NAMES)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
-from mlc_llm.compiler.spec import MLPSpec, NormSpec
+from mlc_llm.compiler.spec import NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)

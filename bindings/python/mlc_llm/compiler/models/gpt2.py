@@ -12,12 +12,10 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Transposed
 from mlc_llm.errors import InvalidRequestError
 
 _NAMES = {
-    **NAMES,
     "embedding": "transformer.wte",
     "positions": "transformer.wpe",
     "norm": "transformer.ln_f",
@@ -53,7 +51,7 @@ class GPT2Config(GPT2FieldsConfig):
 def decoder(c: GPT2Config) -> DecoderSpec:
     bias = {"qkv_bias": True, "output_bias": True}
     layers = [
-        LayerSpec(attention=c.attention(i, rope=None, **bias), mlp=c.mlp(bias=True), norm=c.norm())
+        LayerSpec((c.attention(i, rope=None, **bias), c.mlp(bias=True)), norm=c.norm())
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)

@@ -13,11 +13,9 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Grouped
 
 _NAMES = {
-    **NAMES,
     "embedding": "gpt_neox.embed_in",
     "norm": "gpt_neox.final_layer_norm",
     "head": "embed_out",
@@ -55,8 +53,7 @@ def decoder(c: GPTNeoXConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
         LayerSpec(
-            attention=c.attention(i, **bias),
-            mlp=c.mlp(bias=True),
+            (c.attention(i, **bias), c.mlp(bias=True)),
             norm=c.norm(),
             places="parallel_two" if c.use_parallel_residual else "pre",
         )

@@ -14,12 +14,11 @@ from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import SOFTMAX_OF_CHOSEN, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Grouped, Transposed
 from mlc_llm.errors import UnsupportedError
 
 SWISH_LIMIT = 7.0  # of the kernels: kernels/common/values.py
-GPT_OSS_NAMES = {**NAMES, "router": "mlp.router"}
+GPT_OSS_NAMES = {"router": "mlp.router"}
 
 
 _SLOPE = 1.702  # of the sigmoid
@@ -68,7 +67,7 @@ def decoder(c: GptOssConfig) -> DecoderSpec:
     router = c.router(scores="chosen", bias=True, normalize=False)
     mlp = c.experts(router, bias=True, activation="clipped_swish")
     layers = [
-        LayerSpec(attention=c.attention(i, sinks=True, **bias), mlp=mlp, norm=c.rms)
+        LayerSpec((c.attention(i, sinks=True, **bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GPT_OSS_NAMES)

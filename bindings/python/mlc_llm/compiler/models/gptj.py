@@ -14,11 +14,9 @@ from mlc_llm.compiler.models.family import MLCFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Unpaired
 
 _NAMES = {
-    **NAMES,
     "embedding": "transformer.wte",
     "norm": "transformer.ln_f",
     "layer": "transformer.h.{}",
@@ -46,12 +44,7 @@ class GPTJConfig(GPT2FieldsConfig):
 def decoder(c: GPTJConfig) -> DecoderSpec:
     rope = RopeSpec(dim=c.rotary_dim, theta=c.rope_theta)
     layers = [
-        LayerSpec(
-            attention=c.attention(i, rope=rope),
-            mlp=c.mlp(bias=True),
-            norm=c.norm(),
-            places="parallel",
-        )
+        LayerSpec((c.attention(i, rope=rope), c.mlp(bias=True)), norm=c.norm(), places="parallel")
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm(), head_bias=True, names=_NAMES)

@@ -8,18 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import AttentionSpec, MLPSpec, MoESpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import (
-    HUGGING_FACE,
-    AttentionSpec,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    MoESpec,
-)
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +38,7 @@ def decoder(c: GraniteConfig) -> DecoderSpec:
 def decoder_with(c: GraniteConfig, mlp: MLPSpec | MoESpec) -> DecoderSpec:
     """The same `mlp` in all layers."""
     layers = [
-        LayerSpec(
-            attention=attention(c, i),
-            mlp=mlp,
-            norm=c.rms,
-            residual_scale=c.residual_multiplier,
-        )
+        LayerSpec((attention(c, i), mlp), norm=c.rms, residual_scale=c.residual_multiplier)
         for i in range(c.num_hidden_layers)
     ]
     return decoder_of(c, layers)

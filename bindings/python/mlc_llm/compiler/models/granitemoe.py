@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MoESpec
 from mlc_llm.compiler.models import granite, llama
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.granite import GraniteConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, MoESpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, TensorMap
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec, MoESpec, StateSpaceSpec
 from mlc_llm.compiler.models import granite, granitemoe, llama
 from mlc_llm.compiler.models.config import FULL, ConfigReader
 from mlc_llm.compiler.models.experts import gguf_experts, size_or
@@ -22,14 +23,7 @@ from mlc_llm.compiler.models.mamba2 import (
     mixer_sources,
     refuse_limits,
 )
-from mlc_llm.compiler.spec import (
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    MoESpec,
-    StateSpaceSpec,
-    TensorMap,
-)
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, TensorMap
 
 LINEAR = "linear_attention"  # Hugging Face's word in `layer_types`
 # Older words for the kinds of layers.
@@ -116,13 +110,12 @@ class GraniteHybridConfig(GraniteMoEConfig):
 
 def decoder(c: GraniteHybridConfig) -> DecoderSpec:
     rope: dict[str, Any] = {} if c.position_embedding_type == "rope" else {"rope": None}
-    same = {"mlp": c.mlp(), "norm": c.rms, "residual_scale": c.residual_multiplier}
-    layers = [
-        LayerSpec(recurrent=c.mixer(), **same)
-        if kind == LINEAR
-        else LayerSpec(attention=granite.attention(c, i, **rope), **same)
+    mixers = [
+        c.mixer() if kind == LINEAR else granite.attention(c, i, **rope)
         for i, kind in enumerate(c.layer_types)
     ]
+    same = {"norm": c.rms, "residual_scale": c.residual_multiplier}
+    layers = [LayerSpec((mixer, c.mlp()), **same) for mixer in mixers]
     return granite.decoder_of(c, layers)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
 
-_NAMES = {**NAMES, "q_norm": "self_attn.query_layernorm", "k_norm": "self_attn.key_layernorm"}
+_NAMES = {"q_norm": "self_attn.query_layernorm", "k_norm": "self_attn.key_layernorm"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,7 @@ def decoder(c: HunyuanConfig) -> DecoderSpec:
     if c.use_qk_norm:
         options |= {"qk_norm": c.rms, "norms_rotated": True}
     layers = [
-        LayerSpec(attention=c.attention(i, **options), mlp=mlp, norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, **options), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=_NAMES)
 

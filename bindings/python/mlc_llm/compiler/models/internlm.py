@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 from mlc_llm.errors import UnsupportedError
 
 _ROTATIONS = {"origin": "default", "dynamic": "dynamic"}  # the types of `rotary`
-_NAMES = {**NAMES, "qkv": "self_attn.wqkv_pack"}
+_NAMES = {"qkv": "self_attn.wqkv_pack"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,7 @@ def _base(rotary: Mapping[str, Any]) -> float:
 def decoder(c: InternLMConfig, names: Mapping[str, str] = _NAMES) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     layers = [
-        LayerSpec(
-            attention=c.attention(i, qkv_bias=c.bias, output_bias=c.bias), mlp=mlp, norm=c.rms
-        )
+        LayerSpec((c.attention(i, qkv_bias=c.bias, output_bias=c.bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=names)

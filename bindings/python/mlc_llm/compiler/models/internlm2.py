@@ -12,11 +12,9 @@ from mlc_llm.compiler.models import internlm, llama
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.internlm import InternLMConfig
 from mlc_llm.compiler.spec import HUGGING_FACE, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Grouped
 
 _NAMES = {
-    **NAMES,
     "embedding": "model.tok_embeddings",
     "head": "output",
     "qkv": "attention.wqkv",

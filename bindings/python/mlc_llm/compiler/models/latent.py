@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import VECTOR, ConfigReader, DecoderConfig
+from mlc_llm.compiler.layers import LatentSpec
+from mlc_llm.compiler.layers.attention import VECTOR
+from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields
-from mlc_llm.compiler.spec import LatentSpec, NormSpec, RopeSpec, Source
+from mlc_llm.compiler.spec import NormSpec, RopeSpec, Source
 from mlc_llm.compiler.spec.transforms import HeadRows
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 

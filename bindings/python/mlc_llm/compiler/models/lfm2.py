@@ -8,25 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec, ShortConvSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig, with_one_rope
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    ShortConvSpec,
-    Source,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import Transposed
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 CONV_LAYER = "conv"  # Hugging Face's word in `layer_types`
 _NAMES = {
-    **NAMES,
     "norm": "model.embedding_norm",
     "output": "self_attn.out_proj",
     "q_norm": "self_attn.q_layernorm",
@@ -110,9 +101,9 @@ def decoder(c: Lfm2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     conv = ShortConvSpec(width=c.hidden_size, taps=c.conv_L_cache, bias=c.conv_bias)
     layers = [
-        LayerSpec(recurrent=conv, mlp=mlp, norm=c.rms)
+        LayerSpec((conv, mlp), norm=c.rms)
         if kind == CONV_LAYER
-        else LayerSpec(attention=c.attention(i, qk_norm=c.rms), mlp=mlp, norm=c.rms)
+        else LayerSpec((c.attention(i, qk_norm=c.rms), mlp), norm=c.rms)
         for i, kind in enumerate(c.layer_types)
     ]
     return c.decoder(layers, names=_NAMES)

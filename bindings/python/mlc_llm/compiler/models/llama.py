@@ -9,17 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    Source,
-    TensorMap,
-)
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import UnsupportedError
 
@@ -38,7 +31,7 @@ class LlamaConfig(DecoderConfig):
 def decoder(c: LlamaConfig) -> DecoderSpec:
     mlp, bias = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias), c.attention_bias
     return c.decoder(
-        LayerSpec(attention=c.attention(i, qkv_bias=bias, output_bias=bias), mlp=mlp, norm=c.rms)
+        LayerSpec((c.attention(i, qkv_bias=bias, output_bias=bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     )
 

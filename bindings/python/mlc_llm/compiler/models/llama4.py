@@ -10,29 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import AttentionSpec, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
-    AttentionSpec,
     DecoderSpec,
     LayerSpec,
-    MLPSpec,
-    MoESpec,
     NormSpec,
     Source,
     TensorMap,
 )
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.compiler.spec.transforms import Transposed, Unpaired
 
 CHUNKED = "chunked_attention"
 _CHUNK = 8192  # of the published models
 _WITHOUT_QK_NORM = 128  # experts of the model without norms of queries and keys
 _NAMES = {
-    **NAMES,
     "gate_up": "feed_forward.gate_up_proj",
     "down": "feed_forward.down_proj",
     "router": "feed_forward.router.router",
@@ -134,8 +130,7 @@ class Llama4Config(MoEConfig):
 
 def decoder(c: Llama4Config) -> DecoderSpec:
     layers = [
-        LayerSpec(attention=c.layer_attention(i), mlp=c.mlp(i), norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.layer_attention(i), c.mlp(i)), norm=c.rms) for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=_NAMES)
 

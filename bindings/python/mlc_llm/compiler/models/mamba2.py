@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import StateSpaceSpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
@@ -19,7 +20,6 @@ from mlc_llm.compiler.spec import (
     LayerSpec,
     NormSpec,
     Source,
-    StateSpaceSpec,
     TensorMap,
 )
 from mlc_llm.compiler.spec.tensors import CONV
@@ -110,7 +110,7 @@ def decoder(c: Mamba2Config) -> DecoderSpec:
     return DecoderSpec(
         vocab_size=c.vocab_size,
         hidden_size=c.hidden_size,
-        layers=(LayerSpec(recurrent=mixer, mlp=None, norm=mixer.norm),) * c.num_hidden_layers,
+        layers=(LayerSpec((mixer,), norm=mixer.norm),) * c.num_hidden_layers,
         norm=mixer.norm,
         tied_head=c.tie_word_embeddings,
     )

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
-_NAMES = {**NAMES, "qkv": "self_attn.wqkv_pack"}
+_NAMES = {"qkv": "self_attn.wqkv_pack"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ def decoder(c: MiniCPMConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     scale = c.scale_depth / c.num_hidden_layers**0.5
     layers = [
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms, residual_scale=scale)
+        LayerSpec((c.attention(i), mlp), norm=c.rms, residual_scale=scale)
         for i in range(c.num_hidden_layers)
     ]
     logits = c.dim_model_base / c.hidden_size

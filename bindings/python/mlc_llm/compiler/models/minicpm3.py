@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.latent import LatentConfig, gguf_latent
 from mlc_llm.compiler.models.minicpm import MiniCPMConfig
 from mlc_llm.compiler.models.phi3 import gguf_longrope
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
 
 _LATENT_EPS = 1e-6  # of the norms of latent vectors, whatever the config says of the others
 
@@ -26,7 +27,7 @@ def decoder(c: MiniCPM3Config) -> DecoderSpec:
     attention = c.latent(eps=_LATENT_EPS, pairs=False)
     mlp = MLPSpec(width=c.intermediate_size)
     scale = c.scale_depth / c.num_hidden_layers**0.5
-    layers = [LayerSpec(attention=attention, mlp=mlp, norm=c.rms, residual_scale=scale)]
+    layers = [LayerSpec((attention, mlp), norm=c.rms, residual_scale=scale)]
     logits = c.dim_model_base / c.hidden_size
     return c.decoder(layers * c.num_hidden_layers, embedding_scale=c.scale_emb, logit_scale=logits)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 from mlc_llm.errors import CorruptFileError
 
 _BETA, _LENGTH = "llama_4_scaling_beta", "llama_4_scaling_length"
@@ -61,8 +62,7 @@ def decoder(c: Ministral3Config) -> DecoderSpec:
         "growth_length": c.llama_4_scaling_length,
     }
     return c.decoder(
-        LayerSpec(attention=c.attention(i, **growth), mlp=mlp, norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, **growth), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -25,7 +26,7 @@ class MistralConfig(DecoderConfig):
 def decoder(c: MistralConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     return c.decoder(
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )
 
 

@@ -13,10 +13,8 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
-from mlc_llm.compiler.spec.decoder import NAMES
 
 MIXTRAL_NAMES = {
-    **NAMES,
     "router": "moe.gate",
     "experts_gate_up": "moe.e1_e3",
     "experts_down": "moe.e2",
@@ -32,9 +30,7 @@ class MixtralConfig(MoEConfig):
 
 def decoder(c: MixtralConfig) -> DecoderSpec:
     mlp = c.experts()
-    layers = [
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
     return c.decoder(layers, names=MIXTRAL_NAMES)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.classifier import classifier_labels
 from mlc_llm.compiler.models.config import (
     FULL,
@@ -26,11 +27,9 @@ from mlc_llm.compiler.spec import (
     DenseSpec,
     HeadSpec,
     LayerSpec,
-    MLPSpec,
     NormSpec,
     RopeSpec,
 )
-from mlc_llm.compiler.spec.decoder import NAMES
 from mlc_llm.errors import UnsupportedError
 
 # They are both Hugging Face's names and ours; MLC-LLM does not have this family.
@@ -115,10 +114,10 @@ class ModernBertConfig(DecoderConfig):
         ahead = self.local_attention // 2 if near else 0
         bias = {"qkv_bias": self.attention_bias, "output_bias": self.attention_bias}
         return LayerSpec(
-            attention=self.attention(
-                index, rope=rope, causal=False, ahead=ahead, window=-1, **bias
+            (
+                self.attention(index, rope=rope, causal=False, ahead=ahead, window=-1, **bias),
+                MLPSpec(width=self.intermediate_size, activation="gelu", bias=self.mlp_bias),
             ),
-            mlp=MLPSpec(width=self.intermediate_size, activation="gelu", bias=self.mlp_bias),
             norm=self.norm,
             attention_norm=index > 0,
         )
@@ -150,7 +149,7 @@ def decoder(c: ModernBertConfig) -> DecoderSpec:
         norm=c.norm,
         embedding_norm=c.norm,
         pooled_head=c.head,
-        names={**NAMES, **_PLAIN, "layer": "layers.{}"},
+        names={**_PLAIN, "layer": "layers.{}"},
     )
 
 

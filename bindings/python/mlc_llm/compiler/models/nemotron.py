@@ -38,7 +38,7 @@ class NemotronConfig(GPTConfig):
 def decoder(c: NemotronConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=c.mlp(bias=c.mlp_bias), norm=c.norm())
+        LayerSpec((c.attention(i, **bias), c.mlp(bias=c.mlp_bias)), norm=c.norm())
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm())

@@ -10,17 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    NormSpec,
-)
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
 from mlc_llm.errors import UnsupportedError
 
 # They are both Hugging Face's names and ours; MLC-LLM does not have this family.
@@ -101,8 +94,7 @@ def decoder(c: NomicBertConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
     layers = [
         LayerSpec(
-            attention=c.attention(i, causal=False),
-            mlp=MLPSpec(width=c.intermediate_size),
+            (c.attention(i, causal=False), MLPSpec(width=c.intermediate_size)),
             norm=norm,
             places="after_add",
         )
@@ -113,7 +105,7 @@ def decoder(c: NomicBertConfig) -> DecoderSpec:
         norm=None,
         token_types=c.type_vocab_size,
         embedding_norm=norm,
-        names={**NAMES, **_PLAIN, "layer": "encoder.layers.{}", "gate_up": "mlp.fc1"},
+        names={**_PLAIN, "layer": "encoder.layers.{}", "gate_up": "mlp.fc1"},
     )
 
 

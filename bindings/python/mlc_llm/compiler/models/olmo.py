@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, NormSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +32,7 @@ def decoder(c: OlmoConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", weight=False)
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=mlp, norm=norm)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, **bias), mlp), norm=norm) for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm)
 

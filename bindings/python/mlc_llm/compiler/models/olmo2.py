@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
 from mlc_llm.compiler.models.config import (
     FULL,
     SLIDING,
@@ -20,15 +21,7 @@ from mlc_llm.compiler.models.config import (
     with_one_rope,
 )
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    AttentionSpec,
-    DecoderSpec,
-    LayerSpec,
-    MLPSpec,
-    RopeSpec,
-)
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec
 from mlc_llm.errors import UnsupportedError
 
 _PERIOD = 4  # layers from one that sees everything to the next
@@ -77,7 +70,7 @@ class Olmo3Config(Olmo2Config):
 def decoder(c: Olmo2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     return c.decoder(
-        LayerSpec(attention=c.layer_attention(i), mlp=mlp, norm=c.rms, places="post")
+        LayerSpec((c.layer_attention(i), mlp), norm=c.rms, places="post")
         for i in range(c.num_hidden_layers)
     )
 

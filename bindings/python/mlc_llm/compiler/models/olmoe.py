@@ -31,7 +31,7 @@ def decoder(c: OlmoeConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     norms = {"qk_norm": c.rms, "norms_all_heads": True}
     return c.decoder(
-        LayerSpec(attention=c.attention(i, **norms, **bias), mlp=mlp, norm=c.rms)
+        LayerSpec((c.attention(i, **norms, **bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     )
 

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, NormSpec
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
 
 
 class OrionConfig(DecoderConfig):
@@ -17,9 +18,7 @@ class OrionConfig(DecoderConfig):
 def decoder(c: OrionConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
-    layers = [
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=norm) for i in range(c.num_hidden_layers)
-    ]
+    layers = [LayerSpec((c.attention(i), mlp), norm=norm) for i in range(c.num_hidden_layers)]
     return c.decoder(layers, norm=norm)
 
 

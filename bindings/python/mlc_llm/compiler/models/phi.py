@@ -12,10 +12,8 @@ from typing import Any
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
-from mlc_llm.compiler.spec.decoder import NAMES
 
 _NAMES = {
-    **NAMES,
     "embedding": "transformer.embd",
     "norm": "lm_head.ln",
     "head": "lm_head.linear",
@@ -36,8 +34,7 @@ class PhiConfig(GPTConfig):
 def decoder(c: PhiConfig) -> DecoderSpec:
     layers = [
         LayerSpec(
-            attention=c.attention(i, qkv_bias=True, output_bias=True),
-            mlp=c.mlp(bias=True),
+            (c.attention(i, qkv_bias=True, output_bias=True), c.mlp(bias=True)),
             norm=c.norm(),
             places="parallel",
         )

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, Source
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 
 _NAMES = {
-    **NAMES,
     "embedding": "transformer.embd",
     "norm": "transformer.norm",
     "layer": "transformer.h.{}",
@@ -45,9 +44,7 @@ class Phi3Config(DecoderConfig):
 
 def decoder(c: Phi3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec(attention=c.attention(i), mlp=mlp, norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
     return c.decoder(layers, names=_NAMES)
 
 

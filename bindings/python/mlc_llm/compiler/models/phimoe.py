@@ -41,7 +41,7 @@ def decoder(c: PhimoeConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     router = c.router(scores="sparsemixer", jitter=c.router_jitter_noise, normalize=False)
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=c.experts(router), norm=norm)
+        LayerSpec((c.attention(i, **bias), c.experts(router)), norm=norm)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm, head_bias=c.lm_head_bias)

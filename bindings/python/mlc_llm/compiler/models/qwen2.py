@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
-from mlc_llm.compiler.spec.decoder import NAMES
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
 
-QWEN_NAMES = {**NAMES, "qkv": "self_attn.c_attn"}
+QWEN_NAMES = {"qkv": "self_attn.c_attn"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Qwen2Config(DecoderConfig):
 def decoder(c: Qwen2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     layers = [
-        LayerSpec(attention=c.attention(i, qkv_bias=True), mlp=mlp, norm=c.rms)
+        LayerSpec((c.attention(i, qkv_bias=True), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, MoESpec
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
 from mlc_llm.errors import CorruptFileError
 
 
@@ -73,7 +74,7 @@ class Qwen2MoEConfig(QwenMoEConfig):
 def decoder(c: Qwen2MoEConfig) -> DecoderSpec:
     shared = {"shared_width": c.shared_expert_intermediate_size, "shared_gate": True}
     layers = [
-        LayerSpec(attention=c.attention(i, qkv_bias=c.qkv_bias), mlp=c.mlp(i, **shared), norm=c.rms)
+        LayerSpec((c.attention(i, qkv_bias=c.qkv_bias), c.mlp(i, **shared)), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)

@@ -10,19 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import DeltaRuleSpec, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
-from mlc_llm.compiler.spec import (
-    GGUF,
-    HUGGING_FACE,
-    DecoderSpec,
-    DeltaRuleSpec,
-    LayerSpec,
-    MLPSpec,
-    MoESpec,
-    Source,
-    TensorMap,
-)
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import Grouped, PlusOne, Rows, Transposed
 
@@ -91,11 +82,9 @@ def decoder_with(c: Qwen35Config, mlps: Sequence[MLPSpec | MoESpec]) -> DecoderS
     recurrent = c.recurrent()
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(recurrent=recurrent, mlp=mlp, norm=c.rms)
+        LayerSpec((recurrent, mlp), norm=c.rms)
         if kind == LINEAR
-        else LayerSpec(
-            attention=c.attention(i, qk_norm=c.rms, gated=True, **bias), mlp=mlp, norm=c.rms
-        )
+        else LayerSpec((c.attention(i, qk_norm=c.rms, gated=True, **bias), mlp), norm=c.rms)
         for i, (kind, mlp) in enumerate(zip(c.layer_types, mlps, strict=True))
     ]
     return c.decoder(layers)
@@ -124,8 +113,7 @@ def _mlc_tensors(c: Qwen35Config) -> TensorMap:
     )
     key = Source(name, (Rows(queries, queries + keys, total),))
     value = Source(name, (Rows(queries + keys, total, total),))
-    roles = ("recurrent_in", "decay", "time_step")
-    sources = {role: HUGGING_FACE.sources[role] for role in roles}
+    sources = DeltaRuleSpec.sources("recurrent_in", "decay", "time_step")
     conv = Source("linear_attn.conv1d_weight", CONV, is_whole=True)
     own = {"qkv": (query, key, value), "attention_gate": (gate,), "recurrent_conv": (conv,)}
     return TensorMap(HUGGING_FACE.layer, {**sources, **own})

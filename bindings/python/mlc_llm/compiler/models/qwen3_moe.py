@@ -36,7 +36,7 @@ class Qwen3MoEConfig(QwenMoEConfig):
 def decoder(c: Qwen3MoEConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, qk_norm=c.rms, **bias), mlp=c.mlp(i), norm=c.rms)
+        LayerSpec((c.attention(i, qk_norm=c.rms, **bias), c.mlp(i)), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)

@@ -7,28 +7,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mlc_llm.compiler.layers import GatedMixSpec
 from mlc_llm.compiler.models.family import MLCFormat, ModelFamily
 from mlc_llm.compiler.models.rwkv6 import (
     FLOAT32,
-    MODULES,
     OUTSIDE,
     RWKVConfig,
     decoder,
-    tensors_of,
+    tensors,
 )
-from mlc_llm.compiler.spec import GatedMixSpec, Source, TensorMap
-from mlc_llm.compiler.spec.decoder import NAMES as COMMON
+from mlc_llm.compiler.spec import Source, TensorMap
 from mlc_llm.compiler.spec.transforms import LogMinusLog
 
 VECTORS = {
     **{f"{role}_mix": f"attention.time_mix_{name}" for role, name in (
         ("keys", "key"), ("values", "value"), ("receptance", "receptance"), ("gate", "gate"))},
-    "decay": "attention.time_decay",
-    "bonus": "attention.time_faaaa",
     "up_mix": "feed_forward.time_mix_key",
     "mlp_gate_mix": "feed_forward.time_mix_receptance",
 }  # fmt: skip
-NAMES = {**COMMON, **OUTSIDE, **MODULES, **VECTORS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +35,19 @@ class RWKV5Config(RWKVConfig):
         return replace(super().mlp(), of_before=False)
 
 
+def _tensors(c: RWKV5Config) -> TensorMap:
+    whole = {role: (Source(name, is_whole=True),) for role, name in VECTORS.items()}
+    return tensors(c).changed(**whole)
+
+
 def _mlc_tensors(c: RWKV5Config) -> TensorMap:
-    decay = Source(VECTORS["decay"], (LogMinusLog(),), is_whole=True)
+    decay = Source("attention.time_decay", (LogMinusLog(),), is_whole=True)
     return TensorMap(f"{OUTSIDE['layer']}.", {"decay": (decay,)})
 
 
 FAMILY = ModelFamily(
     config_class=RWKV5Config,
-    decoder=lambda c: decoder(c, NAMES),
-    tensors=lambda c: tensors_of(VECTORS),
+    decoder=lambda c: decoder(c, **VECTORS),
+    tensors=_tensors,
     mlc=MLCFormat(_mlc_tensors, float32=FLOAT32),
 )

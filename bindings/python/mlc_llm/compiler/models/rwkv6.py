@@ -9,22 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mlc_llm.compiler.layers import DecayMixSpec, GatedMixSpec
+from mlc_llm.compiler.layers.rwkv6 import MIXED
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
-    DecayMixSpec,
     DecoderSpec,
-    GatedMixSpec,
     LayerSpec,
     NormSpec,
     Source,
     TensorMap,
 )
-from mlc_llm.compiler.spec.decoder import NAMES as COMMON
-from mlc_llm.compiler.spec.rwkv6 import MIXED
 from mlc_llm.compiler.spec.transforms import Reshaped, Rows, Transposed, Turned
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -32,38 +30,15 @@ _STEP = 32  # the width of the MLP is a multiple of it
 _EPS = 1e-5  # of the norm of heads, which are divided by `head_size_divisor` before
 _LARGE = 4096  # the width at which the ranks are twice as large
 
-# Names of modules and vectors in a layer, in Hugging Face's files and in MLC-LLM's folders.
-MODULES = {
-    **{role: f"attention.{name}" for role, name in (
-        ("receptance", "receptance"), ("keys", "key"), ("values", "value"), ("gate", "gate"),
-        ("output", "output"), ("time_norm", "ln_x"))},
-    "up": "feed_forward.key",
-    "down": "feed_forward.value",
-    "mlp_gate": "feed_forward.receptance",
-    "attention_norm": "ln1",
-    "mlp_norm": "ln2",
-}  # fmt: skip
-LETTERS = dict(zip(MIXED, "wkvrg", strict=True))
-VECTORS = {
-    "first_mix": "attention.time_maa_x",
-    **{f"{role}_mix": f"attention.time_maa_{letter}" for role, letter in LETTERS.items()},
-    "mixes_down": "attention.time_maa_w1",
-    "mixes_up": "attention.time_maa_w2",
-    "decay": "attention.time_decay",
-    "decay_down": "attention.time_decay_w1",
-    "decay_up": "attention.time_decay_w2",
-    "bonus": "attention.time_faaaa",
-    "up_mix": "feed_forward.time_maa_k",
-    "mlp_gate_mix": "feed_forward.time_maa_r",
-}
 OUTSIDE = {
     "layer": "model.blocks.{}",
     "embedding": "model.embeddings",
     "embedding_norm": "model.blocks.0.pre_ln",
     "norm": "model.ln_out",
     "head": "head",
+    "attention_norm": "ln1",
+    "mlp_norm": "ln2",
 }
-NAMES = {**COMMON, **OUTSIDE, **MODULES, **VECTORS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,13 +111,13 @@ class RWKV6Config(RWKVConfig):
         return super().time_mix(mixes=self.lora_rank_tokenshift, decay=self.lora_rank_decay)
 
 
-def decoder(c: RWKVConfig, names: dict[str, str] = NAMES) -> DecoderSpec:
+def decoder(c: RWKVConfig, **names: str) -> DecoderSpec:
     norm = NormSpec(kind="layer", eps=c.layer_norm_epsilon, bias=True)
     mixer, mlp, layers = c.time_mix(), c.mlp(), []
     for index in range(c.num_hidden_layers):
         halvings = index // c.rescaled_every if c.rescaled_every else 0
         scale = 2.0**halvings
-        layers.append(LayerSpec(recurrent=mixer, mlp=mlp, norm=norm, residual_scale=scale))
+        layers.append(LayerSpec((mixer, mlp), norm=norm, residual_scale=scale))
     return DecoderSpec(
         vocab_size=c.vocab_size,
         hidden_size=c.hidden_size,
@@ -150,42 +125,24 @@ def decoder(c: RWKVConfig, names: dict[str, str] = NAMES) -> DecoderSpec:
         norm=norm,
         embedding_norm=norm,
         tied_head=c.tie_word_embeddings,
-        names=names,
+        names={**OUTSIDE, **names},
     )
 
 
-def tensors_of(vectors: dict[str, str]) -> TensorMap:
-    """Hugging Face's, where vectors have these names."""
-    return HUGGING_FACE.renamed(
-        **MODULES,
-        embedding="rwkv.embeddings",
-        embedding_norm="rwkv.blocks.0.pre_ln",
-        norm="rwkv.ln_out",
-        head="head",
-    ).changed(
-        layer="rwkv.blocks.{}.",
-        **{role: (Source(name, is_whole=True),) for role, name in vectors.items()},
-    )
+def tensors(c: RWKVConfig) -> TensorMap:
+    names = {role: name.replace("model.", "rwkv.") for role, name in OUTSIDE.items()}
+    layer = f"{names.pop('layer')}."
+    return HUGGING_FACE.renamed(**names).changed(layer=layer)
 
 
 def gguf_tensors(c: RWKV6Config) -> TensorMap:
     wide, count = c.hidden_size, len(MIXED)
     row, fused = (Reshaped((wide,), 1),), Reshaped((1, 1, 1, wide), 1)
-    linear = {role: f"time_mix_{name}" for role, name in (
-        ("receptance", "receptance"), ("keys", "key"), ("values", "value"), ("gate", "gate"),
-        ("output", "output"), ("time_norm", "ln"))}  # fmt: skip
     mixes = {
         f"{role}_mix": (Source("time_mix_lerp_fused", (Rows(j, j + 1, count), fused)),)
         for j, role in enumerate(MIXED)
     }
-    return GGUF.renamed(
-        **linear,
-        bonus="time_mix_first",
-        mlp_norm="attn_norm_2",
-        up="channel_mix_key",
-        down="channel_mix_value",
-        mlp_gate="channel_mix_receptance",
-    ).changed(
+    return GGUF.renamed(mlp_norm="attn_norm_2").changed(
         **mixes,
         first_mix=(Source("time_mix_lerp_x", row),),
         mixes_down=(Source("time_mix_w1", (Transposed(),)),),
@@ -215,7 +172,7 @@ FLOAT32 = frozenset(("decay", "bonus", "time_norm"))
 FAMILY = ModelFamily(
     config_class=RWKV6Config,
     decoder=decoder,
-    tensors=lambda c: tensors_of(VECTORS),
+    tensors=tensors,
     gguf=GGUFFormat("rwkv6", "Rwkv6ForCausalLM", _gguf_config, gguf_tensors),
     mlc=MLCFormat(float32=FLOAT32),
 )

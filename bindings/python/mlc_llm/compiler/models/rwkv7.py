@@ -9,22 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import ChannelMixSpec, TimeMixSpec
+from mlc_llm.compiler.layers.rwkv7 import MIXES
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
-    ChannelMixSpec,
     DecoderSpec,
     LayerSpec,
     NormSpec,
     Source,
     TensorMap,
-    TimeMixSpec,
 )
-from mlc_llm.compiler.spec.decoder import NAMES as COMMON
-from mlc_llm.compiler.spec.rwkv import MIXES
 from mlc_llm.compiler.spec.transforms import Reshaped
 from mlc_llm.errors import CorruptFileError
 
@@ -32,31 +30,7 @@ _LETTERS = "rwkvag"  # of MIXES
 _RANKS = {"decay": "decay", "rate": "a", "values": "v", "gate": "gate"}
 _USUAL = {"decay": 2.5, "a": 2.5, "v": 1.7, "gate": 5.0}  # ranks for a width of 1
 _STEP = 32  # they and the width of the MLP are multiples of it
-_MODULES = {
-    "receptance": "attn.r_proj",
-    "keys": "attn.k_proj",
-    "values": "attn.v_proj",
-    "output": "attn.o_proj",
-    "time_norm": "attn.g_norm",
-    "up": "ffn.key",
-    "down": "ffn.value",
-    "attention_norm": "attn_norm",
-    "mlp_norm": "ffn_norm",
-    **{f"{role}_down": f"attn.{a}_lora.lora.0"
-       for role, a in (("decay", "w"), ("rate", "a"), ("value", "v"), ("gate", "g"))},
-    **{f"{role}_up": f"attn.{a}_lora.lora.2"
-       for role, a in (("decay", "w"), ("rate", "a"), ("value", "v"), ("gate", "g"))},
-}  # fmt: skip
-NAMES = {
-    **COMMON,
-    **_MODULES,
-    "embedding": "model.embeddings",
-    "time_mixes": "attn.mixes",
-    "channel_mixes": "ffn.mixes",
-    "key_scale": "attn.k_k",
-    "key_rate": "attn.k_a",
-    "bonus": "attn.r_k",
-}
+_NORMS = {"attention_norm": "attn_norm", "mlp_norm": "ffn_norm"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +91,7 @@ def decoder(c: RWKV7Config) -> DecoderSpec:
         eps = c.head_dim * c.norm_eps
         mixer = TimeMixSpec(heads=c.heads, head_dim=c.head_dim, eps=eps, **own)
         mlp = ChannelMixSpec(width=c.intermediate_size)
-        layers.append(LayerSpec(recurrent=mixer, mlp=mlp, norm=norm))
+        layers.append(LayerSpec((mixer, mlp), norm=norm))
     return DecoderSpec(
         vocab_size=c.vocab_size,
         hidden_size=c.hidden_size,
@@ -125,7 +99,7 @@ def decoder(c: RWKV7Config) -> DecoderSpec:
         norm=norm,
         embedding_norm=norm,
         tied_head=c.tie_word_embeddings,
-        names=NAMES,
+        names={"embedding": "model.embeddings", **_NORMS},
     )
 
 
@@ -134,7 +108,7 @@ def tensors(c: RWKV7Config) -> TensorMap:
     row, vector = (Reshaped((1, 1, wide), 1),), (Reshaped((wide,), 1),)
     mixes = tuple(Source(f"attn.x_{letter}", row, is_whole=True) for letter in _LETTERS)
     return HUGGING_FACE.renamed(
-        **_MODULES, embedding="model.embeddings", embedding_norm="model.layers.0.pre_norm"
+        **_NORMS, embedding="model.embeddings", embedding_norm="model.layers.0.pre_norm"
     ).changed(
         time_mixes=mixes,
         channel_mixes=(Source("ffn.x_k", vector, is_whole=True),),
@@ -144,33 +118,14 @@ def tensors(c: RWKV7Config) -> TensorMap:
     )
 
 
-# llama.cpp's letter of each pair; `_0` is the bias of the second layer.
-_PAIRS = {"decay": "w", "rate": "a", "value": "v", "gate": "g"}
-
-
 def gguf_tensors(c: RWKV7Config) -> TensorMap:
     count, wide = len(MIXES), c.hidden_size
-    pairs = {f"{role}_{kind}": (Source(f"time_mix_{letter}{number}"),)
-             for role, letter in _PAIRS.items()
-             for kind, number in (("down", 1), ("up", 2))}  # fmt: skip
+    letters = {"decay": "w", "rate": "a", "value": "v"}
     biases = {f"{role}_up_bias": (Source(f"time_mix_{letter}0.weight", is_whole=True),)
-              for role, letter in _PAIRS.items()}  # fmt: skip
-    return GGUF.renamed(
-        mlp_norm="attn_norm_2",
-        receptance="time_mix_receptance",
-        keys="time_mix_key",
-        values="time_mix_value",
-        output="time_mix_output",
-        time_norm="time_mix_ln",
-        key_scale="time_mix_k_k",
-        key_rate="time_mix_k_a",
-        bonus="time_mix_r_k",
-        up="channel_mix_key",
-        down="channel_mix_value",
-    ).changed(
+              for role, letter in letters.items()}  # fmt: skip
+    return GGUF.renamed(mlp_norm="attn_norm_2").changed(
         time_mixes=(Source("time_mix_lerp_fused", (Reshaped((count, 1, 1, wide), count),)),),
         channel_mixes=(Source("channel_mix_lerp_k", (Reshaped((wide,), 1),)),),
-        **pairs,
         **biases,
     )
 

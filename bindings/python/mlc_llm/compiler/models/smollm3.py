@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ def decoder(c: SmolLM3Config) -> DecoderSpec:
     for i, turned in enumerate(c.no_rope_layers):
         rope = c.rope if turned else None
         attention = c.attention(i, rope=rope, qkv_bias=bias, output_bias=bias)
-        layers.append(LayerSpec(attention=attention, mlp=mlp, norm=c.rms))
+        layers.append(LayerSpec((attention, mlp), norm=c.rms))
     return c.decoder(layers)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import rotated_part
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, MLPSpec, NormSpec
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +40,7 @@ def decoder(c: StableLMConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
     layers = [
         LayerSpec(
-            attention=c.attention(i, qkv_bias=c.use_qkv_bias),
-            mlp=MLPSpec(width=c.intermediate_size),
+            (c.attention(i, qkv_bias=c.use_qkv_bias), MLPSpec(width=c.intermediate_size)),
             norm=norm,
             places="parallel" if c.use_parallel_residual else "pre",
         )

@@ -12,9 +12,8 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
-from mlc_llm.compiler.spec.decoder import NAMES
 
-_NAMES = {**NAMES, "qkv": "self_attn.wqkv_pack", "up": "mlp.c_fc", "down": "mlp.c_proj"}
+_NAMES = {"qkv": "self_attn.wqkv_pack", "up": "mlp.c_fc", "down": "mlp.c_proj"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +31,7 @@ class StarCoder2Config(GPTConfig):
 def decoder(c: StarCoder2Config) -> DecoderSpec:
     bias = {"qkv_bias": c.use_bias, "output_bias": c.use_bias}
     layers = [
-        LayerSpec(attention=c.attention(i, **bias), mlp=c.mlp(bias=c.use_bias), norm=c.norm())
+        LayerSpec((c.attention(i, **bias), c.mlp(bias=c.use_bias)), norm=c.norm())
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm(), names=_NAMES)

@@ -23,18 +23,13 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
-from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, latent, layers, recurrent
+from mlc_llm.compiler.kernels.cpu.linear import Tile
+from mlc_llm.compiler.layers import MoESpec
+from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
-from mlc_llm.compiler.spec import (
-    AttentionSpec,
-    LatentSpec,
-    MoESpec,
-    NormSpec,
-    RecurrentSpec,
-    WeightSource,
-)
+from mlc_llm.compiler.spec import NormSpec, WeightSource
 from mlc_llm.compiler.targets import GPU, Device
 
 
@@ -191,17 +186,6 @@ class Builder:
     def scaled_add(self, size: int, scale: float) -> Any:
         return self._layers.ScaledAdd(self, size, scale)
 
-    def paged_attention(
-        self, spec: AttentionSpec, norms: list[str], sinks: str | None, pages: int | None
-    ) -> Any:
-        """`norms`: the weights of the norms of queries and keys. `sinks`: the weight of its learned
-        sinks. `pages`: the pages that it reads, if it has none of its own."""
-        return self._layers.PagedAttention(self, spec, norms, sinks, pages)
-
-    def latent_attention(self, spec: LatentSpec, norm: str, keys_up: str, values_up: str) -> Any:
-        """`norm`, `keys_up`, `values_up`: the names of the parameters."""
-        return latent.LatentAttention(self, spec, norm, keys_up, values_up)
-
     def sigmoid_gate(self, size: int) -> Any:
         return self._layers.SigmoidGate(self, size)
 
@@ -217,10 +201,6 @@ class Builder:
         """For each row the last position that it sees in a window of `ahead` on each side."""
         return self._layers.row_numbers(self, "near_ends", [positions, ends], ahead)
 
-    def recurrent(self, spec: RecurrentSpec, layer: int, name: Callable[[str], str]) -> Any:
-        """The mixer between the two linear layers. `name` maps a role to the name of its weight."""
-        return recurrent.mixer(self, spec, layer, name)
-
     def add_state(self, state: State) -> int:
         """Adds a tensor of a layer's state; returns its index."""
         self.states.append(state)
@@ -232,6 +212,39 @@ class Builder:
         return len(self.pages) - 1
 
     # What layers use
+
+    def of(self, cpu: Any, gpu: Any) -> Any:
+        """The one for the device."""
+        return gpu if isinstance(self.device, GPU) else cpu
+
+    def typed(self, **rows: Any) -> dict[str, str]:
+        """The types of rows (or types), for kernels of devices that have several."""
+        dtypes = {k: v if isinstance(v, str) else str(v.ty.dtype) for k, v in rows.items()}
+        return self.of({}, dtypes)
+
+    def attention_sizes(self) -> dict[str, Any]:
+        """The sizes of the attention kernels' inner loops on this CPU."""
+        return {} if isinstance(self.device, GPU) else self.device.vectors.attention_sizes
+
+    def dot_tile(self) -> dict[str, Any]:
+        """The same of small matrices."""
+        return {} if isinstance(self.device, GPU) else {"tile": Tile(*self.device.vectors.dot_tile)}
+
+    def rows(self, like: relax.Expr, *shape: int, dtype: str = "float32") -> relax.TensorType:
+        """The type of a tensor with as many rows as `like`."""
+        return layers.tensor(layers.num_rows(like), *shape, dtype=dtype)
+
+    def plain(self, x: Any) -> relax.Expr:
+        """The floats of rows that may be computed later."""
+        return layers.plain(x)
+
+    def deferred(self, x: relax.Expr) -> Any:
+        """Floats of which a linear layer may want another form."""
+        return layers.Deferred.of(self, x)
+
+    def item(self, made: relax.Var, index: int) -> relax.Expr:
+        """A tensor of a call that returns several."""
+        return relax.TupleGetItem(made, index)
 
     def use_of(self, weight: str) -> WeightUse | None:
         return self._uses[weight]

@@ -12,8 +12,8 @@ from tvm import relax
 from mlc_llm.compiler.kernels.common.routing import RUN, Router, Stack
 from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu import experts, routing
+from mlc_llm.compiler.layers import MoESpec, RouterSpec
 from mlc_llm.compiler.nn.layers import num_rows, plain, quantized, tensor
-from mlc_llm.compiler.spec import MoESpec, RouterSpec
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder

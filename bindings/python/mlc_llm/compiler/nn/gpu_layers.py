@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.gpu import attention, elementwise, layer_norm, linear, positions
+from mlc_llm.compiler.kernels.gpu import elementwise, layer_norm, linear, positions
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.nn import layers
@@ -217,22 +217,3 @@ class Activated:
         key = (self.size, self.activation, str(x.ty.dtype))
         kernel = self.nn.kernel("activate", key, lambda: layer_norm.activate(*key))
         return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=key[2]))
-
-
-class ResizedHeads(layers.ResizedHeads):
-    """The same with the GPU's kernel."""
-
-    kernels = elementwise
-
-    def _types(self) -> tuple[str, ...]:
-        return (self.nn.row_dtype,)
-
-
-class PagedAttention(layers.PagedAttention):
-    """The same with the GPU's kernels."""
-
-    kernels = attention
-    resized = ResizedHeads
-
-    def attend(self) -> tirx.PrimFunc:
-        return attention.paged_attention(self.shape, self.spec.scale)

@@ -13,11 +13,12 @@ from tvm import relax
 from mlc_llm.compiler.kernels.cpu import join, layer_inputs
 from mlc_llm.compiler.kernels.gpu import layer_inputs as gpu_layer_inputs
 from mlc_llm.compiler.nn.layers import num_rows, tensor
-from mlc_llm.compiler.spec import DecoderSpec, LayerInputSpec
 from mlc_llm.compiler.targets import GPU
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn.builder import Batch, Builder
+    from mlc_llm.compiler.layers import layer_inputs as spec
+    from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+    from mlc_llm.compiler.spec.part import Place
 
 
 _ON_CPU: dict[str, Callable[..., Any]] = {
@@ -43,18 +44,18 @@ def _call(
 
 
 class LayerInputs:
-    """The vectors of all layers (`spec.LayerInputSpec`). A step gets embeddings without the tokens,
+    """The vectors of all layers (`LayerInputSpec`). A step gets embeddings without the tokens,
     so each embedding has the tokens' part of the vectors behind it."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec, inputs: LayerInputSpec) -> None:
-        self.nn, self.hidden, self.layers = nn, spec.hidden_size, len(spec.layers)
-        self.size, self.wide = inputs.width, len(spec.layers) * inputs.width
+    def __init__(self, nn: Builder, inputs: spec.LayerInputSpec, at: Place) -> None:
+        self.nn, self.hidden, self.layers = nn, at.hidden, len(at.spec.layers)
+        self.size, self.wide = inputs.width, self.layers * inputs.width
         # the linear layer's results are divided by sqrt(hidden), which a norm does not see
-        self.eps = inputs.norm.eps * spec.hidden_size
-        names, scale = spec.names, (inputs.width / 2) ** 0.5
-        self.table = nn.embedding(names["input_table"], inputs.entries, self.wide, scale=scale)
-        self.linear = nn.linear(names["inputs"], self.wide, spec.hidden_size)
-        self.norm = f"{names['inputs_norm']}.weight"
+        self.eps = inputs.norm.eps * at.hidden
+        scale, table = (inputs.width / 2) ** 0.5, at.name("input_table")
+        self.table = nn.embedding(table, inputs.entries, self.wide, scale=scale)
+        self.linear = nn.linear(at.name("inputs"), self.wide, at.hidden)
+        self.norm = f"{at.name('inputs_norm')}.weight"
 
     @property
     def width(self) -> int:
@@ -78,19 +79,15 @@ class LayerInputs:
 class LayerInput:
     """x + norm(up(activation(gate(x)) * the layer's vector))."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec, index: int, inputs: LayerInputSpec) -> None:
-        hidden, self.size = spec.hidden_size, inputs.width
+    def __init__(self, nn: Builder, part: spec.LayerInput, at: Place) -> None:
+        self.nn, self.size = nn, part.width
+        self.key = (len(at.spec.layers), part.width, part.activation)
+        self.layer = nn.constant(np.array([at.index], "int32"))
+        self.gate = nn.linear(at.name("input_gate"), part.width, at.hidden)
+        self.up = nn.linear(at.name("input_up"), at.hidden, part.width)
+        self.norm = nn.norm(at.name("post_input_norm"), at.hidden, at.norm_spec)
 
-        def name(role: str) -> str:
-            return spec.layer_name(index, role)
-
-        self.nn, self.key = nn, (len(spec.layers), inputs.width, inputs.activation)
-        self.layer = nn.constant(np.array([index], "int32"))
-        self.gate = nn.linear(name("input_gate"), inputs.width, hidden)
-        self.up = nn.linear(name("input_up"), hidden, inputs.width)
-        self.norm = nn.norm(name("post_input_norm"), hidden, spec.layers[index].norm)
-
-    def __call__(self, x: relax.Expr, batch: Batch) -> relax.Var:
+    def __call__(self, x: relax.Expr, batch: Batch, memory: Memory) -> relax.Var:
         nn, args = self.nn, [self.gate(x), self.layer, batch.inputs]
         gated = _call(nn, "gate_input", self.key, args, self.size, nn.row_dtype)
         return self.norm.add(self.up(gated), residual=x)
@@ -102,5 +99,5 @@ class LayerScale:
     def __init__(self, nn: Builder, name: str, size: int) -> None:
         self.nn, self.name, self.key = nn, name, (size, nn.stored(name).dtype)
 
-    def __call__(self, x: relax.Expr, batch: Any = None) -> relax.Var:
+    def __call__(self, x: relax.Expr, batch: Batch, memory: Memory) -> relax.Var:
         return _call(self.nn, "times", self.key, [x, self.nn.param(self.name)], self.key[0])

@@ -14,29 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.common.attention_shape import (
-    AttentionShape,
-    alibi_slopes,
-    growth_table,
-    rope_table,
-)
-from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu import (
     activations,
-    attention,
     elementwise,
     join,
     layer_norm,
-    paged_attention,
     positions,
 )
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
-from mlc_llm.compiler.nn.pages import Pages
 from mlc_llm.compiler.quantization import Matrix
-from mlc_llm.compiler.spec import AttentionSpec, NormSpec, RopeSpec
+from mlc_llm.compiler.spec import NormSpec
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn.builder import Batch, Builder
+    from mlc_llm.compiler.nn.builder import Builder
 
 
 def tensor(rows: Any, *rest: int, dtype: str = "float32") -> relax.TensorType:
@@ -340,134 +330,3 @@ class SigmoidGate:
         kernel = self.nn.kernel("sigmoid_gate", size, lambda: elementwise.sigmoid_gate(size))
         made = self.nn.call(kernel, [x, gate], tensor(num_rows(x), size))
         return Deferred.of(self.nn, made)
-
-
-class ResizedHeads:
-    """Heads of another size: zeros behind the elements of each head, or its first elements."""
-
-    kernels: Any = elementwise
-
-    def __init__(self, nn: Builder, heads: int, size: int, wanted: int) -> None:
-        self.nn, self.key, self.is_needed = nn, (heads, size, wanted), size != wanted
-
-    def __call__(self, x: relax.Expr) -> relax.Expr:
-        if not self.is_needed:
-            return x
-        heads, _, wanted = self.key
-        key = (*self.key, *self._types())
-        kernel = self.nn.kernel("resize_heads", key, lambda: self.kernels.resize_heads(*key))
-        out = tensor(num_rows(x), heads * wanted, dtype=self.nn.row_dtype)
-        return self.nn.call(kernel, [x], out)
-
-    def _types(self) -> tuple[str, ...]:
-        """The type of the kernel's rows, on devices that have several."""
-        return ()
-
-
-class PagedAttention:
-    """Rotates queries and keys, appends keys and values to its pages, and attends over the pages.
-
-    `norms`: the names of the weights of the norms of queries and keys, if any. `sinks`: the name of
-    the weight of its learned sinks. `pages`: the index of an earlier layer's pages, if it has none
-    of its own.
-
-    Kernels need heads of a multiple of 16 elements. Other heads get zeros behind theirs, which add
-    nothing to a score.
-    """
-
-    kernels: Any = attention  # the module with `rope_and_append`, `copy_slots` and `copy_pages`
-    resized: Any = ResizedHeads
-
-    def __init__(
-        self,
-        nn: Builder,
-        spec: AttentionSpec,
-        norms: list[str],
-        sinks: str | None,
-        pages: int | None,
-    ) -> None:
-        self.nn, self.spec, self.norms, self.sinks = nn, spec, norms, sinks
-        rope = spec.rope or RopeSpec(dim=spec.dim, theta=1.0)
-        dim = -(-spec.dim // LANES) * LANES
-        self.shape = AttentionShape(
-            heads=spec.heads,
-            kv_heads=spec.kv_heads,
-            dim=dim,
-            sliding_window=2 * spec.ahead + 1 if spec.ahead else spec.window,
-            ahead=spec.ahead,
-            sinks=spec.pinned,
-            page_dtype=nn.page_dtype,
-            row_dtype=nn.row_dtype,
-            rotated=0 if rope.dim == dim else rope.dim,
-            qk_norm=spec.qk_norm.eps if spec.qk_norm else None,
-            norm_dtype=nn.stored(norms[0]).dtype if norms else None,
-            value_norm=spec.value_norm.eps if spec.value_norm else None,
-            values_are_keys=spec.values_are_keys and pages is None,
-            norms_all_heads=spec.norms_all_heads,
-            norms_rotated=spec.norms_rotated,
-            softcap=spec.softcap,
-            learned_sinks=nn.stored(sinks).dtype if sinks else None,
-            growth_length=spec.growth_length,
-            growth_from=spec.growth_from,
-            chunked=spec.chunked,
-            alibi=spec.alibi,
-            appends=pages is None or not spec.causal,
-        )
-        every = self.shape.qkv_heads
-        self.padded = self.resized(nn, every, spec.dim, dim)
-        self.cut = self.resized(nn, spec.heads, dim, spec.dim)
-        if pages is None:
-            pages = nn.add_pages(Pages(self.shape, self.kernels, spec.window))
-        nn.pages[pages].widen(spec.window)
-        self.pages = pages
-        frequencies = rope.frequencies if spec.rope else [0.0] * (rope.dim // 2)
-        self.table = nn.constant(rope_table(frequencies, rope.scaling.magnitude))
-        self.near = self._near_ends if spec.ahead else None
-        grows = [growth_table(spec.growth)] if spec.growth_length else []
-        self.growth = [nn.constant(table) for table in grows]
-        self.slopes = [nn.constant(alibi_slopes(spec.heads))] if spec.alibi else []
-
-    def __call__(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Var:
-        """`pages`: those of all layers. The layer replaces its own pages by the written ones."""
-        nn, shape = self.nn, self.shape
-        q = self._append(self.padded(qkv), batch, pages)
-        key = (shape, self.spec.scale)
-        attend = nn.kernel("paged_attention", key, self.attend)
-        seen = batch.positions if batch.attended is None else batch.attended
-        seen = seen if self.near is None else self.near(batch)
-        where = [seen, batch.row_sequence, batch.page_indptr, batch.page_indices]
-        out = tensor(num_rows(qkv), shape.heads * shape.dim, dtype=shape.row_dtype)
-        more = [nn.param(self.sinks)] if self.sinks else []
-        more += [batch.positions] if shape.ahead else []
-        return self.cut(nn.call(attend, [q, *where, pages[self.pages], *self.slopes, *more], out))
-
-    def _near_ends(self, batch: Batch) -> relax.Var:
-        """For each row of an encoder with windows the last position that it sees."""
-        return self.nn.near_ends(batch.positions, batch.attended, self.spec.ahead)
-
-    def _append(self, qkv: relax.Expr, batch: Batch, pages: list[relax.Expr]) -> relax.Expr:
-        """Returns the rotated queries; writes keys and values into the pages."""
-        nn, shape = self.nn, self.shape.of_append
-        kernel = nn.kernel("rope_and_append", shape, lambda: self.kernels.rope_and_append(shape))
-        norms = [*self.growth, *(nn.param(name) for name in self.norms)]
-        q = tensor(num_rows(qkv), shape.heads, shape.dim, dtype=shape.row_dtype)
-        if not shape.appends:
-            return nn.call(kernel, [qkv, batch.positions, self.table, *norms], q)
-        own = nn.block.emit(pages[self.pages])
-        args = [qkv, batch.positions, batch.slots, self.table, *norms, own]
-        both = nn.call_in_place(kernel, args, [len(args) - 1, -1], [own.ty, q])
-        pages[self.pages] = relax.TupleGetItem(both, 0)
-        if batch.copy_source is not None:
-            pages[self.pages] = self._copy_slots(batch, nn.block.emit(pages[self.pages]))
-        return relax.TupleGetItem(both, 1)
-
-    def _copy_slots(self, batch: Batch, pages: relax.Var) -> relax.Var:
-        shape = self.shape.of_pages
-        kernel = self.nn.kernel("copy_slots", shape, lambda: self.kernels.copy_slots(shape))
-        args = [batch.copy_source, batch.copy_destination, pages]
-        return self.nn.call_in_place(kernel, args, [2], [pages.ty])
-
-    def attend(self) -> tirx.PrimFunc:
-        """The kernel that attends."""
-        sizes = self.nn.device.vectors.attention_sizes
-        return paged_attention.paged_attention(self.shape, self.spec.scale, **sizes)

@@ -10,7 +10,7 @@ from tvm import relax
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 
 if TYPE_CHECKING:
-    from mlc_llm.compiler.nn.builder import Builder, Input
+    from mlc_llm.compiler.nn.builder import Batch, Builder, Input
 
 
 @dataclass(frozen=True)
@@ -67,3 +67,10 @@ class Pages:
         kernel = nn.kernel("copy_pages", shape, lambda: self.kernels.copy_pages(shape))
         own = nn.block.emit(pages)
         return nn.call_in_place(kernel, [source, destination, own], [2], [own.ty])
+
+    def copy_slots(self, nn: Builder, batch: Batch, pages: relax.Var) -> relax.Var:
+        """Copies slots to which branches of a token tree go on, in place."""
+        shape = self.shape.of_pages
+        kernel = nn.kernel("copy_slots", shape, lambda: self.kernels.copy_slots(shape))
+        args = [batch.copy_source, batch.copy_destination, pages]
+        return nn.call_in_place(kernel, args, [2], [pages.ty])

@@ -1,8 +1,10 @@
-"""One of our tensors, and the tensors of a file from which it is made; a tensor of a decoder."""
+"""One of our tensors, and the tensors of a file from which it is made; a tensor of a decoder and
+its names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.spec.transforms import Shape, Transform
@@ -65,6 +67,50 @@ class WeightSource:
         return scheme.stored_params(self.name, self.shape, use=self.quantizable)
 
 
+FileTable = Literal["huggingface", "gguf"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tensor in a file and its transforms. The name has no ".weight" unless `is_whole`.
+
+    For weights of experts: if the name contains `{}`, the file has a tensor for each expert, with
+    its number there. Otherwise it has one tensor (experts, ...).
+    """
+
+    name: str
+    transforms: tuple[Transform, ...] = ()
+    is_whole: bool = False
+
+
+def sources_of(names: str) -> tuple[Source, ...]:
+    """Of names with spaces between them, without transforms."""
+    return tuple(Source(name) for name in names.split())
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """The names of a tensor. A family may have others (`DecoderSpec.names`, `TensorMap`).
+
+    `ours` are MLC-LLM's names, so that its repositories load. The tensors of a file that are
+    stacked along the outputs have names with spaces between them, or are `Source`s.
+    """
+
+    ours: str
+    huggingface: str | Source = ""  # "": as ours
+    gguf: str | Source = ""
+    norm: bool = False  # of a norm: `TensorMap.norm` transforms its weight
+
+    def sources(self, table: FileTable) -> tuple[Source, ...]:
+        found: str | Source = getattr(self, table)
+        if not found and table == "huggingface":
+            found = self.ours
+        return (found,) if isinstance(found, Source) else sources_of(found)
+
+
+NAMELESS = Tensor("")  # of a role whose names only families have
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A tensor of the decoder. `pieces`: the numbers of outputs of the tensors fused in it."""
@@ -76,6 +122,12 @@ class Parameter:
     use: WeightUse | None = None
     layer: int | None = None
     experts: int = 0  # it has an axis for that many experts before the others
+    tensor: Tensor = NAMELESS
+
+    @property
+    def is_norm(self) -> bool:
+        """Whether it is the weight of a norm, which a `TensorMap` may transform."""
+        return self.tensor.norm and self.kind == "weight"
 
     @property
     def kind(self) -> str:

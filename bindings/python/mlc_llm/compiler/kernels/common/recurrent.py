@@ -56,7 +56,7 @@ class ConvShape:
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaShape:
-    """Sizes of a gated delta rule (spec.DeltaRuleSpec). `columns` are those of what `in` gives: as
+    """Sizes of a gated delta rule (DeltaRuleSpec). `columns` are those of what `in` gives: as
     wide as `convolved` are queries, keys and values, behind them z, beta and the time steps."""
 
     heads: int
@@ -98,7 +98,7 @@ class DeltaShape:
 
 @dataclass(frozen=True, kw_only=True)
 class ScanShape:
-    """Sizes of a scan (spec.StateSpaceSpec). `columns` are those of what `in` gives: as wide as
+    """Sizes of a scan (StateSpaceSpec). `columns` are those of what `in` gives: as wide as
     `convolved` are values, writers and readers of all groups, behind them z and the time steps."""
 
     heads: int
@@ -137,7 +137,7 @@ class ScanShape:
 
 @dataclass(frozen=True, kw_only=True)
 class ShiftShape:
-    """Rows mixed with the row before in `count` ways (spec/rwkv.py, spec/rwkv6.py).
+    """Rows mixed with the row before in `count` ways (layers/rwkv7.py, layers/rwkv6.py).
 
     `apart`: each mix is a tensor [1, 1, width] of its own. `of_before`: a mix says how much of the
     row before there is; otherwise how much of the row itself. `gives_change`: the last result is
@@ -195,7 +195,7 @@ class _SquareStates:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeMixShape(_SquareStates):
-    """Sizes of RWKV 7's states (spec.TimeMixSpec). `mixes_values`: with those of the first layer.
+    """Sizes of RWKV 7's states (TimeMixSpec). `mixes_values`: with those of the first layer.
     `dtypes` are those of `WEIGHTS`."""
 
     ROWS: ClassVar = ("receptance", "keys", "values", "decay", "rate", "gate")

@@ -40,7 +40,7 @@ def pairs_arg(name: str, chosen: int, dtype: str = "int32") -> Arg:
 
 @dataclass(frozen=True, kw_only=True)
 class Router:
-    """How a router chooses; the fields are those of `spec.RouterSpec`."""
+    """How a router chooses; the fields are those of `RouterSpec`."""
 
     experts: int
     chosen: int

@@ -1,7 +1,7 @@
 """Latent attention beside the softmax: rows into pages, and the matrices of each head.
 
 `paged_attention.py` attends, with the state of `latent_state.py`. The matrices act on queries and
-on results (`spec/latent.py`), in prompts too: then a row has the same bits in any chunk.
+on results (`layers/latent.py`), in prompts too: then a row has the same bits in any chunk.
 """
 
 from __future__ import annotations

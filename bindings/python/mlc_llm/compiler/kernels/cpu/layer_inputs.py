@@ -1,4 +1,4 @@
-"""What layers get of a token besides the residual (`spec.LayerInputSpec`), and a learned factor."""
+"""What layers get of a token besides the residual (`LayerInputSpec`), and a learned factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latent attention on GPUs (`spec/latent.py`): rows into pages, the matrices of each head, and the
+"""Latent attention on GPUs (layers/latent.py): rows into pages, the matrices of each head, and the
 softmax. The functions are those of `kernels/cpu/latent.py` and `paged_attention.py`.
 
 A work-group walks the history of one row, in prompts too. Queries and what the softmax leaves are

@@ -1,4 +1,4 @@
-"""What layers get of a token besides the residual (`spec.LayerInputSpec`), and a learned factor, on
+"""What layers get of a token besides the residual (`LayerInputSpec`), and a learned factor, on
 GPUs. The functions are those of `kernels/cpu/layer_inputs.py` and `kernels/cpu/join.py`; `dtype` is
 the type of rows between layers. Embeddings, the inputs of layers and the residual are float32.
 """

@@ -114,7 +114,7 @@ def _emit_total(load: Callable, dim: int, item: Any) -> Any:
 
 def time_vectors(shape: TimeMixShape, dtypes: tuple[str, ...]) -> tirx.PrimFunc:
     """f(keys, decay, rate [n, width], key_scale, key_rate [width], y [n, 4 width]): TIME_VECTORS
-    side by side (spec.TimeMixSpec)."""
+    side by side (TimeMixSpec)."""
     rows, weights = ("keys", "decay", "rate"), ("key_scale", "key_rate")
     wide = shape.width
 

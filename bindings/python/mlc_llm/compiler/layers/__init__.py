@@ -1,0 +1,35 @@
+"""The kinds of parts of which layers are made: one module for each.
+
+A module knows everything of its kind: the description that families fill in, the tensors, how it
+is built from a device's layers and kernels, the memory that it keeps, and the same in NumPy. It
+imports TVM only while it builds, because the converter needs no compiler.
+"""
+
+from mlc_llm.compiler.layers.attention import AttentionSpec
+from mlc_llm.compiler.layers.delta_rule import DeltaRuleSpec
+from mlc_llm.compiler.layers.experts import MoESpec, RouterSpec
+from mlc_llm.compiler.layers.latent import LatentSpec
+from mlc_llm.compiler.layers.layer_inputs import LayerInput, LayerInputSpec, LayerScale
+from mlc_llm.compiler.layers.mlp import MLPSpec
+from mlc_llm.compiler.layers.rwkv6 import DecayMixSpec, GatedMixSpec
+from mlc_llm.compiler.layers.rwkv7 import ChannelMixSpec, TimeMixSpec
+from mlc_llm.compiler.layers.short_conv import ShortConvSpec
+from mlc_llm.compiler.layers.state_space import StateSpaceSpec
+
+__all__ = [
+    "AttentionSpec",
+    "ChannelMixSpec",
+    "DecayMixSpec",
+    "DeltaRuleSpec",
+    "GatedMixSpec",
+    "LatentSpec",
+    "LayerInput",
+    "LayerInputSpec",
+    "LayerScale",
+    "MLPSpec",
+    "MoESpec",
+    "RouterSpec",
+    "ShortConvSpec",
+    "StateSpaceSpec",
+    "TimeMixSpec",
+]

@@ -1,0 +1,316 @@
+"""Self-attention of one layer over its key/value pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from mlc_llm.compiler.spec.decoder import NormSpec
+from mlc_llm.compiler.spec.part import Mixer, Place
+from mlc_llm.compiler.spec.rope import RopeSpec
+from mlc_llm.compiler.spec.transforms import Array
+from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+    from mlc_llm.compiler.reference import Reference
+
+VECTOR = 16  # the kernels' vectors have so many numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSpec(Mixer):
+    heads: int
+    kv_heads: int
+    dim: int  # of a head
+    scale: float  # factor on scores
+    rope: RopeSpec | None  # None: no rotary positions
+    qkv_bias: bool = False
+    output_bias: bool = False
+    qk_norm: NormSpec | None = None  # norm of each head's query and key
+    value_norm: NormSpec | None = None  # norm of each head's value, without a weight
+    values_are_keys: bool = False  # values are the keys before their norm and their rotation
+    norms_all_heads: bool = False  # one norm for the queries of all heads, one for all keys
+    norms_rotated: bool = False  # the norms come after the rotation
+    window: int = -1  # positions that a row looks back, itself included; -1: all
+    alibi: bool = False  # scores fall with the distance, for each head by its own slope
+    chunked: bool = False  # the window begins at a multiple of its size: a row sees its own chunk
+    pinned: int = 0  # first positions that every row still sees with a window
+    sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
+    softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
+    # queries are multiplied by 1 + growth * ln(1 + (position + growth_from) // growth_length)
+    growth: float = 0.0
+    growth_length: int = 0
+    growth_from: int = 0
+    pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+    gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
+    causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text
+    ahead: int = 0  # if not causal: how many positions a row sees on each side; 0: all
+
+    tensors = {
+        "qkv": Tensor(
+            "self_attn.qkv_proj",
+            "self_attn.q_proj self_attn.k_proj self_attn.v_proj",
+            "attn_q attn_k attn_v",
+        ),
+        "attention_gate": Tensor("self_attn.gate_proj"),
+        "output": Tensor("self_attn.o_proj", gguf="attn_output"),
+        "sinks": Tensor(
+            "self_attn.sinks", Source("self_attn.sinks", is_whole=True), gguf="attn_sinks"
+        ),
+        "q_norm": Tensor("self_attn.q_norm", gguf="attn_q_norm", norm=True),
+        "k_norm": Tensor("self_attn.k_norm", gguf="attn_k_norm", norm=True),
+    }
+
+    def __post_init__(self) -> None:
+        plain = self.window < 0 and self.pages_of is None
+        assert self.causal or plain, f"an encoder has no windows and no shared pages: {self}"
+        assert not (self.norms_all_heads and self.norms_rotated), self
+        assert not (self.causal and self.ahead), self
+        assert self.value_norm is None or not self.value_norm.weight, self
+
+    @property
+    def sees(self) -> Literal["before", "all"]:
+        return "before" if self.causal else "all"
+
+    @property
+    def wide(self) -> int:
+        """The elements of the queries of all heads."""
+        return self.heads * self.dim
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """The widths of the queries and, if it has pages of its own, of keys and values."""
+        count = 0 if self.pages_of is not None else 1 if self.values_are_keys else 2
+        return (self.wide, *[self.kv_heads * self.dim] * count)
+
+    @property
+    def norm_sizes(self) -> dict[str, int]:
+        """The learned norms, and how many elements each takes at a time."""
+        if self.qk_norm is None or not self.qk_norm.weight:
+            return {}
+        counts = {"q_norm": self.heads}
+        if self.pages_of is None:
+            counts["k_norm"] = self.kv_heads
+        return {r: self.dim * (n if self.norms_all_heads else 1) for r, n in counts.items()}
+
+    def parameters(self, at: Place) -> Iterator[Parameter]:
+        yield from at.linear("qkv", self.pieces, at.hidden, self.qkv_bias)
+        if self.gated:
+            yield from at.linear("attention_gate", (self.wide,), at.hidden, self.qkv_bias)
+        yield from at.linear("output", (at.hidden,), self.wide, self.output_bias)
+        if self.sinks:
+            yield at.vector("sinks", self.heads)
+        for role, size in self.norm_sizes.items():
+            yield at.vector(role, size)
+
+    def build(self, nn: Builder, at: Place) -> _Attention:
+        return _Attention(self, nn, at)
+
+    def reference(self, at: Reference, x: Array) -> Array:
+        n = len(x)
+        heads = at.linear("qkv", x, self.qkv_bias).reshape(n, -1, self.dim)
+        q, k, v = np.split(heads, [self.heads, self.heads + self.kv_heads], axis=1)
+        v = k if self.values_are_keys else v
+        if self.value_norm is not None:
+            v = at.normed("", v, self.value_norm)
+        q, k = self._positioned(at, "q_norm", q), self._positioned(at, "k_norm", k)
+        if self.growth_length:
+            steps = (np.arange(n)[:, None, None] + self.growth_from) // self.growth_length
+            q = q * (1 + self.growth * np.log1p(steps))
+        own = self.pages_of is None
+        k, v = at.kept[at.index] = (k, v) if own else at.kept[self.pages_of]
+        k, v = (np.repeat(t, self.heads // self.kv_heads, axis=1) for t in (k, v))
+        scores = at.capped(np.einsum("nhd,mhd->hnm", q, k) * self.scale, self.softcap)
+        row, column = np.indices((n, n))
+        if self.alibi:
+            scores = scores + _slopes(self.heads)[:, None, None] * (column - row)
+        scores = np.where(self._seen(row, column), scores, -np.inf)
+        weights = np.exp(scores)
+        total = weights.sum(-1, keepdims=True)
+        if self.sinks:
+            total = total + np.exp(at.weight("sinks"))[:, None, None]
+        made = np.einsum("hnm,mhd->nhd", weights / total, v).reshape(n, -1)
+        if self.gated:
+            made = made / (1 + np.exp(-at.linear("attention_gate", x, self.qkv_bias)))
+        return at.linear("output", made, self.output_bias)
+
+    def _seen(self, row: Array, column: Array) -> Array:
+        if not self.causal:
+            return np.asarray(abs(row - column) <= (self.ahead or len(row)))
+        first = row - row % self.window if self.chunked else row - self.window + 1
+        near = (self.window < 0) | (column >= first) | (column < self.pinned)
+        return np.asarray(near & (column <= row))
+
+    def _positioned(self, at: Reference, role: str, x: Array) -> Array:
+        """Queries or keys (n, heads, dim), after their norm and their rotation."""
+        if not x.size:
+            return x
+        if self.qk_norm is None:
+            return self._rotated(x)
+        if self.norms_rotated:
+            return at.normed(role, self._rotated(x), self.qk_norm)
+        flat = x.reshape(len(x), -1) if self.norms_all_heads else x
+        return self._rotated(at.normed(role, flat, self.qk_norm).reshape(x.shape))
+
+    def _rotated(self, x: Array) -> Array:
+        if self.rope is None:
+            return x
+        half = self.rope.dim // 2
+        angles = np.arange(len(x))[:, None, None] * np.array(self.rope.frequencies)
+        cos, sin = (f(angles) * self.rope.scaling.magnitude for f in (np.cos, np.sin))
+        low, high, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
+        return np.concatenate([low * cos - high * sin, high * cos + low * sin, rest], axis=-1)
+
+
+def _slopes(heads: int) -> Array:
+    """ALiBi's, by its paper's code: those of a power of 2, then every second one of the next."""
+
+    def of_power(count: int) -> list[float]:
+        start = 2.0 ** (-(2.0 ** -(np.log2(count) - 3)))
+        return [start * start**i for i in range(count)]
+
+    whole = 2 ** int(np.floor(np.log2(heads)))
+    return np.array(of_power(whole) + of_power(2 * whole)[0::2][: heads - whole])
+
+
+class _Attention:
+    """Rotates queries and keys, appends keys and values to its pages, and attends over them.
+
+    Kernels need heads of a multiple of 16 elements. Other heads get zeros behind theirs, which add
+    nothing to a score.
+    """
+
+    def __init__(self, a: AttentionSpec, nn: Builder, at: Place) -> None:
+        from mlc_llm.compiler.kernels.cpu import attention as on_cpu
+        from mlc_llm.compiler.kernels.cpu.paged_attention import paged_attention
+        from mlc_llm.compiler.kernels.gpu import attention as on_gpu
+
+        self.nn, self.spec, self.kernels = nn, a, nn.of(on_cpu, on_gpu)
+        self.attention = nn.of(paged_attention, on_gpu.paged_attention)
+        self.dim = -(-a.dim // VECTOR) * VECTOR
+        self.qkv = nn.linear(at.name("qkv"), sum(a.pieces), at.hidden, bias=a.qkv_bias)
+        if a.gated:
+            self.gate = nn.linear(at.name("attention_gate"), a.wide, at.hidden, bias=a.qkv_bias)
+            self.gated = nn.sigmoid_gate(a.wide)
+        self.output = nn.linear(at.name("output"), at.hidden, a.wide, bias=a.output_bias)
+        self.norms = [f"{at.name(role)}.weight" for role in a.norm_sizes]
+        self.sinks = f"{at.name('sinks')}.weight" if a.sinks else None
+        shared = None if a.pages_of is None else at.pages[a.pages_of]
+        if not a.causal:
+            shared = at.pages.get(0)  # nothing reads them once the layer has attended
+        self.shape = self._shape(has_pages=shared is None)
+        assert at.index is not None
+        self.pages = at.pages[at.index] = self._pages(shared)
+        self._add_tables()
+
+    def _shape(self, *, has_pages: bool) -> Any:
+        from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+
+        nn, a = self.nn, self.spec
+        rotated = a.rope.dim if a.rope else a.dim
+        return AttentionShape(
+            heads=a.heads,
+            kv_heads=a.kv_heads,
+            dim=self.dim,
+            sliding_window=2 * a.ahead + 1 if a.ahead else a.window,
+            ahead=a.ahead,
+            sinks=a.pinned,
+            page_dtype=nn.page_dtype,
+            row_dtype=nn.row_dtype,
+            rotated=0 if rotated == self.dim else rotated,
+            qk_norm=a.qk_norm.eps if a.qk_norm else None,
+            norm_dtype=nn.stored(self.norms[0]).dtype if self.norms else None,
+            value_norm=a.value_norm.eps if a.value_norm else None,
+            values_are_keys=a.values_are_keys and has_pages,
+            norms_all_heads=a.norms_all_heads,
+            norms_rotated=a.norms_rotated,
+            softcap=a.softcap,
+            learned_sinks=nn.stored(self.sinks).dtype if self.sinks else None,
+            growth_length=a.growth_length,
+            growth_from=a.growth_from,
+            chunked=a.chunked,
+            alibi=a.alibi,
+            appends=has_pages or not a.causal,
+        )
+
+    def _pages(self, shared: int | None) -> int:
+        """The index of its pages; `shared`: that of an earlier layer's, if it has none itself."""
+        from mlc_llm.compiler.nn.pages import Pages
+
+        nn, window = self.nn, self.spec.window
+        if shared is None:
+            return nn.add_pages(Pages(self.shape, self.kernels, window))
+        nn.pages[shared].widen(window)
+        return shared
+
+    def _add_tables(self) -> None:
+        """The constants of its kernels."""
+        from mlc_llm.compiler.kernels.common import attention_shape as tables
+
+        nn, a = self.nn, self.spec
+        rope = a.rope or RopeSpec(dim=a.dim, theta=1.0)
+        frequencies = rope.frequencies if a.rope else [0.0] * (rope.dim // 2)
+        self.table = nn.constant(tables.rope_table(frequencies, rope.scaling.magnitude))
+        grows = [tables.growth_table(a.growth)] if a.growth_length else []
+        self.growth = [nn.constant(table) for table in grows]
+        self.slopes = [nn.constant(tables.alibi_slopes(a.heads))] if a.alibi else []
+
+    def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        a = self.spec
+        qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
+        q = self._append(self._resized(qkv, a.dim, self.dim), batch, memory.pages)
+        attended = self._attend(q, batch, memory.pages)
+        attended = self._resized(attended, self.dim, a.dim)  # (rows, heads * dim)
+        if a.gated:
+            attended = self.gated(attended, self.gate(x))
+        return self.output(attended, residual)  # (rows, hidden)
+
+    def _resized(self, x: Any, size: int, wanted: int) -> Any:
+        """Zeros behind the elements of each head, or its first elements."""
+        from mlc_llm.compiler.kernels.cpu.elementwise import resize_heads as on_cpu
+        from mlc_llm.compiler.kernels.gpu.elementwise import resize_heads as on_gpu
+
+        if size == wanted:
+            return x
+        nn, types = self.nn, self.nn.typed(dtype=self.nn.row_dtype)
+        heads = self.shape.qkv_heads if size == self.spec.dim else self.spec.heads
+        key = (heads, size, wanted)
+        make = partial(nn.of(on_cpu, on_gpu), *key, **types)
+        kernel = nn.kernel("resize_heads", (*key, *types.values()), make)
+        return nn.call(kernel, [x], nn.rows(x, heads * wanted, dtype=nn.row_dtype))
+
+    def _attend(self, q: Any, batch: Batch, pages: list[Any]) -> Any:
+        nn, shape = self.nn, self.shape
+        options = nn.attention_sizes()
+        make = partial(self.attention, shape, self.spec.scale, **options)
+        kernel = nn.kernel("paged_attention", (shape, self.spec.scale), make)
+        seen = batch.positions if batch.attended is None else batch.attended
+        if shape.ahead:
+            seen = nn.near_ends(batch.positions, batch.attended, shape.ahead)
+        where = [seen, batch.row_sequence, batch.page_indptr, batch.page_indices]
+        more = [nn.param(self.sinks)] if self.sinks else []
+        more += [batch.positions] if shape.ahead else []
+        out = nn.rows(q, shape.heads * shape.dim, dtype=shape.row_dtype)
+        return nn.call(kernel, [q, *where, pages[self.pages], *self.slopes, *more], out)
+
+    def _append(self, qkv: Any, batch: Batch, pages: list[Any]) -> Any:
+        """Returns the rotated queries; writes keys and values into the pages."""
+        nn, shape = self.nn, self.shape.of_append
+        kernel = nn.kernel("rope_and_append", shape, partial(self.kernels.rope_and_append, shape))
+        norms = [*self.growth, *(nn.param(name) for name in self.norms)]
+        q = nn.rows(qkv, shape.heads, shape.dim, dtype=shape.row_dtype)
+        if not shape.appends:
+            return nn.call(kernel, [qkv, batch.positions, self.table, *norms], q)
+        own = nn.block.emit(pages[self.pages])
+        args = [qkv, batch.positions, batch.slots, self.table, *norms, own]
+        both = nn.call_in_place(kernel, args, [len(args) - 1, -1], [own.ty, q])
+        pages[self.pages] = nn.item(both, 0)
+        if batch.copy_source is not None:
+            own = nn.block.emit(pages[self.pages])
+            pages[self.pages] = nn.pages[self.pages].copy_slots(nn, batch, own)
+        return nn.item(both, 1)

@@ -1,0 +1,171 @@
+"""Any decoder that `spec.DecoderSpec` can describe, in NumPy and float64. Tests compare the
+compiled libraries with it, and itself with programs that are not ours (`tests/fixtures/families`).
+
+    logits(spec, params, [1, 2, 3])    # (3, vocabulary)
+
+Each part of a layer computes itself (`LayerPart.reference`). Nothing here uses `nn` or `kernels`.
+`off` names what is left out: "post_norm".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mlc_llm.compiler.spec.decoder import DecoderSpec, Half, NormSpec
+from mlc_llm.compiler.spec.part import Named
+from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
+from mlc_llm.compiler.spec.transforms import Array
+
+Params = Mapping[str, Array]
+
+
+def logits(spec: DecoderSpec, params: Params, ids: list[int], off: Collection[str] = ()) -> Array:
+    """(len(ids), vocabulary)."""
+    at = _outside(spec, params)
+    x = _states(at, ids, None, off)
+    if spec.tied_head:
+        made = x @ at.weight("embedding").T
+    else:
+        made = at.linear("head", x)
+    if spec.head_bias:
+        made = made + at.bias("head")
+    return at.capped(made * spec.logit_scale, spec.logit_softcap)
+
+
+def hidden_states(spec: DecoderSpec, params: Params, ids: list[int], types: list[int]) -> Array:
+    """(len(ids), hidden), of an encoder."""
+    return _states(_outside(spec, params), ids, types, ())
+
+
+def head(spec: DecoderSpec, params: Params, vector: Array) -> Array:
+    """What the head behind the pooling makes of a text's vector."""
+    at = _outside(spec, params)
+    assert spec.pooled_head is not None
+    for index, dense in enumerate(spec.pooled_head.layers):
+        role = f"dense_{index}"
+        vector = at.linear(role, vector, dense.bias)
+        if dense.activation is not None:
+            vector = at.activated(dense.activation, vector)
+        if dense.norm is not None:
+            vector = at.normed(f"{role}_norm", vector, dense.norm)
+    return vector
+
+
+def _outside(spec: DecoderSpec, params: Params) -> Reference:
+    return Reference(spec, TENSORS, params={k: v.astype(np.float64) for k, v in params.items()})
+
+
+def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collection[str]) -> Array:
+    """After the last norm."""
+    spec = at.spec
+    x = at.weight("embedding")[ids] * spec.embedding_scale
+    inputs = spec.layer_inputs
+    if inputs is not None:
+        at = at.of(inputs.tensors)
+        at = at.of(TENSORS, inputs=inputs.reference(at, x, ids))
+    if spec.positions:
+        x = x + at.weight("positions")[: len(ids)]
+    if spec.token_types:
+        x = x + at.weight("token_types")[types or [0] * len(ids)]
+    if spec.embedding_norm is not None:
+        x = at.normed("embedding_norm", x, spec.embedding_norm)
+    for index in range(len(spec.layers)):
+        x = _layer(at.of(LAYER_NORMS, index=index), x, off)
+    return x if spec.norm is None else at.normed("norm", x, spec.norm)
+
+
+def _layer(at: Reference, x: Array, off: Collection[str]) -> Array:
+    assert at.index is not None
+    layer = at.spec.layers[at.index]
+    if layer.places in ("parallel", "parallel_two"):
+        first, second = layer.halves
+        given = at.normed(first.before, x, layer.norm)
+        other = given if second.before is None else at.normed(second.before, x, layer.norm)
+        return x + at.part(first.part, given) + at.part(second.part, other)
+    halves = iter(layer.halves)
+    for part in layer.parts:
+        x = at.part(part, x) if part.norms is None else _half(at, next(halves), x, off)
+    return x
+
+
+def _half(at: Reference, half: Half, x: Array, off: Collection[str]) -> Array:
+    assert at.index is not None
+    layer = at.spec.layers[at.index]
+    made = at.part(half.part, x if half.before is None else at.normed(half.before, x, layer.norm))
+    if layer.places == "after_add":
+        return at.normed(half.behind, x + made, layer.norm)
+    if half.behind is not None and "post_norm" not in off:
+        made = at.normed(half.behind, made, layer.norm)
+    return x + made * layer.residual_scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference(Named):
+    """Where a part stands, with the parameters, and arithmetic that parts share."""
+
+    params: Params
+    kept: dict[Any, Any] = field(default_factory=dict)  # what layers keep for later ones
+    inputs: Array | None = None  # (rows, layers, width): what layers get of tokens besides
+
+    def of(self, tensors: Mapping[str, Any], **changes: Any) -> Reference:
+        return replace(self, tensors=tensors, **changes)
+
+    def part(self, part: Any, x: Array) -> Array:
+        made: Array = part.reference(self.of(part.tensors), x)
+        return made
+
+    def weight(self, role: str) -> Array:
+        return self.params[f"{self.name(role)}.weight"]
+
+    def bias(self, role: str) -> Array:
+        return self.params[f"{self.name(role)}.bias"]
+
+    def plain_weight(self, role: str) -> Array:
+        """One whose name is not followed by ".weight"."""
+        return self.params[self.name(role)]
+
+    def linear(self, role: str, x: Array, bias: bool = False) -> Array:
+        made = x @ self.weight(role).T
+        return made + self.bias(role) if bias else made
+
+    def normed(self, role: str | None, x: Array, norm: NormSpec) -> Array:
+        """`role`: that of the weight, which some norms do not have, and of the bias."""
+        if norm.kind == "layer":
+            x = x - x.mean(-1, keepdims=True)
+        x = x / np.sqrt((x * x).mean(-1, keepdims=True) + norm.eps)
+        if not role:
+            return x
+        x = x * self.params.get(f"{self.name(role)}.weight", 1.0)
+        return x + self.bias(role) if norm.bias else x
+
+    def activated(self, word: str, x: Array) -> Array:
+        return _ACTIVATIONS[word](x)
+
+    def gated(self, word: str, x: Array) -> Array:
+        """`x`: what is activated, and beside it what it is multiplied with."""
+        gate, up = np.split(x, 2, axis=1)
+        if word == "clipped_swish":
+            gate, up = np.minimum(gate, 7), np.clip(up, -7, 7) + 1
+            return gate / (1 + np.exp(-1.702 * gate)) * up
+        return self.activated(word, gate) * up
+
+    def capped(self, x: Array, cap: float) -> Array:
+        return cap * np.tanh(x / cap) if cap else x
+
+
+def _gelu_tanh(x: Array) -> Array:
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "silu": lambda x: x / 2 * (1 + np.tanh(x / 2)),
+    "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_tanh": _gelu_tanh,
+    "relu2": lambda x: np.maximum(x, 0) ** 2,
+    "tanh": np.tanh,
+}
