@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,10 @@ def test_a_question_is_found(code: str) -> None:
 def test_what_makes_a_part_is_no_question() -> None:
     code = "MLPSpec(width=3), isinstance(device, GPU), {'a': MLPSpec}, type(x) is int"
     assert questions(code, kinds() | BASES) == []
+
+
+def test_kernels_take_their_arguments_by_name() -> None:
+    """An argument that is there only sometimes is a parameter: `function.named_kernel`."""
+    files = sorted((COMPILER / "kernels").rglob("*.py"))
+    taken = [f.name for f in files if re.search(r"\.pop\(", f.read_text())]
+    assert files and taken == []

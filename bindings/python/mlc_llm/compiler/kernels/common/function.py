@@ -41,7 +41,7 @@ class Arg:
 
 
 def kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
-    """`body` gets one buffer for each argument and emits the kernel's statements.
+    """`body` gets one buffer for each argument, in order, and emits the kernel's statements.
 
     The attributes say that pointers do not alias, that no schedule should be applied, and the names
     of the arguments.
@@ -57,3 +57,10 @@ def kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
         ]
         body(*buffers)
     return builder.get()
+
+
+def named_kernel(args: Sequence[Arg], body: Callable[..., None]) -> tirx.PrimFunc:
+    """The same with a `body` that gets its buffers by the arguments' names. So what a kernel has
+    only sometimes is a parameter with the default None."""
+    names = [arg.name for arg in args]
+    return kernel(args, lambda *buffers: body(**dict(zip(names, buffers, strict=True))))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -22,7 +23,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
     ROPE_FINE,
     AttentionShape,
 )
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.hadamard import emit_hadamard
@@ -40,20 +41,28 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages. For pages of codes, queries and keys are transformed last.
     """
-    return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
+    return named_kernel(shape.append_args, partial(_emit_append, shape))
 
 
-def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
-    slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
-    table, *norms, q = rest
-    growth = norms.pop(0) if shape.growth_length else None
-    pages = norms.pop() if shape.appends else None
+def _emit_append(
+    shape: AttentionShape,
+    qkv,
+    positions,
+    table,
+    q,
+    *,
+    slots=None,
+    growth=None,
+    q_norm=None,
+    k_norm=None,
+    pages=None,
+) -> None:
     half, heads, kv_heads = shape.rotated_dim // 2, shape.heads, shape.kv_heads
     lanes, rest_lanes = math.gcd(half, LANES), math.gcd(shape.dim - shape.rotated_dim, LANES)
 
     def row(r) -> None:
         position = emit_value(positions[r])
-        queries = _Heads(shape, qkv, r, 0, heads, shape.qk_norm, *norms[:1])
+        queries = _Heads(shape, qkv, r, 0, heads, shape.qk_norm, q_norm)
         queries.emit_factors()
         grown = None
         if shape.growth_length:
@@ -68,7 +77,7 @@ def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
         stores = [(queries, store_query)]
         if shape.appends:
             page, offset = (emit_value(e) for e in (slots[r] // PAGE_SIZE, slots[r] % PAGE_SIZE))
-            keys = _Heads(shape, qkv, r, heads, kv_heads, shape.qk_norm, *norms[1:])
+            keys = _Heads(shape, qkv, r, heads, kv_heads, shape.qk_norm, k_norm)
             keys.emit_factors()
 
             slot = slot_of(shape, pages, page, offset)

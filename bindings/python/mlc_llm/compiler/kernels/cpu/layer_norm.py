@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
     ACTIVATIONS,
@@ -36,13 +36,7 @@ def layer_norm(
     `residual`: f(x, weight, ..., residual [n, size], y), which is added.
     """
 
-    def body(x, *rest) -> None:
-        rest = list(rest)
-        rows = rest.pop(0) if gather else None
-        weight, y = rest.pop(0), rest.pop()
-        before = rest.pop() if residual else None
-        bias = rest.pop() if bias_dtype else None
-
+    def body(x, weight, y, rows=None, bias=None, residual=None) -> None:
         def row(r) -> None:
             source = emit_value(rows[r]) if gather else r
             zero = splat(0.0)
@@ -55,7 +49,7 @@ def layer_norm(
                 added = zero if lanes == LANES else T.float32(0)
                 added = added if bias is None else to_float(bias[at(base, lanes)], lanes)
                 value = fma(value, to_float(weight[at(base, lanes)], lanes), added, lanes)
-                value = value if before is None else before[r, at(base, lanes)] + value
+                value = value if residual is None else residual[r, at(base, lanes)] + value
                 T.buffer_store(y, value, [r, at(base, lanes)])
 
             emit_over(size, scale)
@@ -66,7 +60,7 @@ def layer_norm(
     args.append(Arg("weight", (size,), dtype))
     args += [Arg("bias", (size,), bias_dtype)] if bias_dtype else []
     args += [Arg("residual", ("n", size))] if residual else []
-    return kernel([*args, Arg("y", ("m" if gather else "n", size))], body)
+    return named_kernel([*args, Arg("y", ("m" if gather else "n", size))], body)
 
 
 def _emit_total(x, row, size: int, mean):

@@ -14,12 +14,13 @@ its result depends only on its history.
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
-from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
@@ -51,8 +52,8 @@ def paged_attention(
     pages of codes.
     """
 
-    def body(*arguments) -> None:
-        call = Call.of(shape, scale, (registers, heads, dot), *arguments)
+    def body(**buffers: Any) -> None:
+        call = Call(shape, scale, registers, heads, dot, **buffers)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
         with T.If(_emit_is_split(call, rows)):
             with T.Then(), T.sblock("split"):
@@ -60,7 +61,7 @@ def paged_attention(
             with T.Else():
                 _emit_unsplit(call, rows)
 
-    return kernel(shape.attend_args, body)
+    return named_kernel(shape.attend_args, body)
 
 
 def _emit_is_split(call: Call, rows):

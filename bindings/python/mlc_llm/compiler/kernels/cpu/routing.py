@@ -11,7 +11,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.function import kernel, named_kernel
 from mlc_llm.compiler.kernels.common.routing import TINY, Router, choose_args, pairs_arg, runs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
@@ -32,19 +32,16 @@ def choose(
 ) -> tirx.PrimFunc:
     """f(logits [n, experts], correction [experts]?, scale [experts]?, choices, weights)."""
 
-    def body(logits, *rest) -> None:
-        *learned, choices, weights = rest
-        added = learned.pop(0) if correction else None
-
+    def body(logits, choices, weights, correction=None, scale=None) -> None:
         def row(r) -> None:
-            _Row(router, logits, added, r).emit(choices, weights)
-            for k in range(router.chosen if learned else 0):
-                factor = to_float(learned[0][choices[r, k]], 1)
+            _Row(router, logits, correction, r).emit(choices, weights)
+            for k in range(0 if scale is None else router.chosen):
+                factor = to_float(scale[choices[r, k]], 1)
                 T.buffer_store(weights, weights[r, k] * factor, [r, k])
 
         emit_rows(choices.shape[0], row, parallel_from=64)
 
-    return kernel(choose_args(router, correction, scale), body)
+    return named_kernel(choose_args(router, correction, scale), body)
 
 
 class _Row:

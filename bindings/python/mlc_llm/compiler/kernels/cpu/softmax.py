@@ -37,7 +37,7 @@ BLOCK = BLOCK_PAGES * PAGE_SIZE
 
 @dataclass(frozen=True)
 class Call:
-    """The kernel's arguments, in order, and the settings for which it was made."""
+    """The kernel's arguments, by name, and the settings for which it was made."""
 
     shape: AttentionShape
     scale: float
@@ -51,19 +51,9 @@ class Call:
     page_indices: Any
     pages: Any
     y: Any
-    learned_sinks: Any = None  # of each head
+    sinks: Any = None  # learned, of each head
     slopes: Any = None  # of each head, by which its scores fall with the distance
     own: Any = None  # the positions of the rows, if windows reach ahead of them
-
-    @classmethod
-    def of(
-        cls, shape: AttentionShape, scale: float, sizes: tuple[int, int, DotUnit], *buffers
-    ) -> Call:
-        *most, last = buffers
-        own = most.pop() if shape.ahead else None
-        sinks = most.pop() if shape.learned_sinks else None
-        slopes = most.pop() if shape.alibi else None
-        return cls(shape, scale, *sizes, *most, last, sinks, slopes, own)
 
     def emit_oldest(self, row, position):
         """The first position that the window of a row reaches; `position`: the last one that it
@@ -155,7 +145,7 @@ class State:
     def __init__(self, call: Call, head, slots: int) -> None:
         self.shape, self.indices = call.shape, call.page_indices
         self.reader = reader_of(call.shape, call.q, call.pages, slots, call.unit)
-        self.head, self.scale, self.learned_sinks = head, call.scale, call.learned_sinks
+        self.head, self.scale, self.sinks = head, call.scale, call.sinks
         self.slopes, self.positions = call.slopes, call.positions
         self.registers, self.heads_each = call.registers, call.heads
         heads = slots * call.shape.group
@@ -331,7 +321,7 @@ class Totals:
     """The merged state of the parts of up to `slots` rows, or rows and key heads."""
 
     def __init__(self, call: Call, slots: int) -> None:
-        shape, self.learned_sinks = call.shape, call.learned_sinks
+        shape, self.sinks = call.shape, call.sinks
         self.shape, heads = shape, slots * shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
@@ -368,8 +358,8 @@ def _emit_result(softmax: State | Totals, y, row, head, m) -> None:
     with T.serial(group) as g:
         h = emit_value(m * group + g)
         total = emit_sum(softmax.sums[at(h * LANES)])
-        if softmax.learned_sinks is not None:
-            sink = to_float(softmax.learned_sinks[head * group + g], 1)
+        if softmax.sinks is not None:
+            sink = to_float(softmax.sinks[head * group + g], 1)
             sink = sink * T.float32(math.log2(math.e)) - softmax.maximum[h]
             total = emit_value(total + exp2(sink, 1))
         with T.serial(dim // LANES) as v:

@@ -25,7 +25,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
     ROPE_FINE,
     AttentionShape,
 )
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor, softcap
 from mlc_llm.compiler.kernels.gpu.grid import (
     NEVER,
@@ -59,14 +59,23 @@ def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
     Writes rotated keys, and values, into their slots of the pages. If `appends` is False there are
     no slots, no keys and no pages. For pages of codes, queries and keys are transformed last.
     """
-    return kernel(shape.append_args, lambda *buffers: _emit_append(shape, *buffers))
+    return named_kernel(shape.append_args, partial(_emit_append, shape))
 
 
-def _emit_append(shape: AttentionShape, qkv, positions, *rest) -> None:
-    slots, rest = (rest[0], rest[1:]) if shape.appends else (None, rest)
-    table, *norms, q = rest
-    growth = norms.pop(0) if shape.growth_length else None
-    pages = norms.pop() if shape.appends else None
+def _emit_append(
+    shape: AttentionShape,
+    qkv,
+    positions,
+    table,
+    q,
+    *,
+    slots=None,
+    growth=None,
+    q_norm=None,
+    k_norm=None,
+    pages=None,
+) -> None:
+    norms = [norm for norm in (q_norm, k_norm) if norm is not None]
     dim, heads, kv_heads, half = shape.dim, shape.heads, shape.kv_heads, shape.rotated_dim // 2
     groups = heads + 2 * kv_heads if shape.appends else heads
     with grid((groups, qkv.shape[0]), ITEMS) as ((head, row), item):
@@ -217,13 +226,9 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
     [heads]), (sinks [heads]), (own), y). `positions`: the last one that each row sees. `own`: its
     own, in an encoder whose windows reach ahead."""
 
-    def body(*buffers) -> None:
-        *most, y = buffers
-        own = most.pop() if shape.ahead else None
-        sinks = most.pop() if shape.learned_sinks else None
-        slopes = most.pop() if shape.alibi else None
+    def body(**buffers: Any) -> None:
         factor = scale if shape.softcap else scale * _LOG2E
-        attend = Attend(shape, factor, *most, y, sinks, slopes, own)
+        attend = Attend(shape, factor, **buffers)
         if not attend.tiles_fit:
             attend.emit_rows()
             return
@@ -234,7 +239,7 @@ def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
             with T.Else():
                 attend.emit_tiles()
 
-    return kernel(shape.attend_args, body)
+    return named_kernel(shape.attend_args, body)
 
 
 @dataclass
@@ -250,15 +255,15 @@ class Attend:
     page_indices: Any
     pages: Any
     y: Any
-    learned_sinks: Any = None
+    sinks: Any = None  # learned, of each head
     slopes: Any = None  # of each head, by which its scores fall with the distance
     own: Any = None  # the positions of the rows, if windows reach ahead of them
 
     def emit_total(self, total, maximum, head):
         """The sum of a head's weights, with that of its learned sink."""
-        if self.learned_sinks is None:
+        if self.sinks is None:
             return total
-        sink = to_float(self.learned_sinks[head], 1) * scalar(_LOG2E)
+        sink = to_float(self.sinks[head], 1) * scalar(_LOG2E)
         return emit_value(total + T.exp2(sink - maximum))
 
     @property

@@ -16,7 +16,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
 from mlc_llm.compiler.kernels.gpu.attention import ITEMS, Attend, emit_rotation
 from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor
@@ -124,10 +124,10 @@ def attention(shape: LatentShape, scale: float) -> tirx.PrimFunc:
     """f(q [n, heads, row], positions, row_sequence, page_indptr, page_indices, pages,
     y [n, heads * dim])."""
 
-    def body(*buffers) -> None:
-        _AttendLatents(shape, scale * math.log2(math.e), *buffers).emit_rows()
+    def body(**buffers: Any) -> None:
+        _AttendLatents(shape, scale * math.log2(math.e), **buffers).emit_rows()
 
-    return kernel(shape.attend_args, body)
+    return named_kernel(shape.attend_args, body)
 
 
 class _AttendLatents(Attend):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.gpu.elementwise import ACTIVATIONS, ITEMS
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
@@ -34,12 +34,7 @@ def layer_norm(
 ) -> tirx.PrimFunc:
     """As `kernels/cpu/layer_norm.py` has it."""
 
-    def body(x, *rest) -> None:
-        rest = list(rest)
-        rows = rest.pop(0) if gather else None
-        weight, y = rest.pop(0), rest.pop()
-        before = rest.pop() if residual else None
-        bias = rest.pop() if bias_dtype else None
+    def body(x, weight, y, rows=None, bias=None, residual=None) -> None:
         with grid((y.shape[0],), ITEMS) as ((row,), item):
             source = emit_value(rows[row]) if gather else row
             mean = _emit_mean(x, source, size, item, None)
@@ -49,7 +44,7 @@ def layer_norm(
             def scale(k) -> None:
                 value = (to_float(x[source, k], 1) - mean) * factor * to_float(weight[k], 1)
                 value = value if bias is None else value + to_float(bias[k], 1)
-                value = value if before is None else before[row, k] + value
+                value = value if residual is None else residual[row, k] + value
                 emit_store(y, value, [row, k])
 
             emit_spread(size, ITEMS, item, scale)
@@ -58,7 +53,7 @@ def layer_norm(
     args.append(Arg("weight", (size,), dtype))
     args += [Arg("bias", (size,), bias_dtype)] if bias_dtype else []
     args += [Arg("residual", ("n", size))] if residual else []
-    return kernel([*args, Arg("y", ("m" if gather else "n", size), y_dtype)], body)
+    return named_kernel([*args, Arg("y", ("m" if gather else "n", size), y_dtype)], body)
 
 
 def _emit_mean(x, row, size: int, item, mean):

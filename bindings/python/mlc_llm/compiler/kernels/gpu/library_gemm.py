@@ -9,7 +9,7 @@ dequantized.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tvm.tirx.script import builder as T
@@ -51,18 +51,19 @@ class GemmCall:
             args.append(Arg("written_out", (self.slice, self.ins), self.dtype))
         return args
 
-    def emit(self, product: Any, scratch: list[Any], otherwise: Callable[[], None]) -> None:
-        """`product` is from linear.py. `otherwise` emits the kernel without the library."""
+    def emit(self, product: Any, scratch: Mapping[str, Any], otherwise: Callable[[], None]) -> None:
+        """`product` is from linear.py, `scratch` has the tensors by name. `otherwise` emits the
+        kernel without the library."""
         with T.If(T.call_packed(self.library.is_there) != 0):
             with T.Then():
-                self._emit_call(product, list(scratch))
+                self._emit_call(product, scratch)
             with T.Else():
                 otherwise()
 
-    def _emit_call(self, product: Any, scratch: list[Any]) -> None:
+    def _emit_call(self, product: Any, scratch: Mapping[str, Any]) -> None:
         x = product.x
         if self.dtype == "float16":
-            x = scratch.pop(0)
+            x = scratch["rounded"]
             self._emit_rounded(product, x)
         adds = product.bias is not None or product.residual is not None
         if adds:
@@ -73,8 +74,8 @@ class GemmCall:
         with T.serial(math.ceil(self.outs / self.slice)) as index:
             first = index * self.slice
             count = T.min(self.slice, self.outs - first)
-            self._emit_written_out(product.weights, scratch[0], first, count)
-            self._emit_gemm(x, scratch[0], product.y, first, count, adds)
+            self._emit_written_out(product.weights, scratch["written_out"], first, count)
+            self._emit_gemm(x, scratch["written_out"], product.y, first, count, adds)
 
     def _emit_gemm(self, x: Any, w: Any, y: Any, first: Any, count: Any, adds: bool) -> None:
         T.evaluate(T.call_packed(self.library.function, x, w, y, first, count, int(adds)))

@@ -14,7 +14,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import Arg, named_kernel
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_fill,
@@ -55,14 +55,12 @@ def linear(
     part = part or range(outs)
     scratch = library.scratch if library else []
 
-    def body(x, *buffers) -> None:
-        ends = len(buffers) - len(scratch)
-        (*rest, y), spare = buffers[:ends], list(buffers[ends:])
-        weights, extras = rest[: len(packs.stored)], list(rest[len(packs.stored) :])
+    def body(x, y, bias=None, residual=None, **others: Any) -> None:
+        weights = [others[arg.name] for arg in packs.args]
+        spare = {arg.name: others[arg.name] for arg in scratch}
         product = Product(packs, (len(part), ins), sizes, x, weights, y)
         product.first = part.start
-        product.bias = extras.pop(0) if bias else None
-        product.residual = extras.pop(0) if residual else None
+        product.bias, product.residual = bias, residual
 
         def many() -> None:
             if library is None:
@@ -82,7 +80,7 @@ def linear(
     extras = [Arg("bias", (outs,), bias)] if bias else []
     extras += [Arg("residual", ("n", outs))] if residual else []
     x_arg, y_arg = Arg("x", ("n", ins), x_dtype), Arg("y", ("n", outs), y_dtype)
-    return kernel([x_arg, *packs.args, *extras, y_arg, *scratch], body)
+    return named_kernel([x_arg, *packs.args, *extras, y_arg, *scratch], body)
 
 
 def emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:

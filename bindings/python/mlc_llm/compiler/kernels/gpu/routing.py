@@ -12,7 +12,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.function import kernel, named_kernel
 from mlc_llm.compiler.kernels.common.routing import (
     RUN,
     TINY,
@@ -41,14 +41,11 @@ def choose(
 ) -> tirx.PrimFunc:
     """f(logits [n, experts], correction [experts]?, scale [experts]?, choices, weights)."""
 
-    def body(logits, *rest) -> None:
-        *learned, choices, weights = rest
-        added = learned.pop(0) if correction else None
-        scales = learned.pop(0) if scale else None
+    def body(logits, choices, weights, correction=None, scale=None) -> None:
         with grid((choices.shape[0],), ITEMS) as ((row,), item):
-            _Row(router, logits, added, scales, row, item).emit(choices, weights)
+            _Row(router, logits, correction, scale, row, item).emit(choices, weights)
 
-    return kernel(choose_args(router, correction, scale), body)
+    return named_kernel(choose_args(router, correction, scale), body)
 
 
 class _Row:
