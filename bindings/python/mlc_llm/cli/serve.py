@@ -7,8 +7,10 @@ import json
 import os
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
 from mlc_llm.errors import InvalidRequestError
@@ -29,6 +31,7 @@ def register(subparsers: Any) -> None:
     _add_engine_options(parser)
     _add_server_options(parser)
     add_output_options(parser)
+    take_environment(parser, "MLC_LLM_SERVE")
     parser.set_defaults(run=run)
 
 
@@ -71,10 +74,16 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
 def _add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="(default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--uds", metavar="PATH", help="a UNIX socket, instead of host and port")
+    parser.add_argument("--ssl-certfile", metavar="FILE", help="for HTTPS: the certificate")
+    parser.add_argument("--ssl-keyfile", metavar="FILE", help="its key, if it is not in that file")
     parser.add_argument(
         "--api-key", default=os.environ.get("MLC_LLM_API_KEY"),
         help="wanted of clients (default: $MLC_LLM_API_KEY, else none)",
     )  # fmt: skip
+    parser.add_argument(
+        "--api-key-file", metavar="FILE", help="more keys, one a line; # begins a comment"
+    )
     parser.add_argument("--allow-credentials", action="store_true")
     parser.add_argument(
         "--allow-hosts", type=_json_list, default=[], metavar="JSON",
@@ -155,7 +164,7 @@ def run(args: argparse.Namespace) -> None:
         max_total_body_bytes=args.max_total_body_bytes,
         head_timeout=args.head_timeout,
         body_timeout=args.body_timeout,
-        api_key=args.api_key,
+        api_keys=_api_keys(args),
         allow_credentials=args.allow_credentials,
         allow_origins=tuple(args.allow_origins),
         allow_methods=tuple(args.allow_methods),
@@ -176,8 +185,11 @@ def run(args: argparse.Namespace) -> None:
         create_app(models, options, drain),
         options,
         port=args.port,
+        uds=args.uds,
+        ssl_certfile=args.ssl_certfile,
+        ssl_keyfile=args.ssl_keyfile,
         backlog=backlog,
-        quiet=args.quiet,
+        log_level="warning" if args.quiet else "info",
     )
     server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
     try:
@@ -187,6 +199,23 @@ def run(args: argparse.Namespace) -> None:
         models.close()
     if server.failure is not None:
         raise server.failure
+
+
+def _api_keys(args: argparse.Namespace) -> tuple[str, ...]:
+    """The key of the command line and those of the file."""
+    keys = [args.api_key] if args.api_key else []
+    if args.api_key_file is not None:
+        try:
+            lines = Path(args.api_key_file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequestError(f"--api-key-file: {error}", param="api_key_file") from None
+        found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        if not found:
+            raise InvalidRequestError(
+                f"--api-key-file: there is no key in '{args.api_key_file}'", param="api_key_file"
+            )
+        keys += found
+    return tuple(keys)
 
 
 def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Load]]:

@@ -32,7 +32,7 @@ class _Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            with_key = self.state.options.api_key is not None
+            with_key = bool(self.state.options.api_keys)
             self.openapi_schema = openapi.document(self, with_key=with_key)
         return self.openapi_schema
 
@@ -84,8 +84,8 @@ def _add_middleware(app: FastAPI, options: ServeOptions, drain: Drain) -> None:
         max_requests=options.max_connections,
         timeout=options.body_timeout,
     )
-    if options.api_key:
-        app.add_middleware(AccessMiddleware, api_key=options.api_key)
+    if options.api_keys:
+        app.add_middleware(AccessMiddleware, api_keys=options.api_keys)
     if options.allow_origins:
         app.add_middleware(
             CORSMiddleware,

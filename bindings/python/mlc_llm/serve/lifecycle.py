@@ -98,10 +98,9 @@ class DrainMiddleware:
             self._drain.running -= 1
 
 
-def listen_config(
-    app: ASGIApp, options: ServeOptions, *, port: int, backlog: int, quiet: bool
-) -> uvicorn.Config:
-    """How uvicorn listens: with the limits of `Connection`, and without its own protocols."""
+def listen_config(app: ASGIApp, options: ServeOptions, **places: Any) -> uvicorn.Config:
+    """How uvicorn listens: with the limits of `Connection`, and without its own protocols.
+    `places`: more settings of uvicorn, such as its port."""
     table = ConnectionTable(
         ConnectionLimits(
             max_connections=options.max_connections,
@@ -113,12 +112,10 @@ def listen_config(
     return uvicorn.Config(
         app,
         host=options.host,
-        port=port,
-        backlog=backlog,
         http=partial(Connection, table),  # type: ignore[arg-type]
         ws="none",
-        log_level="warning" if quiet else "info",
         timeout_graceful_shutdown=CLOSING_SECONDS,
+        **places,
     )
 
 
@@ -165,9 +162,11 @@ class Server(uvicorn.Server):
             _log.info("Models are ready on %s", self.url)
 
     def _bound_url(self) -> str:
+        if self.config.uds is not None:
+            return f"unix:{self.config.uds}"
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        return urlunsplit(("http", place, "", "", ""))
+        return urlunsplit(("https" if self.config.is_ssl else "http", place, "", "", ""))
 
     def finish_loading(self) -> None:
         """After the server has ended, waits for a load that was cancelled."""

@@ -4,6 +4,7 @@ slow or too many."""
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -24,12 +25,12 @@ PAGE_FILES = "/page/"
 
 
 class AccessMiddleware:
-    """Requires `Authorization: Bearer KEY`. The scheme is case-insensitive; the key is compared in
-    constant time."""
+    """Requires `Authorization: Bearer KEY` with one of the keys. The scheme is case-insensitive;
+    the keys are compared in constant time."""
 
-    def __init__(self, app: ASGIApp, *, api_key: str) -> None:
+    def __init__(self, app: ASGIApp, *, api_keys: Sequence[str]) -> None:
         self._app = app
-        self._expected = api_key.encode()
+        self._expected = [key.encode() for key in api_keys]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or _is_open(scope["method"], scope["path"]):
@@ -37,7 +38,8 @@ class AccessMiddleware:
         given = Headers(scope=scope).get("authorization", "")
         scheme, _, key = given.partition(" ")
         # Starlette reads headers as Latin-1; a key that is not ASCII comes in UTF-8.
-        is_right = hmac.compare_digest(key.strip().encode("latin-1"), self._expected)
+        sent = key.strip().encode("latin-1")
+        is_right = any([hmac.compare_digest(sent, known) for known in self._expected])
         if scheme.lower() == "bearer" and is_right:
             return await self._app(scope, receive, send)
         message = "Incorrect API key provided." if given else "You didn't provide an API key."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class ServeOptions:
     """Limits, access and switches. Times are in seconds, sizes in bytes."""
 
-    api_key: str | None = None
+    api_keys: tuple[str, ...] = ()  # each one opens the server; none: no key is needed
     allow_credentials: bool = False
     host: str = "127.0.0.1"  # where the server listens
     allow_hosts: tuple[str, ...] = ()  # more names by which clients may call it; "*": any
