@@ -10,6 +10,11 @@ browsers it is a module of WebAssembly beside the engine's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+# What its libraries are written as (`packagers.py`): a file for each, modules for web servers, or
+# an archive, to which Android's packages add shared libraries.
+DeviceKind = Literal["shared", "web", "archive", "android"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +27,19 @@ class AppDevice:
     host: str | None = None
     machine: str
     cpus: tuple[str, ...] = ()
-    is_shared: bool = False
+    kind: DeviceKind = "archive"
     abi: str = ""  # Android's name of the machine
     runtime: str = ""  # the folder of its runtime, where that is another device's
-    is_apple: bool = False
-    # MLC-LLM's Android app knows weights by their address alone, bundled ones too.
-    needs_url: bool = False
-    # A folder for web servers, with a config of its own.
-    is_web: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a library is a file of its own, and not a part of an archive."""
+        return self.kind in ("shared", "web")
+
+    @property
+    def needs_url(self) -> bool:
+        """MLC-LLM's Android app knows weights by their address alone, bundled ones too."""
+        return self.kind == "android"
 
     @property
     def title(self) -> str:
@@ -38,7 +48,7 @@ class AppDevice:
 
     def file(self, model_lib: str) -> str:
         """The file in `dist/lib` that holds the library of that name."""
-        if self.is_web:
+        if self.kind == "web":
             return f"{self.name}/{model_lib}.wasm"
         if self.is_shared:
             return f"{self.name}/lib{model_lib}.so"
@@ -46,28 +56,26 @@ class AppDevice:
 
 
 # The second library of a model for browsers, for those without WebGPU.
-WEB_CPU = AppDevice(name="web", target="wasm", machine="wasm32", is_shared=True, is_web=True)
+WEB_CPU = AppDevice(name="web", target="wasm", machine="wasm32", kind="web")
 _X86 = "x86-64-v2,x86-64-v3,x86-64-v4"
 
 DEVICES = {
     device.name: device
     for device in (
-        AppDevice(name="iphone", target="iphone", machine="arm64 ios", is_apple=True),
+        AppDevice(name="iphone", target="iphone", machine="arm64 ios"),
         # For an engine without Metal (`./dev build xcframework`); every iPhone with iOS 16 runs it.
         AppDevice(
             name="iphone-cpu",
             target="aarch64",
             host="arm64-apple-ios16.0",
             machine="arm64 ios",
-            is_apple=True,
         ),
-        AppDevice(name="macabi", target="macabi", machine="arm64 maccatalyst", is_apple=True),
+        AppDevice(name="macabi", target="macabi", machine="arm64 maccatalyst"),
         AppDevice(
             name="macos",
             target="metal",
             host="arm64-apple-macos13.0",
             machine="arm64 macos",
-            is_apple=True,
         ),
         AppDevice(
             name="android",
@@ -76,7 +84,7 @@ DEVICES = {
             machine="aarch64 elf",
             cpus=("aarch64", "aarch64-dotprod", "aarch64-i8mm"),
             abi="arm64-v8a",
-            needs_url=True,
+            kind="android",
         ),
         # For emulators, which have no OpenCL. Android asks of such a CPU what x86-64-v2 has.
         AppDevice(
@@ -86,17 +94,16 @@ DEVICES = {
             machine="x86_64 elf",
             abi="x86_64",
             runtime="android",
-            needs_url=True,
+            kind="android",
         ),
-        AppDevice(name="linux", target=_X86, machine="x86_64 elf", is_shared=True),
-        AppDevice(name="jvm", target=_X86, machine="x86_64 elf", is_shared=True),
+        AppDevice(name="linux", target=_X86, machine="x86_64 elf", kind="shared"),
+        AppDevice(name="jvm", target=_X86, machine="x86_64 elf", kind="shared"),
         AppDevice(
             name="web",
             target="webgpu",
             host="wasm32",
             machine="wasm32",
-            is_shared=True,
-            is_web=True,
+            kind="web",
         ),
     )
 }

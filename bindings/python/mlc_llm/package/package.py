@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from mlc_llm import linker
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, ResourceError
 from mlc_llm.jit_cache import MakeRules
 from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
-from mlc_llm.package import android, bundle, libraries, web
+from mlc_llm.package import bundle, libraries, web
 from mlc_llm.package.config import ModelEntry, PackageConfig
-from mlc_llm.package.devices import WEB_CPU, AppDevice
+from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
+from mlc_llm.package.packagers import packager_of
 from mlc_llm.package.runtime import folder_of, lacks_abi, missing_runtime, runtime_for
 from mlc_llm.scratch import remove_leftovers, scratch_folder
 
@@ -33,19 +34,22 @@ _PARTS = ("bundle", "lib")
 def package_app(config: PackageConfig, *, output: Path, rules: MakeRules) -> None:
     """Makes or updates the package in the folder `output`."""
     _require_folder(output)
-    if any(device.is_shared and not device.is_web for device in config.devices):
+    if any(device.kind == "shared" for device in config.devices):
         linker.require(rules.steps)  # checked before the work
     models = [_prepared(entry, config.devices, rules) for entry in config.models]
     libraries.require_one_library_a_name(models)
-    if any(device.is_web for device in config.devices):
+    if any(device.kind == "web" for device in config.devices):
         web.require_own_names(models)
     record = _read_record(output)
     try:
         output.mkdir(parents=True, exist_ok=True)
         remove_leftovers(output)
         with scratch_folder(output / "package") as work:
+            (work / "lib").mkdir()
             for device in config.devices:
-                _write_libraries(work / "lib", models, config, device, rules)
+                packager = packager_of(device, models, config, rules)
+                packager.write(work / "lib")
+                _copy_runtime(work / "lib", device, rules)
             _write_bundle(work / "bundle", output / "bundle", models, config.devices, record, rules)
             _swap(work, output)
         (output / RECORD).write_text(json.dumps(_record(models), indent=1), encoding="utf-8")
@@ -78,41 +82,6 @@ def _prepared(entry: ModelEntry, devices: Sequence[AppDevice], rules: MakeRules)
     return PreparedModel(entry=entry, folder=folder, config=config, model_lib=name)
 
 
-def _write_libraries(
-    folder: Path,
-    models: Sequence[PreparedModel],
-    config: PackageConfig,
-    device: AppDevice,
-    rules: MakeRules,
-) -> None:
-    folder.mkdir(exist_ok=True)
-    made = libraries.compiled(models, config, device, rules)
-    if device.is_shared:
-        for name, path in made.items():
-            _copy_library(path, folder / device.file(name), device)
-    else:
-        variants = libraries.cpu_variants(models, config, device, rules)
-        parts = {
-            name: libraries.members_of({name: path, **variants.get(name, {})}, device)
-            for name, path in made.items()
-        }
-        with rules.steps.step(f"Joining the libraries for {device.name}"):
-            (folder / device.file("")).write_bytes(libraries.joined(parts))
-        if device.abi:
-            jni = folder / "mlc4j" / "src" / "main" / "jniLibs" / device.abi
-            _write_jni_libraries(jni, parts, device, rules)
-    if device.needs_url:
-        assets = folder / "mlc4j" / "src" / "main" / "assets"
-        bundle.write_config(assets / bundle.APP_CONFIG, bundle.app_config(models, device))
-    if device.is_web:
-        others = libraries.compiled(models, config, WEB_CPU, rules)
-        for name, path in others.items():
-            _copy_library(path, folder / WEB_CPU.file(web.cpu_name(name)), device)
-        with rules.steps.step("Writing the checksums for the web"):
-            web.write(folder / device.name, models, made, others)
-    _copy_runtime(folder, device, rules)
-
-
 def _copy_runtime(folder: Path, device: AppDevice, rules: MakeRules) -> None:
     runtime = runtime_for(device)
     if runtime is None:
@@ -123,29 +92,6 @@ def _copy_runtime(folder: Path, device: AppDevice, rules: MakeRules) -> None:
         rules.steps.note(
             f"the runtime in {runtime} has no engine for {device.abi} (lib/{device.abi})"
         )
-
-
-def _copy_library(source: Path, file: Path, device: AppDevice) -> None:
-    file.parent.mkdir(exist_ok=True)
-    shutil.copyfile(source, file)
-    file.chmod(0o644 if device.is_web else 0o755)
-
-
-def _write_jni_libraries(
-    folder: Path, parts: Mapping[str, Mapping[str, bytes]], device: AppDevice, rules: MakeRules
-) -> None:
-    """Shared libraries of the same objects, which an app opens by name and need not link."""
-    if android.find_linker() is None:
-        rules.steps.note(
-            "no linker for Android is here: an app must link the archive; with `pip install "
-            "ziglang` the package also has shared libraries"
-        )
-        return
-    folder.mkdir(parents=True)
-    for name, objects in parts.items():
-        file = folder / f"lib{libraries.c_name(name)}.so"
-        android.link_objects(file, objects, abi=device.abi)
-        file.chmod(0o755)
 
 
 def _write_bundle(
