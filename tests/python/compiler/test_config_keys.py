@@ -37,8 +37,8 @@ _SPEED = "how transformers computes, not what"
 # Keys that change nothing in the families that do not read them.
 HARMLESS = {
     **dict.fromkeys(
-        "attention_dropout attention_probs_dropout_prob attn_pdrop classifier_dropout embd_pdrop "
-        "embedding_dropout gradient_checkpointing hidden_dropout hidden_dropout_prob "
+        "attention_dropout attention_probs_dropout_prob attn_pdrop classifier_dropout emb_pdrop "
+        "embd_pdrop embedding_dropout gradient_checkpointing hidden_dropout hidden_dropout_prob "
         "input_jitter_noise resid_pdrop residual_dropout router_jitter_noise "
         "summary_first_dropout".split(),
         _TRAINING,
@@ -82,6 +82,14 @@ IN_FAMILY = {
     ("xlm-roberta", "tie_word_embeddings"): _NO_HEAD,
     ("deepseek_v2", "head_dim"): "transformers sets it to qk_rope_head_dim",
     ("minicpm3", "head_dim"): "transformers sets it to qk_rope_head_dim",
+    ("bloom", "slow_but_exact"): _SPEED,
+    ("ernie4_5_moe", "moe_norm_min"): "against a division by zero alone",
+    ("mpt", "attn_config"): "its fields are read one by one",
+    ("mpt", "embedding_fraction"): _TRAINING,
+    ("mpt", "init_device"): _START,
+    ("mpt", "learned_pos_emb"): "the positions count only without ALiBi",
+    ("mpt", "norm_type"): "transformers has one kind for all its values",
+    ("mpt", "verbose"): "what the program prints",
     ("gpt_neox", "is_decoder"): "it says what the family always is",
     ("minicpm", "mup_denominator"): _TRAINING,
     ("minicpm", "num_experts"): "1: such a model's tensors have other names",
@@ -231,6 +239,19 @@ def test_errors_name_the_field_as_the_config_does(config: dict[str, Any], field:
     with pytest.raises(MLCError, match=field.split(".")[-1]) as caught:
         models.config_from_hf({**base, **config})
     assert caught.value.param == field
+
+
+@pytest.mark.parametrize(
+    "field",
+    [{"alibi": False}, {"alibi_bias_max": 16}, {"clip_qkv": 6.0}, {"qk_ln": True},
+     {"prefix_lm": True}, {"softmax_scale": 0.5}, {"attn_type": "multiquery_attention"}],
+    ids=str,
+)  # fmt: skip
+def test_what_mpts_attention_cannot_do_is_refused(field: dict[str, Any]) -> None:
+    base = configs("mpt")[0]
+    with pytest.raises(MLCError) as caught:
+        models.config_from_hf({**base, "attn_config": {**base["attn_config"], **field}})
+    assert caught.value.param == f"attn_config.{next(iter(field))}"
 
 
 def test_the_rotation_of_layers_with_a_window_is_read_or_refused() -> None:

@@ -33,6 +33,7 @@ _FACTORS = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0]
 _YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 CHANGED = {
     "deepseek_v2": {"rope_scaling": {**_YARN, "mscale": 0.7, "mscale_all_dim": 0.7}},
+    "lfm2_moe": {"routed_scaling_factor": 1.0},
     "llama4_text": {"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1},
     "phimoe": {
         "router_jitter_noise": 0.01,

@@ -37,6 +37,7 @@ SCALES = {"scale_emb": 12.0, "scale_depth": 1.4, "dim_model_base": 256.0}
 LINEAR = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "granitemoehybrid")
 OTHERS = {
     "lfm2": "conv",
+    "lfm2_moe": "conv",
     "llama4_text": "chunked_attention",
     **dict.fromkeys(LINEAR, "linear_attention"),
 }

@@ -109,7 +109,7 @@ def decoder(c: Lfm2Config) -> DecoderSpec:
     return c.decoder(layers, names=_NAMES)
 
 
-_HUGGING_FACE = HUGGING_FACE.renamed(
+TENSORS = HUGGING_FACE.renamed(
     norm="model.embedding_norm",
     attention_norm="operator_norm",
     output="self_attn.out_proj",
@@ -122,7 +122,7 @@ _HUGGING_FACE = HUGGING_FACE.renamed(
     gate_up="feed_forward.w1 feed_forward.w3",
     down="feed_forward.w2",
 ).changed(recurrent_conv=(Source("conv.conv", CONV),))
-_GGUF = GGUF.renamed(
+GGUF_TENSORS = GGUF.renamed(
     norm="token_embd_norm",
     recurrent_in="shortconv.in_proj",
     recurrent_conv_bias="shortconv.conv",
@@ -130,7 +130,7 @@ _GGUF = GGUF.renamed(
 ).changed(recurrent_conv=(Source("shortconv.conv", (Transposed(),)),))
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     heads = fields.sizes("attention.head_count_kv")
     kinds = [FULL if count else CONV_LAYER for count in heads]
     first = kinds.index(CONV_LAYER) if CONV_LAYER in kinds else 0
@@ -145,6 +145,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=Lfm2Config,
     decoder=decoder,
-    tensors=lambda c: _HUGGING_FACE,
-    gguf=GGUFFormat("lfm2", "Lfm2ForCausalLM", _gguf_config, lambda c: _GGUF),
+    tensors=lambda c: TENSORS,
+    gguf=GGUFFormat("lfm2", "Lfm2ForCausalLM", gguf_config, lambda c: GGUF_TENSORS),
 )

@@ -49,6 +49,7 @@ WRITTEN_AS = {
     "internlm": "llama",
     "olmo3": "olmo2",
     "deepseek_v2": "deepseek2",
+    "glm4_moe_lite": "deepseek2",
     "roberta": "bert",
     "xlm-roberta": "bert",
 }

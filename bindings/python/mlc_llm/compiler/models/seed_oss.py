@@ -1,0 +1,58 @@
+"""Seed-OSS: Llama's block with biases of queries, keys and values.
+
+transformers' `models/seed_oss/modeling_seed_oss.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.llama import LlamaConfig
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOssConfig(LlamaConfig):
+    attention_out_bias: bool
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        read.seen.add("residual_dropout")  # only for training
+        return {
+            **super().fields(read),
+            "attention_bias": read.flag("attention_bias", default=True),
+            "attention_out_bias": read.flag("attention_out_bias", default=False),
+        }
+
+
+def decoder(c: SeedOssConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias)
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_out_bias}
+    return c.decoder(
+        LayerSpec((c.attention(i, **bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
+    )
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    return {
+        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
+        "attention_out_bias": fields.has_tensor("blk.0.attn_output.bias"),
+        "mlp_bias": fields.has_tensor("blk.0.ffn_gate.bias"),
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=SeedOssConfig,
+    decoder=decoder,
+    tensors=lambda c: HUGGING_FACE,
+    gguf=GGUFFormat(
+        "seed_oss",
+        "SeedOssForCausalLM",
+        _gguf_config,
+        lambda c: GGUF.renamed(mlp_norm="post_attention_norm"),
+    ),
+)
