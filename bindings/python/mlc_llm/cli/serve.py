@@ -102,7 +102,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--enable-admin", action="store_true", help="/admin routes: load, unload")
     parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
     parser.add_argument(
-        "--max-total-body-bytes", type=int, default=64 << 20,
+        "--max-total-body-bytes", type=int, default=32 << 20,
         help="of the bodies that are held at the same time (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(

@@ -19,7 +19,7 @@ class ServeOptions:
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20
-    max_total_body_bytes: int = 64 << 20  # of all connections together
+    max_total_body_bytes: int = 32 << 20  # of all connections together
     max_connections: int = 1024
     head_timeout: float = 10.0  # for the request line and the headers
     body_timeout: float = 60.0
