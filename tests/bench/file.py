@@ -138,15 +138,18 @@ def speed(
         ]
         run = measure.speeds(timed, cases, threads, args.rounds)
         clock = "processor time" if args.processor_time else "clock"
-        print(f"\n| {threads} threads, tok/s ({clock}) | ours | llama.cpp | ratio |")
-        print("|---|---|---|---|")
+        names, pair = [c.name for c in contenders], len(contenders) == 2
+        heads = [f"{threads} threads, tok/s ({clock})", *names, *["ratio"] * pair]
+        print(f"\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
         for case, by_name in run["cases"].items():
-            a, b = (by_name[c.name]["median"] for c in contenders)
-            print(f"| {case} | {a:.1f} | {b:.1f} | {a / b:.2f} |", flush=True)
+            found = [by_name[name]["median"] for name in names]
+            cells = [case, *(f"{speed:.1f}" for speed in found)]
+            cells += [f"{found[0] / found[1]:.2f}"] if pair else []
+            print(f"| {' | '.join(cells)} |", flush=True)
         if bytes_per_token:
             read = run["read_bandwidth"]
-            limit = f"{read / bytes_per_token:.1f}"
-            print(f"| limit of decode 1 ({read / 1e9:.1f} GB/s) | {limit} | {limit} | |")
+            cells = [f"{read / bytes_per_token:.1f}"] * len(names) + [""] * pair
+            print(f"| limit of decode 1 ({read / 1e9:.1f} GB/s) | {' | '.join(cells)} |")
 
 
 def print_files(found: dict[str, Any]) -> None:

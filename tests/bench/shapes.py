@@ -1,19 +1,21 @@
-"""Random models of real shapes at Q4_0 beside llama.cpp: speed, memory and load time.
+"""Random models of real shapes in GGUF's types beside llama.cpp: speed, memory and load time.
 
-usage: ./dev bench shapes [--shapes 1B,MoE] [--threads 1,2] [--rounds 5] [--processor-time]
-                          [--decode] [--no-speed] [--no-files]
+usage: ./dev bench shapes [--shapes 1B,MoE] [--types Q4_0,Q6_K] [--threads 1,2] [--rounds 5]
+                          [--processor-time] [--decode] [--no-speed] [--no-files] [--no-peer]
 
-Both programs get the same file: Llama 3.2 1B's shape (0.7 GB), or a mixture of 8 experts, 2 of them
-for a token (4 GB; both programs together then need 12 GB of memory). The files stay in
-build/shapes. `--processor-time` counts the processor's time instead of the clock's, for one thread
-on a busy machine. `--decode` times decode of one sequence alone, in short turns: other users of a
-shared machine change the memory's speed within a second, so many rounds say more than long ones.
+Both programs get the same file: Llama 3.2 1B's shape (0.7 GB at Q4_0), or a mixture of 8 experts, 2
+of them for a token (4 GB; both programs together then need 12 GB of memory), or SmolLM2's. The
+files stay in build/shapes. `--processor-time` counts the processor's time instead of the clock's,
+for one thread on a busy machine. `--decode` times decode of one sequence alone, in short turns:
+other users of a shared machine change the memory's speed within a second, so many rounds say more
+than long ones.
 `tiny` and `tiny-MoE` show that the benchmark itself works.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from pathlib import Path
 
@@ -33,24 +35,31 @@ DECODE = (measure.Case("decode", 1, measure.SHORT, steps=6),)
 
 def main() -> None:
     args = _arguments()
-    if peer.install() is None:
-        raise SystemExit("llama.cpp cannot be built here")
-    for name in args.shapes:
-        path = shapes.write(peer.ROOT / "build" / "shapes" / f"{name}.gguf", shapes.SHAPES[name])
-        print(f"\n{name}: {path.stat().st_size / 1e9:.2f} GB", flush=True)
-        ours = measure.ours_with(resolve_model(path), "ours")
-        contenders = [ours, measure.peer_of(path, "llama.cpp")]
-        if not args.no_speed:
-            cases = DECODE if args.decode else CASES
-            read = shapes.bytes_per_token(shapes.SHAPES[name])
-            one_file.speed(contenders, cases, args, read)
-        if not args.no_files:
-            one_file.print_files(measure.files(contenders))
+    if not args.no_peer and peer.install() is None:
+        raise SystemExit("llama.cpp cannot be built here; --no-peer runs without it")
+    for name, kind in itertools.product(args.shapes, args.types):
+        _run(args, name, kind)
+
+
+def _run(args: argparse.Namespace, name: str, kind: str) -> None:
+    shape = shapes.SHAPES[name]
+    path = shapes.write(peer.ROOT / "build" / "shapes" / f"{name}-{kind}.gguf", shape, kind)
+    ours = measure.ours_with(resolve_model(path), "ours")
+    stored, size = ours.weight_bytes, path.stat().st_size
+    print(f"\n{name} {kind}: {size / 1e9:.3f} GB, stored as {stored / size:.3f} of it", flush=True)
+    contenders = [ours] if args.no_peer else [ours, measure.peer_of(path, "llama.cpp")]
+    if not args.no_speed:
+        read = shapes.bytes_per_token(shape, kind)
+        one_file.speed(contenders, DECODE if args.decode else CASES, args, read)
+    if not args.no_files:
+        one_file.print_files(measure.files(contenders))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", type=_names, default=["1B", "MoE"])
+    parser.add_argument("--types", type=_kinds, default=["Q4_0"])
+    parser.add_argument("--no-peer", action="store_true", help="without llama.cpp")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     parser.add_argument("--processor-time", action="store_true")
@@ -61,10 +70,18 @@ def _arguments() -> argparse.Namespace:
 
 
 def _names(text: str) -> list[str]:
+    return _known(text, list(shapes.SHAPES))
+
+
+def _kinds(text: str) -> list[str]:
+    return _known(text, list(shapes.KINDS))
+
+
+def _known(text: str, known: list[str]) -> list[str]:
     names = text.split(",")
     for name in names:
-        if name not in shapes.SHAPES:
-            raise argparse.ArgumentTypeError(f"{name}: there are {', '.join(shapes.SHAPES)}")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name}: there are {', '.join(known)}")
     return names
 
 

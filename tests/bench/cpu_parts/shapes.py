@@ -1,4 +1,4 @@
-"""Random models of real shapes as GGUF files of Q4_0, for speed and memory: their answers mean
+"""Random models of real shapes as GGUF files of one type, for speed and memory: their answers mean
 nothing. Each is written once, always with the same bytes.
 """
 
@@ -10,9 +10,16 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+from gguf.quants import dequantize
 
-_BLOCK, _BLOCK_BYTES = 32, 18  # of Q4_0: weights, bytes
-_SPREAD = 4.6  # standard deviation of a code from 0 to 15
+# Where a block's float16 scale is, and where that of its minimums is, with what they have to be so
+# that random codes are 0 on average.
+_HALVES: dict[str, dict[int, float]] = {
+    "Q4_0": {0: 1}, "Q4_1": {0: 1, 2: -7.5}, "Q5_0": {0: 1}, "Q5_1": {0: 1, 2: -15.5},
+    "Q8_0": {0: 1}, "Q2_K": {80: 1, 82: 1.5}, "Q3_K": {108: 1}, "Q4_K": {0: 1, 2: 7.5},
+    "Q5_K": {0: 1, 2: 15.5}, "Q6_K": {208: 1},
+}  # fmt: skip
+KINDS = tuple(_HALVES)
 _TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 _PIECE = 1 << 26  # random bytes at a time
 
@@ -41,6 +48,9 @@ SHAPES = {
     # 7.1 thousand millions of weights, of which a token needs 2.1
     "MoE": Shape(hidden=2048, wide=5632, layers=24, heads=16, kv_heads=8, dim=128,
                  vocabulary=32000, experts=8, chosen=2),
+    # SmolLM2 135M's, with 512 inputs in place of 576, which are no whole blocks of 256
+    "SmolLM2": Shape(hidden=512, wide=1536, layers=30, heads=8, kv_heads=4, dim=64,
+                     vocabulary=49152, tied=True),
     "tiny": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
                   tied=True),
     "tiny-MoE": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
@@ -48,7 +58,7 @@ SHAPES = {
 }  # fmt: skip
 
 
-def write(path: Path, shape: Shape) -> Path:
+def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
     """The file; it stays if it is there."""
     if path.is_file():
         return path
@@ -62,32 +72,34 @@ def write(path: Path, shape: Shape) -> Path:
         if len(size) == 1:
             writer.add_tensor_info(name, size, np.dtype(np.float32), 4 * size[0])
             continue
-        stored = (*size[:-1], size[-1] // _BLOCK * _BLOCK_BYTES)
-        kind = gguf.GGMLQuantizationType.Q4_0
+        block, octets = _block(kind)
+        stored = (*size[:-1], size[-1] // block * octets)
         bytes_ = int(np.prod(stored, dtype=np.int64))
-        writer.add_tensor_info(name, stored, np.dtype(np.uint8), bytes_, raw_dtype=kind)
+        raw = gguf.GGMLQuantizationType[kind]
+        writer.add_tensor_info(name, stored, np.dtype(np.uint8), bytes_, raw_dtype=raw)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     rng = np.random.default_rng(17)
     for size in tensors.values():
-        writer.write_tensor_data(np.ones(size, np.float32) if len(size) == 1 else _q4_0(rng, size))
+        is_norm = len(size) == 1
+        writer.write_tensor_data(np.ones(size, np.float32) if is_norm else _blocks(rng, size, kind))
     writer.close()
     partial.rename(path)
     return path
 
 
-def bytes_per_token(shape: Shape) -> int:
+def bytes_per_token(shape: Shape, kind: str = "Q4_0") -> int:
     """What a decode step of one sequence reads of the weights: the chosen experts, and of the
     embedding one row, unless it is the head too."""
-    total = 0
+    total, (block, octets) = 0, _block(kind)
     for name, size in _tensors(shape):
         count = int(np.prod(size, dtype=np.int64))
         if name == "token_embd.weight" and not shape.tied:
             continue
         if "_exps" in name:
             count = count // shape.experts * shape.chosen
-        total += 4 * count if len(size) == 1 else count // _BLOCK * _BLOCK_BYTES
+        total += 4 * count if len(size) == 1 else count // block * octets
     return total
 
 
@@ -104,7 +116,6 @@ def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
     writer.add_rope_freq_base(s.theta)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(s.vocabulary)
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q4_0)
     if s.experts:
         writer.add_expert_count(s.experts)
         writer.add_expert_used_count(s.chosen)
@@ -151,13 +162,27 @@ def _tensors(s: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"blk.{i}.ffn_down{suffix}.weight", (*several, s.hidden, s.wide)
 
 
-def _q4_0(rng: np.random.Generator, size: tuple[int, ...]) -> np.ndarray:
+def _block(kind: str) -> tuple[int, int]:
+    """The weights and the bytes of a block."""
+    found: tuple[int, int] = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    return found
+
+
+def _blocks(rng: np.random.Generator, size: tuple[int, ...], kind: str) -> np.ndarray:
     """Random blocks whose rows keep the size of what they multiply."""
-    count = int(np.prod(size, dtype=np.int64)) // _BLOCK * _BLOCK_BYTES
-    made = np.empty(count, np.uint8)
-    for first in range(0, count, _PIECE):
-        part = made[first : first + _PIECE]
-        part[:] = np.frombuffer(rng.bytes(len(part)), np.uint8)
-    scale = np.array([1 / (_SPREAD * size[-1] ** 0.5)], np.float16).view(np.uint8)
-    made.reshape(-1, _BLOCK_BYTES)[:, :2] = scale
+    block, octets = _block(kind)
+    made = np.empty((int(np.prod(size, dtype=np.int64)) // block, octets), np.uint8)
+    piece = _PIECE // octets
+    for first in range(0, len(made), piece):
+        part = made[first : first + piece]
+        part[:] = np.frombuffer(rng.bytes(part.size), np.uint8).reshape(part.shape)
+    sample = made[:64].copy()
+    _set_scales(sample, kind, 1)
+    spread = float(dequantize(sample, gguf.GGMLQuantizationType[kind]).std())
+    _set_scales(made, kind, 1 / (spread * size[-1] ** 0.5))
     return made.reshape(*size[:-1], -1)
+
+
+def _set_scales(blocks: np.ndarray, kind: str, scale: float) -> None:
+    for place, share in _HALVES[kind].items():
+        blocks[:, place : place + 2] = np.array([scale * share], np.float16).view(np.uint8)

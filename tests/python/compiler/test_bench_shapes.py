@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import gguf
+import numpy as np
 import pytest
+from gguf.quants import dequantize
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf import GGUFModel
@@ -15,11 +18,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from cpu_parts import shapes  # noqa: E402
 
 
-@pytest.mark.parametrize("name", ["tiny", "tiny-MoE"])
-def test_a_file_is_a_model_and_always_the_same(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "kind"), [("tiny", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")]
+)
+def test_a_file_is_a_model_and_always_the_same(name, kind, tmp_path):
     shape = shapes.SHAPES[name]
-    path = shapes.write(tmp_path / "a.gguf", shape)
-    assert shapes.write(tmp_path / "b.gguf", shape).read_bytes() == path.read_bytes()
+    path = shapes.write(tmp_path / "a.gguf", shape, kind)
+    assert shapes.write(tmp_path / "b.gguf", shape, kind).read_bytes() == path.read_bytes()
     model = GGUFModel(path)
     config = models.config_from_hf(model.hf_config())
     assert (config.hidden_size, config.vocab_size) == (shape.hidden, shape.vocabulary)
@@ -53,3 +58,12 @@ def test_a_token_reads_the_chosen_experts_and_the_head():
     tied = shapes.SHAPES["1B"]
     weights = 16 * (2048 * (2 * 2048 + 2 * 512) + 3 * 2048 * 8192) + 128256 * 2048
     assert shapes.bytes_per_token(tied) == weights // 32 * 18 + 4 * (2 * 16 + 1) * 2048
+
+
+@pytest.mark.parametrize("kind", shapes.KINDS)
+def test_weights_keep_the_size_of_what_they_multiply(kind):
+    blocks = shapes._blocks(np.random.default_rng(3), (64, 512), kind)
+    weights = dequantize(blocks, gguf.GGMLQuantizationType[kind])
+    assert weights.shape == (64, 512)
+    assert abs(weights.std() * 512**0.5 - 1) < 0.1
+    assert abs(weights.mean() * 512**0.5) < 0.2

@@ -119,13 +119,34 @@ def usual_output(kind: str):
 
 
 @pytest.mark.parametrize("unit", [*FLAGS, "portable"])
-@pytest.mark.parametrize("kind", ["Q4_K", "Q6_K"])
+@pytest.mark.parametrize("kind", ["Q4_K", "Q5_1", "Q6_K", "Q3_K"])
 def test_every_instruction_set_gives_the_same_bits(kind, unit):
     if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
         pytest.skip(f"this processor has no {FLAGS[unit]}")
     tensors, reader, x, usual = usual_output(kind)
     other = run(*make(reader, (16, 256), unit=unit, tile=1), x, *tensors, outs=16)
     assert np.array_equal(other, usual)
+
+
+@pytest.mark.parametrize("unit", [*FLAGS, "portable"])
+@pytest.mark.parametrize("kind", ["Q5_0", "Q6_K"])
+def test_the_largest_codes_do_not_overflow(kind, unit):
+    """Instructions that add products in 16 bits take fewer of them the more bits a code has."""
+    if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
+        pytest.skip(f"this processor has no {FLAGS[unit]}")
+    octets = random_blocks(kind, 1, 256, np.random.default_rng(0)).shape[1]
+    raw = np.full((16, octets), 0xFF, np.uint8)
+    size = octets // (256 // TYPES[kind].block)
+    for place in HALVES[kind]:
+        raw.reshape(16, -1, size)[:, :, place : place + 2] = np.array([1], "<f2").view(np.uint8)
+    tensors = strips_of(TYPES[kind], read_blocks(TYPES[kind], raw))
+    reader = Strips(TYPES[kind].stored_params("w", (16, 256)), TYPES[kind])
+    x = np.ones((12, 256), np.float32)  # few rows and many
+    codes, kernel = make(reader, (16, 256), bits=8, unit=unit, tile=4)
+    expected = x.astype(np.float64) @ exact(kind, raw).astype(np.float64).T
+    for rows in (1, 4, 12):
+        found = run(codes, kernel, x[:rows], *tensors, outs=16)
+        np.testing.assert_allclose(found, expected[:rows], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", HALVES)

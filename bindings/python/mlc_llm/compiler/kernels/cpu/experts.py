@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -24,8 +25,8 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import FloatStrip, Tile
-from mlc_llm.compiler.kernels.cpu.linear_integer import IntegerStrip, emit_by_count, emit_tiles
-from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip
+from mlc_llm.compiler.kernels.cpu.linear_integer import FEW, IntegerStrip, emit_by_count
+from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip, ways_by_count
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -73,12 +74,10 @@ def by_groups(
         def store(place, value) -> None:
             run.store(place, value, column, LANES)
 
-        emit_by_count(
-            run.count,
-            lambda: one.emit_one(store),
-            lambda: one.emit_few(run.count, run.y, store),
-            lambda: one.emit_many(run.count, tile, store),
-        )
+        few = partial(one.emit_few, run.count, run.y, store)
+        many = partial(one.emit_many, run.count, tile, store)
+        ways = [(1, partial(one.emit_one, store)), (FEW, few), (None, many)]
+        emit_by_count(run.count, ways)
 
     return _kernel(stack, codes.arg_of(stack.chosen), bias, stack.outs // LANES, strip)
 
@@ -93,7 +92,7 @@ def by_strips(
     bias: str | None = None,
 ) -> tirx.PrimFunc:
     """For weights of GGUF's types, and integer x."""
-    sizes, strips = [n for n in (tile, 4, 2, 1) if n <= tile], stack.outs // LANES
+    strips = stack.outs // LANES
 
     def strip(run: Run, index) -> None:
         column = emit_value(index * LANES)
@@ -103,7 +102,9 @@ def by_strips(
         def store(row, value) -> None:
             run.store(row, value, column, LANES)
 
-        emit_tiles(run.count, sizes, lambda row, n: one.emit(run.first + row, n, store))
+        rows = (run.first, run.count, tile, store)
+        few, many = partial(one.emit_few, *rows), partial(one.emit_many, *rows)
+        emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, few, many))
 
     return _kernel(stack, codes.arg_of(stack.chosen), bias, strips, strip)
 

@@ -21,17 +21,22 @@ DotUnit = Literal[
     "portable",
 ]  # fmt: skip
 
-MAX_QUADS = 8  # sums of pairs of products with 4-bit weights then stay below 2 ** 15
+MAX_QUADS = 8  # in one call of `emit_dots`
+TOGETHER = 2  # quads in one step of `Steps`
 
 
 def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weight_bits: int):
     """Returns total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of
-    them. There are at most MAX_QUADS. `weights` of 4 bits are bytes below 16."""
+    them. There are at most MAX_QUADS. `weights` are bytes of that many bits."""
     assert len(weights) == len(codes) <= MAX_QUADS
     instruction = _INSTRUCTIONS[unit]
     codes = [emit_value(code) for code in codes]
-    if weight_bits <= 4 or not instruction.narrow:
-        return _emit_by_parts(instruction, total, weights, codes)
+    limit = instruction.quads(weight_bits)
+    for first in range(0, len(codes) if limit else 0, limit or 1):
+        some = slice(first, first + limit)
+        total = _emit_by_parts(instruction, total, weights[some], codes[some])
+    if limit:
+        return total
     low, high = [emit_low(w) for w in weights], [emit_high(w) for w in weights]
     upper = _emit_by_parts(instruction, splat(T.int32(0)), high, codes)
     lower = _emit_by_parts(instruction, total, low, codes)
@@ -75,30 +80,36 @@ def emit_high(words):
     return emit_low(T.shift_right(words, splat(T.uint32(4))))
 
 
-def steps_of(unit: DotUnit, weight_bits: int) -> Steps | None:
-    """Steps that keep the sums in registers, without a group's weights, and add one quad after
-    another. None for other units, and for weights that are too wide for it."""
+def holds_group(unit: DotUnit) -> bool:
+    """Whether the registers hold a group of a strip, and sums of several rows beside it."""
+    return unit.startswith("avx512")
+
+
+def steps_of(unit: DotUnit, weight_bits: int, quads: int) -> Steps | None:
+    """Steps that keep the sums in registers, without a group's weights, and add `quads` one after
+    another before they are totalled. None for other units, and for weights that are too wide."""
     instruction = _INSTRUCTIONS[unit]
-    if not instruction.crowded or (instruction.narrow and weight_bits > 4):
+    limit = instruction.quads(weight_bits)
+    if not instruction.crowded or limit < TOGETHER:
         return None
-    return instruction.steps
+    return instruction.steps if limit >= quads else instruction.short_steps
 
 
 def quads_at_a_time(unit: DotUnit, quads: int) -> int:
     """How many quads of weights of 8 bits a loop should take at a time."""
-    if not _INSTRUCTIONS[unit].narrow:
+    if _INSTRUCTIONS[unit].quads(8):
         return 1
     return next(n for n in (MAX_QUADS, 4, 2, 1) if quads % n == 0)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """`add(sums, weights, codes)` adds one quad. `total(sums)` turns sums of at most MAX_QUADS into
-    int32. All have `width` lanes of 32 bits; the sums have `dtype`."""
+    """`add(sums, weights, codes)` adds TOGETHER quads. `total(sums)` turns sums into int32. All
+    have `width` lanes of 32 bits; the sums have `dtype`."""
 
     width: int
     dtype: str
-    add: Callable[[Any, Any, Any], Any]
+    add: Callable[[Any, Sequence, Sequence], Any]
     total: Callable[[Any], Any]
 
     @property
@@ -109,16 +120,29 @@ class Steps:
 
 @dataclass(frozen=True)
 class _Instruction:
-    """`emit(total, weights, codes)` for `width` lanes. A narrow instruction takes no weights above
-    4 bits: the `pmaddubsw` family and plain NEON add products in 16 bits, and `sdot` takes signed
-    bytes. A crowded one has 16 registers of half a strip's width.
+    """`emit(total, weights, codes)` for `width` lanes.
+
+    `in_words`: it adds that many products of a quad in one number of 16 bits, and so on for further
+    quads; 0: in 32 bits. `signed`: it takes weights as signed bytes. A crowded one has 16 registers
+    of half a strip's width. `short_steps` add to sums of 32 bits.
     """
 
     width: int
     emit: Callable[[Any, list, list], Any]
-    narrow: bool = False
+    in_words: int = 0
+    signed: bool = False
     crowded: bool = False
     steps: Steps | None = None
+    short_steps: Steps | None = None
+
+    def quads(self, weight_bits: int) -> int:
+        """The number of quads that `emit` can add at a time. 0: such weights are too wide."""
+        if self.signed and weight_bits == 8:
+            return 0
+        if not self.in_words:
+            return MAX_QUADS
+        largest = ((1 << weight_bits) - 1) * 128 * self.in_words
+        return min(MAX_QUADS, (2**15 - 1) // largest)
 
 
 def _emit_by_parts(instruction: _Instruction, total, weights: Sequence, codes: list):
@@ -154,7 +178,7 @@ def _vnni(width: int) -> _Instruction:
             total = add(total, *pair)
         return emit_value(total)
 
-    steps = Steps(width, "int32", add, lambda sums: sums)
+    steps = Steps(width, "int32", emit, lambda sums: sums)
     return _Instruction(width, emit, crowded=width < LANES, steps=steps)
 
 
@@ -176,8 +200,15 @@ def _pairs(width: int, bytes_name: str, words_name: str, *, crowded: bool = Fals
             pairs = emit_value(found if pairs is None else pairs + found)
         return emit_value(total + in_words(pairs))
 
-    steps = Steps(width, "int16", lambda sums, *pair: sums + products(*pair), in_words)
-    return _Instruction(width, emit, narrow=True, crowded=crowded, steps=steps)
+    def add(sums, weights: list, codes: list):
+        for pair in zip(weights, codes, strict=True):
+            sums = sums + products(*pair)
+        return sums
+
+    steps = Steps(width, "int16", add, in_words)
+    short = Steps(width, "int32", emit, lambda sums: sums)
+    kinds = {"steps": steps, "short_steps": short} if crowded else {}
+    return _Instruction(width, emit, in_words=2, crowded=crowded, **kinds)
 
 
 def _words(width: int, name: str) -> _Instruction:
@@ -192,15 +223,15 @@ def _words(width: int, name: str) -> _Instruction:
     return _Instruction(width, emit)
 
 
-def _neon_dots(name: str, *, narrow: bool) -> _Instruction:
+def _neon_dots(name: str, *, signed: bool) -> _Instruction:
     """`sdot` takes signed weights, `usdot` unsigned weights."""
 
     def emit(total, weights: list, codes: list):
         for pair in zip(weights, codes, strict=True):
-            total = _intrinsic(name, "int32x4", total, *_as_bytes(*pair, 4, signed=narrow))
+            total = _intrinsic(name, "int32x4", total, *_as_bytes(*pair, 4, signed=signed))
         return emit_value(total)
 
-    return _Instruction(4, emit, narrow)
+    return _Instruction(4, emit, signed=signed)
 
 
 def _neon_products() -> _Instruction:
@@ -223,7 +254,7 @@ def _neon_products() -> _Instruction:
         found = [_intrinsic("llvm.aarch64.neon.addp.v4i32", out, *pair) for pair in both]
         return emit_value(total + shuffle(found, range(LANES)))
 
-    return _Instruction(LANES, emit, narrow=True)
+    return _Instruction(LANES, emit, in_words=1, signed=True)
 
 
 def _wasm_dot(a, b):
@@ -257,7 +288,7 @@ def _wasm_pairs() -> _Instruction:
         ones = T.Broadcast(T.int16(1), 8)
         return emit_value(total + _wasm_dot(pairs, ones))
 
-    return _Instruction(4, emit, narrow=True)
+    return _Instruction(4, emit, in_words=2)
 
 
 def _portable() -> _Instruction:
@@ -284,8 +315,8 @@ _INSTRUCTIONS: dict[str, _Instruction] = {
     "avxvnni": _vnni(8),
     "avx2": _pairs(8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd", crowded=True),
     "ssse3": _pairs(4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"),
-    "neoni8mm": _neon_dots("llvm.aarch64.neon.usdot.v4i32.v16i8", narrow=False),
-    "neondot": _neon_dots("llvm.aarch64.neon.sdot.v4i32.v16i8", narrow=True),
+    "neoni8mm": _neon_dots("llvm.aarch64.neon.usdot.v4i32.v16i8", signed=False),
+    "neondot": _neon_dots("llvm.aarch64.neon.sdot.v4i32.v16i8", signed=True),
     "neon": _neon_products(),
     "wasm": _wasm_pairs(),
     "portable": _portable(),

@@ -15,10 +15,10 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
-from mlc_llm.compiler.kernels.cpu.integer import Steps
+from mlc_llm.compiler.kernels.cpu.integer import TOGETHER, Steps
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, shuffle
 
-TURNS = QUADS // 2  # iterations of the loop in a group: each takes two quads
+TURNS = QUADS // TOGETHER  # iterations of the loop in a group
 
 
 def emit_tile(
@@ -28,11 +28,12 @@ def emit_tile(
     row: Any,
     rows: int,
     quads: Callable[[Any, Any], list[tuple[Any, Any]]],
-    finish: Callable[[Any, Callable[[int, Any], Any]], None],
+    finish: Callable[[Any, int, Callable[[int, Any], Any]], None],
 ) -> None:
-    """Computes rows [row, row + rows) of x, in codes of 8 bits. `quads(group, turn)` returns two
-    quads of weights with their positions in the group. `finish(group, whole)` ends each group;
-    `whole(m, start)` is start + the group's products with row + m."""
+    """Computes rows [row, row + rows) of x, in codes of 8 bits. A run is a group, or half of one if
+    `codes` are for scales of 16 inputs. `quads(group, turn)` returns two quads of weights of one
+    run, with their positions in the group. `finish(group, run, whole)` ends each run; `whole(m,
+    start)` is start + the run's products with row + m."""
     parts = [range(first, first + steps.width) for first in range(0, LANES, steps.width)]
     lanes = steps.lanes
     sums = T.sblock_alloc_buffer((rows * len(parts) * lanes,), steps.dtype)
@@ -51,16 +52,18 @@ def emit_tile(
         return emit_value(shuffle(totals, range(LANES)) + splat(start))
 
     emit_clear()
+    turns = TURNS // codes.sums  # of a run
     with T.serial(codes.groups * TURNS) as step:
         group, turn = emit_value(step // TURNS), emit_value(step % TURNS)
-        pairs = quads(group, turn)
+        places, weights = zip(*quads(group, turn), strict=True)
         for m in range(rows):
-            for index, weights in pairs:
-                code = emit_value(x[row + m, codes.place_of_quad(group, 0, index)])
-                for part, picked in enumerate(parts):
-                    spread = T.Broadcast(code, steps.width)
-                    total = steps.add(sums[place(m, part)], shuffle([weights], picked), spread)
-                    T.buffer_store(sums, emit_value(total), [place(m, part)])
-        with T.If(turn == TURNS - 1), T.Then():
-            finish(group, whole)
-            emit_clear()
+            factors = [emit_value(x[row + m, codes.place_of_quad(group, 0, i)]) for i in places]
+            spread = [T.Broadcast(factor, steps.width) for factor in factors]
+            for part, picked in enumerate(parts):
+                halves = [shuffle([weight], picked) for weight in weights]
+                total = steps.add(sums[place(m, part)], halves, spread)
+                T.buffer_store(sums, emit_value(total), [place(m, part)])
+        for run in range(codes.sums):
+            with T.If(turn == turns * (run + 1) - 1), T.Then():
+                finish(group, run, whole)
+                emit_clear()

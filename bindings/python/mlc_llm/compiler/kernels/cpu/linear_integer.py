@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -92,12 +93,10 @@ def linear_integer(
 
                 emit(strip, store)
 
-        emit_by_count(
-            rows,
-            lambda: each_strip(lambda strip, store: strip.emit_one(store)),
-            lambda: each_strip(lambda strip, store: strip.emit_few(rows, y, store)),
-            lambda: each_strip(lambda strip, store: strip.emit_many(rows, tile, store)),
-        )
+        one = partial(each_strip, lambda strip, store: strip.emit_one(store))
+        few = partial(each_strip, lambda strip, store: strip.emit_few(rows, y, store))
+        many = partial(each_strip, lambda strip, store: strip.emit_many(rows, tile, store))
+        emit_by_count(rows, [(1, one), (FEW, few), (None, many)])
 
     weights = [Arg(f"weight{i}", ("outs", *p.shape[1:]), p.dtype) for i, p in enumerate(stored)]
     args = [codes.arg, *weights]
@@ -106,16 +105,18 @@ def linear_integer(
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
 
 
-def emit_by_count(rows, one: Callable, few: Callable, many: Callable) -> None:
-    """Emits all three ways; the number of rows chooses one at run time."""
-    with T.If(rows == 1):
+def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -> None:
+    """Emits all the ways; the number of rows chooses one at run time. Each comes with the most rows
+    that it is for; None: any number."""
+    (most, way), *others = ways
+    if most is None:
+        way()
+        return
+    with T.If(rows <= most):
         with T.Then():
-            one()
-        with T.Else(), T.If(rows <= FEW):
-            with T.Then():
-                few()
-            with T.Else():
-                many()
+            way()
+        with T.Else():
+            emit_by_count(rows, others)
 
 
 def fits(groups: Groups, shape: tuple[int, int]) -> bool:
@@ -192,7 +193,8 @@ class IntegerStrip:
     def emit_many(self, rows, tile: int, store: Callable) -> None:
         """Computes any number of rows. The strip is transposed once."""
         quads, scales = self._emit_kept()
-        steps = steps_of(self.unit, self.codes.weight_bits) if self.codes.parts == 1 else None
+        is_byte = self.codes.parts == 1
+        steps = steps_of(self.unit, self.codes.weight_bits, QUADS) if is_byte else None
 
         def tiles(row, count: int) -> None:
             sums = emit_floats(count)
@@ -234,7 +236,7 @@ class IntegerStrip:
             places = [turn * 2, turn * 2 + 1]
             return [(i, emit_value(quads[at((group * QUADS + i) * LANES)])) for i in places]
 
-        def finish(group, whole) -> None:
+        def finish(group, _, whole) -> None:
             scale = emit_value(scales[at(group * LANES)])
             for m in range(rows):
                 place = at(m * LANES)

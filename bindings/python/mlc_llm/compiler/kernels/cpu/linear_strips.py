@@ -11,18 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
-from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, steps_of
+from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
+from mlc_llm.compiler.kernels.cpu.integer import (
+    DotUnit,
+    Steps,
+    holds_group,
+    steps_of,
+)
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
-from mlc_llm.compiler.kernels.cpu.linear_integer import emit_tiles
+from mlc_llm.compiler.kernels.cpu.linear_integer import FEW, emit_by_count, emit_tiles
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
@@ -54,7 +60,6 @@ def linear_strips(
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
     the number of rows of x in registers when there are many.
     """
-    sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
@@ -63,16 +68,20 @@ def linear_strips(
         )
         rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
 
-        with T.parallel(strips) as index, T.sblock("strip"):
-            T.reads()
-            T.writes()
-            strip = BlockStrip(codes, weights.on(unit), unit, x, buffers, index)
-            first = emit_value(index * LANES)
+        def each_strip(emit: Callable[[BlockStrip, Callable], None]) -> None:
+            with T.parallel(strips) as index, T.sblock("strip"):
+                T.reads()
+                T.writes()
+                first = emit_value(index * LANES)
 
-            def store(row, value) -> None:
-                _emit_store(y, epilogue, value, row, first)
+                def store(row, value) -> None:
+                    _emit_store(y, epilogue, value, row, first)
 
-            emit_tiles(rows, sizes, lambda row, n: strip.emit(row, n, store))
+                emit(BlockStrip(codes, weights.on(unit), unit, x, buffers, index), store)
+
+        few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
+        many = partial(each_strip, lambda strip, store: strip.emit_many(0, rows, tile, store))
+        emit_by_count(rows, ways_by_count(codes, weights.kind, unit, few, many))
 
     shapes = [("strips", *p.shape[1:]) for p in weights.stored]
     stored = zip(shapes, weights.stored, strict=True)
@@ -97,6 +106,108 @@ def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
 
 
 @dataclass(frozen=True)
+class Group:
+    """A group of 32 inputs of a strip, in registers."""
+
+    quads: list[Any]
+    scales: list[Any]  # one for all quads, or one for each half
+    minimums: list[Any]  # as many, or none
+
+
+class Groups(Protocol):
+    """Where a tile reads the groups of a strip."""
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        """Calls `body(group, content)` for each of the groups, in ascending order."""
+
+    def emit_pair(self, group, turn) -> list[Any]:
+        """The quads `turn` and `turn` + 4 of a group; both are under the same scale."""
+
+    def emit_scale(self, group, i: int): ...
+
+    def emit_minimums(self, group) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class StoredGroups:
+    """In the stored tensors."""
+
+    weights: Strips
+    buffers: Any
+    index: Any
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        with T.serial(count) as group:
+            body(group, self._emit(group))
+
+    def emit_pair(self, group, turn) -> list[Any]:
+        self.weights.emit_prefetch_pair(self.buffers, self.index, group, turn, AHEAD_LINES)
+        return self.weights.emit_pair(self.buffers, self.index, group, turn)
+
+    def emit_scale(self, group, i: int):
+        return self.weights.emit_scales(self.buffers, self.index, group)[i]
+
+    def emit_minimums(self, group) -> list[Any]:
+        return self.weights.emit_minimums(self.buffers, self.index, group)
+
+    def _emit(self, group) -> Group:
+        where = (self.buffers, self.index, group)
+        quads = self.weights.emit_quads(*where)
+        scales, minimums = self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
+        self.weights.emit_prefetch(*where, AHEAD_LINES)
+        return Group(quads, scales, minimums)
+
+
+@dataclass(frozen=True)
+class KeptGroups:
+    """In memory of the thread, as bytes and float32."""
+
+    quads: Any
+    scales: Any
+    minimums: Any
+    each: int  # scales of a group
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        with T.serial(count) as group:
+            quads = [self.emit_quad(group, i) for i in range(QUADS)]
+            scales = [self.emit_scale(group, i) for i in range(self.each)]
+            body(group, Group(quads, scales, self.emit_minimums(group)))
+
+    def store(self, group, found: Group) -> None:
+        for i, quad in enumerate(found.quads):
+            T.buffer_store(self.quads, quad, [at((group * QUADS + i) * LANES)])
+        for i, scale in enumerate(found.scales):
+            T.buffer_store(self.scales, scale, [at((group * self.each + i) * LANES)])
+        for i, minimum in enumerate(found.minimums):
+            T.buffer_store(self.minimums, minimum, [at((group * self.each + i) * LANES)])
+
+    def emit_pair(self, group, turn) -> list[Any]:
+        return [self.emit_quad(group, turn + i) for i in (0, QUADS // 2)]
+
+    def emit_quad(self, group, i):
+        return emit_value(self.quads[at((group * QUADS + i) * LANES)])
+
+    def emit_scale(self, group, i):
+        return emit_value(self.scales[at((group * self.each + i) * LANES)])
+
+    def emit_minimums(self, group) -> list[Any]:
+        if self.minimums is None:
+            return []
+        places = [(group * self.each + i) * LANES for i in range(self.each)]
+        return [emit_value(self.minimums[at(place)]) for place in places]
+
+
+def ways_by_count(
+    codes: Codes, kind: BlockType, unit: DotUnit, few: Callable[[], None], many: Callable[[], None]
+) -> list[tuple[int | None, Callable[[], None]]]:
+    """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
+    plane costs less than bytes in memory, and so do two planes where the registers hold a group."""
+    if kind.bits == 8 or not codes.halves and (kind.bits == 4 or holds_group(unit)):
+        return [(None, few)]
+    return [(FEW, few), (None, many)]
+
+
+@dataclass(frozen=True)
 class BlockStrip:
     """16 rows of W, and the activations that multiply them."""
 
@@ -107,73 +218,104 @@ class BlockStrip:
     buffers: Any
     index: Any
 
-    def emit(self, row, rows: int, store: Callable) -> None:
+    def emit_few(self, first, count, tile: int, store: Callable) -> None:
+        """Computes rows [first, first + count) of x. Each tile takes the codes out of their
+        words."""
+        self._emit_tiles(
+            StoredGroups(self.weights, self.buffers, self.index), first, count, tile, store
+        )
+
+    def emit_many(self, first, count, tile: int, store: Callable) -> None:
+        """The same; the codes of the whole strip become bytes once."""
+        codes, has_minimum = self.codes, self.weights.kind.minimum
+        quads = T.sblock_alloc_buffer((codes.groups * QUADS * LANES,), "uint32")
+        floats = (codes.groups * codes.sums * LANES,)
+        scales = T.sblock_alloc_buffer(floats, "float32")
+        minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
+        kept = KeptGroups(quads, scales, minimums, codes.sums)
+        stored = StoredGroups(self.weights, self.buffers, self.index)
+        stored.emit_each(codes.groups, kept.store)
+        self._emit_tiles(kept, first, count, tile, store)
+
+    def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
+        sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
+        emit_tiles(count, sizes, lambda row, n: self._emit_tile(groups, first + row, n, store))
+
+    def _emit_tile(self, groups: Groups, row, rows: int, store: Callable) -> None:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
         steps = self._steps() if rows > 1 else None
         if steps is not None:
-            self._emit_by_quads(steps, row, rows, sums)
+            self._emit_by_quads(steps, groups, row, rows, sums)
         else:
-            self._emit_by_groups(row, rows, sums)
+            self._emit_by_groups(groups, row, rows, sums)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
 
     def _steps(self) -> Steps | None:
-        codes, kind = self.codes, self.weights.kind
-        if codes.parts > 1 or codes.halves or kind.bits != 4:
+        if self.codes.parts > 1 or self.weights.kind.bits == 8:
             return None
-        return steps_of(self.unit, kind.bits)
+        return steps_of(self.unit, self.codes.weight_bits, QUADS // self.codes.sums)
 
-    def _emit_by_groups(self, row, rows: int, sums) -> None:
-        with T.serial(self.codes.groups) as group:
-            quads = self.weights.emit_quads(self.buffers, self.index, group)
-            scales, minimums = self._emit_scales(group)
-            self.weights.emit_prefetch(self.buffers, self.index, group, AHEAD_LINES)
+    def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
+        def add(group, found: Group) -> None:
             for m in range(rows):
+                products = []
+                for i, scale in enumerate(found.scales):
+                    start = self._start(row + m, group, i)
+                    whole = self._emit_products(found.quads, i, row + m, group, start)
+                    products.append((whole, scale))
+                self._emit_added(sums, m, row + m, group, products, found.minimums)
 
-                def products(i: int, start, m: int = m):
-                    picked = self.weights.quads_of_scale(i)
-                    return self._emit_products(quads, picked, row + m, group, start)
+        groups.emit_each(self.codes.groups, add)
 
-                self._emit_added(sums, m, row + m, group, scales, minimums, products)
+    def _emit_by_quads(self, steps: Steps, groups: Groups, row, rows: int, sums) -> None:
+        before = emit_floats(rows) if self.codes.halves else None
 
-    def _emit_by_quads(self, steps: Steps, row, rows: int, sums) -> None:
         def quads(group, turn) -> list[tuple[Any, Any]]:
-            self.weights.emit_prefetch_word(self.buffers, self.index, group, turn, AHEAD_LINES)
-            return self.weights.emit_quads_of_word(self.buffers, self.index, group, turn)
+            first, second = groups.emit_pair(group, turn)
+            return [(turn, first), (turn + QUADS // 2, second)]
 
-        def finish(group, whole) -> None:
-            scales, minimums = self._emit_scales(group)
+        def finish(group, run: int, whole) -> None:
+            scale, is_last = groups.emit_scale(group, run), run == self.codes.sums - 1
+            minimums = groups.emit_minimums(group) if is_last else []
             for m in range(rows):
-
-                def products(_, start, m: int = m):
-                    return whole(m, start)
-
-                self._emit_added(sums, m, row + m, group, scales, minimums, products)
+                product = (whole(m, self._start(row + m, group, run)), scale)
+                if not is_last:
+                    T.buffer_store(before, to_float(product[0]) * scale, [at(m * LANES)])
+                    continue
+                first = None if run == 0 else before[at(m * LANES)]
+                self._emit_added(sums, m, row + m, group, [product], minimums, first)
 
         emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
 
-    def _emit_scales(self, group) -> tuple[list[Any], list[Any]]:
-        where = (self.buffers, self.index, group)
-        return self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
+    def _start(self, row, group, i: int):
+        """What products under a group's i-th scale begin with."""
+        if self.weights.kind.minimum:
+            return T.int32(0)
+        return self.x[row, self.codes.place_of_offset(group, i)]
 
     def _emit_added(
-        self, sums, m: int, row, group, scales: list, minimums: list, products: Callable
+        self, sums, m: int, row, group, products: list, minimums: list, scaled=None
     ) -> None:
-        """Adds a group's products with a row of x to the row's sums. `products(i, start)` is start
-        + the products under the i-th scale."""
+        """Adds a group's products with a row of x to the row's sums. `products` are whole numbers
+        and their scales; `scaled` are products before them."""
         total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
-        for i, scale in enumerate(scales):
-            offset = self.x[row, self.codes.place_of_offset(group, i)]
-            found = products(i, T.int32(0) if minimums else offset)
-            total = emit_value(fma(to_float(found), scale * splat(factor), total))
+        *others, (last, scale) = products
+        for whole, other in others:
+            scaled = emit_value(to_float(whole) * other)
+        if scaled is None:
+            total = emit_value(fma(to_float(last), scale * splat(factor), total))
+        else:
+            scaled = emit_value(fma(to_float(last), scale, scaled))
+            total = emit_value(fma(scaled, splat(factor), total))
         for i, minimum in enumerate(minimums):
             added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group, i)])
             total = emit_value(fma(minimum, splat(added), total))
         T.buffer_store(sums, total, [at(m * LANES)])
 
-    def _emit_products(self, quads: list, picked: list[int], row, group, start):
-        """start + the exact sum of the products of the picked quads."""
-        by_place = {i: quads[i] for i in picked}
+    def _emit_products(self, quads: list, i: int, row, group, start):
+        """start + the exact sum of the products under the i-th scale."""
+        by_place = {place: quads[place] for place in self.weights.quads_of_scale(i)}
         return emit_products(self.codes, self.unit, self.x, row, group, by_place, start)

@@ -6,16 +6,31 @@ products). It also gives `linear_strips.py` the codes and scales of 16 rows at a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.values import LANES, half_to_float, splat, to_float
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_high, emit_low, has_half_floats
+from mlc_llm.compiler.kernels.common.values import (
+    LANES,
+    half_to_float,
+    splat,
+    to_float,
+    vector_type,
+)
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, has_half_floats
 from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value, fma
 from mlc_llm.compiler.kernels.cpu.weights import spread
-from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.gguf.types import (
+    GROUP,
+    QUADS,
+    STRIP,
+    SUPER,
+    WORDS,
+    BlockType,
+    Plane,
+)
 from mlc_llm.compiler.quantization.stored import StoredParam
 
 assert STRIP == LANES
@@ -38,32 +53,44 @@ class Strips:
 
     def emit_vector(self, buffers, row, block, vector: int):
         """Inputs [block * 32 + vector * 16, + 16) of a row. A `block` is a group."""
-        per_word = 32 // self.kind.bits
-        base = block * self.kind.words_per_group + vector * (LANES // per_word)
         strip, lane = row // STRIP, row % STRIP
-        words = spread(
-            lambda i: buffers[0][strip, base + i, lane], [i // per_word for i in range(LANES)]
-        )
-        shifts = constant([i % per_word * self.kind.bits for i in range(LANES)], "uint32")
+        octets = [_octet_of(self.kind, vector * LANES + i) for i in range(LANES)]
+
+        def bits_of(plane: Plane):
+            words = [plane.word_of(quad) for quad, _ in octets]
+            shifts = [8 * byte + plane.shift_of(quad) for quad, byte in octets]
+            stored, base = self._named(buffers, plane.tensor), block * plane.bits
+            found = spread(lambda word: stored[strip, base + word, lane], words)
+            return T.shift_right(found, constant(shifts, "uint32"))
+
         halves, half = self._halves, vector if self._halves > 1 else 0
         scales = self._emit_scales(buffers, strip, block, at(lane, 1), 1)
         minimum = self._emit_minimum(buffers, strip, block * halves + half, at(lane, 1), 1)
-        return self._dequantized(words, shifts, scales[half], minimum, LANES)
+        return self._dequantized(bits_of, scales[half], minimum, LANES)
 
     def element(self, buffers, row, column):
-        per_word = 32 // self.kind.bits
         strip, lane = row // STRIP, row % STRIP
-        word = buffers[0][strip, column // per_word, lane]
-        shift = T.Cast("uint32", column % per_word * self.kind.bits)
+        quad, byte = _octet_of(self.kind, column % GROUP)
+
+        def bits_of(plane: Plane):
+            place = column // GROUP * plane.bits + plane.word_of(quad)
+            word = self._named(buffers, plane.tensor)[strip, place, lane]
+            return T.shift_right(word, T.Cast("uint32", 8 * byte + plane.shift_of(quad)))
+
         place = column // self.kind.group
         scale = self._scale(buffers, strip, place, lane, 1)
         minimum = self._emit_minimum(buffers, strip, place, lane, 1)
-        return self._dequantized(word, shift, scale, minimum, 1)
+        return self._dequantized(bits_of, scale, minimum, 1)
 
-    def _dequantized(self, words, shifts, scale, minimum, lanes: int):
-        """Products of scale and code are exact, so the only rounding is GGUF's own."""
-        mask = splat(T.uint32((1 << self.kind.bits) - 1), lanes)
-        codes = T.bitwise_and(T.shift_right(words, shifts), mask)
+    def _dequantized(self, bits_of: Callable[[Plane], Any], scale, minimum, lanes: int):
+        """`bits_of(plane)` has the bits of each code in the lowest bits. Products of scale and code
+        are exact, so the only rounding is GGUF's own."""
+        codes = None
+        for plane in self.kind.planes:
+            mask = splat(T.uint32((1 << plane.bits) - 1), lanes)
+            part = emit_value(T.bitwise_and(bits_of(plane), mask))
+            upper = T.shift_left(part, splat(T.uint32(plane.below), lanes))
+            codes = part if codes is None else emit_value(T.bitwise_or(codes, upper))
         signed = T.Cast("int32" if lanes == 1 else f"int32x{lanes}", codes)
         scale = splat(scale, lanes)
         if minimum is not None:
@@ -75,26 +102,50 @@ class Strips:
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`."""
-        each = self.kind.words_per_group
-        words = [emit_value(buffers[0][strip, group * each + i, at(0)]) for i in range(each)]
-        if self.kind.bits == 8:
-            return words
-        return [*(emit_low(word) for word in words), *(emit_high(word) for word in words)]
+        words = [self._emit_words(buffers, plane, strip, group) for plane in self.kind.planes]
+        return [self._emit_quad(words, quad) for quad in range(QUADS)]
 
-    def emit_quads_of_word(self, buffers, strip, group, word) -> list[tuple[Any, Any]]:
-        """For codes of 4 bits: the two quads in one of a group's words, with their positions."""
-        each = self.kind.words_per_group
-        vector = emit_value(buffers[0][strip, group * each + word, at(0)])
-        return [(word, emit_low(vector)), (word + each, emit_high(vector))]
+    def _emit_words(self, buffers, plane: Plane, strip, group) -> list[Any]:
+        stored, base = self._named(buffers, plane.tensor), group * plane.bits
+        return [emit_value(stored[strip, base + i, at(0)]) for i in range(plane.bits)]
 
-    def emit_prefetch_word(self, buffers, strip, group, word, lines: int) -> None:
-        """Prefetches the codes that are that many cache lines behind one of its words."""
-        emit_prefetch(buffers[0], strip, group * self.kind.words_per_group + word + lines, 0)
+    def _emit_quad(self, words: list[list[Any]], quad: int):
+        found = None
+        for plane, of_plane in zip(self.kind.planes, words, strict=True):
+            word = of_plane[plane.word_of(quad)]
+            if plane.bits < 8:
+                word = _shifted(word, plane.below - plane.shift_of(quad))
+                word = T.bitwise_and(word, plane_mask(plane))
+            found = emit_value(word if found is None else T.bitwise_or(found, word))
+        return found
+
+    def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
+        """The quads `turn` and `turn` + 4 of that group, of codes below 8 bits."""
+        found: list[Any] = [None, None]
+        for plane in self.kind.planes:
+            place, shift = group * plane.bits + plane.word_of(turn), plane.shift_of(turn)
+            word = self._named(buffers, plane.tensor)[strip, place, at(0)]
+            if plane.bits < WORDS:
+                word = T.shift_right(word, splat(T.Cast("uint32", shift)))
+            word, mask = emit_value(word), plane_mask(plane)
+            for i in range(2):
+                part = T.bitwise_and(_shifted(word, plane.below - 4 * i), mask)
+                before = found[i]
+                found[i] = emit_value(part if before is None else T.bitwise_or(before, part))
+        return found
+
+    def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
+        for plane in self.kind.planes:
+            place = group * plane.bits + plane.word_of(turn)
+            ahead = lines * plane.bits // self.kind.bits
+            emit_prefetch(self._named(buffers, plane.tensor), strip, place + ahead, 0)
 
     def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
         """Prefetches the codes that are that many cache lines behind those of a group."""
-        for word in range(self.kind.words_per_group):
-            self.emit_prefetch_word(buffers, strip, group, word, lines)
+        for plane in self.kind.planes:
+            first = group * plane.bits + lines * plane.bits // self.kind.bits
+            for word in range(plane.bits):
+                emit_prefetch(self._named(buffers, plane.tensor), strip, first + word, 0)
 
     def emit_scales(self, buffers, strip, group) -> list[Any]:
         """One vector of scales, or one for each half of the group."""
@@ -110,12 +161,8 @@ class Strips:
 
     def quads_of_scale(self, i: int) -> list[int]:
         """The positions of the quads under a group's i-th scale."""
-        quads = range(GROUP // 4)
-        if self._halves == 1:
-            return list(quads)
-        # quads of 4 bits: first the low ones of each word, then the high ones
-        words = self.kind.words_per_group
-        return [q for q in quads if q % words * self._halves // words == i]
+        inputs = range(i * self.kind.group, (i + 1) * self.kind.group)
+        return sorted({_octet_of(self.kind, k)[0] for k in inputs})
 
     @property
     def _halves(self) -> int:
@@ -127,23 +174,69 @@ class Strips:
         return [self._scale(buffers, strip, group * each + i, lane, lanes) for i in range(each)]
 
     def _scale(self, buffers, strip, place, lane, lanes: int):
-        scale = self._as_float(buffers[1][strip, place, lane], lanes)
+        scales = self._named(buffers, "q_scale")
+        if self.kind.scale_bits == 4:
+            scale = to_float(_bits_of_octet(scales[strip, place, lane], 0, 4, lanes), lanes)
+        elif self.kind.scale_bits == 6:
+            high = self._named(buffers, "q_scale_high")[strip, place // 4, lane]
+            low = _bits_of_octet(scales[strip, place // 2, lane], place % 2 * 4, 4, lanes)
+            upper = _bits_of_octet(high, place % 4 * 2, 2, lanes)
+            whole = low + T.shift_left(upper, splat(T.int32(4), lanes)) - splat(T.int32(32), lanes)
+            scale = to_float(whole, lanes)
+        else:
+            scale = self._as_float(scales[strip, place, lane], lanes)
         if self.kind.nested:
-            shared = buffers[3 if self.kind.minimum else 2]
-            outer = place // (SUPER // self.kind.group)
-            scale = scale * self._as_float(shared[strip, outer, lane], lanes)
+            scale = scale * self._shared(buffers, "q_super", strip, place, lane, lanes)
         return emit_value(scale)
 
     def _emit_minimum(self, buffers, strip, place, lane, lanes: int):
         if not self.kind.minimum:
             return None
-        minimum = self._as_float(buffers[2][strip, place, lane], lanes)
+        if self.kind.scale_bits == 4:
+            octet = self._named(buffers, "q_scale")[strip, place, lane]
+            minimum = to_float(_bits_of_octet(octet, 4, 4, lanes), lanes)
+        else:
+            minimum = self._as_float(self._named(buffers, "q_min")[strip, place, lane], lanes)
         if self.kind.nested:
-            outer = place // (SUPER // self.kind.group)
-            outer = self._as_float(buffers[4][strip, outer, lane], lanes)
+            outer = self._shared(buffers, "q_super_min", strip, place, lane, lanes)
             minimum = minimum * (outer * splat(-1.0, lanes))
         return emit_value(minimum)
+
+    def _shared(self, buffers, name: str, strip, place, lane, lanes: int):
+        """The factor of the integer at a place."""
+        outer = place // (SUPER // self.kind.group)
+        return self._as_float(self._named(buffers, name)[strip, outer, lane], lanes)
+
+    def _named(self, buffers, name: str):
+        return buffers[self.kind.place_of(name)]
 
     def _as_float(self, scale, lanes: int):
         is_half = str(scale.ty.dtype).startswith("float16")
         return (to_float if self.half_floats or not is_half else half_to_float)(scale, lanes)
+
+
+def _octet_of(kind: BlockType, k: Any) -> tuple[Any, Any]:
+    """The quad of an input of a group, and the byte in it (`types.py`)."""
+    if kind.bits == 8:
+        return k // 4, k % 4
+    return k // 8 + k % 2 * 4, k % 8 // 2
+
+
+def plane_mask(plane: Plane):
+    """The bits of a plane at their place in a code, in each byte."""
+    return splat(T.uint32(((1 << plane.bits) - 1 << plane.below) * 0x01010101))
+
+
+def _shifted(word, up: int):
+    """Shifted up, or down if it is negative."""
+    if up == 0:
+        return word
+    by = splat(T.uint32(abs(up)))
+    return T.shift_left(word, by) if up > 0 else T.shift_right(word, by)
+
+
+def _bits_of_octet(octet, shift, bits: int, lanes: int):
+    """A number of some bits in a byte, as int32."""
+    wide = T.Cast(vector_type("int32", lanes), octet)
+    down = T.shift_right(wide, splat(T.Cast("int32", shift), lanes))
+    return emit_value(T.bitwise_and(down, splat(T.int32((1 << bits) - 1), lanes)))

@@ -16,7 +16,7 @@ from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.compiler.quantization.fp8 import Float8
-from mlc_llm.compiler.quantization.gguf.types import STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.gguf.types import STRIP, SUPER, WORDS, BlockType
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
 
@@ -263,12 +263,13 @@ class StripPacks(_Packs):
 
     @property
     def size(self) -> int:
-        return 32 // self.block.bits
+        """A pack has the inputs of two quads, or those of one if codes have 8 bits."""
+        return 4 if self.block.bits == 8 else 8
 
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
         """Products of scale and code are exact, so the only rounding is GGUF's own."""
         strip, lane = emit_value(out // STRIP), emit_value(out % STRIP)
-        codes = _codes(emit_value(buffers[0][strip, pack, lane]), self.block.bits)
+        codes = self._codes(buffers, strip, pack, lane)
         place = emit_value(pack * self.size // self.block.group)
         scale = emit_value(self._scale(buffers, strip, place, lane))
         if not self.block.minimum:
@@ -277,27 +278,61 @@ class StripPacks(_Packs):
         minimum = emit_value(self._minimum(buffers, strip, place, lane))
         return [T.Cast("float32", code) * scale + minimum for code in codes]
 
+    def _codes(self, buffers: Any, strip: Any, pack: Any, lane: Any) -> list[Any]:
+        if self.block.bits == 8:
+            return _codes(emit_value(buffers[0][strip, pack, lane]), 8)
+        group, quad = pack // WORDS, pack % WORDS
+        found = [T.uint32(0)] * self.size
+        for plane in self.block.planes:
+            place = group * plane.bits + plane.word_of(quad)
+            word = self._named(buffers, plane.tensor)[strip, place, lane]
+            word = T.shift_right(word, T.Cast("uint32", plane.shift_of(quad)))
+            bits = [T.bitwise_and(b, _mask(plane.bits)) for b in _codes(emit_value(word), 4)]
+            parts = [T.shift_left(b, T.uint32(plane.below)) for b in bits]
+            found = [T.bitwise_or(*pair) for pair in zip(found, parts, strict=True)]
+        return found
+
     def _scale(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
-        if self.block.float_scale:
-            return buffers[1][strip, place, lane]
-        if not self.block.nested:
-            return _half(buffers[1], strip, place, lane)
-        outer = _half(buffers[3 if self.block.minimum else 2], strip, self._outer(place), lane)
-        return _small_integer(buffers[1], strip, place, lane) * outer
+        scales = self._named(buffers, "q_scale")
+        if self.block.scale_bits == 32:
+            return scales[strip, place, lane]
+        if self.block.scale_bits == 16:
+            return _half(scales, strip, place, lane)
+        shared = self._shared(buffers, "q_super", strip, place, lane)
+        if self.block.scale_bits == 8:
+            return _small_integer(scales, strip, place, lane) * shared
+        if self.block.scale_bits == 4:
+            return _bits(_octet(scales, strip, place, lane), 0, 4) * shared
+        low = _bits(_octet(scales, strip, place // 2, lane), place % 2 * 4, 4)
+        upper = _octet(self._named(buffers, "q_scale_high"), strip, place // 4, lane)
+        high = _bits(upper, place % 4 * 2, 2)
+        return (low + high * scalar(16.0) - scalar(32.0)) * shared
 
     def _minimum(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
-        if not self.block.nested:
-            return _half(buffers[2], strip, place, lane)
-        outer = _half(buffers[4], strip, self._outer(place), lane)
-        return _small_integer(buffers[2], strip, place, lane) * (scalar(0.0) - outer)
+        if self.block.scale_bits == 16:
+            return _half(self._named(buffers, "q_min"), strip, place, lane)
+        shared = scalar(0.0) - self._shared(buffers, "q_super_min", strip, place, lane)
+        if self.block.scale_bits == 4:
+            octet = _octet(self._named(buffers, "q_scale"), strip, place, lane)
+            return _bits(octet, 4, 4) * shared
+        return _small_integer(self._named(buffers, "q_min"), strip, place, lane) * shared
 
-    def _outer(self, place: Any) -> Any:
-        return place // (SUPER // self.block.group)
+    def _shared(self, buffers: Any, tensor: str, strip: Any, place: Any, lane: Any) -> Any:
+        """The factor of the integer at a place."""
+        outer = place // (SUPER // self.block.group)
+        return _half(self._named(buffers, tensor), strip, outer, lane)
+
+    def _named(self, buffers: Any, tensor: str) -> Any:
+        return buffers[self.block.place_of(tensor)]
 
 
 def _codes(word: Any, bits: int) -> list[Any]:
-    mask = T.uint32((1 << bits) - 1)
-    return [T.bitwise_and(T.shift_right(word, T.uint32(i * bits)), mask) for i in range(32 // bits)]
+    shifts = [T.uint32(i * bits) for i in range(32 // bits)]
+    return [T.bitwise_and(T.shift_right(word, shift), _mask(bits)) for shift in shifts]
+
+
+def _mask(bits: int) -> Any:
+    return T.uint32((1 << bits) - 1)
 
 
 def _half(words: Any, strip: Any, place: Any, lane: Any) -> Any:
@@ -306,10 +341,21 @@ def _half(words: Any, strip: Any, place: Any, lane: Any) -> Any:
     return half_of_word(word, T.Cast("uint32", lane % 2 * 16), "float16")
 
 
+def _octet(words: Any, strip: Any, place: Any, lane: Any) -> Any:
+    """The byte of a row of a strip."""
+    word = words[strip, place, lane // 4]
+    return T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), _mask(8))
+
+
+def _bits(octet: Any, shift: Any, bits: int) -> Any:
+    """A number of some bits in a byte, as float32."""
+    down = T.shift_right(octet, T.Cast("uint32", shift))
+    return T.Cast("float32", T.bitwise_and(down, _mask(bits)))
+
+
 def _small_integer(words: Any, strip: Any, place: Any, lane: Any) -> Any:
     """The int8 of a row of a strip, as float32."""
-    word = words[strip, place, lane // 4]
-    octet = T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), T.uint32(255))
+    octet = _octet(words, strip, place, lane)
     flipped = T.Cast("int32", T.bitwise_xor(octet, T.uint32(128)))  # the number + 128
     return T.Cast("float32", flipped - 128)
 

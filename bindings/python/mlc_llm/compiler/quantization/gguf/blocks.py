@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler.quantization.gguf import nvfp4
-from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, BlockType
+from mlc_llm.compiler.quantization.gguf.types import GROUP, STRIP, SUPER, WORDS, BlockType, Plane
 
 Array = np.ndarray[Any, Any]
 
@@ -49,23 +49,63 @@ def read_blocks(kind: BlockType, raw: Array) -> UnpackedRows:
 
 def strips_of(kind: BlockType, parts: UnpackedRows) -> list[Array]:
     """The stored tensors of these rows: strips of 16, the last one padded with zeros."""
-    words, *others = parts.arrays()
-    return [_strips(array) for array in (_packed(words, kind.bits), *others)]
+    planes = [_packed(parts.codes, plane) for plane in kind.planes]
+    return [_strips(array) for array in (*planes, *_packed_scales(kind, parts))]
 
 
 def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
     """Stored tensors as float32 (rows, inputs), bit for bit as GGUF defines them."""
-    words, scales, *rest = (_rows(tensor, rows) for tensor in tensors)
-    codes = _unpacked(words, kind.bits).astype(np.float32)
-    minimums = rest.pop(0) if kind.minimum else None
+    parts = {n: _rows(t, rows) for n, t in zip(kind.tensors, tensors, strict=True)}
+    codes = sum(_unpacked(parts[plane.tensor], plane) for plane in kind.planes).astype(np.float32)
+    parts = _unpacked_scales(kind, parts)
+    scales, minimums = parts["q_scale"], parts.get("q_min")
     if kind.nested:
-        scales = _widened(rest[0], scales.shape[1]) * scales.astype(np.float32)
-        if minimums is not None:
-            minimums = -(_widened(rest[1], minimums.shape[1]) * minimums.astype(np.float32))
+        scales = _widened(parts["q_super"], scales.shape[1]) * scales.astype(np.float32)
     scale = _widened(scales, codes.shape[1])
     if minimums is None:
         return scale * (codes - np.float32(kind.zero))
+    if kind.nested:
+        shared = _widened(parts["q_super_min"], minimums.shape[1])
+        minimums = -(shared * minimums.astype(np.float32))
     return scale * codes + _widened(minimums, codes.shape[1])
+
+
+def _packed_scales(kind: BlockType, parts: UnpackedRows) -> list[Array]:
+    """All stored tensors but the codes. int8 numbers have 4 or 6 bits in some types."""
+    scales, *others = parts.arrays()[1:]
+    if kind.scale_bits == 4:
+        minimums, *others = others
+        return [_joined([scales, minimums], 4), *others]
+    if kind.scale_bits == 6:
+        octets = (scales + np.int8(32)).view(np.uint8)
+        low = _joined([octets[:, i::2] & 15 for i in range(2)], 4)
+        high = _joined([octets[:, i::4] >> 4 for i in range(4)], 2)
+        return [low, high, *others]
+    return [scales, *others]
+
+
+def _unpacked_scales(kind: BlockType, tensors: dict[str, Array]) -> dict[str, Array]:
+    if kind.scale_bits == 4:
+        scales, minimums = _apart(tensors["q_scale"], 4)
+        return {**tensors, "q_scale": scales, "q_min": minimums}
+    if kind.scale_bits == 6:
+        low = np.stack(_apart(tensors["q_scale"], 4), axis=-1)
+        high = np.stack(_apart(tensors["q_scale_high"], 2), axis=-1)
+        octets = _flat(low) | _flat(high) << 4
+        return {**tensors, "q_scale": octets.view(np.int8) - np.int8(32)}
+    return tensors
+
+
+def _joined(parts: Sequence[Array], bits: int) -> Array:
+    """Bytes of several numbers, the first one in the lowest bits."""
+    octets = np.zeros(parts[0].shape, np.uint8)
+    for i, part in enumerate(parts):
+        octets |= part.view(np.uint8) << (i * bits)
+    return octets
+
+
+def _apart(octets: Array, bits: int) -> list[Array]:
+    return [octets >> shift & ((1 << bits) - 1) for shift in range(0, 8, bits)]
 
 
 def _widened(values: Array, size: int) -> Array:
@@ -85,17 +125,31 @@ def _rows(tensor: Array, rows: int) -> Array:
     return tensor.transpose(0, 2, 1).reshape(-1, tensor.shape[1])[:rows]
 
 
-def _packed(codes: Array, bits: int) -> Array:
-    if bits == 4:
-        codes = codes[:, 0::2] | codes[:, 1::2] << 4
-    return np.ascontiguousarray(codes).view("<u4")
+def _packed(codes: Array, plane: Plane) -> Array:
+    """The words of a plane (`types.py`): (rows, inputs * bits / 32)."""
+    codes = np.ascontiguousarray(codes)
+    if plane.bits == 8:
+        return codes.view("<u4")
+    low, mask = plane.below, (1 << plane.bits) - 1
+    pairs = codes.view("<u2")  # a byte has bits of two neighbours, from its bits 0 and 4 on
+    octets = (pairs >> low & mask | pairs >> (low + 4) & mask << 4).astype(np.uint8)
+    words = octets.view("<u4").reshape(len(codes), -1, WORDS)  # (rows, groups, words of 8 codes)
+    found = words[..., : plane.bits].copy()
+    for quad in range(plane.bits, WORDS, plane.bits):
+        found |= words[..., quad : quad + plane.bits] << plane.shift_of(quad)
+    return _flat(found)
 
 
-def _unpacked(words: Array, bits: int) -> Array:
-    octets = np.ascontiguousarray(words).view(np.uint8)
-    if bits == 8:
-        return octets
-    return np.stack([octets & 15, octets >> 4], axis=-1).reshape(len(octets), -1)
+def _unpacked(words: Array, plane: Plane) -> Array:
+    """The bits of codes in those words, at their place in a code: uint8 (rows, inputs)."""
+    words = np.ascontiguousarray(words)
+    if plane.bits == 8:
+        return words.view(np.uint8)
+    parts = words.reshape(len(words), -1, plane.bits)
+    shifts = [plane.shift_of(quad) for quad in range(0, WORDS, plane.bits)]
+    octets = _flat(np.concatenate([parts >> shift for shift in shifts], axis=-1)).view(np.uint8)
+    mask = (1 << plane.bits) - 1
+    return _flat(np.stack([octets & mask, octets >> 4 & mask], axis=-1) << plane.below)
 
 
 def _half(blocks: Array, start: int) -> Array:
@@ -128,7 +182,7 @@ def _q4_1(blocks: Array) -> UnpackedRows:
 
 def _q5_0(blocks: Array) -> UnpackedRows:
     codes = _nibbles(blocks[..., 6:22], 16) | _fifth_bits(blocks, 2)
-    return UnpackedRows(_flat(codes + np.uint8(128 - 16)), _half(blocks, 0))
+    return UnpackedRows(_flat(codes), _half(blocks, 0))
 
 
 def _q5_1(blocks: Array) -> UnpackedRows:
@@ -176,7 +230,7 @@ def _q6_k(blocks: Array) -> UnpackedRows:
     shifts = np.arange(0, 8, 2, dtype=np.uint8)[:, None]
     codes = low | ((upper >> shifts & 3) << 4).reshape(low.shape)
     scales = np.ascontiguousarray(blocks[..., 192:208]).view(np.int8)
-    return UnpackedRows(_flat(codes + np.uint8(128 - 32)), _flat(scales), supers=_half(blocks, 208))
+    return UnpackedRows(_flat(codes), _flat(scales), supers=_half(blocks, 208))
 
 
 def _q2_k(blocks: Array) -> UnpackedRows:

@@ -7,22 +7,43 @@ A strip is 16 rows. In its layout, `[strip, place, row of the strip]`, a vector 
 of 16 outputs and is loaded directly. The last strip is padded with zeros. For a matrix (rows,
 inputs), with S = ceil(rows / 16):
 
-    q_weight     uint32  [S, inputs * bits / 32, 16]  codes, low bits first
-    q_scale      float16 [S, inputs / group, 16]; int8 where there is q_super; float32 in
-                                                       MXFP4 and NVFP4
-    q_min        float16 [S, inputs / group, 16]; int8 where there is q_super; of types that have it
-    q_super      float16 [S, inputs / 256, 16]: factors of the int8 scales
-    q_super_min  float16 [S, inputs / 256, 16]: factors of the int8 minimums, which are subtracted
+    q_weight       uint32  [S, inputs * bits / 32, 16]  codes; of 3, 5 and 6 bits the lower ones
+    q_weight_high  uint32  [S, inputs * bits / 32, 16]  the upper bits of these codes
+    q_scale        float16 [S, inputs / group, 16]; int8 where there is q_super; float32 in
+                                                     MXFP4 and NVFP4
+    q_min          float16 [S, inputs / group, 16]; int8 where there is q_super; of some types
+    q_super        float16 [S, inputs / 256, 16]: factors of the int8 scales
+    q_super_min    float16 [S, inputs / 256, 16]: factors of the int8 minimums, which are subtracted
 
-Codes of two and three bits are stored as four bits. Codes of five and six bits, and values from a
-table (IQ4, MXFP4, NVFP4), are stored as eight bits, with code 128 for zero. That costs memory, but
-no accuracy.
+Scales of 4 and 6 bits are not stored as int8, because they would be too large a share of the file:
+
+    Q2_K  q_scale       uint8 [S, inputs / 16, 16]  a scale, and above it a minimum
+    Q3_K  q_scale       uint8 [S, inputs / 32, 16]  the lower 4 bits of two scales
+          q_scale_high  uint8 [S, inputs / 64, 16]  the upper 2 bits of four scales
+
+Codes of 3, 5 and 6 bits are cut into two *planes*, a tensor each: 4 (or 2) lower bits, and 1 (or 2)
+upper bits. CPUs predict the addresses of both; in one tensor, with 5 words for a group, they did
+not (a third of the bandwidth was lost).
+
+A group of 32 inputs is eight *quads* of four codes. A plane of b bits has b words for each group
+and row. A byte of a word belongs to the same byte of its quads. The quads v, v + b, v + 2 b, ...
+are in word v, the first one in the lowest bits:
+
+    plane of 4 bits   word 0: quads 0 4   word 1: quads 1 5   word 2: quads 2 6   word 3: quads 3 7
+    plane of 2 bits   word 0: quads 0 2 4 6     word 1: quads 1 3 5 7
+    plane of 1 bit    word 0: quads 0 1 2 3 4 5 6 7
+
+Quad q has the inputs 8 w + p, 8 w + p + 2, + 4 and + 6, where q = w + 4 p. Codes of 8 bits are one
+plane, and quad q has the inputs 4 q to 4 q + 3.
+
+Values from a table (IQ4, MXFP4, NVFP4) are stored as codes of 8 bits, with code 128 for zero. That
+costs memory, but no accuracy.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mlc_llm.compiler.quantization.stored import StoredParam
 
@@ -31,7 +52,27 @@ if TYPE_CHECKING:
 
 STRIP = 16  # rows
 GROUP = 32  # of activations
+QUADS = GROUP // 4
+WORDS = 4  # of a group's codes of 4 bits; each has two quads
 SUPER = 256
+_SCALE_DTYPES = {32: "float32", 16: "float16", 8: "int8", 4: "uint8"}  # by bits; 6: two tensors
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Some bits of every code. It has as many words in a group as it has bits."""
+
+    tensor: str
+    bits: int
+    below: int  # the number of lower bits, in the plane before it
+
+    def word_of(self, quad: Any) -> Any:
+        """The place of a quad's bits: the word of the group."""
+        return quad % self.bits
+
+    def shift_of(self, quad: Any) -> Any:
+        """... and the lowest of its bits in each byte of the word."""
+        return self.bits * (quad // self.bits)
 
 
 class StoredType(Protocol):
@@ -56,11 +97,10 @@ class BlockType:
     """One quantized type of GGUF."""
 
     name: str  # GGUF's name
-    bits: int  # bits of a stored code: 4 or 8
-    float_scale: bool = False  # scales are float32
+    bits: int  # bits of a stored code
     zero: int = 0  # the code of the value 0, if there is no minimum
     minimum: bool = False
-    nested: bool = False  # scales are integers with a scale of their own
+    scale_bits: int = 16  # of a scale; 16 and 32: a float; else an integer with a factor
     group: int = GROUP  # number of weights that share a scale
     is_float: bool = False
 
@@ -69,29 +109,48 @@ class BlockType:
         return SUPER if self.nested else GROUP
 
     @property
-    def words_per_group(self) -> int:
-        """The number of uint32 words for 32 codes."""
-        return GROUP * self.bits // 32
+    def nested(self) -> bool:
+        """Scales are integers with a scale of their own."""
+        return self.scale_bits <= 8
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """The planes of a code, from the lowest bits on."""
+        low = next(bits for bits in (8, 4, 2) if bits <= self.bits)
+        if low == self.bits:
+            return (Plane("q_weight", low, 0),)
+        return Plane("q_weight", low, 0), Plane("q_weight_high", self.bits - low, low)
+
+    @property
+    def tensors(self) -> dict[str, tuple[int, str]]:
+        """The stored tensors: their number of places for 256 inputs, and dtype."""
+        places = {p.tensor: (SUPER * p.bits // 32, "uint32") for p in self.planes}
+        scales = SUPER // self.group
+        if self.scale_bits == 6:
+            assert self.group == 16 and not self.minimum
+            places |= {"q_scale": (scales // 2, "uint8"), "q_scale_high": (scales // 4, "uint8")}
+        else:
+            places["q_scale"] = (scales, _SCALE_DTYPES[self.scale_bits])
+        if self.minimum and self.scale_bits != 4:
+            places["q_min"] = places["q_scale"]
+        if self.nested:
+            places["q_super"] = (1, "float16")
+        if self.nested and self.minimum:
+            places["q_super_min"] = (1, "float16")
+        return places
+
+    def place_of(self, tensor: str) -> int:
+        """The position of a tensor among the stored ones."""
+        return list(self.tensors).index(tensor)
 
     def stored_params(self, module: str, shape: tuple[int, int]) -> tuple[StoredParam, ...]:
         """The tensors of the matrix `module`; `shape` is (out, in)."""
         rows, ins = shape
         assert ins % self.block == 0, (module, shape, self)
-        small = "int8" if self.nested else "float16"
-        sizes = [
-            ("q_weight", ins * self.bits // 32, "uint32"),
-            ("q_scale", ins // self.group, "float32" if self.float_scale else small),
-        ]
-        if self.minimum:
-            sizes.append(("q_min", ins // self.group, small))
-        if self.nested:
-            sizes.append(("q_super", ins // SUPER, "float16"))
-        if self.nested and self.minimum:
-            sizes.append(("q_super_min", ins // SUPER, "float16"))
         strips = -(-rows // STRIP)
         return tuple(
-            StoredParam(f"{module}.{name}", (strips, size, STRIP), dtype)
-            for name, size, dtype in sizes
+            StoredParam(f"{module}.{name}", (strips, ins * places // SUPER, STRIP), dtype)
+            for name, (places, dtype) in self.tensors.items()
         )
 
     def matrix(self, module: str, shape: tuple[int, int]) -> Matrix:
@@ -129,17 +188,17 @@ TYPES: dict[str, StoredType] = {
         PlainType(name="BF16", dtype="bfloat16"),
         BlockType(name="Q4_0", bits=4, zero=8),
         BlockType(name="Q4_1", bits=4, minimum=True),
-        BlockType(name="Q5_0", bits=8, zero=128),
-        BlockType(name="Q5_1", bits=8, minimum=True),
+        BlockType(name="Q5_0", bits=5, zero=16),
+        BlockType(name="Q5_1", bits=5, minimum=True),
         BlockType(name="Q8_0", bits=8, zero=128),
-        BlockType(name="Q4_K", bits=4, minimum=True, nested=True),
-        BlockType(name="Q5_K", bits=8, minimum=True, nested=True),
-        BlockType(name="Q6_K", bits=8, zero=128, nested=True, group=16),
-        BlockType(name="Q2_K", bits=4, minimum=True, nested=True, group=16),
-        BlockType(name="Q3_K", bits=4, zero=4, nested=True, group=16),
+        BlockType(name="Q4_K", bits=4, minimum=True, scale_bits=8),
+        BlockType(name="Q5_K", bits=5, minimum=True, scale_bits=8),
+        BlockType(name="Q6_K", bits=6, zero=32, scale_bits=8, group=16),
+        BlockType(name="Q2_K", bits=2, minimum=True, scale_bits=4, group=16),
+        BlockType(name="Q3_K", bits=3, zero=4, scale_bits=6, group=16),
         BlockType(name="IQ4_NL", bits=8, zero=128),
-        BlockType(name="IQ4_XS", bits=8, zero=128, nested=True),
-        BlockType(name="MXFP4", bits=8, zero=128, float_scale=True),
-        BlockType(name="NVFP4", bits=8, zero=128, float_scale=True, group=16),
+        BlockType(name="IQ4_XS", bits=8, zero=128, scale_bits=8),
+        BlockType(name="MXFP4", bits=8, zero=128, scale_bits=32),
+        BlockType(name="NVFP4", bits=8, zero=128, scale_bits=32, group=16),
     )
 }
