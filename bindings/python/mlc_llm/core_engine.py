@@ -83,7 +83,7 @@ def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except _core.CoreError as error:
-        raise error_from_core(*error.args) from None
+        raise error_from_core(error) from None
 
 
 class RequestNames:

@@ -230,7 +230,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::strin
                                                                 const std::string& file,
                                                                 Device device) {
   Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
-  if (library.ok() || library.status().reason() != kNoSeal) return library;
+  if (library.ok() || !library.status().Is(Reason::kModelLibraryNotSealed)) return library;
   if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
     return Corrupt(path + ": " + LibraryError()).WithParam("model_lib");
   }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: 2127b3d5b5679cf4
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -619,6 +619,7 @@ void VisitMembers(const ErrorObject& object, Visit&& visit) {
   visit("type", object.type);
   visit("param", object.param);
   visit("code", object.code);
+  visit("status", object.status);
 }
 template <typename Visit>
 void VisitMembers(const ErrorResponse& object, Visit&& visit) {

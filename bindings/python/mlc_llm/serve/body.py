@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 _LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread
 _MAX_NAME = 4096  # in characters; the maximum length of a path
@@ -21,10 +22,10 @@ def require_json(request: Request) -> None:
     """Checks that the content type, if there is one, is JSON."""
     given = request.headers.get("content-type", "application/json")
     if given.partition(";")[0].strip().lower() != "application/json":
-        raise RequestError(
+        raise error_of(
+            reasons.UNSUPPORTED_CONTENT_TYPE,
             f"Unsupported content type: '{given[:100]}'. This API method only accepts "
             "'application/json' requests. Set the header 'Content-Type: application/json'.",
-            code="unsupported_content_type",
         )
 
 
@@ -42,17 +43,17 @@ def _parse(body: bytes) -> object:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Parses a JSON object. Raises RequestError for anything else."""
+    """Parses a JSON object. Raises MLCError for anything else."""
     try:
         parsed = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise RequestError(
+        raise error_of(
+            reasons.INVALID_REQUEST,
             f"We could not parse the JSON body of your request: {str(error)[:200]}",
-            code="invalid_request",
         ) from None
     if not isinstance(parsed, dict):
-        raise RequestError(
-            "Invalid type for the request body: expected an object.", code="invalid_type"
+        raise error_of(
+            reasons.INVALID_TYPE, "Invalid type for the request body: expected an object."
         )
     if b"\\ud" in body.lower():
         require_text(parsed)
@@ -60,7 +61,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def model_name(fields: Mapping[str, Any]) -> str | None:
-    """The `model` of a request; None if there is none. Raises RequestError if it cannot be a
+    """The `model` of a request; None if there is none. Raises MLCError if it cannot be a
     name."""
     name = fields.get("model")
     if not isinstance(name, str):
@@ -72,10 +73,10 @@ def model_name(fields: Mapping[str, Any]) -> str | None:
 def require_name(name: str) -> None:
     """Refuses a text that cannot be a model's name."""
     if len(name) > _MAX_NAME:
-        raise RequestError(
+        raise error_of(
+            reasons.STRING_ABOVE_MAX_LENGTH,
             f"Invalid 'model': string too long. Expected a string with maximum length {_MAX_NAME}, "
             f"but got a string with length {len(name)} instead.",
-            code="string_above_max_length",
             param="model",
         )
     require_text(name, "model")
@@ -88,9 +89,9 @@ def require_text(value: object, path: str = "") -> None:
         item, at = todo.pop()
         if isinstance(item, str) and _SURROGATE.search(item):
             place = f"'{at}'" if at else "the request body"
-            raise RequestError(
+            raise error_of(
+                reasons.INVALID_REQUEST,
                 f"Invalid {place}: half of a surrogate pair is no text. Send valid Unicode.",
-                code="invalid_request",
                 param=at or None,
             )
         if isinstance(item, dict):

@@ -20,7 +20,9 @@ from urllib.parse import urlunsplit
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.registry import ModelRegistry
 
 _log = logging.getLogger("uvicorn.error")
@@ -43,8 +45,8 @@ class Drain:
     def begin(self) -> None:
         self.begun_at = time.monotonic()
 
-    def refusal(self) -> RequestError:
-        return RequestError("the server is shutting down", code="shutting_down")
+    def refusal(self) -> MLCError:
+        return error_of(reasons.SHUTTING_DOWN, "the server is shutting down")
 
 
 class DrainMiddleware:

@@ -7,7 +7,9 @@ import hmac
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.errors import response_of
 
 # Probes, the chat page (which asks for the key itself; its files are in PAGE_FILES), and the pages
 # that describe the routes.
@@ -35,8 +37,8 @@ class AccessMiddleware:
         if scheme.lower() == "bearer" and is_right:
             return await self._app(scope, receive, send)
         message = "Incorrect API key provided." if given else "You didn't provide an API key."
-        error = RequestError(
-            f"{message} Send it as 'Authorization: Bearer KEY'.", code="invalid_api_key"
+        error = error_of(
+            reasons.INVALID_API_KEY, f"{message} Send it as 'Authorization: Bearer KEY'."
         )
         await response_of(error)(scope, receive, send)
 
@@ -70,7 +72,7 @@ class BodyLimitMiddleware:
 
         await self._app(scope, counted, send)
 
-    def _error(self) -> RequestError:
-        return RequestError(
-            f"the request's body is larger than {self._max_bytes} bytes", code="body_too_large"
+    def _error(self) -> MLCError:
+        return error_of(
+            reasons.BODY_TOO_LARGE, f"the request's body is larger than {self._max_bytes} bytes"
         )

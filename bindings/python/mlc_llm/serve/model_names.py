@@ -6,8 +6,9 @@ import errno
 import os
 from pathlib import Path
 
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.hub_download import PREFIX
-from mlc_llm.serve.errors import RequestError
 
 
 def same_model(name: str, argument: str) -> bool:
@@ -47,4 +48,4 @@ def require_path(text: str | None, param: str) -> None:
         if error.errno != errno.ENAMETOOLONG:
             return  # it does not exist; the loader's own error says so
         why = "it is longer than a file's name can be"
-    raise RequestError(f"Invalid '{param}': {why}.", code="invalid_request", param=param)
+    raise error_of(reasons.INVALID_REQUEST, f"Invalid '{param}': {why}.", param=param)

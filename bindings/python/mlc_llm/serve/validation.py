@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.schemas import Schema, reference, resolve
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
@@ -32,7 +33,7 @@ _MAX_QUOTED = 64  # most characters of the caller's text in a message
 
 
 def check(value: object, name: str) -> None:
-    """Raises RequestError at the first error of a request, with its path."""
+    """Raises MLCError at the first error of a request, with its path."""
     _check(value, reference(name), "")
 
 
@@ -178,15 +179,15 @@ def _quote(text: str) -> str:
     return text if len(text) <= _MAX_QUOTED else text[:_MAX_QUOTED] + "..."
 
 
-def _fault(message: str, path: str, code: str) -> RequestError:
-    return RequestError(message, code=code, param=path or None)
+def _fault(message: str, path: str, reason: str) -> MLCError:
+    return error_of(reasons.BY_WORD[reason], message, param=path or None)
 
 
-def _missing(path: str) -> RequestError:
+def _missing(path: str) -> MLCError:
     return _fault(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
 
 
-def _wrong_type(value: object, path: str, kinds: list[str]) -> RequestError:
+def _wrong_type(value: object, path: str, kinds: list[str]) -> MLCError:
     given = next(words for kind, (words, _) in _TYPES.items() if _has_type(value, kind))
     names = (_TYPES[kind][0] if kind != "number" else "a number" for kind in kinds)
     wanted = " or ".join(dict.fromkeys(names))
@@ -195,7 +196,7 @@ def _wrong_type(value: object, path: str, kinds: list[str]) -> RequestError:
     return _fault(message, path, "invalid_type")
 
 
-def _not_supported(value: str, path: str, words: list[str]) -> RequestError:
+def _not_supported(value: str, path: str, words: list[str]) -> MLCError:
     known = ", ".join(f"'{word}'" for word in words)
     message = f"Invalid value for {_place(path)}: '{_quote(value)}'. Supported values are: {known}."
     return _fault(message, path, "invalid_value")

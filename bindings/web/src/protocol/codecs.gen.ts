@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: 2127b3d5b5679cf4
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -795,11 +795,24 @@ export const Plan: Codec<types.Plan> = struct([
   required("summary", list(text)),
 ]);
 
+export const ErrorStatus: Codec<types.ErrorStatus> = words([
+  "invalid_argument",
+  "not_found",
+  "corrupt",
+  "unsupported",
+  "resource_exhausted",
+  "cancelled",
+  "unavailable",
+  "deadline_exceeded",
+  "internal",
+]);
+
 export const ErrorObject: Codec<types.ErrorObject> = struct([
   required("message", text),
   required("type", text),
   always("param", text),
   always("code", text),
+  optional("status", ErrorStatus),
 ]);
 
 export const ErrorResponse: Codec<types.ErrorResponse> = struct([

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: 2127b3d5b5679cf4
 //
 // The typed functions of each route. Their parameters are described at the types of the requests.
 

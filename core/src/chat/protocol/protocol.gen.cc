@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: 2127b3d5b5679cf4
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2014,6 +2014,14 @@ Json Plan::ToJson() const {
       .Finish();
 }
 
+wire::Words WireWords(ErrorStatus) {
+  static constexpr const char* kWords[] = {
+      "invalid_argument", "not_found",   "corrupt",           "unsupported", "resource_exhausted",
+      "cancelled",        "unavailable", "deadline_exceeded", "internal",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 Result<ErrorObject> ErrorObject::Parse(const Json& json, const wire::Path& path) {
   ErrorObject out;
   wire::ObjectReader reader(json, path);
@@ -2021,6 +2029,7 @@ Result<ErrorObject> ErrorObject::Parse(const Json& json, const wire::Path& path)
   reader.Required("type", &out.type);
   reader.Optional("param", &out.param);
   reader.Optional("code", &out.code);
+  reader.Optional("status", &out.status);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -2031,6 +2040,7 @@ Json ErrorObject::ToJson() const {
       .Required("type", type)
       .Always("param", param)
       .Always("code", code)
+      .Optional("status", status)
       .Finish();
 }
 

@@ -101,7 +101,7 @@ class App {
       const retry = [t("again"), () => this.refreshModels()];
       const fault = faultOf(error);
       this.notice.show(t(fault.key, fault.values), fault.detail, [retry], "models");
-      if (fault.key === "fault.key") this.panels.openSettings("key");
+      if (fault.key === "fault.invalid_api_key") this.panels.openSettings("key");
     }
   }
 
