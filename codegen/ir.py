@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -245,6 +246,22 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class StepInput:
+    """An int32 input of a step. `shape`, `when`, `unset`: as in `schema.base.StepInputModel`."""
+
+    name: str
+    shape: tuple[str | int, ...]
+    description: str
+    when: str
+    unset: int | str | None
+
+    @property
+    def width(self) -> int:
+        """The numbers of each entry."""
+        return math.prod(extent for extent in self.shape if isinstance(extent, int))
+
+
+@dataclass(frozen=True)
 class Event:
     """`field` is what its value is called where values have names."""
 
@@ -310,6 +327,7 @@ class Protocol:
     plain_routes: tuple[PlainRoute, ...] = ()
     bases: tuple[Struct, ...] = ()
     sampling: Sampling | None = None
+    step_inputs: tuple[StepInput, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -320,7 +338,7 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        for beside in ("server", "helpers", "compatible", "bases", "sampling"):
+        for beside in ("server", "helpers", "compatible", "bases", "sampling", "step_inputs"):
             del protocol[beside]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

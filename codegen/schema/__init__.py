@@ -43,6 +43,7 @@ from codegen.schema.server import (
     ServerUnloaded,
     ServerUnloadRequest,
 )
+from codegen.schema.step import STEP_INPUTS
 from codegen.schema.tokenization import (
     DetokenizeRequest,
     DetokenizeResponse,
@@ -127,6 +128,7 @@ PROTOCOL = ProtocolRoots(
         ),
     ),
     sampling=SAMPLING,
+    step_inputs=STEP_INPUTS,
     server_requests=(ResponseCreateRequest, ServerLoadRequest, ServerUnloadRequest),
     server_responses=(
         Response,

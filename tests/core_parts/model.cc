@@ -5,7 +5,7 @@
 
 #include "core_parts.h"
 #include "kv/kv_cache.h"
-#include "model/tvm_model.h"
+#include "model/runner/device_runner.h"
 #include "platform/host.h"
 #include "runtime/byte_source.h"
 #include "runtime/model_library.h"
@@ -25,7 +25,7 @@ class ModelRunner {
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
     SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
-    model_ = Unwrap(TVMModel::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
+    model_ = Unwrap(DeviceRunner::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
     ThrowIfError(model_->AllocatePages(num_pages));
     cache_ = std::make_unique<KVCache>(num_pages, model_->info().page_size);
     Reset();
@@ -126,7 +126,7 @@ class ModelRunner {
     return py::bytes(reinterpret_cast<const char*>(logits), bytes);
   }
 
-  std::unique_ptr<TVMModel> model_;
+  std::unique_ptr<DeviceRunner> model_;
   std::unique_ptr<KVCache> cache_;
   std::vector<SequenceId> sequences_;
 };
