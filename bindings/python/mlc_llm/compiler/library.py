@@ -18,10 +18,10 @@ from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import Decoder
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme
-from mlc_llm.compiler.spec import HeadSpec, WeightSource
+from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 SCHEMA_VERSION = 3
 _STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
@@ -46,6 +46,7 @@ class LibrarySpec:
     activation_bits: int = 8
     kv_cache_dtype: str = kv_cache.AUTO
     made_by_mlc_llm: bool = False  # whether the folder is, and not by our converter
+    hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
     is_older: bool = False  # our converter made it before folders said whose they are
 
 
@@ -60,7 +61,8 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     )
     _check_types(nn)
     decoder = family.decoder(spec.config)
-    model, head = Decoder(nn, decoder), decoder.pooled_head
+    _check_hidden_layers(spec, decoder)
+    model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head
     _build_embed(nn, model, spec)
     _build_step(nn, model, spec)
     if head is not None:
@@ -99,6 +101,16 @@ def _check_types(nn: Builder) -> None:
             )
 
 
+def _check_hidden_layers(spec: LibrarySpec, decoder: DecoderSpec) -> None:
+    """They are in order, and the model has them. An encoder gives the last one alone."""
+    layers, there = spec.hidden_layers, len(decoder.layers) if decoder.norm is not None else 0
+    if list(layers) != sorted(set(layers)) or not all(0 <= layer < there for layer in layers):
+        raise InvalidRequestError(
+            f"hidden_layers {list(layers)}: they ascend, and this model gives those below {there}",
+            param="hidden_layers",
+        )
+
+
 def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     if model.is_encoder:
         if not isinstance(spec.device, GPU):
@@ -134,6 +146,7 @@ def metadata(
         **({"encoder": True} if is_encoder else {}),
         **({"token_types": nn.token_types} if nn.token_types else {}),
         **({"head": {"size": head.width, "scores": head.scores}} if head else {}),
+        **({"hidden_layers": list(spec.hidden_layers)} if spec.hidden_layers else {}),
         "functions": nn.functions,
         "activation_dtype": nn.row_dtype,
         "activation_bits": spec.activation_bits,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+from mlc_llm.compiler.nn.layer_states import LayerStates
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
@@ -18,8 +19,10 @@ from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
 class Decoder:
     """The whole model. The library's functions call it."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+    def __init__(self, nn: Builder, spec: DecoderSpec, hidden_layers: tuple[int, ...] = ()) -> None:
+        """`hidden_layers`: after which layers the residual is a result too."""
         at, vocabulary, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
+        self.nn, self.hidden_layers = nn, hidden_layers
         scale = spec.embedding_scale
         self.table = nn.embedding(at.name("embedding"), vocabulary, hidden, scale=scale)
         self.is_encoder, self.hidden_size = spec.is_encoder, hidden
@@ -55,27 +58,34 @@ class Decoder:
         return self.hidden_size if self.layer_inputs is None else self.layer_inputs.width
 
     def results(self, x: Any, batch: Batch, memory: Memory) -> dict[str, Any]:
-        """(rows of x, embedding_size) -> the logits and the hidden states (after the last norm) of
-        the rows for which the batch wants them. Writes `memory`."""
+        """(rows of x, embedding_size) -> the logits and the hidden states (after the last norm, and
+        of the chosen layers) of the rows for which the batch wants them. Writes `memory`."""
         named = {"logits": batch.logit_rows, "hidden_states": batch.hidden_rows}
         wanted = {name: rows for name, rows in named.items() if rows is not None}
-        states = self._states(x, batch, memory, list(wanted.values()))
+        taken = LayerStates(self.nn, self.hidden_layers, self.hidden_size, batch.hidden_rows)
+        states = self._states(x, batch, memory, list(wanted.values()), taken)
         found = dict(zip(wanted, states, strict=True))
+        if taken.made is not None:
+            found["layer_states"] = taken.made
         if "logits" in found:
             found["logits"] = self.logits(found["logits"])
         return found
 
-    def _states(self, x: Any, batch: Batch, memory: Memory, wanted: list[Any]) -> list[Any]:
+    def _states(
+        self, x: Any, batch: Batch, memory: Memory, wanted: list[Any], taken: LayerStates
+    ) -> list[Any]:
         """The hidden states for each list of rows."""
         if self.layer_inputs is not None:
             x, batch = self.layer_inputs.split(x, batch)
         x = self.inputs(x, batch)
         batch = batch if self.sees_all is None else self.sees_all(batch)
-        for layer in self.layers[:-1]:
+        for index, layer in enumerate(self.layers[:-1]):
             x = layer(x, batch, memory)
+            taken.take(index, x)
         if self.norm is None:
             return self.layers[-1](x, batch, memory, wanted)
         x = self.layers[-1](x, batch, memory)
+        taken.take(len(self.layers) - 1, x)
         return [self.norm(x, rows) for rows in wanted]
 
     def logits(self, hidden_states: Any) -> Any:
