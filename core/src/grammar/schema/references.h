@@ -35,6 +35,8 @@ class References {
   std::unordered_map<const Json*, std::string> bases_;  // of schemas with references
   std::map<std::string, Place> resources_;              // by URI; "": the document
   std::map<std::string, Place> anchors_;                // by "URI#name", and by "#name" alone
+  // How many schemas have each `$dynamicAnchor`, and "#": `$recursiveAnchor`.
+  std::map<std::string, int> dynamic_;
   bool ref_stands_alone_ = false;
 };
 
