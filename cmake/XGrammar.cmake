@@ -66,10 +66,16 @@ endfunction()
 
 # The parser counts its work and its memory, and stops when it may take no more: nothing else
 # interrupts it (core/xgrammar/limits.h). Both checks at the beginning of a step change nothing yet.
+# What it knows of a grammar's states is in a cache of fixed size: a list of all states for each rule
+# that is met took gigabytes.
 mlc_edit_xgrammar(earley_parser.h
   "#include \"grammar_impl.h\"\n" "#include \"grammar_impl.h\"\n#include \"xgrammar/limits.h\"\n"
   "    if (!IsStateVisitedInQueue(state)) {\n      tmp_process_state_queue_.push(state);"
-  "    SpendWork(1);\n    if (!IsStateVisitedInQueue(state)) {\n      tmp_process_state_queue_.push(state);")
+  "    SpendWork(1);\n    if (!IsStateVisitedInQueue(state)) {\n      tmp_process_state_queue_.push(state);"
+  "  std::vector<std::vector<uint8_t>> fsm_state_flags_cache_;\n"
+  "  struct CachedFlags {\n    int32_t rule_id = -1, state_id = -1;\n    uint8_t flags = 0;\n  };\n  static constexpr int32_t kCachedFlags = 1024;\n  std::vector<CachedFlags> fsm_state_flags_cache_ = std::vector<CachedFlags>(kCachedFlags);\n"
+  "    XGRAMMAR_DCHECK(rule_id >= 0 && rule_id < static_cast<int32_t>(fsm_state_flags_cache_.size()));\n    auto& flags_cache = fsm_state_flags_cache_[rule_id];\n    if (!flags_cache.empty()) {\n      XGRAMMAR_DCHECK(state_id >= 0 && state_id < static_cast<int32_t>(flags_cache.size()));\n      if (flags_cache[state_id] != 0) {\n        return flags_cache[state_id];\n      }\n    }\n    return InitializeFsmStateFlags(rule_id, state_id);\n"
+  "    CachedFlags& cached = fsm_state_flags_cache_[state_id % kCachedFlags];\n    if (cached.rule_id != rule_id || cached.state_id != state_id) {\n      cached = {rule_id, state_id, InitializeFsmStateFlags(rule_id, state_id)};\n    }\n    return cached.flags;\n")
 mlc_edit_xgrammar(earley_parser.cc
   "  // Initialize the containers.\n  XGRAMMAR_DCHECK(tmp_process_state_queue_.empty())\n      << \"The tmp_process_state_queue_ should be empty before the scan.\";\n"
   "  SpendWork(1 + static_cast<int64_t>(scanable_state_history_.Back().size()));\n  CheckStates(scanable_state_history_.indptr()[scanable_state_history_.size()], rule_id_to_completable_states_.indptr()[rule_id_to_completable_states_.size()]);\n"
@@ -79,7 +85,10 @@ mlc_edit_xgrammar(earley_parser.cc
   "const auto in_vec = [&](const ParserState& state_) {\n          SpendWork(1 + rule_id_to_completable_states_.Back().size() / kCompared);\n"
   "  const auto& fsm = grammar_->per_rule_fsms[state.rule_id].value();\n\n  // Add the rule reference pairs"
   "  const auto& fsm = grammar_->per_rule_fsms[state.rule_id].value();\n  CheckRowStates(rule_id_to_completable_states_.Back().size());\n\n  // Add the rule reference pairs"
-  "  size_++;\n" "  size_++;\n  CheckRowStates(size_);\n")
+  "  size_++;\n" "  size_++;\n  CheckRowStates(size_);\n"
+  "      fsm_state_flags_cache_(grammar->NumRules()),\n" ""
+  "  auto& flags_cache = fsm_state_flags_cache_[rule_id];\n  if (flags_cache.empty()) {\n    flags_cache.resize(fsm.NumStates());\n  }\n  XGRAMMAR_DCHECK(state_id >= 0 && state_id < static_cast<int32_t>(flags_cache.size()));\n  uint8_t& flags = flags_cache[state_id];\n  if (flags & kFsmStateInitialized) {\n    return flags;\n  }\n\n  flags = kFsmStateInitialized;\n"
+  "  uint8_t flags = kFsmStateInitialized;\n")
 # The compiler counts the parts of the grammars and automata that it makes, in all its passes.
 mlc_edit_xgrammar(grammar_builder.cc
   "#include \"support/logging.h\"\n" "#include \"support/logging.h\"\n#include \"xgrammar/limits.h\"\n"

@@ -16,9 +16,9 @@ constexpr int kMostForcedBytes = 64;
 constexpr int kCompared = 16;
 // Of one place in a text: the states of its row, and the references in it.
 constexpr int kMostRowStates = 20'000;
-// Of all rows of one text, which the parser keeps until the text ends: about 35 MB. A usual text
+// Of all rows of one text, which the parser keeps until the text ends: about 18 MB. A usual text
 // has three states a byte.
-constexpr int64_t kMostStates = 800'000;
+constexpr int64_t kMostStates = 400'000;
 // Of the rows of one token, while a mask is made.
 constexpr int64_t kMostMaskStates = 100'000;
 

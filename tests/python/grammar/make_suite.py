@@ -1,4 +1,4 @@
-"""Writes suite.jsonl: which values JSON-Schema-Test-Suite calls valid and invalid, without its words.
+"""Writes suite.jsonl: which values JSON-Schema-Test-Suite calls valid and invalid; only facts.
 
     python tests/python/grammar/make_suite.py [FOLDER]
 

@@ -251,7 +251,9 @@ Result<Automaton> SchemaReader::AffordableTexts(const Facts& facts, LengthRange 
       {40, kMaxLengthBeside}, {12, kMaxLengthBeside}, {40, 50}, {12, 50}, {40, 25}, {12, 25}};
   for (const Narrower& one : kNarrower) {
     bool is_shorter = one.longest < kMaxLengthBeside;
-    if (is_shorter && length.min == 0 && length.max < 0) break;
+    bool is_asked = length.min > 0 || length.max >= 0;
+    // When lenient, leaving the length out is better than short texts.
+    if (is_shorter && (!is_asked || strictness_ == Strictness::kLenient)) break;
     Result<Automaton> narrow =
         NarrowTexts(facts, length.min, length.max, one.repeats, std::max(length.min, one.longest));
     if (narrow.ok() && !narrow->is_empty() && IsAffordable(*narrow, kMostCost)) return narrow;

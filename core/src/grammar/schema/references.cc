@@ -120,7 +120,7 @@ void References::Collect(const Json& json, const std::string& path, const std::s
     auto [uri, fragment] = Split(id->as_string());
     if (!uri.empty()) {
       base = Resolve(outer, uri);
-      resources_.insert({base, {&json, path}});
+      if (!resources_.insert({base, {&json, path}}).second) ambiguous_.insert(base);
     }
     if (!fragment.empty()) anchors_.insert({base + "#" + fragment, {&json, path}});
     if (!fragment.empty()) anchors_.insert({"#" + fragment, {&json, path}});
@@ -181,6 +181,9 @@ Result<References::Place> References::Follow(const Json& schema, const std::stri
   if (found == resources_.end()) found = resources_.find(file);
   if (found == resources_.end()) {
     return Unsupported("it leaves the document: '" + uri.substr(0, kQuoted) + "'");
+  }
+  if (ambiguous_.count(found->first) != 0) {
+    return Unsupported("two schemas have the `$id` '" + found->first.substr(0, kQuoted) + "'");
   }
   return Fragment(found->second, found->first, uri, fragment);
 }
