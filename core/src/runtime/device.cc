@@ -229,7 +229,7 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   }
   std::string reason = probes.front().reason;
   if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
-  return NotFound("device '" + std::string(text) + "': " + reason).WithParam("device");
+  return Unavailable("device '" + std::string(text) + "': " + reason).WithParam("device");
 }
 
 Result<Device> ParseDevice(std::string_view text) {
