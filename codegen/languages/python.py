@@ -23,8 +23,8 @@ MODEL_MEMBERS = KEYWORDS | frozenset(
 TAKEN_TYPES = (
     "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "ItemsView", "KeysView",
     "Literal", "Mapping", "Required", "Sequence", "TypeAlias", "ValuesView",
-    "TypedDict", "TYPE_CHECKING", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
-    "TracebackType", "TypeVar", "Unpack",
+    "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
+    "TracebackType", "TypeVar", "TYPE_CHECKING", "Unpack",
 )  # fmt: skip
 MEASUREMENTS = ("CompletionUsageExtra",)  # which can be read as a `dict`
 # Unions that type checkers know by their first form, as OpenAI's package: who asks for another one

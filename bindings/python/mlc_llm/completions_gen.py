@@ -34,7 +34,8 @@ _MOST_SECONDS = 1e9
 
 
 class Stream(Protocol[_Item]):
-    """Chunks in order. Closing it, or leaving its `with` block, ends the request."""
+    """Chunks in order. Closing it, leaving its `with` block or dropping it ends the request; a
+    `break` alone does not."""
 
     def __iter__(self) -> Iterator[_Item]: ...
     def __next__(self) -> _Item: ...
@@ -50,7 +51,8 @@ class Stream(Protocol[_Item]):
 
 
 class AsyncStream(Protocol[_Item]):
-    """Chunks in order. Closing it, or leaving its `async with` block, ends the request."""
+    """Chunks in order. Closing it, leaving its `async with` block or dropping it ends the request; a
+    `break` alone does not."""
 
     def __aiter__(self) -> AsyncIterator[_Item]: ...
     async def __anext__(self) -> _Item: ...

@@ -51,8 +51,8 @@ ORDINARY_FILES = [
 
 
 def repository(text: str) -> str | None:
-    """`HF://org/repo` for the forms in which people write a repository: `hf://org/repo`, and its web
-    address with or without `/tree/REVISION`. None for anything else."""
+    """`HF://org/repo` for the forms in which people write a repository: `hf://org/repo`, and its
+    web address with or without `/tree/REVISION`. None for anything else."""
     if text[: len(PREFIX)].upper() == PREFIX:
         return PREFIX + text[len(PREFIX) :]
     if not text.startswith(("https://", "http://")):
@@ -79,8 +79,8 @@ def _of_address(text: str, parts: list[str]) -> str:
             return f"{PREFIX}{owner}/{repo}" + ("" if revision == "main" else f":{revision}")
         case [owner, repo, "blob" | "resolve", *_]:
             raise InvalidRequestError(
-                f"{text}: this is a file of a repository; give the whole one, {PREFIX}{owner}/{repo},"
-                " or download the file and give its path",
+                f"{text}: this is a file of a repository; give the whole one "
+                f"({PREFIX}{owner}/{repo}), or download the file and give its path",
                 param="model",
             )
     raise InvalidRequestError(f"{text}: must name a repository: {PREFIX}org/repo", param="model")

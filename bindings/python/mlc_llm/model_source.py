@@ -327,7 +327,8 @@ def _require_model(path: Path) -> None:
     if path.is_dir():
         if not (path / CHAT_CONFIG).is_file() and not (path / _HF_CONFIG).is_file():
             raise NotFoundError(
-                f"{path}: neither {CHAT_CONFIG} nor {_HF_CONFIG} nor a .gguf file is in this folder",
+                f"{path}: neither {CHAT_CONFIG} nor {_HF_CONFIG} nor a .gguf file is in this "
+                "folder",
                 param="model",
             )
     elif not path.is_file():

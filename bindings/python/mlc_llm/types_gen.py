@@ -1888,7 +1888,7 @@ class DeviceProbe(_Model):
     """What its driver calls it. Absent: nobody says."""
 
     memory_bytes: int | None = None
-    """The size of its memory. Range: at least 0. Unit: bytes."""
+    """The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes."""
 
     max_buffer_bytes: int | None = None
     """The largest tensor it can hold. Range: at least 0. Unit: bytes."""

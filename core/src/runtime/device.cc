@@ -146,6 +146,7 @@ std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   DeviceProbe first{std::string(kind.name) + ":0", true, ""};
   first.reason = MakeSure(kind);
   first.found = first.reason.empty();
+  if (kind.type == kDLCPU) first.memory_bytes = AvailableMemoryBytes();
   std::optional<tvm::ffi::Function> list =
       tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.backend);
   if (!first.found || !list) return {first};

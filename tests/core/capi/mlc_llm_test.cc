@@ -71,6 +71,7 @@ TEST(CApiStatics, ListsDevices) {
   for (const Json& device : json->as_array()) {
     if (device.Find("name")->as_string() != "cpu:0") continue;
     EXPECT_TRUE(device.Find("found")->as_bool());
+    EXPECT_GT(device.Find("memory_bytes")->as_int(), 0);
     ++cpus;
   }
   EXPECT_EQ(cpus, 1);

@@ -1416,7 +1416,7 @@ export interface DeviceProbe {
   reason: string;
   /** What its driver calls it. Absent: nobody says. */
   description?: string;
-  /** The size of its memory. Range: at least 0. Unit: bytes. */
+  /** The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes. */
   memory_bytes?: number;
   /** The largest tensor it can hold. Range: at least 0. Unit: bytes. */
   max_buffer_bytes?: number;

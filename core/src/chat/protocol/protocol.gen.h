@@ -1528,7 +1528,7 @@ struct DeviceProbe {
   std::string reason;
   // What its driver calls it. Absent: nobody says.
   std::optional<std::string> description;
-  // The size of its memory. Range: at least 0. Unit: bytes.
+  // The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes.
   std::optional<int64_t> memory_bytes;
   // The largest tensor it can hold. Range: at least 0. Unit: bytes.
   std::optional<int64_t> max_buffer_bytes;

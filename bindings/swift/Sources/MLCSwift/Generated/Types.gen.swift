@@ -4109,7 +4109,7 @@ public struct DeviceProbe: WireObject {
     public var reason: String
     /// What its driver calls it. Absent: nobody says.
     public var description: String?
-    /// The size of its memory. Range: at least 0. Unit: bytes.
+    /// The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes.
     public var memory_bytes: Int?
     /// The largest tensor it can hold. Range: at least 0. Unit: bytes.
     public var max_buffer_bytes: Int?

@@ -2746,7 +2746,10 @@ data class DeviceProbe @JvmOverloads constructor(
     val reason: String,
     /** What its driver calls it. Absent: nobody says. */
     val description: String? = null,
-    /** The size of its memory. Range: at least 0. Unit: bytes. */
+    /**
+     * The size of its memory; of the CPU: what is free now. Range: at least 0. Unit:
+     * bytes.
+     */
     val memory_bytes: Long? = null,
     /** The largest tensor it can hold. Range: at least 0. Unit: bytes. */
     val max_buffer_bytes: Long? = null,
