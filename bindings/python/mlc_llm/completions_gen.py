@@ -51,8 +51,8 @@ class Stream(Protocol[_Item]):
 
 
 class AsyncStream(Protocol[_Item]):
-    """Chunks in order. Closing it, leaving its `async with` block or dropping it ends the request; a
-    `break` alone does not."""
+    """Chunks in order. Closing it, leaving its `async with` block or dropping it ends the request;
+    a `break` alone does not."""
 
     def __aiter__(self) -> AsyncIterator[_Item]: ...
     async def __anext__(self) -> _Item: ...
