@@ -34,7 +34,8 @@ fun CompletionUsageExtra.asTextLabel(): String =
 /**
  * Answers a request in MLC-LLM's way: each `delta` has a role and a content that is not null, and the
  * last response has whole tool calls. A failure is not thrown: it is the last response, with `error`,
- * the finish reason `error`, and the message as content.
+ * the finish reason `error`, and the message as content. After `reset`, `unload` and `reload` the
+ * answers of before are silent: as in MLC-LLM, an app may clear its screen and await nothing.
  */
 internal suspend fun ChatCompletions.createCompatible(
     request: OpenAIProtocol.ChatCompletionRequest,
@@ -43,11 +44,15 @@ internal suspend fun ChatCompletions.createCompatible(
     if (!request.stream) return oneResponse(answer.failed(needsStream()))
     return try {
         val body = encode(OpenAIProtocol.ChatCompletionRequest.serializer(), request)
-        open(body, answer::of, answer::failed)
+        open(body, answer::of) { error -> answer.failed(error).takeUnless { isAskedFor(error) } }
     } catch (error: MLCException) {
         oneResponse(answer.failed(error))
     }
 }
+
+/** Whether the program itself ended the request: by `reset`, `unload` or `reload`. */
+private fun isAskedFor(error: MLCException): Boolean =
+    error is RequestCancelledException || error.code == "model_unloaded"
 
 private fun <T> oneResponse(response: T): ReceiveChannel<T> =
     Channel<T>(capacity = 1).apply {

@@ -108,10 +108,10 @@ class MLCEngine @JvmOverloads constructor(
         load(ModelLoadRequest(modelPath, modelLib, "auto", null)) { _, _ -> true }
 
     /** Ends every request with an error and frees the model's memory; waits until that is done. */
-    fun unload(): Unit = engine.call(NativeBridge::unload)
+    fun unload(): Unit = requests.quiet.endedBy { engine.call(NativeBridge::unload) }
 
     /** Ends every request with an error and clears metrics and caches; the model stays loaded. */
-    fun reset(): Unit = engine.call(NativeBridge::reset)
+    fun reset(): Unit = requests.quiet.endedBy { engine.call(NativeBridge::reset) }
 
     /** Counters, under the names of MLC-LLM's `/metrics`. */
     fun metrics(): EngineMetrics =
@@ -156,9 +156,11 @@ class MLCEngine @JvmOverloads constructor(
 
     private fun load(model: ModelLoadRequest, progress: NativeProgress) {
         val json = encode(ModelLoadRequest.serializer(), model)
-        engine.call { handle ->
-            NativeBridge.load(handle, json) { fraction, what ->
-                progress.onProgress(fraction, what) && !engine.isClosed
+        requests.quiet.endedBy {
+            engine.call { handle ->
+                NativeBridge.load(handle, json) { fraction, what ->
+                    progress.onProgress(fraction, what) && !engine.isClosed
+                }
             }
         }
     }

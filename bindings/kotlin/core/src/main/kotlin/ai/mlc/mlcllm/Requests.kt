@@ -7,6 +7,9 @@ import kotlinx.coroutines.withContext
 
 /** Sends requests to the engine's routes. */
 internal class Requests(val engine: NativeEngine) {
+    /** The channels that a call which ends all requests closes without a word. */
+    val quiet = QuietChannels()
+
     /**
      * Starts a request and gives its events to [consume]. When that returns or throws, or when the
      * coroutine is cancelled, the request ends in the core too.

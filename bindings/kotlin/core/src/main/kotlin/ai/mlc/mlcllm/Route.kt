@@ -36,11 +36,14 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
     suspend fun create(request: Q): ReceiveChannel<C> =
         open(bodyOf(request, stream = true), { it }, failed = null)
 
-    /** The channel of [create]: [of] converts a chunk, [failed] converts a failure. */
+    /**
+     * The channel of [create]: [of] converts a chunk. If [failed] is given, it converts a failure, or
+     * returns null for one that is no news: the end that the program itself asked for.
+     */
     internal suspend fun <T> open(
         body: ByteArray,
         of: (C) -> T,
-        failed: ((MLCException) -> T)?,
+        failed: ((MLCException) -> T?)?,
     ): ReceiveChannel<T> {
         val chunks = Channel<T>(Channel.UNLIMITED)
         val sent = Request(requests.engine) { event -> chunks.deliver(event, of, failed) }
@@ -48,7 +51,9 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         val watch = job?.invokeOnCompletion { cause ->
             if (cause != null) chunks.cancel()
         }
+        if (failed != null) requests.quiet.add(chunks)
         chunks.invokeOnClose {
+            requests.quiet.remove(chunks)
             watch?.dispose()
             sent.cancel()
         }
@@ -101,7 +106,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
     private fun bodyOf(request: Q, stream: Boolean): ByteArray =
         encode(this.request, streaming(request, stream))
 
-    private fun <T> Channel<T>.deliver(event: Event, of: (C) -> T, failed: ((MLCException) -> T)?) {
+    private fun <T> Channel<T>.deliver(event: Event, of: (C) -> T, failed: ((MLCException) -> T?)?) {
         val failure = try {
             if (event.kind == NativeBridge.CHUNK) {
                 trySend(of(decode(chunk, event.json)))
@@ -114,7 +119,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         if (failure == null || failed == null) {
             close(failure)
         } else {
-            trySend(failed(failure))
+            failed(failure)?.let(::trySend)
             close()
         }
     }

@@ -10,6 +10,7 @@ object FakeModel {
     val folder: String = File(System.getProperty("mlc_llm.root"), "tests/fixtures/fake-model").path
 
     const val DEVICE = "fake"
+    const val END_TOKEN = 498
 
     suspend fun engine(maxNumSequence: Long = 4): MLCEngine {
         val engine = MLCEngine(

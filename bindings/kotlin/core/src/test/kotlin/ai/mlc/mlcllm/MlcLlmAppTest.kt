@@ -7,8 +7,15 @@ import ai.mlc.mlcllm.MLCEngine
 import ai.mlc.mlcllm.NotFoundException
 import ai.mlc.mlcllm.OpenAIProtocol
 import ai.mlc.mlcllm.OpenAIProtocol.*
+import java.util.concurrent.Executors
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.async
 import kotlinx.coroutines.channels.ReceiveChannel
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.serialization.json.Json
 import org.junit.Assert.assertEquals
@@ -189,6 +196,44 @@ class MlcLlmAppTest {
         val later = engine.chat.completions.create(user("Hello")).receive()
         assertEquals("model_not_loaded", later.error?.code)
         assertFalse(later.choices.isEmpty())
+    }
+
+    // The screen belongs to one thread, as on a phone. A backend's thread calls the engine, and then
+    // the screen is cleared: an element that comes later finds no message to write to.
+    private suspend fun clearWhileGenerating(engine: MLCEngine, clear: suspend () -> Unit) {
+        Executors.newSingleThreadExecutor().asCoroutineDispatcher().use { main ->
+            val screen = mutableListOf("")
+            val begun = CompletableDeferred<Unit>()
+            val reading = CoroutineScope(main).async {
+                val never = mapOf(FakeModel.END_TOKEN to -100f)
+                for (response in engine.chat.completions.create(user("Hello"), logit_bias = never)) {
+                    assertNull(response.error)
+                    screen[screen.size - 1] += response.choices[0].delta.content!!.asText()
+                    begun.complete(Unit)
+                }
+            }
+            begun.await()
+            withContext(Dispatchers.IO) { clear() }
+            withContext(main) { screen.clear() }
+            reading.await()
+            assertTrue(screen.isEmpty())
+        }
+    }
+
+    @Test
+    fun `reset while generating, fifty times`() = run { engine ->
+        repeat(50) { clearWhileGenerating(engine) { engine.reset() } }
+        assertNull(engine.chat.completions.create(user("Hello"), max_tokens = 2).receive().error)
+    }
+
+    @Test
+    fun `unload and reload while generating`() = run { engine ->
+        repeat(10) { round ->
+            clearWhileGenerating(engine) {
+                if (round % 2 == 0) engine.unload()
+                engine.load(FakeModel.folder, device = FakeModel.DEVICE)
+            }
+        }
     }
 
     @Test

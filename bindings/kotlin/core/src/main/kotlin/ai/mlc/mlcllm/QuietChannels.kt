@@ -1,0 +1,30 @@
+package ai.mlc.mlcllm
+
+import java.util.concurrent.ConcurrentHashMap
+import kotlinx.coroutines.channels.Channel
+
+/**
+ * The open channels of MLC-LLM's form of a request. After a call such as `reset` has returned,
+ * nothing more comes out of them, not even what was in them already: an app clears its screen then.
+ */
+internal class QuietChannels {
+    private val channels = ConcurrentHashMap.newKeySet<Channel<*>>()
+
+    fun add(channel: Channel<*>) {
+        channels.add(channel)
+    }
+
+    fun remove(channel: Channel<*>) {
+        channels.remove(channel)
+    }
+
+    /** Runs [end], which ends every request, and closes and empties the channels of before it. */
+    fun endedBy(end: () -> Unit) {
+        val open = channels.toList()
+        end()
+        for (channel in open) {
+            channel.close() // first, so that nothing comes in behind what is taken out
+            while (channel.tryReceive().isSuccess) Unit
+        }
+    }
+}
