@@ -101,6 +101,25 @@ int BindImports([[maybe_unused]] void* library,
   return bound;
 }
 
+void* OpenWithTvm(const std::string& file, std::string* error) {
+  auto open = [&] {
+    void* library = OpenLibrary(file.c_str(), LibraryScope::kLocal);
+    if (library == nullptr) *error = LibraryError();
+    return library;
+  };
+  void* library = open();
+#if defined(MLC_BINDS_IMPORTS)
+  // glibc says "undefined symbol: ...", musl "...: symbol not found".
+  if (library == nullptr && error->find("symbol") != std::string::npos) {
+    // A library that is open already is shown by this, and is not loaded again.
+    std::string tvm = LibraryOf(reinterpret_cast<void*>(TVMFFIErrorSetRaisedFromCStrParts));
+    (void)OpenLibrary(tvm.c_str(), LibraryScope::kGlobal);
+    library = open();
+  }
+#endif
+  return library;
+}
+
 BoundLibrary::BoundLibrary([[maybe_unused]] const std::string& path) {
 #if defined(MLC_BINDS_IMPORTS)
   library_ = OpenLibrary(path.c_str(), LibraryScope::kLazy);

@@ -29,7 +29,13 @@ const std::vector<Import>& TvmImports();
 // nothing: programs show their functions there.
 int BindImports(void* library, const std::vector<Import>& imports);
 
-// The same for the file of a model library. It stays bound while the file stays open.
+// Opens a library that may register its kernels, which calls TVM, while it opens: by a path, or by
+// a name that the loader searches. If the loader finds TVM's functions for the engine alone (as in
+// a JVM, which opens the engine locally), the whole process sees them from then on. Null on
+// failure, with the loader's reason in `error`.
+void* OpenWithTvm(const std::string& file, std::string* error);
+
+// BindImports for the file of a model library. It stays bound while the file stays open.
 class BoundLibrary {
  public:
   explicit BoundLibrary(const std::string& path);

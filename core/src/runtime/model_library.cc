@@ -28,6 +28,16 @@ namespace {
 
 constexpr const char* kSystemScheme = "system://";
 
+// Whether the loader's reason is that there is no such file: the words of glibc and Apple, then of
+// Android, whose message about a symbol is like the one about a file.
+bool IsAbsence(const std::string& reason) {
+  for (const char* words : {"No such file", "no such file", "image not found"}) {
+    if (reason.find(words) != std::string::npos) return true;
+  }
+  return reason.find("not found") != std::string::npos &&
+         reason.find("symbol") == std::string::npos;
+}
+
 // Builds the kernels of a device backend here, and not in the first request.
 void Prepare(const ffi::Module& module, int device_index) {
   for (const ffi::Any& import : module->imports()) {
@@ -216,13 +226,20 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string
     }
   }
   // Inside an APK a library has no path. The app's signature covers it, so there is no other check.
+  std::string broken;
   for (const std::string& file : files) {
-    void* library = OpenLibrary(file.c_str(), LibraryScope::kLocal);
-    if (library == nullptr) continue;
+    std::string reason;
+    void* library = OpenWithTvm(file, &reason);
+    if (library == nullptr) {
+      if (!IsAbsence(reason)) broken = reason;
+      continue;
+    }
     bool is_plain = FindSymbol(library, kLibrarySymbol.data()) != nullptr;
     return is_plain ? Open(path, file, device) : FromLinked(path, name, device);
   }
-  return FromLinked(path, name, device);
+  Result<std::unique_ptr<ModelLibrary>> linked = FromLinked(path, name, device);
+  if (broken.empty() || linked.status().code() != StatusCode::kNotFound) return linked;
+  return Corrupt(path + ": " + broken).WithParam("model_lib");
 }
 
 // An app may have linked the archive of its models into a library of its own, which has no seal.
@@ -231,8 +248,9 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::strin
                                                                 Device device) {
   Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
   if (library.ok() || library.status().reason() != kNoSeal) return library;
-  if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
-    return Corrupt(path + ": " + LibraryError()).WithParam("model_lib");
+  std::string reason;
+  if (OpenWithTvm(file, &reason) == nullptr) {
+    return Corrupt(path + ": " + reason).WithParam("model_lib");
   }
   Result<std::unique_ptr<ModelLibrary>> linked =
       FromLinked(path, path.substr(std::strlen(kSystemScheme)), device);
@@ -279,8 +297,9 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::OpenLinked(const std::string
         .WithParam("model_lib");
   }
   if (opened == files.end()) {  // a copy would register its own kernels
-    if (OpenLibrary(file.c_str(), LibraryScope::kLocal) == nullptr) {
-      return Corrupt(file + ": " + LibraryError()).WithParam("model_lib");
+    std::string reason;
+    if (OpenWithTvm(file, &reason) == nullptr) {
+      return Corrupt(file + ": " + reason).WithParam("model_lib");
     }
     files.emplace(prefix, id);
   }
