@@ -11,13 +11,7 @@
 namespace xgrammar {
 namespace {
 
-// Matchers on several threads share a grammar. The map never moves its values, and two threads that
-// make the same mask make equal ones.
-const AdaptiveTokenMask* Find(const CompiledGrammar::Impl& grammar, const ParserState& state) {
-  std::lock_guard<std::mutex> lock(grammar.mask_mutex);
-  auto found = grammar.adaptive_token_mask_cache.find(state);
-  return found == grammar.adaptive_token_mask_cache.end() ? nullptr : &found->second;
-}
+std::atomic<int64_t> all_mask_bytes{0};
 
 // The rules that a state refers to.
 std::vector<int32_t> RulesAt(const Grammar& grammar, int state) {
@@ -51,27 +45,63 @@ std::vector<ParserState> StatesOf(const Grammar& grammar, int32_t rule_id,
 
 }  // namespace
 
-const AdaptiveTokenMask& CompiledGrammar::Impl::MaskOf(const ParserState& state) {
-  if (const AdaptiveTokenMask* mask = Find(*this, state)) return *mask;
-  AdaptiveTokenMask made = make_mask(state);
-  int64_t bytes = static_cast<int64_t>(MemorySize(made));
+thread_local Allowance allowance;
+
+namespace {
+
+// The parser that makes a mask has a smaller limit than that of the text.
+struct FewStates {
+  FewStates() { allowance.most_states = kMostMaskStates; }
+  ~FewStates() {
+    allowance.most_states = kMostStates;
+    allowance.num_states = num_states;
+  }
+  const int64_t num_states = allowance.num_states;
+};
+
+}  // namespace
+
+// Matchers on several threads share a grammar. Two that make the same mask make equal ones.
+CompiledGrammar::Impl::SharedMask CompiledGrammar::Impl::MaskOf(const ParserState& state) {
+  {
+    std::lock_guard<std::mutex> lock(mask_mutex);
+    auto found = made_masks.find(state);
+    if (found != made_masks.end()) return found->second;
+  }
+  SpendWork(grammar->NumRules() / kCompared);  // of which the parser makes a list
+  std::shared_ptr<const AdaptiveTokenMask> made;
+  {
+    FewStates few;
+    made = std::make_shared<const AdaptiveTokenMask>(make_mask(state));
+  }
+  constexpr int64_t kEntry = sizeof(AdaptiveTokenMask) + 2 * sizeof(ParserState);
+  int64_t bytes = kEntry + static_cast<int64_t>(MemorySize(*made));
   std::lock_guard<std::mutex> lock(mask_mutex);
-  auto [place, is_new] = adaptive_token_mask_cache.emplace(state, std::move(made));
-  if (is_new) mask_bytes += bytes;
-  return place->second;
+  if (all_mask_bytes + bytes > kMostMaskBytes && mask_bytes + bytes > kFewMaskBytes) DropMasks();
+  if (made_masks.emplace(state, made).second) {
+    mask_bytes += bytes;
+    all_mask_bytes += bytes;
+  }
+  return made;
 }
 
-void MakeFirstMasks(CompiledGrammar compiled, int64_t num_rows) {
+// The caller holds the mutex, or is the last owner.
+void CompiledGrammar::Impl::DropMasks() {
+  made_masks.clear();
+  all_mask_bytes -= mask_bytes.exchange(0);
+}
+
+void MakeFirstMasks(CompiledGrammar compiled, int64_t work) {
   const Grammar grammar = compiled->GetGrammar();
   if (!compiled->make_mask) return;  // the vocabulary is empty
-  const int64_t rows_at_end = rows_left - num_rows;
+  const int64_t left_at_end = allowance.work_left - work;
   std::vector<int32_t> rules = {grammar->GetRootRuleId()};
   std::vector<bool> is_seen(static_cast<size_t>(grammar->NumRules()));
   for (size_t at = 0; at < rules.size(); ++at) {
     if (is_seen[static_cast<size_t>(rules[at])]) continue;
     is_seen[static_cast<size_t>(rules[at])] = true;
     for (const ParserState& state : StatesOf(grammar, rules[at], &rules)) {
-      if (rows_left <= rows_at_end) return;
+      if (allowance.work_left <= left_at_end) return;
       compiled->MaskOf(state);
     }
   }

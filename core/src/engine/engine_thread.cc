@@ -30,6 +30,18 @@ bool EngineThread::Submit(Request request, EventSink sink) {
       });
 }
 
+std::function<void()> EngineThread::CompileTask(RequestId id, Grammar grammar) {
+  auto has_ended = std::make_shared<std::atomic<bool>>(false);
+  compiling_[id] = has_ended;
+  return [this, id, has_ended, grammar = std::move(grammar)] {
+    if (*has_ended) return;
+    (void)grammar.Prepare(has_ended.get());  // Release reports the result
+    (void)Do([this, id](Engine* engine) {
+      if (compiling_.erase(id) > 0) engine->Release(id);
+    });
+  };
+}
+
 void EngineThread::WithPrompt(Request request, Continuation then) {
   Do([this, request = std::move(request), then = std::move(then)](Engine* engine) mutable {
     int held = engine->NumHeld(request.adapter, request.prompt);
@@ -137,6 +149,8 @@ void EngineThread::Deliver(std::vector<RequestEvent> events) {
     if (sink == sinks_.end()) continue;
     std::shared_ptr<EventSink> keep = sink->second;
     if (event.finished) sinks_.erase(sink);
+    auto compiling = event.finished ? compiling_.find(event.id) : compiling_.end();
+    if (compiling != compiling_.end()) *compiling_.extract(compiling).mapped() = true;
     deliveries.emplace_back(std::move(keep), std::move(event));
   }
   if (deliveries.empty()) return;

@@ -80,8 +80,10 @@ class EngineThread {
   void CallbackLoop();
   // Whether so many callbacks wait that no step should begin. The caller holds the mutex.
   bool CallbacksAreBehind();
-  // Compiles the grammar of a held request on a compile thread, then releases the request.
+  // Compiles the grammar of a held request on a compile thread, then releases the request. Stops
+  // when the request has ended before that.
   void Compile(RequestId id, Grammar grammar);
+  std::function<void()> CompileTask(RequestId id, Grammar grammar);
   void PublishMetrics();
   void TrimWhenIdle();
   void Deliver(std::vector<RequestEvent> events);
@@ -99,11 +101,13 @@ class EngineThread {
   // used by the compute thread only
   std::unordered_map<RequestId, std::shared_ptr<EventSink>> sinks_;
   std::unordered_map<RequestId, Continuation> continuations_;  // used by the compute thread only
+  // The requests whose grammars are compiled, each with its flag to stop that; used by the compute
+  // thread only.
+  std::unordered_map<RequestId, std::shared_ptr<std::atomic<bool>>> compiling_;
   bool has_stepped_ = false;  // since the last trim; used by the compute thread only
   Clock::time_point next_trim_{};
   std::atomic<bool> waits_for_callbacks_{false};  // whether the compute thread waits
   BlockingQueue<std::function<void()>> callbacks_, file_work_, compile_work_;
-  std::atomic<bool> closing_{false};          // true: nothing more is compiled
   std::vector<std::thread> compile_threads_;  // started when they are needed
   // file_thread_ is started when it is needed
   std::thread compute_thread_, callback_thread_, file_thread_;

@@ -29,7 +29,6 @@ EngineThread::~EngineThread() {
   }
   changed_.notify_one();
   compute_thread_.join();
-  closing_ = true;
   compile_work_.Close();
   for (std::thread& thread : compile_threads_) thread.join();
   file_work_.Close();
@@ -56,11 +55,7 @@ void EngineThread::Compile(RequestId id, Grammar grammar) {
       while (std::optional<std::function<void()>> next = compile_work_.Pop()) Guarded(*next);
     });
   }
-  compile_work_.Push([this, id, grammar = std::move(grammar)] {
-    if (closing_) return;
-    (void)grammar.Prepare();  // Release reports the result
-    (void)Do([id](Engine* engine) { engine->Release(id); });
-  });
+  compile_work_.Push(CompileTask(id, std::move(grammar)));
 }
 
 void EngineThread::DoFileWork(std::function<void()> work) {

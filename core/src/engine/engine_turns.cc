@@ -51,10 +51,7 @@ bool EngineThread::Do(Command command) {
 
 // The next turn compiles. The callbacks of this turn come first.
 void EngineThread::Compile(RequestId id, Grammar grammar) {
-  compile_work_.Push([this, id, grammar = std::move(grammar)] {
-    (void)grammar.Prepare();  // Release reports the result
-    (void)Do([id](Engine* engine) { engine->Release(id); });
-  });
+  compile_work_.Push(CompileTask(id, std::move(grammar)));
 }
 
 void EngineThread::DoFileWork(std::function<void()> work) { file_work_.Push(std::move(work)); }

@@ -16,7 +16,7 @@ namespace {
 // For masks that are made before the first token, for each token of the vocabulary: less than 0.1 s
 // of a CPU core of 2020 with 50,000 tokens, and all masks of a usual schema. The others are made
 // when a text needs them.
-constexpr int64_t kFirstRows = 20;
+constexpr int64_t kFirstWork = 20;
 
 xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size,
                                       const std::vector<int32_t>& stop_token_ids,
@@ -40,18 +40,19 @@ xgrammar::CompiledGrammar CompileWith(xgrammar::GrammarCompiler* compiler, Gramm
   xgrammar::CompiledGrammar compiled = kind == GrammarKind::kEbnf
                                            ? compiler->CompileGrammar(source)
                                            : compiler->CompileStructuralTag(source);
-  xgrammar::MakeFirstMasks(compiled, kFirstRows * compiled.GetTokenizerInfo().GetVocabSize());
+  xgrammar::MakeFirstMasks(compiled, kFirstWork * compiled.GetTokenizerInfo().GetVocabSize());
   return compiled;
 }
 
 }  // namespace
 
-RowLimit::RowLimit() {
-  // About 1.3 s on a CPU core of 2020; a usual mask takes a thousandth of that.
-  xgrammar::rows_left = 20'000'000;
+WorkLimit::WorkLimit(int64_t most_work, const std::atomic<bool>* is_cancelled) {
+  xgrammar::allowance.work_left = most_work;
+  xgrammar::allowance.parts_left = kMostGrammarParts;
+  xgrammar::allowance.is_cancelled = is_cancelled;
 }
-RowLimit::~RowLimit() { xgrammar::rows_left = INT64_MAX; }
-bool RowLimit::is_spent() const { return xgrammar::rows_left < 0; }
+WorkLimit::~WorkLimit() { xgrammar::allowance = xgrammar::Allowance(); }
+int64_t WorkLimit::left() const { return std::max<int64_t>(0, xgrammar::allowance.work_left); }
 
 bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask) {
   int64_t shape[] = {static_cast<int64_t>(mask->size())};
@@ -59,10 +60,23 @@ bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask
   return matcher->FillNextTokenBitmask(&tensor);
 }
 
-std::string TooManyRows(int vocab_size) {
-  return "with a vocabulary of " + std::to_string(vocab_size) +
-         " tokens it takes too long to say which may follow; write it with fewer alternatives that "
-         "begin alike";
+Status StatusOf(const xgrammar::LimitReached& reached, int vocab_size) {
+  switch (reached.limit) {
+    case xgrammar::Limit::kWork:
+      return InvalidArgument("with a vocabulary of " + std::to_string(vocab_size) +
+                             " tokens it takes too long to say which may follow; write it with "
+                             "fewer alternatives that begin alike");
+    case xgrammar::Limit::kMemory:
+      return InvalidArgument(
+          "it takes too much memory to remember in how many ways the answer can be read; write the "
+          "grammar with fewer ways to read one text, or ask for a shorter answer");
+    case xgrammar::Limit::kSize:
+      return InvalidArgument(
+          "the grammar is too large when its repetitions and parts are written out; give it fewer "
+          "or shorter ones");
+    default:
+      return Cancelled("the request was cancelled while its grammar was compiled");
+  }
 }
 
 std::string LibraryMessage(const std::string& message) {
@@ -78,12 +92,9 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
   std::call_once(once_, [this] {
     compiler_.emplace(CompilerFor(tokenizer_, vocab_size_, stops_, markers_));
     may_allow_.resize(static_cast<size_t>(vocab_size_));
-    first_bytes_.resize(may_allow_.size(), -1);
     for (int32_t id = 0; id < vocab_size_; ++id) {
       size_t at = static_cast<size_t>(id);
-      std::string text = tokenizer_.IsSpecial(id) ? "" : tokenizer_.TokenBytes(id);
-      may_allow_[at] = !text.empty();
-      if (!text.empty()) first_bytes_[at] = static_cast<unsigned char>(text[0]);
+      may_allow_[at] = !tokenizer_.IsSpecial(id) && !tokenizer_.TokenBytes(id).empty();
     }
     for (const std::vector<int32_t>& ids : {stops_, markers_}) {
       for (int32_t id : ids) {  // an id that is not a token of the model is ignored
@@ -91,27 +102,26 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
       }
     }
   });
-  RowLimit limit;
-  try {
-    xgrammar::CompiledGrammar compiled = CompileWith(&*compiler_, kind, source);
-    xgrammar::GrammarMatcher matcher(compiled);
-    std::vector<int32_t> mask(static_cast<size_t>((vocab_size_ + 31) / 32));
-    FillTokenMask(&matcher, &mask);  // refuses now what the first token would be refused for
-    return compiled;
-  } catch (const std::exception&) {
-    if (!limit.is_spent()) throw;
-  }
-  throw std::runtime_error(TooManyRows(vocab_size_));
+  xgrammar::CompiledGrammar compiled = CompileWith(&*compiler_, kind, source);
+  xgrammar::GrammarMatcher matcher(compiled);
+  std::vector<int32_t> mask(static_cast<size_t>((vocab_size_ + 31) / 32));
+  FillTokenMask(&matcher, &mask);  // refuses now what the first token would be refused for
+  return compiled;
 }
 
-Status Grammar::Impl::Prepare() {
+Status Grammar::Impl::Prepare(const std::atomic<bool>* is_cancelled) {
   if (ready()) return status_;
   std::lock_guard<std::mutex> lock(mutex_);
   if (ready()) return status_;
   try {
+    WorkLimit limit(kMostWork, is_cancelled);
     compiled_ = backend_->Compile(kind_, source_);
     grammar_bytes_ =
         static_cast<int64_t>(compiled_->MemorySizeBytes()) - xgrammar::MaskBytes(*compiled_);
+  } catch (const xgrammar::LimitReached& reached) {
+    status_ = StatusOf(reached, backend_->vocab_size()).In("cannot be enforced");
+    // The next one that waits compiles it.
+    if (status_.code() == StatusCode::kCancelled) return std::exchange(status_, Status());
   } catch (const std::exception& error) {
     status_ = InvalidArgument("cannot be enforced: " + LibraryMessage(error.what()));
   }
@@ -127,8 +137,8 @@ int64_t Grammar::Impl::memory_bytes() const {
 
 bool Grammar::ready() const { return impl_->ready(); }
 
-Status Grammar::Prepare() const {
-  Status status = impl_->Prepare();
+Status Grammar::Prepare(const std::atomic<bool>* is_cancelled) const {
+  Status status = impl_->Prepare(is_cancelled);
   if (status.ok() || place_.empty()) return status;
   return std::move(status).In(place_).WithParam(place_);
 }

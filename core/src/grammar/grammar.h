@@ -10,6 +10,7 @@
 #ifndef MLC_GRAMMAR_GRAMMAR_H_
 #define MLC_GRAMMAR_GRAMMAR_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,8 +41,9 @@ class Grammar {
   // Whether Prepare returns at once.
   bool ready() const;
   // Compiles the grammar, or waits for the thread that compiles it. A source is compiled once for
-  // all handles. May be called from any thread. Errors are kInvalidArgument.
-  Status Prepare() const;
+  // all handles. May be called from any thread. Errors are kInvalidArgument; kCancelled if the flag
+  // is set before the end: then the next call compiles it.
+  Status Prepare(const std::atomic<bool>* is_cancelled = nullptr) const;
   // The same grammar; its errors name the field `place` of a request.
   Grammar For(std::string place) const;
   // The keywords of its schemas that it does not enforce; none when strict.
@@ -101,7 +103,8 @@ class GrammarCompiler {
   std::shared_ptr<Cache> cache_;
 };
 
-// The position of one answer in its grammar, which must be prepared.
+// The position of one answer in its grammar, which must be prepared. Each call takes bounded work
+// and memory. When a bound is reached, nothing more is accepted and FillMask says why.
 class GrammarMatcher {
  public:
   explicit GrammarMatcher(const Grammar& grammar);
@@ -118,8 +121,8 @@ class GrammarMatcher {
   // Nothing can follow: a stop token was accepted, or the text is complete and there are no stop
   // tokens.
   bool finished() const;
-  // The text that must come next, or its beginning. It may be split into tokens in any way. "" when
-  // there is a choice.
+  // The text that must come next, or its first 64 bytes. It may be split into tokens in any way. ""
+  // when there is a choice.
   std::string ForcedText();
   // A copy at the same position, independent from this one.
   GrammarMatcher Fork() const;

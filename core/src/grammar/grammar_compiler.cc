@@ -35,9 +35,12 @@ Status Printable(const Status& status) {
 }
 
 // Mistakes in a grammar's text are found without compiling it.
-Status ParseEbnf(const std::string& grammar) {
+Status ParseEbnf(const std::string& grammar, int vocab_size) {
+  WorkLimit limit(kMostWork);
   try {
     (void)xgrammar::Grammar::FromEBNF(grammar);
+  } catch (const xgrammar::LimitReached& reached) {
+    return StatusOf(reached, vocab_size).In("cannot be enforced");
   } catch (const std::exception& error) {
     return InvalidArgument("cannot be enforced: " + LibraryMessage(error.what()));
   }
@@ -158,9 +161,8 @@ Result<Grammar> GrammarCompiler::CompileEbnf(const std::string& grammar) {
   std::string key = "ebnf:" + grammar;
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_RETURN_IF_ERROR(CheckEbnf(grammar));
-  MLC_RETURN_IF_ERROR(ParseEbnf(grammar));
+  MLC_RETURN_IF_ERROR(ParseEbnf(grammar, cache_->backend->vocab_size()));
   GrammarSource source;
-  source.ends = false;
   source.text = grammar;
   return cache_->Add(key, std::move(source));
 }
@@ -172,12 +174,9 @@ Result<Grammar> GrammarCompiler::CompileStructuralTag(const std::string& tag_jso
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   GrammarSource source;
   source.kind = GrammarKind::kStructuralTag;
-  bool holds_grammar = false;
-  Result<std::string> read =
-      ReadStructuralTag(tag_json, strictness, &holds_grammar, &source.warnings);
+  Result<std::string> read = ReadStructuralTag(tag_json, strictness, &source.warnings);
   if (!read.ok()) return Printable(read.status());
   source.text = std::move(read).value();
-  source.ends = !holds_grammar;
   return cache_->Add(key, std::move(source));
 }
 

@@ -3,6 +3,7 @@
 #define MLC_GRAMMAR_GRAMMAR_IMPL_H_
 
 #include <xgrammar/lazy_masks.h>
+#include <xgrammar/limits.h>
 #include <xgrammar/xgrammar.h>
 
 #include <atomic>
@@ -21,8 +22,6 @@ enum class GrammarKind { kEbnf, kStructuralTag };
 
 struct GrammarSource {
   GrammarKind kind = GrammarKind::kEbnf;
-  // Every beginning of a text can be completed. True for all sources that this directory writes.
-  bool ends = true;
   std::string text;
   std::vector<SchemaWarning> warnings;
 };
@@ -44,9 +43,7 @@ class GrammarBackend {
   bool MayAllow(int32_t token) const {
     return token >= 0 && token < vocab_size_ && may_allow_[static_cast<size_t>(token)];
   }
-  // The first byte of a token's text; -1 for a token without text.
-  int FirstByte(int32_t token) const { return first_bytes_[static_cast<size_t>(token)]; }
-  // Throws the library's exceptions. Refuses a source that would take the library too long.
+  // Throws the library's exceptions, LimitReached among them.
   xgrammar::CompiledGrammar Compile(GrammarKind kind, const std::string& source);
 
  private:
@@ -55,23 +52,34 @@ class GrammarBackend {
   std::vector<int32_t> stops_, markers_;
   std::once_flag once_;
   std::vector<bool> may_allow_;
-  std::vector<int16_t> first_bytes_;
   std::optional<xgrammar::GrammarCompiler> compiler_;
 };
 
-// Limits the work of xgrammar's parser on this thread while it lives. The work is counted, so the
-// machine and its load do not change what is refused.
-class RowLimit {
+// In states of the parser: about 1.3 s on a CPU core of 2020; a usual mask takes a thousandth of
+// that.
+constexpr int64_t kMostWork = 20'000'000;
+// One step of an answer may take a quarter of it. All steps together may take as much, and what
+// each token adds: a usual mask that is made.
+constexpr int64_t kMostStepWork = kMostWork / 4, kTokenWork = 200'000;
+// In numbers that a compiled grammar and its automata consist of, in all passes of the compiler.
+constexpr int64_t kMostGrammarParts = 12'000'000;
+
+// In states that the parsers of all answers keep, about 120 MB, and of one that may always go on.
+constexpr int64_t kMostKeptStates = 2'700'000, kFewKeptStates = 50'000;
+
+// Limits the work of xgrammar on this thread while it lives, and stops it when the flag is set. The
+// work is counted, so the machine and its load do not change what is refused.
+class WorkLimit {
  public:
-  RowLimit();
-  ~RowLimit();
-  bool is_spent() const;
+  explicit WorkLimit(int64_t most_work, const std::atomic<bool>* is_cancelled = nullptr);
+  ~WorkLimit();
+  int64_t left() const;
 };
 // Sets the bits of the tokens that may come next, 32 in a word. False: all may come. Throws the
 // library's exceptions.
 bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask);
-// The message when the limit is spent.
-std::string TooManyRows(int vocab_size);
+// What a caller is told about a limit.
+Status StatusOf(const xgrammar::LimitReached& reached, int vocab_size);
 
 // The library's message in one line, without the time and its source location.
 std::string LibraryMessage(const std::string& message);
@@ -83,24 +91,21 @@ class Grammar::Impl {
   Impl(std::shared_ptr<GrammarBackend> backend, GrammarSource source, Done done)
       : backend_(std::move(backend)),
         kind_(source.kind),
-        ends_(source.ends),
         source_(std::move(source.text)),
         warnings_(std::move(source.warnings)),
         done_(std::move(done)) {}
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
-  Status Prepare();
+  Status Prepare(const std::atomic<bool>* is_cancelled);
   // Call it when ready(); null after an error.
   const xgrammar::CompiledGrammar* compiled() const { return compiled_ ? &*compiled_ : nullptr; }
   const std::shared_ptr<GrammarBackend>& backend() const { return backend_; }
   int64_t memory_bytes() const;
-  bool ends() const { return ends_; }
   const std::vector<SchemaWarning>& warnings() const { return warnings_; }
 
  private:
   std::shared_ptr<GrammarBackend> backend_;
   GrammarKind kind_;
-  bool ends_;
   std::string source_;
   std::vector<SchemaWarning> warnings_;
   Done done_;

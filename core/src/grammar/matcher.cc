@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <atomic>
 #include <exception>
-#include <optional>
 #include <utility>
 
 #include "grammar/grammar_impl.h"
@@ -8,60 +8,67 @@
 namespace mlc {
 namespace {
 
-// The first byte of all tokens in a mask; none if they differ or if one of them ends the text.
-std::optional<char> OnlyFirstByte(const std::vector<int32_t>& mask, const GrammarBackend& backend) {
-  std::optional<int> only;
-  for (size_t word = 0; word < mask.size(); ++word) {
-    uint32_t left = static_cast<uint32_t>(mask[word]);
-    for (int32_t token = static_cast<int32_t>(word) * 32; left != 0; left >>= 1, ++token) {
-      if ((left & 1) == 0) continue;
-      int first = backend.FirstByte(token);
-      if (first < 0 || first != only.value_or(first)) return std::nullopt;
-      only = first;
-    }
+// The states that a parser keeps, as a part of those of all answers.
+class KeptStates {
+ public:
+  KeptStates() = default;
+  KeptStates(const KeptStates& other) { Set(other.count_); }
+  KeptStates& operator=(const KeptStates&) = delete;
+  ~KeptStates() { Set(0); }
+  // False when all answers together keep too many and this one more than a few.
+  bool Set(int64_t count) {
+    int64_t all = all_ += count - std::exchange(count_, count);
+    return all <= kMostKeptStates || count <= kFewKeptStates;
   }
-  if (!only) return std::nullopt;
-  return static_cast<char>(*only);
-}
+
+ private:
+  static inline std::atomic<int64_t> all_{0};
+  int64_t count_ = 0;
+};
 
 }  // namespace
 
 struct GrammarMatcher::Impl {
   xgrammar::GrammarMatcher matcher;
   std::shared_ptr<const GrammarBackend> backend;
-  bool ends;
+  // A limit was reached in the middle of a step: the library's matcher stands nowhere.
+  Status failure;
+  KeptStates kept{};
+  int64_t work_left = kMostWork;  // of all steps, so that an answer cannot hold up all others
 
   Status FillMask(std::vector<int32_t>* mask);
-  std::string BoundedForcedText();
+  // Calls it under the limits. Its result, or `otherwise` where it throws.
+  template <typename Step, typename Out>
+  Out Limited(const Step& step, Out otherwise);
 };
+
+template <typename Step, typename Out>
+Out GrammarMatcher::Impl::Limited(const Step& step, Out otherwise) {
+  if (!failure.ok()) return otherwise;
+  int64_t most = std::min(work_left, kMostStepWork);
+  WorkLimit limit(most);
+  try {
+    Out out = step();
+    work_left -= most - limit.left();
+    int64_t states = xgrammar::allowance.num_states;
+    if (states > 0 && !kept.Set(states)) throw xgrammar::LimitReached(xgrammar::Limit::kMemory);
+    return out;
+  } catch (const xgrammar::LimitReached& reached) {
+    failure = StatusOf(reached, backend->vocab_size());
+  } catch (const std::exception& error) {
+    failure = Internal("the grammar failed: " + LibraryMessage(error.what()));
+  }
+  return otherwise;
+}
 
 Status GrammarMatcher::Impl::FillMask(std::vector<int32_t>* mask) {
   mask->assign(static_cast<size_t>((backend->vocab_size() + 31) / 32), 0);
-  RowLimit limit;
-  try {
-    bool is_needed = FillTokenMask(&matcher, mask);
-    if (!is_needed) mask->assign(mask->size(), -1);
-    bool is_dead = std::all_of(mask->begin(), mask->end(), [](int32_t word) { return word == 0; });
-    if (is_dead) return InvalidArgument("the grammar leaves no way to go on from here");
-  } catch (const std::exception& error) {
-    if (limit.is_spent()) return InvalidArgument(TooManyRows(backend->vocab_size()));
-    return Internal("the grammar failed: " + LibraryMessage(error.what()));
-  }
+  bool is_needed = Limited([&] { return FillTokenMask(&matcher, mask); }, true);
+  MLC_RETURN_IF_ERROR(failure);
+  if (!is_needed) mask->assign(mask->size(), -1);
+  bool is_dead = std::all_of(mask->begin(), mask->end(), [](int32_t word) { return word == 0; });
+  if (is_dead) return InvalidArgument("the grammar leaves no way to go on from here");
   return Status();
-}
-
-// The library follows forced text to its end, but `root ::= "a" root` has no end.
-std::string GrammarMatcher::Impl::BoundedForcedText() {
-  constexpr size_t kLongest = 64;
-  std::string text;
-  std::vector<int32_t> mask;
-  while (text.size() < kLongest && !matcher.IsTerminated() && FillMask(&mask).ok()) {
-    std::optional<char> next = OnlyFirstByte(mask, *backend);
-    if (!next || !matcher.AcceptString(std::string(1, *next))) break;
-    text += *next;
-  }
-  if (!text.empty()) matcher.Rollback(static_cast<int>(text.size()));
-  return text;
 }
 
 GrammarMatcher::GrammarMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -72,7 +79,7 @@ GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
   // Without a stop token no token can follow a complete text, and no token would end it.
   bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
   impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
-                       grammar.impl().backend(), grammar.impl().ends()});
+                       grammar.impl().backend(), Status()});
 }
 GrammarMatcher::~GrammarMatcher() = default;
 GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
@@ -82,27 +89,24 @@ Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) { return impl_->Fill
 
 bool GrammarMatcher::Accept(int32_t token) {
   if (finished() || !impl_->backend->MayAllow(token)) return false;
-  return impl_->matcher.AcceptToken(token);
+  impl_->work_left = std::min(impl_->work_left + kTokenWork, kMostWork);
+  return impl_->Limited([&] { return impl_->matcher.AcceptToken(token); }, false);
 }
 
 void GrammarMatcher::Rollback(int num_tokens) {
-  if (num_tokens > 0) impl_->matcher.Rollback(num_tokens);
+  if (num_tokens > 0 && impl_->failure.ok()) impl_->matcher.Rollback(num_tokens);
 }
 
 bool GrammarMatcher::finished() const { return impl_->matcher.IsTerminated(); }
 
 std::string GrammarMatcher::ForcedText() {
   if (finished()) return "";
-  try {
-    return impl_->ends ? impl_->matcher.FindJumpForwardString() : impl_->BoundedForcedText();
-  } catch (const std::exception&) {
-    return "";
-  }
+  return impl_->Limited([&] { return impl_->matcher.FindJumpForwardString(); }, std::string());
 }
 
 GrammarMatcher GrammarMatcher::Fork() const {
-  return GrammarMatcher(
-      std::unique_ptr<Impl>(new Impl{impl_->matcher.Fork(), impl_->backend, impl_->ends}));
+  return GrammarMatcher(std::unique_ptr<Impl>(new Impl{
+      impl_->matcher.Fork(), impl_->backend, impl_->failure, impl_->kept, impl_->work_left}));
 }
 
 }  // namespace mlc

@@ -6,6 +6,7 @@
 #include "grammar/schema/facts.h"
 #include "grammar/schema/schema.h"
 #include "grammar/text/regex_ebnf.h"
+#include "grammar/text/work_budget.h"
 
 namespace mlc {
 namespace {
@@ -89,9 +90,9 @@ Status TagReader::Rewrite(const std::string& path, Json* json) {
 }  // namespace
 
 Result<std::string> ReadStructuralTag(const std::string& tag_json, Strictness strictness,
-                                      bool* holds_grammar, std::vector<SchemaWarning>* warnings) {
+                                      std::vector<SchemaWarning>* warnings) {
   MLC_ASSIGN_OR_RETURN(Json tag, Json::Parse(tag_json));
-  *holds_grammar = tag.Dump().find("\"grammar\"") != std::string::npos;
+  WorkBudget all(kMaxSchemaWork, kMaxSchemaParts);
   MLC_RETURN_IF_ERROR(TagReader(strictness, warnings).Rewrite("", &tag));
   return tag.Dump();
 }

@@ -11,10 +11,10 @@
 namespace mlc {
 
 // Returns the tag with each JSON schema and regular expression replaced by a grammar that we wrote,
-// so that keywords that cannot be enforced are refused here too. `holds_grammar` is set to whether
-// the tag may contain a grammar that the user wrote. The paths of warnings are paths in the tag.
+// so that keywords that cannot be enforced are refused here too. The paths of warnings are paths in
+// the tag. All schemas of a tag together may take the work that one may take.
 Result<std::string> ReadStructuralTag(const std::string& tag_json, Strictness strictness,
-                                      bool* holds_grammar, std::vector<SchemaWarning>* warnings);
+                                      std::vector<SchemaWarning>* warnings);
 
 // Refuses a grammar for which the compiler would need too much time or stack.
 Status CheckEbnf(const std::string& grammar);

@@ -1,6 +1,7 @@
 // Sources that would take a compiler for ever end in bounded time, with a grammar or a refusal.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -215,17 +216,49 @@ TEST(GrammarMatcher, RefusesAMaskThatWouldTakeTooLong) {
   EXPECT_NE(status.message().find("fewer alternatives"), std::string::npos) << status.message();
 }
 
-TEST(GrammarMatcher, FollowsForcedTextThatNeverEndsForAWhile) {
+TEST(GrammarMatcher, FindsForcedTextInPieces) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   GrammarMatcher matcher(*compiler.CompileEbnf("root ::= \"ab\" root"));
   ASSERT_TRUE(matcher.Accept('a'));
-  std::string text = matcher.ForcedText();
-  EXPECT_EQ(text.substr(0, 4), "baba");
-  EXPECT_LT(text.size(), 1000u);
+  EXPECT_EQ(matcher.ForcedText(), "b" + Repeated("ab", 31) + "a");
   EXPECT_TRUE(matcher.Accept('b')) << "it stands where it stood";
-  GrammarMatcher tag(*compiler.CompileStructuralTag(
-      R"({"type": "structural_tag", "format": {"type": "gr\u0061mmar", "grammar": "root ::= \"a\" root"}})"));
-  EXPECT_LT(tag.ForcedText().size(), 1000u);
+  std::string text(200, 'x');
+  GrammarMatcher whole(*compiler.CompileJsonSchema("{\"const\":\"" + text + "\"}"));
+  text = "\"" + text + "\"";
+  for (size_t at = 0; at < text.size();) {
+    std::string piece = whole.ForcedText();
+    ASSERT_EQ(piece, text.substr(at, 64));
+    for (char byte : piece) ASSERT_TRUE(whole.Accept(byte));
+    at += piece.size();
+  }
+}
+
+TEST(GrammarCompiler, StopsWhenItIsCancelled) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  Grammar grammar = *compiler.CompileJsonSchema(R"({"type":"integer"})");
+  std::atomic<bool> is_cancelled{true};
+  EXPECT_EQ(grammar.Prepare(&is_cancelled).code(), StatusCode::kCancelled);
+  EXPECT_FALSE(grammar.ready());
+  EXPECT_TRUE(grammar.Prepare().ok()) << "another request may still want it";
+  EXPECT_TRUE(grammar.ready());
+}
+
+// Each step is affordable, and there is no end of them.
+TEST(GrammarMatcher, AllStepsOfAnAnswerAreBoundedTogether) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  GrammarMatcher matcher(*compiler.CompileEbnf("root ::= root root | \"a\""));
+  std::vector<int32_t> mask;
+  int steps = 0;
+  while (steps < 2000 && matcher.FillMask(&mask).ok() && matcher.Accept('a')) ++steps;
+  EXPECT_GT(steps, 100);
+  EXPECT_LT(steps, 2000);
+  Status status = matcher.FillMask(&mask);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("takes too long"), std::string::npos) << status.message();
+  EXPECT_FALSE(matcher.Accept('a'));
+  EXPECT_EQ(matcher.ForcedText(), "");
+  matcher.Rollback(1);
+  EXPECT_FALSE(matcher.Fork().FillMask(&mask).ok());
 }
 
 TEST(GrammarMatcher, AGrammarThatLeadsNowhereIsAnError) {

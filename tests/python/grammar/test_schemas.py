@@ -99,3 +99,12 @@ def closed(schema: Any, value: Any) -> bool:
 
 def test_there_are_enough() -> None:
     assert sum(len(cases(topic)) for topic in TOPICS) >= 200
+
+
+def test_a_format_that_contradicts_a_pattern_is_an_annotation() -> None:
+    pattern = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$"
+    schema = {"type": "string", "format": "date-time", "pattern": pattern}
+    admits = [text("2024-01-01T10:00:00"), text("2024-01-01")]
+    (answer,) = walk([{"kind": "schema", "source": schema, "strict": True, "admits": admits}])
+    assert answer["admitted"] == [True, False]
+    assert [warning["path"] for warning in answer["warnings"]] == ["/format"]

@@ -107,6 +107,7 @@ Result<std::optional<Term>> SchemaReader::Target(const Term& term) {
   target.schema = place->schema;
   target.path = place->path;
   target.negated = term.negated;
+  target.is_hidden = term.is_hidden;
   return std::optional<Term>(std::move(target));
 }
 

@@ -47,7 +47,7 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
       {"type", "validation", kEnforced, ""},
       {"const", "validation", kEnforced, ""},
       {"enum", "validation", kEnforced, ""},
-      {"multipleOf", "validation", kEnforced, "refused where it takes over 1500 rules"},
+      {"multipleOf", "validation", kEnforced, "refused where it takes over 2500 rules"},
       {"maximum", "validation", kEnforced, ""},
       {"exclusiveMaximum", "validation", kEnforced, ""},
       {"minimum", "validation", kEnforced, ""},
@@ -61,7 +61,8 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
        "look-around, `\\b` and back-references are refused"},
       {"maxItems", "validation", kEnforced, ""},
       {"minItems", "validation", kEnforced, ""},
-      {"uniqueItems", "validation", kEnforced, "of items with at most 7 values; else refused"},
+      {"uniqueItems", "validation", kEnforced,
+       "of items with listed values; of more than 7 they keep the order of the list; else refused"},
       {"maxContains", "validation", kEnforced, ""},
       {"minContains", "validation", kEnforced, ""},
       {"maxProperties", "validation", kEnforced, "refused where it needs over 4000 rules"},
@@ -132,7 +133,8 @@ size_t Distance(const std::string& a, const std::string& b) {
 
 std::string_view MisspeltKeyword(std::string_view word) {
   constexpr size_t kShort = 5, kLong = 10, kLongest = 30;
-  if (word.size() > kLongest || word.compare(0, 2, "x-") == 0) return "";
+  bool is_own = word.compare(0, 2, "x-") == 0 || word.compare(0, 1, "_") == 0;
+  if (word.size() > kLongest || is_own) return "";
   std::string lower = Lower(word);
   for (const SchemaKeyword& keyword : SchemaKeywords()) {
     if (keyword.verdict == Verdict::kAnnotation) continue;

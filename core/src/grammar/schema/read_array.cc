@@ -11,7 +11,6 @@ using Kind = SchemaNode::Kind;
 // Longer lists would be valid but are not written: the matcher's states cost too much.
 constexpr int64_t kMaxItems = 20000;
 constexpr int64_t kMaxCountingRules = 4000;  // of one list that counts
-constexpr size_t kMaxUnique = 7;  // values of which each may come once: a rule for each set
 
 // The conditions of one schema on items: on the first ones, and on those after them.
 struct Items {
@@ -110,6 +109,10 @@ Status SchemaReader::ReadContains(const Facts& facts, const Terms& items, Schema
     MLC_ASSIGN_OR_RETURN(int64_t min, ReadCount(*term.schema, "minContains", 1, term.path));
     MLC_ASSIGN_OR_RETURN(int64_t max, ReadCount(*term.schema, "maxContains", -1, term.path));
     if (min == 0 && max < 0) continue;
+    if (max >= 0 && min > max) {
+      *node = SchemaNode();  // nothing fits
+      return Status();
+    }
     Term item = WholeTerm(*wanted, PointerTo(term.path, "contains"));
     MLC_RETURN_IF_ERROR(WantItems(item, min, max, items, node));
   }
@@ -152,12 +155,12 @@ Status SchemaReader::ReadUnique(const Facts& facts, SchemaNode* node) {
     if (node->rest == SchemaNode::kNone && first <= 1) continue;
     std::vector<Json> values;
     bool is_listed = node->parts.empty() && node->wanted == SchemaNode::kNone &&
-                     ListValues(out_, node->rest, &values) && values.size() <= kMaxUnique;
-    if (!is_listed) {
+                     ListValues(out_, node->rest, &values);
+    int64_t counts = std::max<int64_t>({1, node->min, node->max}) + 1;
+    if (!is_listed || static_cast<int64_t>(values.size()) * counts > kMaxCountingRules) {
       MLC_RETURN_IF_ERROR(LeaveOut(PointerTo(term.path, "uniqueItems"),
-                                   "a grammar does not remember what was written; items of at "
-                                   "most " +
-                                       std::to_string(kMaxUnique) + " values can be told"));
+                                   "a grammar does not remember what was written; write the "
+                                   "values of the items as an enum"));
       continue;
     }
     if (node->min > static_cast<int64_t>(values.size())) *node = SchemaNode();

@@ -64,7 +64,7 @@ struct SchemaReader::Members {
   Terms TermsOf(const std::vector<Term>& objects, const std::string* name, Fits fits,
                 bool* is_known) const {
     Terms terms;
-    bool is_seen = false;
+    bool is_seen = false, is_evaluated = false;
     for (const Term& object : objects) {
       bool is_covered = false;
       const Json* named = name == nullptr ? nullptr : MapOf(object, "properties");
@@ -84,8 +84,9 @@ struct SchemaReader::Members {
         is_seen = true;
       }
       is_seen = is_seen || is_covered;
+      is_evaluated = is_evaluated || (is_seen && !object.is_hidden);
     }
-    if (!is_seen && unevaluated) terms.push_back(*unevaluated);
+    if (!is_evaluated && unevaluated) terms.push_back(*unevaluated);
     *is_known = is_seen || unevaluated.has_value();
     return terms;
   }

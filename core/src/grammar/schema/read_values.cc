@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "grammar/schema/check.h"
 #include "grammar/schema/reader.h"
+#include "grammar/text/formats.h"
 #include "grammar/text/multiples.h"
 #include "grammar/text/regex_ebnf.h"
 #include "grammar/text/work_budget.h"
@@ -19,8 +20,8 @@ constexpr int64_t kMaxLength = 20000;
 constexpr int64_t kMaxLengthBeside = 100, kMaxLengthCounted = 1000;
 // The most states of an automaton, and what it may cost where there is another way, and at all. A
 // state behind which any character may follow costs 1: the compiler takes up to 30 ms for it.
-constexpr size_t kMostStates = 1500;
-constexpr double kLowCost = 24, kMostCost = 200;
+constexpr size_t kMostStates = 2500;
+constexpr double kLowCost = 24, kMostCost = 400;
 
 // JSON strings hold these: as they are, or as the escapes of one letter.
 const Automaton& Writable() {
@@ -172,7 +173,31 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
     bool is_long_anyway = one.ok() && one->ShortestLength() >= min;
     if (is_long_anyway) min = 0;
   }
+  bool is_bounded = min > 0 || max >= 0;
+  if (is_single && is_bounded && facts.patterns[0].is_format) {
+    Facts whole = facts;
+    whole.patterns[0].text = FormatOfLength(facts.patterns[0].text, min, max);
+    Result<std::string> ebnf = RegexToEbnf(whole.patterns[0].text, {true, {0, -1}, nullptr});
+    if (!whole.patterns[0].text.empty() && ebnf.ok()) {
+      return ReadPatterns(whole, {0, -1}, is_single, std::move(node));
+    }
+  }
   return ReadPatterns(facts, {min, max}, is_single, std::move(node));
+}
+
+// Formats are annotations where nothing asks for more. One that contradicts what stands beside it,
+// such as `date-time` beside a pattern of times without an offset, is read as one.
+Result<SchemaNode> SchemaReader::ReadWithoutFormats(const Facts& facts) {
+  Facts without = facts;
+  auto is_format = [](const Facts::Pattern& pattern) { return pattern.is_format; };
+  auto first = std::find_if(facts.patterns.begin(), facts.patterns.end(), is_format);
+  if (first == facts.patterns.end()) return SchemaNode();
+  without.patterns.erase(
+      std::remove_if(without.patterns.begin(), without.patterns.end(), is_format),
+      without.patterns.end());
+  std::string why = "no text of the format fits what stands beside it; it is an annotation here";
+  if (told_.insert(first->path + "\n" + why).second) out_.warnings.push_back({first->path, why});
+  return ReadString(without);
 }
 
 // One pattern that says little takes few rules; one that counts much is counted by the matcher.
@@ -197,7 +222,7 @@ Result<SchemaNode> SchemaReader::ReadPatterns(const Facts& facts, LengthRange le
     return ReadUncounted(facts, std::move(unbound));
   }
   if (is_affordable) {
-    if (texts->is_empty()) return SchemaNode();
+    if (texts->is_empty()) return ReadWithoutFormats(facts);
     unbound.min = 0;
     unbound.max = -1;
     unbound.text = std::make_shared<Automaton>(std::move(texts).value());
@@ -218,9 +243,19 @@ Result<Automaton> SchemaReader::AffordableTexts(const Facts& facts, LengthRange 
   bool is_too_large = texts.ok() ? !IsAffordable(*texts, kMostCost)
                                  : texts.status().code() == StatusCode::kUnsupported;
   if (!is_too_large || has_expression || facts.patterns.empty()) return texts;
-  constexpr int kMostRepeats[] = {40, 12};
-  for (int most : kMostRepeats) {
-    Result<Automaton> narrow = NarrowTexts(facts, length.min, length.max, most);
+  struct Narrower {
+    int repeats;
+    int64_t longest;
+  };
+  constexpr Narrower kNarrower[] = {
+      {40, kMaxLengthBeside}, {12, kMaxLengthBeside}, {40, 50}, {12, 50}, {40, 25}, {12, 25}};
+  for (const Narrower& one : kNarrower) {
+    bool is_shorter = one.longest < kMaxLengthBeside;
+    bool is_asked = length.min > 0 || length.max >= 0;
+    // When lenient, leaving the length out is better than short texts.
+    if (is_shorter && (!is_asked || strictness_ == Strictness::kLenient)) break;
+    Result<Automaton> narrow =
+        NarrowTexts(facts, length.min, length.max, one.repeats, std::max(length.min, one.longest));
     if (narrow.ok() && !narrow->is_empty() && IsAffordable(*narrow, kMostCost)) return narrow;
   }
   return texts;
@@ -241,8 +276,8 @@ Result<SchemaNode> SchemaReader::ReadUncounted(const Facts& facts, SchemaNode un
 }
 
 // A part of the texts, with fewer repetitions. Denied patterns are still denied completely.
-Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int64_t max,
-                                            int most) {
+Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most,
+                                            int64_t longest) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
     Result<Automaton> one =
@@ -259,7 +294,6 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
   MLC_ASSIGN_OR_RETURN(all, all.And(listed.Not()));
   if (min == 0 && max < 0) return all;
   if (min > kMaxLengthCounted) return Unsupported("its lengths take too many rules");
-  int64_t longest = std::max(min, kMaxLengthBeside);
   Result<Automaton> both =
       all.And(Automaton::OfLength(min, max < 0 ? longest : std::min(max, longest)));
   return both;

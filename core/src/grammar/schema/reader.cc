@@ -16,7 +16,7 @@ constexpr int64_t kMaxParts = 100'000;  // of all nodes together
 constexpr size_t kMaxAlternatives = 2000;
 // Of the sets of texts, and of what is compared, to begin with and once more for the last round;
 // a unit takes about 10 ns.
-constexpr int64_t kMaxWork = 40'000'000;
+constexpr int64_t kMaxWork = kMaxSchemaWork / 2;
 constexpr int kMaxRounds = 6;  // of taking apart branches of oneOf that overlap
 
 std::string NameOf(const std::string& path) { return path.empty() ? "the schema" : path; }
@@ -113,15 +113,15 @@ Result<int> SchemaReader::Read(Terms terms) {
   Key key;
   for (Term& term : terms) {
     MLC_ASSIGN_OR_RETURN(term, Direct(std::move(term)));
-    key.emplace_back(term.schema, term.part, term.negated, term.name, term.is_option,
-                     term.sees_all);
+    key.emplace_back(term.schema, term.part, term.negated, term.name, term.is_option, term.sees_all,
+                     term.is_hidden);
   }
   std::sort(key.begin(), key.end());
   key.erase(std::unique(key.begin(), key.end()), key.end());
   auto found = nodes_.find(key);
   if (found != nodes_.end()) return found->second;
   const std::string path = NameOf(terms.empty() ? "" : terms[0].path);
-  if (out_.nodes.size() >= kMaxNodes) {
+  if (out_.nodes.size() >= kMaxNodes || !WorkBudget::SpendParts(1)) {
     return InvalidArgument(path + " makes the schema too large: over " + std::to_string(kMaxNodes) +
                            " parts");
   }

@@ -70,11 +70,13 @@ class SchemaReader {
   Result<SchemaNode> ReadString(const Facts& facts);
   Result<Automaton> Texts(const Facts& facts);
   Result<Automaton> BoundedTexts(const Facts& facts, int64_t min, int64_t max);
-  Result<Automaton> NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most);
+  Result<Automaton> NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most,
+                                int64_t longest);
   Result<Automaton> Matching(const std::string& pattern);
   Result<SchemaNode> ReadPatterns(const Facts& facts, LengthRange length, bool is_single,
                                   SchemaNode unbound);
   Result<Automaton> AffordableTexts(const Facts& facts, LengthRange length, bool has_expression);
+  Result<SchemaNode> ReadWithoutFormats(const Facts& facts);
   Result<SchemaNode> ReadUncounted(const Facts& facts, SchemaNode unbound);
   Result<SchemaNode> ReadNumeral(const Facts& facts);
   Status NarrowNumerals(const Facts& facts, const std::string& regex,
@@ -105,7 +107,8 @@ class SchemaReader {
   References references_;
   Strictness strictness_;
   Schema out_;
-  using Key = std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool>>;
+  using Key =
+      std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool, bool>>;
   std::map<Key, int> nodes_;
   std::set<const Json*> checked_;
   std::map<int, SchemaWarning> given_up_;              // nodes of kind kNever, and why

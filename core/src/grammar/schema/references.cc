@@ -113,20 +113,25 @@ void References::Collect(const Json& json, const std::string& path, const std::s
   }
   if (!json.is_object()) return;
   std::string base = outer;
+  bool is_alone = ref_stands_alone_ && json.Find("$ref") != nullptr;
   for (const char* key : {"$id", "id"}) {
     const Json* id = json.Find(key);
-    if (id == nullptr || !id->is_string()) continue;
+    if (id == nullptr || !id->is_string() || is_alone) continue;
     auto [uri, fragment] = Split(id->as_string());
     if (!uri.empty()) {
       base = Resolve(outer, uri);
-      resources_.insert({base, {&json, path}});
+      if (!resources_.insert({base, {&json, path}}).second) ambiguous_.insert(base);
     }
     if (!fragment.empty()) anchors_.insert({base + "#" + fragment, {&json, path}});
     if (!fragment.empty()) anchors_.insert({"#" + fragment, {&json, path}});
   }
+  const Json* recursive = json.Find("$recursiveAnchor");
+  bool is_recursive = recursive != nullptr && recursive->is_bool() && recursive->as_bool();
+  if (is_recursive) ++dynamic_["#"];
   for (const char* key : {"$anchor", "$dynamicAnchor"}) {
     const Json* name = json.Find(key);
     if (name == nullptr || !name->is_string()) continue;
+    if (key[1] == 'd') ++dynamic_["#" + name->as_string()];
     anchors_.insert({base + "#" + name->as_string(), {&json, path}});
     anchors_.insert({"#" + name->as_string(), {&json, path}});
   }
@@ -166,11 +171,19 @@ Result<References::Place> References::Follow(const Json& schema, const std::stri
   std::string base = known != bases_.end() ? known->second : "";
   const std::string& uri = ref->as_string();
   auto [file, fragment] = Split(uri);
+  auto dynamic = keyword == "$ref" ? dynamic_.end() : dynamic_.find("#" + fragment);
+  if (dynamic != dynamic_.end() && dynamic->second > 1) {
+    return Unsupported("which of the anchors '" + dynamic->first.substr(0, kQuoted) +
+                       "' is meant depends on the schemas that lead there");
+  }
   std::string resource = Resolve(base, file);
   auto found = resources_.find(resource);
   if (found == resources_.end()) found = resources_.find(file);
   if (found == resources_.end()) {
     return Unsupported("it leaves the document: '" + uri.substr(0, kQuoted) + "'");
+  }
+  if (ambiguous_.count(found->first) != 0) {
+    return Unsupported("two schemas have the `$id` '" + found->first.substr(0, kQuoted) + "'");
   }
   return Fragment(found->second, found->first, uri, fragment);
 }

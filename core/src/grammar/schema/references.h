@@ -3,6 +3,7 @@
 #define MLC_GRAMMAR_SCHEMA_REFERENCES_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -34,7 +35,10 @@ class References {
   const Json& document_;
   std::unordered_map<const Json*, std::string> bases_;  // of schemas with references
   std::map<std::string, Place> resources_;              // by URI; "": the document
+  std::set<std::string> ambiguous_;                     // URIs that several schemas have
   std::map<std::string, Place> anchors_;                // by "URI#name", and by "#name" alone
+  // How many schemas have each `$dynamicAnchor`, and "#": `$recursiveAnchor`.
+  std::map<std::string, int> dynamic_;
   bool ref_stands_alone_ = false;
 };
 

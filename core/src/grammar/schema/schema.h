@@ -45,7 +45,7 @@ struct SchemaNode {
   bool is_implied = false;
   std::string expression;     // EBNF: the numeral, or the text between the quotes
   Text text;                  // instead of `expression`: the numerals, or the texts in the quotes
-  std::vector<Json> values;   // kValues; kArray: the items, each at most once
+  std::vector<Json> values;   // kValues; kArray: the items, each at most once; many in this order
   std::vector<int> parts;     // kUnion; kArray: the nodes of its first items
   int64_t min = 0, max = -1;  // items, properties or characters; -1: no limit
   int rest = kNone;           // the node of further items, or of properties with any other name
@@ -85,9 +85,15 @@ bool ListValues(const Schema& schema, int index, std::vector<Json>* values);
 // when nothing of the root is left; kInvalidArgument if the reason is a part that was given up.
 Result<bool> RemoveEmpty(Schema* schema);
 
-// EBNF with the rule `root`. Members are separated by ", ", names and values by ": ", as in
-// Python's json.dumps. There is no other white space.
+// EBNF with the rule `root`, incomplete if the budget of parts is spent. Members are separated by
+// ", ", names and values by ": ", as in Python's json.dumps. There is no other white space.
 std::string SchemaEbnf(const Schema& schema);
+
+// Of one source: the nodes that are read, in all rounds, and the rules that are written, in units
+// of 32 bytes.
+constexpr int64_t kMaxSchemaParts = 160'000;
+// Of one source: units of work (text/work_budget.h), about 10 ns each.
+constexpr int64_t kMaxSchemaWork = 80'000'000;
 
 // Does all of the above for a document. Adds to `warnings`.
 Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,

@@ -40,6 +40,7 @@ Term SubTerm(const Term& term, const Json& schema, const std::string& key, bool 
   sub.schema = &schema;
   sub.path = PointerTo(term.path, key);
   sub.negated = negated;
+  sub.is_hidden = term.is_hidden || negated;
   return sub;
 }
 

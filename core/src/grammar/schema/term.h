@@ -25,6 +25,7 @@ struct Term {
   bool negated = false;
   std::string name;        // for kAbsent, kPresent, kMember, and entries of dependencies
   bool is_option = false;  // one of several ways: it may be given up
+  bool is_hidden = false;  // below a `not`, or a denied `if`: nothing counts as evaluated there
   bool sees_all = false;   // all schemas for this value are this schema or inside it
 
   bool is_whole() const { return part.empty(); }

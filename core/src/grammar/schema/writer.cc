@@ -8,13 +8,16 @@
 #include "grammar/schema/schema.h"
 #include "grammar/text/automaton_ebnf.h"
 #include "grammar/text/ebnf_text.h"
+#include "grammar/text/work_budget.h"
 
 namespace mlc {
 namespace {
 
 using Kind = SchemaNode::Kind;
 
-constexpr size_t kMaxTold = 64;  // characters by which names are told apart
+constexpr int64_t kPartBytes = 32;     // of a rule's text
+constexpr size_t kMostInAnyOrder = 7;  // different items: a rule for each set
+constexpr size_t kMaxTold = 64;        // characters by which names are told apart
 
 // Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule contains the
 // next part of a text and the whole rest after it, with the closing quote. The reason: the matcher
@@ -52,7 +55,7 @@ class SchemaWriter {
   std::string Run() {
     out_ = "root ::= " + Name(schema_.root) + kSharedRules;
     for (size_t i = 0; i < schema_.nodes.size(); ++i) {
-      if (!IsReached(static_cast<int>(i))) continue;
+      if (!IsReached(static_cast<int>(i)) || !WorkBudget::SpendParts(0)) continue;
       AddRule(Name(static_cast<int>(i)), Body(static_cast<int>(i)));
     }
     return std::move(out_);
@@ -61,6 +64,7 @@ class SchemaWriter {
  private:
   static std::string Name(int node) { return "n" + std::to_string(node); }
   void AddRule(const std::string& name, const std::string& body) {
+    if (!WorkBudget::SpendParts(1 + static_cast<int64_t>(body.size()) / kPartBytes)) return;
     out_ += name + " ::= " + body + "\n";
   }
 
@@ -191,7 +195,10 @@ class SchemaWriter {
 
   // "[" first ", " second ... rest "]", of which what lies beyond `min` may be left out.
   std::string Array(int index, const SchemaNode& node) {
-    if (!node.values.empty()) return "\"[\" " + Unique(index, node) + " \"]\"";
+    if (!node.values.empty()) {
+      bool is_small = node.values.size() <= kMostInAnyOrder;
+      return "\"[\" " + (is_small ? Unique(index, node) : InOrder(index, node)) + " \"]\"";
+    }
     if (node.wanted != SchemaNode::kNone) return "\"[\" " + Containing(index, node) + " \"]\"";
     int64_t prefix = static_cast<int64_t>(node.parts.size());
     if (node.max >= 0) prefix = std::min(prefix, node.max);
@@ -242,6 +249,32 @@ class SchemaWriter {
       AddRule(first, body.empty() ? "\"\"" : body);
     }
     return first;
+  }
+
+  // Items that are all different, in the order of the values: a rule for each value that may come
+  // next and number of items, where that counts.
+  std::string InOrder(int index, const SchemaNode& node) {
+    int64_t size = static_cast<int64_t>(node.values.size());
+    int64_t most = std::max<int64_t>({1, node.min, node.max});
+    auto name = [&](int64_t next, int64_t count) {
+      return Name(index) + "v" + std::to_string(next) + "c" + std::to_string(count);
+    };
+    auto may_end = [&](int64_t next, int64_t count) { return count + size - next >= node.min; };
+    for (int64_t next = size; next >= 0; --next) {
+      for (int64_t count = std::min(next, most); count >= 0; --count) {
+        if (!may_end(next, count)) continue;
+        std::string body = next == size ? "\"\"" : "";
+        if (next < size && may_end(next + 1, count)) body = name(next + 1, count);
+        if (next < size && (node.max < 0 || count < node.max)) {
+          std::string text =
+              (count > 0 ? ", " : "") + Written(node.values[static_cast<size_t>(next)]);
+          body += (body.empty() ? "" : " | ") + EbnfLiteral(text) + " " +
+                  name(next + 1, std::min(count + 1, most));
+        }
+        AddRule(name(next, count), body);
+      }
+    }
+    return name(0, 0);
   }
 
   // A list with a number of wanted items: a rule for each number of items, where that counts, and

@@ -1,5 +1,7 @@
 #include "grammar/text/formats.h"
 
+#include <algorithm>
+
 namespace mlc {
 namespace {
 
@@ -164,6 +166,45 @@ std::vector<StringFormat> MakeFormats() {
 const std::vector<StringFormat>& StringFormats() {
   static const std::vector<StringFormat> formats = MakeFormats();
   return formats;
+}
+
+namespace {
+
+std::string Repeated(int64_t min, int64_t max) {
+  return "{" + std::to_string(min) + "," + std::to_string(max) + "}";
+}
+
+// Without escapes, so that the characters of each part can be counted.
+std::string UriOfLength(const std::string& more, int64_t min, int64_t max) {
+  constexpr int64_t kScheme = 10, kLongestHost = 253, kLongestPart = 1000, kMarks = 6;
+  int64_t host = std::min(kLongestHost, max / 4), rest = max - kScheme - 1 - kMarks - host;
+  int64_t path = std::min(kLongestPart, rest / 2), tail = std::min(kLongestPart, rest / 4);
+  if (tail < 1 || min > host) return "";
+  const std::string plain = "A-Za-z0-9._~!$&'()*+,;=" + more, any = "[" + plain + ":@/?-]";
+  return "^[A-Za-z][A-Za-z0-9+.-]" + Repeated(0, kScheme) + "://[" + plain + "-]" +
+         Repeated(std::max<int64_t>(1, min), host) + "(/[" + plain + ":@/-]" + Repeated(0, path) +
+         ")?(\\?" + any + Repeated(0, tail) + ")?(#" + any + Repeated(0, tail) + ")?$";
+}
+
+std::string EmailOfLength(int64_t min, int64_t max) {
+  constexpr int64_t kLongestName = 64, kLongestLabel = 63, kLast = 10, kMarks = 3;
+  int64_t name = std::min(kLongestName, max / 2);
+  int64_t label = std::min(kLongestLabel, (max - name - kLast - kMarks) / 2);
+  if (label < 1 || min > name) return "";
+  const std::string word = "[a-zA-Z0-9]" + Repeated(1, label);
+  return "^[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]" + Repeated(std::max<int64_t>(1, min), name) + "@" +
+         word + "(\\." + word + ")?\\.[a-zA-Z]" + Repeated(2, kLast) + "$";
+}
+
+}  // namespace
+
+std::string FormatOfLength(const std::string& pattern, int64_t min, int64_t max) {
+  constexpr int64_t kLongest = 3000;
+  max = max < 0 ? std::max(min, kLongest) : std::min(max, kLongest);
+  auto is = [&pattern](const char* name) { return pattern == FindStringFormat(name)->pattern; };
+  if (is("uri") || is("uri-reference")) return UriOfLength("", min, max);
+  if (is("iri") || is("iri-reference")) return UriOfLength(kBeyondAscii, min, max);
+  return is("email") ? EmailOfLength(min, max) : "";
 }
 
 const StringFormat* FindStringFormat(std::string_view name) {

@@ -18,6 +18,10 @@ const std::vector<StringFormat>& StringFormats();
 // nullptr for any other name, which is an annotation.
 const StringFormat* FindStringFormat(std::string_view name);
 
+// A pattern of texts that `pattern`, a format's, admits and that have `min` to `max` characters
+// (-1: no limit); not of all of them. "" where there is none of this kind.
+std::string FormatOfLength(const std::string& pattern, int64_t min, int64_t max);
+
 }  // namespace mlc
 
 #endif  // MLC_GRAMMAR_TEXT_FORMATS_H_
