@@ -24,9 +24,12 @@ TAKEN_TYPES = (
     "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "ItemsView", "KeysView",
     "Literal", "Mapping", "Required", "Sequence", "TypeAlias", "ValuesView",
     "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
-    "TracebackType", "TypeVar", "Unpack",
+    "TracebackType", "TypeVar", "TYPE_CHECKING", "Unpack",
 )  # fmt: skip
 MEASUREMENTS = ("CompletionUsageExtra",)  # which can be read as a `dict`
+# Unions that type checkers know by their first form, as OpenAI's package: who asks for another one
+# knows it.
+BY_FIRST_FORM = ("EmbeddingVector",)
 FOLDER = "bindings/python/mlc_llm"
 WIDTH = 100
 
@@ -39,6 +42,7 @@ class AliasView:
     name: str
     type: str
     doc: str
+    checked_type: str = ""  # what type checkers see, where it is another one
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class RouteView:
     """What a `create` function takes and gives, and which parameters it must be given.
 
     TypedDict cannot tell the latter at run time, since its annotations are strings. The words about
-    streaming are "" where there is none.
+    streaming are "" where there is none. `fields_doc` is a docstring's list of the parameters.
     """
 
     route: str
@@ -84,6 +88,7 @@ class RouteView:
     stream_field: str
     stream_doc: str
     required: tuple[str, ...]
+    fields_doc: str
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -174,6 +179,7 @@ class _Python:
             stream_field=route.stream_field or "",
             stream_doc=docs[route.stream_field] if route.stream_field else "",
             required=tuple(_quote(f.name) for f in request.fields if f.required),
+            fields_doc="\n".join(_argument_doc(f) for f in request.fields),
         )
 
     def _name(self, declaration: ir.Declaration, *, sent: bool = False) -> str:
@@ -186,8 +192,10 @@ class _Python:
         return f"{literal} | str" if enum.open else literal
 
     def _union(self, union: ir.Union, *, sent: bool) -> AliasView:
-        members = " | ".join(self.type_of(v.type, sent=sent) for v in union.variants)
-        return AliasView("alias", self._name(union, sent=sent), members, _doc(union.description))
+        members = [self.type_of(variant.type, sent=sent) for variant in union.variants]
+        checked = members[0] if union.names.name in BY_FIRST_FORM else ""
+        name, doc = self._name(union, sent=sent), _doc(union.description)
+        return AliasView("alias", name, " | ".join(members), doc, checked)
 
     def _params(self, struct: ir.Struct) -> Iterator[ClassView]:
         """The TypedDict; of a route's request a chain of them, each with more fields.
@@ -304,6 +312,15 @@ def _quote(text: str) -> str:
 
 def _member_doc(field: ir.Field) -> str:
     return _doc(common.field_doc(field), indent="    ")
+
+
+def _argument_doc(field: ir.Field) -> str:
+    """A parameter in the docstring of `create`."""
+    text = common.field_doc(field).replace("\n", " ").replace("\\", "\\\\")
+    first, other = " " * 8, " " * 12
+    return textwrap.fill(
+        f"{field.name}: {text}", WIDTH, initial_indent=first, subsequent_indent=other
+    )
 
 
 def _class_doc(struct: ir.Struct) -> str:

@@ -82,7 +82,7 @@ class ChatCompletionRequest(SamplingFields):
     stream_options: StreamOptions | None = field(None, "Options of the stream.")
     max_tokens: int | None = field(
         None,
-        "The longest answer. Absent: until the context window is full.",
+        "The longest answer. Absent: 4,096. The end of the context may come first.",
         unit="tokens",
         ge=1,
     )

@@ -15,7 +15,7 @@ class FinishReason(OpenEnum):
     """Why an answer ended."""
 
     STOP = "stop", "The model ended it, or a stop text was reached."
-    LENGTH = "length", "`max_tokens` or the context window was reached."
+    LENGTH = "length", "`max_tokens`, its default or the context's end was reached."
     TOOL_CALLS = "tool_calls", "The model called tools and waits for their answers."
     CONTENT_FILTER = "content_filter", "A filter held back the rest."
     ERROR = "error", "The engine failed; the error follows."

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from codegen.schema import queueing
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
@@ -64,6 +65,8 @@ class CompletionRequest(SamplingFields):
         None, "The shape that the answer must have. Absent: any text."
     )
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    priority: int | None = queueing.priority()
+    timeout_ms: int | None = queueing.timeout_ms()
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )

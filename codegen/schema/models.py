@@ -49,7 +49,9 @@ class DeviceProbe(Model):
     found: bool = field(..., "Whether it can be used.")
     reason: str = field(..., "Why it cannot be used; empty when it can.")
     description: str | None = field(None, "What its driver calls it. Absent: nobody says.")
-    memory_bytes: int | None = field(None, "The size of its memory.", ge=0, unit="bytes")
+    memory_bytes: int | None = field(
+        None, "The size of its memory; of the CPU: what is free now.", ge=0, unit="bytes"
+    )
     max_buffer_bytes: int | None = field(
         None, "The largest tensor it can hold.", ge=0, unit="bytes"
     )

@@ -192,7 +192,10 @@ class ResponseCreateRequest(SamplingFields):
     stream: bool | None = field(None, "Whether the answer comes as events while it is generated.")
     stream_options: AnyObject | None = field(None, "Options of the stream; they have no effect.")
     max_output_tokens: int | None = field(
-        None, "The longest answer. Absent: until the context window is full.", unit="tokens", ge=1
+        None,
+        "The longest answer. Absent: 4,096. The end of the context may come first.",
+        unit="tokens",
+        ge=1,
     )
     top_logprobs: int | None = field(
         None, "How many of the likeliest tokens are returned at each position.", ge=0, le=20

@@ -183,10 +183,17 @@ class Term(Tastes):
     sayings: Sayings | None = field(None, "A text or several.")
 
 
+class EmbeddingVector(OneOf):
+    """A union whose first form Python's type checkers see."""
+
+    root: Annotated[list[float], Case("numbers")] | Annotated[str, Case("text")]
+
+
 class Answer(Model):
     """What a call gives."""
 
     count: int = field(..., "A number.", ge=0)
+    vector: EmbeddingVector | None = field(None, "Of two forms.")
 
 
 class Piece(Model):

@@ -99,11 +99,18 @@ def test_generated_cpp_compiles_without_a_warning(files: dict[str, str], tmp_pat
         assert done.returncode == 0, done.stderr
 
 
+ERRORS = """
+class InvalidRequestError(Exception):
+    def __init__(self, message: str, *, param: str | None = None) -> None: ...
+"""
+
+
 def test_generated_python_type_checks(files: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip("mypy", reason="mypy is not installed")
     package = tmp_path / "small"
     package.mkdir()
     (package / "__init__.py").write_text("", encoding="utf-8")
+    (package / "errors.py").write_text(ERRORS, encoding="utf-8")
     for path, text in files.items():
         if path.endswith(".py"):
             (package / Path(path).name).write_text(text, encoding="utf-8")

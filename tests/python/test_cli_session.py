@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +14,10 @@ import pytest
 
 from mlc_llm import _core
 from mlc_llm.cli.chat_session import ChatSession
+from mlc_llm.cli.chat_words import whole_messages
 from mlc_llm.cli.settings import ChatSettings, format_settings, parse_chat_settings
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
+from mlc_llm.steps import Steps
 
 CHUNK, DONE = _core.EVENT_CHUNK, _core.EVENT_DONE
 
@@ -20,7 +25,11 @@ CHUNK, DONE = _core.EVENT_CHUNK, _core.EVENT_DONE
 class ScriptedEngine:
     """Echoes the last message; refuses conversations of more than `room` messages."""
 
-    model = SimpleNamespace(name="scripted", quantization="q0f32")
+    model = SimpleNamespace(
+        name="scripted",
+        quantization="q0f32",
+        config={"model_type": "tiny", "context_window_size": 64, "top_p": 0.9},
+    )
     device = "fake"
 
     def __init__(self, room: int = 99, deltas: list[dict] | None = None, finish: str = "stop"):
@@ -41,10 +50,15 @@ class ScriptedEngine:
         return 1, SimpleNamespace(next=iter(events).__next__)
 
     def call(self, route: str, request: dict[str, Any]) -> bytes:
+        if route == "tokenize":
+            return json.dumps({"tokens": [1] * 8, "count": 8}).encode()
         assert route == "render"
         if request.get("temperature", 0) > 2:
             raise InvalidRequestError("'temperature' must be <= 2", param="temperature")
-        return b"{}"
+        return b'{"prompt": "text"}'
+
+    def metrics(self) -> dict[str, Any]:
+        return {"prefill_tokens_sum": 4 * len(self.requests)}
 
     def abort(self, request_id: int) -> None: ...
 
@@ -67,15 +81,124 @@ def test_settings_are_set_checked_and_taken_back(capsys: pytest.CaptureFixture) 
     with pytest.raises(InvalidRequestError, match="<= 2"):
         chat.take("/set temperature=3;seed=1")
     chat.take("/set top_p=;stop=")
-    chat.take("/set")
     assert capsys.readouterr().out.splitlines() == [
         "Settings: temperature=0.5;top_p=0.5;stop=a,b",
-        "Settings: temperature=0.5",
         "Settings: temperature=0.5",
     ]
     chat.take("x")
     sent = engine.requests[-1]
     assert sent["temperature"] == 0.5 and not {"top_p", "stop", "seed"} & set(sent)
+
+
+def test_set_shows_all_values_and_where_they_are_from(capsys: pytest.CaptureFixture) -> None:
+    chat = session(ScriptedEngine(), "temperature=0.5", max_tokens=99)
+    for words in ("/set", "/set parameter", "/show parameters"):
+        chat.take(words)
+        shown = capsys.readouterr().out.splitlines()
+        rows = {row[0]: row[1:] for row in map(str.split, shown[1:])}
+        assert rows["temperature"] == ["0.5", "set", "here"]
+        assert rows["top_p"] == ["0.9", "the", "model's"]
+        assert rows["min_p"] == ["0.0"] and rows["max_tokens"] == ["99"]
+        assert rows["when_full"] == ["say"] and rows["stop"] == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ("temperature 0.5", {"temperature": 0.5}),
+        ("parameter temperature 0.5", {"temperature": 0.5}),
+        ("parameter num_predict 7", {"max_tokens": 7}),
+        ("parameter repeat_penalty 1.2", {"repetition_penalty": 1.2}),
+        ("parameter temperature=0.5; seed=1", {"temperature": 0.5, "seed": 1}),
+        ("stop a b,c", {"stop": ["a b", "c"]}),
+    ],
+)
+def test_other_words_for_settings(words: str, settings: dict[str, Any]) -> None:
+    engine = ScriptedEngine()
+    chat = session(engine)
+    chat.take(f"/set {words}")
+    chat.take("x")
+    assert settings.items() <= engine.requests[-1].items()
+
+
+def test_other_words_for_commands(capsys: pytest.CaptureFixture) -> None:
+    engine = ScriptedEngine()
+    chat = session(engine)
+    chat.take('/set system "Be kind."')
+    chat.take("a")
+    chat.take("/clear")
+    chat.take("b")
+    assert engine.texts() == ["Be kind.", "b"]
+    capsys.readouterr()
+    chat.take("/?")
+    assert "print the special commands" in capsys.readouterr().out
+    chat.take("/show info")
+    shown = capsys.readouterr().out
+    assert "scripted (tiny)" in shown and "q0f32" in shown and "64 tokens" in shown
+    chat.take("/show system")
+    assert capsys.readouterr().out == "System message: Be kind.\n"
+    with pytest.raises(InvalidRequestError, match="info, parameters or system"):
+        chat.take("/show licence")
+    with pytest.raises(InvalidRequestError, match="--overrides context_window_size=4096"):
+        chat.take("/set parameter num_ctx 4096")
+    assert not chat.done
+    chat.take("/bye")
+    assert chat.done
+
+
+@pytest.mark.parametrize("line", ["/nonsense", " /exti", "/usr/bin/env", "/123", "/", "/ü x"])
+def test_a_word_that_is_no_command_is_never_sent(line: str, capsys: pytest.CaptureFixture) -> None:
+    engine = ScriptedEngine()
+    session(engine).take(line)
+    assert not engine.requests
+    told = capsys.readouterr().out
+    assert told.startswith(f"Unknown command {line.split()[0]}. /help") and '"""' in told
+
+
+def test_what_stands_between_quotes_is_one_message() -> None:
+    lines = ["a", '"""b', "/exit", 'c"""', '"""/d"""', '"""e', "f"]
+    engine = ScriptedEngine()
+    chat = session(engine)
+    for message in whole_messages(lines):
+        chat.take(message)
+    assert engine.texts()[0::2] == ["a", "b\n/exit\nc", "/d", "e\nf"]
+    assert list(whole_messages([])) == [] and list(whole_messages(['""""""'])) == ['""""""']
+    chat.take('""""""')
+    assert len(engine.requests) == 4  # nothing to answer
+
+
+class WatchedSteps(Steps):
+    """Keeps the progress at the beginning and at the end of each step."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, float, float]] = []
+
+    @contextlib.contextmanager
+    def step(self, title: str, measure: Any = None) -> Iterator[Any]:
+        before = measure()
+        yield lambda _: None
+        self.seen.append((title, before, measure()))
+
+
+def test_reading_a_prompt_is_a_step_with_its_progress() -> None:
+    steps = WatchedSteps()
+    engine = ScriptedEngine()
+    stream = engine.stream
+
+    def later(route: str, request: dict[str, Any]) -> tuple[int, Any]:
+        identity, events = stream(route, request)
+        engine.requests.pop()  # nothing of the prompt is computed yet
+
+        def following() -> Any:
+            if engine.requests[-1:] != [request]:
+                engine.requests.append(request)
+            return events.next()
+
+        return identity, SimpleNamespace(next=following)
+
+    engine.stream = later  # type: ignore[method-assign]
+    session(engine, steps=steps).take("x")
+    assert steps.seen == [("Reading the prompt", 0.0, 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +318,7 @@ def test_thoughts_are_dim_on_a_terminal(
     chat = session(engine)
     chat.take("a")
     assert capsys.readouterr().out == "Yes.\n"  # a pipe gets the answer alone
-    monkeypatch.setattr("mlc_llm.cli.chat_session._is_terminal", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     chat.take("b")
     assert capsys.readouterr().out == "\x1b[2mhmm\x1b[0m\n\nYes.\n"
     assert engine.texts() == ["a", "Yes.", "b"]  # thoughts are no part of the history

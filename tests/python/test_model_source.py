@@ -10,12 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import huggingface_hub.constants
 import pytest
 from gguf import GGMLQuantizationType
 
 import mlc_llm.errors
 from mlc_llm import jit_cache, model_source
 from mlc_llm.errors import (
+    CorruptFileError,
     DownloadError,
     InternalError,
     InvalidRequestError,
@@ -25,13 +27,14 @@ from mlc_llm.errors import (
     UnsupportedError,
 )
 from mlc_llm.jit_cache import Policies
-from mlc_llm.model_source import resolve_folder, resolve_model
+from mlc_llm.model_source import plain_model, resolve_folder, resolve_model
 
 sys.path.append(str(Path(__file__).parent / "convert"))
 sys.path.append(str(Path(__file__).parent))
 import tiny_models  # noqa: E402
 from fake_hub import COMMIT, FakeHub, serve  # noqa: E402
 
+HUB = huggingface_hub.constants.ENDPOINT
 PACKAGE_PARENT = str(Path(mlc_llm.errors.__file__).parent.parent)
 
 
@@ -206,6 +209,50 @@ def test_errors_of_the_child_are_typed(hf_folder, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("Dear Sir,\n", "x.gguf: this is a text file, and no GGUF file"),
+        ("version https://lfs.test/git-lfs/v1\noid sha256:00\n", "git lfs pull"),
+        ("<!doctype html>", "a web page"),
+    ],
+)
+def test_a_text_that_is_called_gguf(text: str, match: str, tmp_path: Path) -> None:
+    (tmp_path / "x.gguf").write_text(text)
+    with pytest.raises(CorruptFileError, match=match):
+        resolve_folder(tmp_path / "x.gguf", progress=Lines())
+
+
+def test_a_folder_of_one_gguf_file_means_the_file(tmp_path: Path) -> None:
+    weights = tiny_models.random_weights()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = tiny_models.write_gguf(folder / "m.gguf", weights)
+    made = resolve_folder(folder, progress=Lines())
+    assert made.name.split("-")[1] == resolve_folder(file, progress=Lines()).name.split("-")[1]
+    (folder / "n-00002-of-00002.gguf").write_bytes(b"GGUF")  # goes with a first part
+    assert resolve_folder(folder, progress=Lines()) == made
+    (folder / "other.gguf").write_bytes(b"GGUF")
+    with pytest.raises(InvalidRequestError, match="2 models; give one of them: m.gguf, other.gguf"):
+        resolve_folder(folder, progress=Lines())
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["HF://org/repo", "hf://org/repo", "Hf://org/repo", f"{HUB}/org/repo", f"{HUB}/org/repo/"]
+    + [f"{HUB}/org/repo/tree/main", f"{HUB}/org/repo?library=x"],
+)
+def test_how_a_repository_is_written(written: str) -> None:
+    assert plain_model(written) == "HF://org/repo"
+
+
+def test_the_addresses_of_a_mirror_and_of_a_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plain_model(f"{HUB}/org/repo/tree/v2") == "HF://org/repo:v2"
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.test")
+    assert plain_model("https://mirror.test/org/repo") == "HF://org/repo"
+    assert plain_model(f"{HUB}/org/repo") == "HF://org/repo"
+
+
+@pytest.mark.parametrize(
     ("model", "error", "match"),
     [
         ("nowhere/at/all", NotFoundError, "no such model; give a folder"),
@@ -214,6 +261,14 @@ def test_errors_of_the_child_are_typed(hf_folder, tmp_path):
         ("HF://a/b/c", InvalidRequestError, "HF://org/repo"),
         ("HF://../../etc", InvalidRequestError, "HF://org/repo"),
         ("HF://org/repo:../x", InvalidRequestError, "HF://org/repo"),
+        ("hf://only-one-name", InvalidRequestError, "HF://org/repo"),
+        (f"{HUB}/org", InvalidRequestError, "must name a repository: HF://org/repo"),
+        (
+            f"{HUB}/org/repo/blob/main/x.gguf",
+            InvalidRequestError,
+            r"\(HF://org/repo\), or download",
+        ),
+        ("https://else.test/org/repo", InvalidRequestError, "no page of a model's repository"),
         (Path(__file__), InvalidRequestError, "must be a .gguf file"),
         (Path(__file__).parent, NotFoundError, "neither mlc-chat-config.json nor config.json"),
     ],

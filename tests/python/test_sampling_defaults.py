@@ -17,6 +17,7 @@ import pytest
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import MLCError
+from mlc_llm.model_source import read_chat_config, resolve_folder
 
 sys.path.append(str(Path(__file__).parent / "convert"))
 
@@ -45,6 +46,27 @@ def engine(request, tmp_path_factory, tiny_hf_folder: Path) -> Iterator[MLCEngin
     engine = MLCEngine(str(model), device="fake")
     yield engine
     engine.terminate()
+
+
+@pytest.mark.parametrize(
+    ("name", "recommended", "penalty"),
+    [("SmolLM2 360M", False, 1.15), ("SmolLM2 360M", True, 1.0), ("Tiny", False, 1.0)],
+)
+def test_a_gguf_file_of_the_embedded_family_has_its_defaults(
+    name: str, recommended: bool, penalty: float, tmp_path: Path
+) -> None:
+    """Unless the file recommends something itself."""
+
+    def add_metadata(writer) -> None:
+        writer.add_string("general.basename", name)
+        if recommended:
+            writer.add_float32("general.sampling.temp", 0.5)
+
+    weights = tiny_models.random_weights()
+    file = tiny_models.write_gguf(tmp_path / "m.gguf", weights, add_metadata=add_metadata)
+    config = read_chat_config(resolve_folder(file))
+    assert config["repetition_penalty"] == penalty
+    assert config["temperature"] == (0.5 if recommended else 0.2 if penalty != 1 else 0.7)
 
 
 def chat(engine: MLCEngine, **options) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mlc_llm.steps import LogSteps, Steps, TerminalSteps, steps_of
+from mlc_llm.steps import LoggerSteps, LogSteps, Steps, TerminalSteps, steps_of
 
 
 class Told(TerminalSteps):
@@ -58,7 +58,7 @@ def test_functions_take_lines_and_no_progress() -> None:
     steps.detail("detail")
     convert(steps)
     assert lines == ["detail"]
-    assert isinstance(steps_of(None), TerminalSteps)
+    assert isinstance(steps_of(None), LoggerSteps)
 
 
 def test_a_step_that_fails_ends_its_line(capsys: pytest.CaptureFixture) -> None:

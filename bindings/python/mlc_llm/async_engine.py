@@ -71,7 +71,9 @@ async def _submit(
 
 
 class AsyncChunkStream(Generic[_Chunk]):
-    """The chunks in order. Closing it, or leaving its `async with` block, ends the request."""
+    """The chunks in order. The request ends when the stream is closed, when its `async with` block
+    is left, when the task that reads it is cancelled, or when nothing refers to it any more. A
+    `break` alone does not end it: a later loop goes on."""
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,11 +17,19 @@ from mlc_llm import _core
 from mlc_llm.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.errors import (
     InvalidRequestError,
+    NotFoundError,
     UnavailableError,
     error_from_core,
     error_from_json,
 )
-from mlc_llm.model_source import FAKE_DEVICE, ResolvedModel, StepListener, resolve_model
+from mlc_llm.model_names import same_model
+from mlc_llm.model_source import (
+    DEFAULT_MODEL,
+    FAKE_DEVICE,
+    ResolvedModel,
+    StepListener,
+    resolve_model,
+)
 from mlc_llm.steps import steps_of
 
 if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
@@ -48,6 +57,8 @@ def choose_device(device: str, log: StepListener = None) -> str:
     form of MLC-LLM's lines."""
     if device == FAKE_DEVICE:
         return device
+    # Mesa's Vulkan layer for desktops complains on standard error if there is no desktop.
+    os.environ.setdefault("NODEVICE_SELECT", "1")
     choice = json.loads(call_core(_core.choose_device, device.encode(errors="replace")))
     steps = steps_of(log)
     for probe in choice["probes"]:
@@ -156,6 +167,7 @@ class CoreEngine:
         progress: Progress | None,
     ) -> None:
         steps = steps_of(log)
+        self._argument = chosen.model or DEFAULT_MODEL
         self.device = choose_device(device, steps)
         self.model: ResolvedModel = resolve_model(
             chosen.model,
@@ -187,6 +199,7 @@ class CoreEngine:
     ) -> tuple[int, _core.EventStream]:
         """Queues a request. Returns its id, and its events as they come. `name` is for
         `abort_named`."""
+        self._require_model(request)
         stream: tuple[int, _core.EventStream]
         stream = call_core(self._handle.stream, route, *_encode(request))
         self._names.add(name, stream[0])
@@ -200,6 +213,7 @@ class CoreEngine:
         name: str | None = None,
     ) -> int:
         """Queues a request. `callback(kind, json)` is called on a thread of the core."""
+        self._require_model(request)
         body, buffers = _encode(request)
         request_id = self.submit_json(route, body, callback, buffers)
         self._names.add(name, request_id)
@@ -211,6 +225,18 @@ class CoreEngine:
         """The same for a request that is JSON already. `buffers`: the bytes of "buffer:0" and so
         on."""
         return int(call_core(self._handle.submit, route, body, callback, list(buffers)))
+
+    def _require_model(self, request: Mapping[str, Any]) -> None:
+        """Refuses a request to another model, as the server does."""
+        asked = request.get("model")
+        if not isinstance(asked, str) or asked in ("", self.model.name):
+            return
+        if not any(same_model(asked, str(name)) for name in (self._argument, self.model.folder)):
+            raise NotFoundError(
+                f"The model '{asked}' does not exist; there is: {self.model.name}",
+                param="model",
+                code="model_not_found",
+            )
 
     def abort(self, request_id: int) -> None:
         """Ends a request. If the engine is closed, the request has ended already."""
@@ -330,6 +356,11 @@ class EngineBase:
     def model(self) -> str:
         """The model's name."""
         return self._core.model.name
+
+    def __repr__(self) -> str:
+        model = self._core.model
+        quantization = f", quantization={model.quantization!r}" if model.quantization else ""
+        return f"{type(self).__name__}({model.name!r}{quantization}, device={self._core.device!r})"
 
     def pause(self) -> None:
         """Starts no step until `resume()`; the step that runs ends. Requests wait."""

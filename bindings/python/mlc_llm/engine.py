@@ -36,7 +36,9 @@ _Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
 class ChunkStream(Generic[_Chunk]):
-    """The chunks in order. Closing it, leaving its `with` block or deleting it ends the request."""
+    """The chunks in order. The request ends when the stream is closed, when its `with` block is
+    left, or when nothing refers to it any more. A `break` alone does not end it: a later loop goes
+    on."""
 
     def __init__(
         self,

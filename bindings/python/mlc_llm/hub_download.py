@@ -50,6 +50,44 @@ ORDINARY_FILES = [
 ]
 
 
+def repository(text: str) -> str | None:
+    """`HF://org/repo` for the forms in which people write a repository: `hf://org/repo`, and its
+    web address with or without `/tree/REVISION`. None for anything else."""
+    if text[: len(PREFIX)].upper() == PREFIX:
+        return PREFIX + text[len(PREFIX) :]
+    if not re.match("https?:", text):
+        return None
+    from huggingface_hub.constants import ENDPOINT
+
+    for host in (os.environ.get("HF_ENDPOINT") or ENDPOINT, ENDPOINT):
+        path = text.partition("?")[0].partition("://")[2].removeprefix("www.")
+        host = host.partition("://")[2].strip("/") + "/"
+        if path.startswith(host):
+            return _of_address(text, path.removeprefix(host).strip("/").split("/"))
+    raise InvalidRequestError(
+        f"{text}: this is no page of a model's repository; give {PREFIX}org/repo, or download the "
+        "file and give its path",
+        param="model",
+    )
+
+
+def _of_address(text: str, parts: list[str]) -> str:
+    match parts:
+        case [owner, repo]:
+            return f"{PREFIX}{owner}/{repo}"
+        case [owner, repo, "tree", revision]:
+            return f"{PREFIX}{owner}/{repo}" + ("" if revision == "main" else f":{revision}")
+        case [owner, repo, "blob" | "resolve", *_]:
+            raise InvalidRequestError(
+                f"{text}: this is a file of a repository; give the whole one "
+                f"({PREFIX}{owner}/{repo}), or download the file and give its path",
+                param="model",
+            )
+        case _:
+            pass
+    raise InvalidRequestError(f"{text}: must name a repository: {PREFIX}org/repo", param="model")
+
+
 @dataclass(frozen=True)
 class HubModel:
     """A repository and its revision: `HF://org/repo` or `HF://org/repo:revision`."""

@@ -37,6 +37,8 @@ from mlc_llm.jit_cache import (
 from mlc_llm.steps import Steps, steps_of
 
 CHAT_CONFIG = "mlc-chat-config.json"
+_HF_CONFIG = "config.json"
+_LATER_PART = re.compile(r"-(?!0*1-)\d+-of-\d+\.gguf$")  # a file that is not the first of several
 
 # A script in the core answers instead of a model: for tests and benchmarks.
 FAKE_DEVICE = "fake"
@@ -164,7 +166,7 @@ def resolve_source(
 ) -> Path:
     """The folder or file that a model argument names: downloaded, but not converted."""
     rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
-    return _local_path(none_if_default(model), rules)
+    return _local_path(plain_model(model), rules)
 
 
 def _folder(
@@ -175,7 +177,7 @@ def _folder(
     take_config: TakeConfig | None = None,
 ) -> Path:
     """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
-    model = none_if_default(model)
+    model = plain_model(model)
     path = _local_path(model, rules)
     if (path / CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)
@@ -212,9 +214,14 @@ def _folder(
     return folder
 
 
-def none_if_default(model: str | Path | None) -> str | Path | None:
-    """Replaces the embedded model's name by None, unless a folder has that name."""
-    return None if model == DEFAULT_MODEL and not Path(DEFAULT_MODEL).exists() else model
+def plain_model(model: str | Path | None) -> str | Path | None:
+    """A model argument in its plain form: None for the embedded model's name (unless a folder has
+    that name), `HF://org/repo` for all ways to write a repository."""
+    if not isinstance(model, str) or Path(model).exists():
+        return model
+    if model == DEFAULT_MODEL:
+        return None
+    return hub_download.repository(model) or model
 
 
 def default_quantization(device: str) -> str:
@@ -282,8 +289,23 @@ def _local_path(model: str | Path | None, rules: MakeRules) -> Path:
         path = path.parent
     if not path.exists() and (kept := _kept_folder(str(model))) is not None:
         return kept
+    path = _only_gguf(path) or path
     _require_model(path)
     return path.absolute()
+
+
+def _only_gguf(folder: Path) -> Path | None:
+    """The GGUF file of a folder that holds no other model."""
+    if not folder.is_dir() or any((folder / name).is_file() for name in (CHAT_CONFIG, _HF_CONFIG)):
+        return None
+    files = [path for path in sorted(folder.glob("*.gguf")) if not _LATER_PART.search(path.name)]
+    if len(files) > 1:
+        raise InvalidRequestError(
+            f"{folder} holds {len(files)} models; give one of them: "
+            + ", ".join(path.name for path in files),
+            param="model",
+        )
+    return files[0] if files else None
 
 
 def _kept_folder(name: str) -> Path | None:
@@ -303,9 +325,11 @@ def _last_use(folder: Path) -> float:
 
 def _require_model(path: Path) -> None:
     if path.is_dir():
-        if not (path / CHAT_CONFIG).is_file() and not (path / "config.json").is_file():
+        if not (path / CHAT_CONFIG).is_file() and not (path / _HF_CONFIG).is_file():
             raise NotFoundError(
-                f"{path}: neither {CHAT_CONFIG} nor config.json is in this folder", param="model"
+                f"{path}: neither {CHAT_CONFIG} nor {_HF_CONFIG} nor a .gguf file is in this "
+                "folder",
+                param="model",
             )
     elif not path.is_file():
         hub = hub_download.PREFIX
@@ -320,6 +344,21 @@ def _require_model(path: Path) -> None:
         raise InvalidRequestError(
             f"{path}: a model file must be a .gguf file; for others give the folder", param="model"
         )
+    elif kind := _text_kind(path):
+        raise CorruptFileError(f"{path}: this is {kind}, and no GGUF file", param="model")
+
+
+def _text_kind(path: Path) -> str | None:
+    """What kind of text a file holds; None for other files."""
+    with path.open("rb") as file:
+        begin = file.read(256)
+    if not begin.strip() or begin[:4] == b"GGUF":
+        return None
+    if re.match(rb"version \S+git-lfs", begin):
+        return "a pointer of git-lfs (`git lfs pull` fetches the file)"
+    if begin.lstrip()[:1] == b"<":
+        return "a web page (download the file itself)"
+    return "a text file" if all(byte >= 9 for byte in begin) else None
 
 
 def _require_same_quantization(folder: Path, asked: str | None) -> None:
@@ -348,7 +387,8 @@ def _identity(path: Path, steps: Steps) -> Any:
 
 def _name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
-    if none_if_default(model) is None:
+    model = plain_model(model)
+    if model is None:
         return embedded_model.NAME
     text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
     path = Path(text)

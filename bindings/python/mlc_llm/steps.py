@@ -11,6 +11,7 @@ Steps of several threads may run at the same time. A terminal shows them in one 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import threading
 import time
@@ -22,6 +23,8 @@ Update = Callable[[float], None]
 Measure = Callable[[], float]
 
 PATIENCE_SECONDS = 2.0
+_LOGGER = logging.getLogger("mlc_llm")
+_LOGGER.addHandler(logging.NullHandler())  # silent unless the program wants the messages
 _REFRESH_SECONDS = 0.2
 
 
@@ -57,6 +60,26 @@ class LogSteps(Steps):
 
     def note(self, line: str) -> None:
         self._log(line)
+
+
+class LoggerSteps(Steps):
+    """Steps of a program that is not the command line: they go to the logger `mlc_llm`, and nothing
+    to standard error. `logging.basicConfig(level="INFO")` shows them."""
+
+    def __init__(self) -> None:
+        self.wants_details = _LOGGER.isEnabledFor(logging.DEBUG)
+
+    def detail(self, line: str) -> None:
+        _LOGGER.debug("%s", line)
+
+    def note(self, line: str) -> None:
+        _LOGGER.info("%s", line)
+
+    def step(
+        self, title: str, measure: Measure | None = None
+    ) -> contextlib.AbstractContextManager[Update]:
+        _LOGGER.info("%s", title)
+        return contextlib.nullcontext(_ignore)
 
 
 class TerminalSteps(Steps):
@@ -189,9 +212,9 @@ def _bar(stream: TextIO) -> Any:
 
 
 def steps_of(listener: Steps | Callable[[str], None] | None) -> Steps:
-    """Accepts steps, a function for lines, or None for the terminal."""
+    """Accepts steps, a function for lines, or None for the logger."""
     if listener is None:
-        return TerminalSteps()
+        return LoggerSteps()
     return listener if isinstance(listener, Steps) else LogSteps(listener)
 
 

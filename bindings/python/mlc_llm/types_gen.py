@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a54166bc90909e4e
+# Schema hash: e1eff5a6b6c0e99f
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -9,7 +9,7 @@ field of an answer as an attribute.
 from __future__ import annotations
 
 from collections.abc import ItemsView, KeysView, Mapping, Sequence, ValuesView
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import Required, TypedDict
@@ -132,7 +132,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "a54166bc90909e4e"
+SCHEMA_HASH = "e1eff5a6b6c0e99f"
 
 
 class _Model(BaseModel):
@@ -544,8 +544,8 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     """Options of the stream."""
 
     max_tokens: int | None
-    """The longest answer. Absent: until the context window is full. Range: at least 1. Unit:
-    tokens.
+    """The longest answer. Absent: 4,096. The end of the context may come first. Range: at least
+    1. Unit: tokens.
     """
 
     max_completion_tokens: int | None
@@ -793,6 +793,17 @@ class CompletionCreateParams(TypedDict, total=False):
 
     user: str | None
     """A label of the end user; it has no effect on the answer."""
+
+    priority: int | None
+    """Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+    engine. Range: at least -100 and at most 100.
+    """
+
+    timeout_ms: int | None
+    """The answer must be complete this long after the request came in; else it ends with the
+    error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least
+    1 and at most 2147483647. Unit: milliseconds.
+    """
 
     debug_config: DebugConfigParam | None
     """Switches for tests and measurements; a server takes them in debug mode only."""
@@ -1681,7 +1692,10 @@ class Completion(_Model):
     """Names the configuration that answered; equal ones answer a seed equally."""
 
 
-EmbeddingVector: TypeAlias = list[float] | str
+if TYPE_CHECKING:
+    EmbeddingVector: TypeAlias = list[float]
+else:
+    EmbeddingVector: TypeAlias = list[float] | str
 """A vector: its numbers, or their base64."""
 
 
@@ -1874,7 +1888,7 @@ class DeviceProbe(_Model):
     """What its driver calls it. Absent: nobody says."""
 
     memory_bytes: int | None = None
-    """The size of its memory. Range: at least 0. Unit: bytes."""
+    """The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes."""
 
     max_buffer_bytes: int | None = None
     """The largest tensor it can hold. Range: at least 0. Unit: bytes."""

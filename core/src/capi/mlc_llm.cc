@@ -91,9 +91,9 @@ mlc::Json ProbesJson(const std::vector<mlc::DeviceProbe>& probes) {
   for (const mlc::DeviceProbe& probe : probes) {
     mlc::Json entry;
     entry.Set("name", probe.name).Set("found", probe.found).Set("reason", probe.reason);
+    if (probe.memory_bytes > 0) entry.Set("memory_bytes", probe.memory_bytes);
     if (!probe.description.empty()) {
       entry.Set("description", probe.description)
-          .Set("memory_bytes", probe.memory_bytes)
           .Set("max_buffer_bytes", probe.max_buffer_bytes)
           .Set("local_memory_bytes", probe.local_memory_bytes)
           .Set("max_group_size", probe.max_group_size)

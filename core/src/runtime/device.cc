@@ -146,6 +146,7 @@ std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   DeviceProbe first{std::string(kind.name) + ":0", true, ""};
   first.reason = MakeSure(kind);
   first.found = first.reason.empty();
+  if (kind.type == kDLCPU) first.memory_bytes = AvailableMemoryBytes();
   std::optional<tvm::ffi::Function> list =
       tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.backend);
   if (!first.found || !list) return {first};
@@ -229,7 +230,7 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   }
   std::string reason = probes.front().reason;
   if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
-  return NotFound("device '" + std::string(text) + "': " + reason).WithParam("device");
+  return Unavailable("device '" + std::string(text) + "': " + reason).WithParam("device");
 }
 
 Result<Device> ParseDevice(std::string_view text) {

@@ -42,8 +42,8 @@ struct ChosenDevice {
 };
 
 // Accepts "auto", "cpu", "cpu:0", "opencl:1". Opens only the drivers of the kinds that the text can
-// mean. Errors: kInvalidArgument for an unknown name; kNotFound, with the reason, for a device that
-// does not exist.
+// mean. Errors: kInvalidArgument for an unknown name; kUnavailable, with the reason, for a device
+// that is not here.
 Result<ChosenDevice> ChooseDevice(std::string_view text);
 Result<Device> ParseDevice(std::string_view text);  // the same; returns only the device
 

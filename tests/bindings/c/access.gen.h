@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -190,6 +190,8 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("stop", object.stop);
   visit("response_format", object.response_format);
   visit("user", object.user);
+  visit("priority", object.priority);
+  visit("timeout_ms", object.timeout_ms);
   visit("debug_config", object.debug_config);
 }
 template <typename Visit>

@@ -41,12 +41,12 @@ TEST(ParseDevice, AWrongNameIsAnsweredWithAllKinds) {
 }
 
 // On a machine without it, a known kind is told apart from a wrong name.
-TEST(ParseDevice, AKnownDeviceThatIsNotHereIsNotFound) {
+TEST(ParseDevice, AKnownDeviceThatIsNotHereIsUnavailable) {
   for (const DeviceProbe& probe : ProbeDevices()) {
     Result<Device> device = ParseDevice(probe.name);
     EXPECT_EQ(device.ok(), probe.found) << probe.name;
     if (probe.found) continue;
-    EXPECT_EQ(device.status().code(), StatusCode::kNotFound);
+    EXPECT_EQ(device.status().code(), StatusCode::kUnavailable);
     EXPECT_NE(device.status().message().find(probe.reason), std::string::npos);
   }
 }
@@ -94,10 +94,10 @@ TEST(ParseDevice, VulkanIsDrivenByWebGpu) {
   EXPECT_EQ(ParseDevice("webgpu:0")->type, device->type);
 }
 
-TEST(ParseDevice, AnIndexBeyondTheDevicesIsNotFound) {
+TEST(ParseDevice, AnIndexBeyondTheDevicesIsUnavailable) {
   Result<Device> device = ParseDevice("opencl:99");
   ASSERT_FALSE(device.ok());
-  EXPECT_EQ(device.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(device.status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(device.status().param(), "device");
 }
 

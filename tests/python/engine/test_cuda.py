@@ -22,7 +22,7 @@ from gpu_engines import LibraryOf
 from mlc_llm import MLCEngine
 from mlc_llm.compiler import nvrtc, targets
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import InternalError, NotFoundError, UnsupportedError
+from mlc_llm.errors import InternalError, UnavailableError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel
 
 pytestmark = pytest.mark.skipif(
@@ -189,6 +189,6 @@ def test_without_the_compiler_it_is_said_what_to_install(monkeypatch: pytest.Mon
 def test_no_driver_is_a_reason_in_one_line() -> None:
     try:
         choose_device("cuda")
-    except NotFoundError as error:
+    except UnavailableError as error:
         assert error.param == "device" and len(str(error).splitlines()) == 1
         assert "no NVIDIA driver" in str(error) or "no device" in str(error)

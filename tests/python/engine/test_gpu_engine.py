@@ -21,7 +21,7 @@ from gpu_engines import (
 
 from mlc_llm import MLCEngine
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import InvalidRequestError, NotFoundError
+from mlc_llm.errors import InvalidRequestError, UnavailableError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 
@@ -98,7 +98,7 @@ def test_a_library_for_another_device_is_refused(
 
 
 def test_a_device_that_is_not_there(device: str) -> None:
-    with pytest.raises(NotFoundError, match=f"{device}:70") as caught:
+    with pytest.raises(UnavailableError, match=f"{device}:70") as caught:
         choose_device(f"{device}:70")
     assert caught.value.param == "device"
 

@@ -41,7 +41,7 @@ def test_a_device_without_16_bit_floats_says_so(
 
 def test_no_driver_is_a_reason_in_one_line(model: ResolvedModel, tmp_path: Path) -> None:
     missing = run_child(LOADING, model, "opencl", MLC_OPENCL_LIBRARY=str(tmp_path / "libOpenCL.so"))
-    assert missing.startswith("NotFoundError device 'opencl'") and "libOpenCL.so" in missing
+    assert missing.startswith("UnavailableError device 'opencl'") and "libOpenCL.so" in missing
     assert len(missing.splitlines()) == 1
 
 

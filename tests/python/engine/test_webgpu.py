@@ -78,7 +78,7 @@ def test_no_library_and_no_driver_are_reasons_in_one_line(
         ({"VK_ICD_FILENAMES": none, "VK_DRIVER_FILES": none}, "no Vulkan driver"),
     ):
         missing = run_child(LOADING, model, "vulkan", **environment)
-        assert missing.startswith("NotFoundError device 'vulkan'") and reason in missing
+        assert missing.startswith("UnavailableError device 'vulkan'") and reason in missing
         assert len(missing.splitlines()) == 1
 
 

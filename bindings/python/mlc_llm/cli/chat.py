@@ -16,7 +16,7 @@ from mlc_llm.errors import InvalidRequestError
 
 _MAX_PIPED = 16 << 20  # most characters in one message
 
-# The embedded model is small: its longer answers repeat themselves until the context is full.
+# The embedded model is small: its longer answers may repeat themselves.
 _EMBEDDED_MAX_TOKENS = 1024
 
 
@@ -24,9 +24,16 @@ def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
     parser = subparsers.add_parser("chat", help="chat with a model", description=__doc__)
     parser.add_argument(
-        "model",
-        nargs="?",
-        help="HF://org/repo, a model folder, a .gguf file, or 'default' (the embedded model)",
+        "words",
+        nargs="*",
+        metavar="MODEL [PROMPT]",
+        help="HF://org/repo, a model folder, a .gguf file, or 'default' (the embedded model); "
+        "what follows it is answered, and the command exits",
+    )
+    model = parser.add_mutually_exclusive_group()
+    model.add_argument("-m", "--model", help="the model, as MODEL")
+    model.add_argument(
+        "-hf", "--hf-repo", metavar="ORG/REPO", help="the model, a repository: HF://ORG/REPO"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
@@ -35,7 +42,7 @@ def register(subparsers: Any) -> None:
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
     add_kv_cache_option(parser)
-    parser.add_argument("--prompt", help="answer this and exit; piped text goes behind it")
+    parser.add_argument("-p", "--prompt", help="answer this and exit; piped text goes behind it")
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")
     parser.add_argument("--set", default="", help="generation settings, as /set takes them")
@@ -45,13 +52,15 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
+    _sort_words(args)
     settings = parse_chat_settings(args.set)
     overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
-    from mlc_llm.cli.chat_session import ChatSession
+    from mlc_llm.cli.chat_session import DEFAULT_MAX_TOKENS, ChatSession
     from mlc_llm.core_engine import CoreEngine
-    from mlc_llm.model_source import none_if_default
+    from mlc_llm.model_source import plain_model
 
     steps = steps_for(args)
+    is_embedded = plain_model(args.model) is None
     engine = CoreEngine(
         args.model,
         model_lib=args.model_lib,
@@ -67,11 +76,29 @@ def run(args: argparse.Namespace) -> None:
             system=args.system,
             settings=settings,
             quiet=args.quiet,
-            max_tokens=_EMBEDDED_MAX_TOKENS if none_if_default(args.model) is None else None,
+            max_tokens=_EMBEDDED_MAX_TOKENS if is_embedded else DEFAULT_MAX_TOKENS,
+            steps=steps,
         )
         _converse(session, args, steps)
     finally:
         engine.close()
+
+
+def _sort_words(args: argparse.Namespace) -> None:
+    """`chat MODEL PROMPT` and `chat -m MODEL PROMPT` mean `chat --model MODEL --prompt PROMPT`."""
+    if args.hf_repo is not None:
+        args.model = f"HF://{args.hf_repo.removeprefix('HF://')}"
+    first, *rest = args.words or [None]
+    if args.model is None:
+        args.model = first
+    elif first is not None:
+        rest = [first, *rest]
+    if rest and args.prompt is not None:
+        raise InvalidRequestError(
+            f"a prompt is given twice: {rest[0]!r} and --prompt", param="prompt"
+        )
+    if rest:
+        args.prompt = " ".join(rest)
 
 
 def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
@@ -80,8 +107,11 @@ def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
         piped = "" if is_terminal else _read_all(steps)
         session.answer(f"{args.prompt}\n\n{piped}" if piped else args.prompt)
     elif is_terminal:
-        from mlc_llm.cli.chat_terminal import interact
+        from mlc_llm.cli.chat_terminal import interact, suggest_once
+        from mlc_llm.model_source import plain_model
 
+        if plain_model(args.model) is None and not args.quiet:
+            suggest_once()
         interact(session)
     elif args.lines:
         _read_lines(session)
@@ -106,7 +136,9 @@ def _read_all(steps: Any) -> str:
 
 def _read_lines(session: Any) -> None:
     """Each line is a turn or a command. A turn that fails ends the program with its error."""
-    for line in sys.stdin or ():
-        session.take(line.rstrip("\r\n"))
+    from mlc_llm.cli.chat_words import whole_messages
+
+    for message in whole_messages(line.rstrip("\r\n") for line in sys.stdin or ()):
+        session.take(message)
         if session.done:
             return

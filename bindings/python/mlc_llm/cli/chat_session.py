@@ -5,48 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mlc_llm import _core
-from mlc_llm.cli.settings import ChatSettings, format_settings
+from mlc_llm.cli.chat_screen import Screen
+from mlc_llm.cli.chat_words import command_of, help_text, quoted, settings_of, unknown
+from mlc_llm.cli.settings import ChatSettings, format_settings, settings_table
 from mlc_llm.core_engine import raise_if_error
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError
+from mlc_llm.steps import Steps
 
 Message = dict[str, str]
 
-COMMANDS = {
-    "/help": ("", "print the special commands"),
-    "/exit": ("", "quit the chat"),
-    "/reset": ("", "forget the conversation"),
-    "/system": ("[TEXT]", "set the system message; without a text, take it away"),
-    "/set": ("[SETTINGS]", "change settings, or show them"),
-    "/save": ("FILE", "save the conversation"),
-    "/load": ("FILE", "go on with a saved conversation"),
-    "/stats": ("", "print the speed of the last answer"),
-    "/metrics": ("", "print the engine's counters"),
-}
 _FORMAT = "mlc_llm chat"
+# As the engine's own for a request without one (request_builder.h).
+DEFAULT_MAX_TOKENS = 4096
 _FULL = "context_length_exceeded"
 _ADVICE = (
     "/reset starts anew; `/set when_full=drop` drops the oldest turns whenever the context is full"
 )
-
-
-def help_text() -> str:
-    """Describes the commands, and the form of settings."""
-    lines = [f"  {f'{name} {argument}':<18} {text}" for name, (argument, text) in COMMANDS.items()]
-    return "\n".join(
-        [
-            "Commands:",
-            *lines,
-            "Settings: /set temperature=0.5;top_p=0.8;seed=23;max_tokens=100;stop=str1,str2",
-            "  `name=` with nothing behind it goes back to the model's own value.",
-            "Keys: Esc+Enter starts a new line, Tab completes, Ctrl-C stops the answer.",
-            "",
-        ]
-    )
 
 
 @dataclass
@@ -59,37 +38,10 @@ class _Answer:
     num_tokens: int = 0
 
 
-@dataclass
-class _Screen:
-    """Standard output: thoughts are dim, and only on a terminal."""
-
-    is_terminal: bool = field(default_factory=lambda: sys.stdout is not None and _is_terminal())
-    is_dim: bool = False
-
-    def answer(self, text: str) -> None:
-        self.end_thoughts()
-        print(text, end="", flush=True)
-
-    def think(self, text: str) -> None:
-        if not self.is_terminal:
-            return
-        print(text if self.is_dim else f"\x1b[2m{text}", end="", flush=True)
-        self.is_dim = True
-
-    def end_thoughts(self) -> None:
-        if self.is_dim:
-            print("\x1b[0m\n", flush=True)
-        self.is_dim = False
-
-
-def _is_terminal() -> bool:
-    return sys.stdout.isatty()
-
-
 class ChatSession:
     """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset` and
-    `metrics`.
-    `max_tokens` limits an answer for which the settings have no limit; None: the context does."""
+    `metrics`. `max_tokens` limits an answer for which the settings have no limit. `steps` shows
+    that a long prompt is read."""
 
     def __init__(
         self,
@@ -98,13 +50,15 @@ class ChatSession:
         system: str | None,
         settings: ChatSettings,
         quiet: bool = False,
-        max_tokens: int | None = None,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        steps: Steps | None = None,
     ) -> None:
         self._engine = engine
         self._system = system or None
         self._settings = settings
         self._quiet = quiet
         self._max_tokens = max_tokens
+        self._steps = steps or Steps()
         self._history: list[Message] = []
         self.done = False
         self._handlers: dict[str, Callable[[str], None]] = {
@@ -115,6 +69,7 @@ class ChatSession:
             "/reset": lambda _: self._reset(),
             "/system": self._set_system,
             "/set": self._set,
+            "/show": self._show,
             "/save": self._save,
             "/load": self._load,
         }
@@ -131,19 +86,21 @@ class ChatSession:
 
     def take(self, line: str) -> None:
         """Takes a line of the user: a command, or text to answer."""
-        word, _, rest = line.strip().partition(" ")
-        if word in self._handlers:
-            self._handlers[word](rest.strip())
-        elif word.startswith("/") and word[1:].isalpha():
-            print(f"Unknown command {word}.", help_text(), sep="\n", end="")
-        elif line.strip():
-            self.answer(line)
+        text = quoted(line)
+        command = command_of(line) if text is None else None
+        if command is None:
+            if (message := line if text is None else text).strip():
+                self.answer(message)
+        elif (handler := self._handlers.get(command[0])) is not None:
+            handler(command[1])
+        else:
+            print(unknown(command[0]))
 
     def answer(self, prompt: str) -> None:
         """Streams the answer to standard output. Ctrl-C ends it; the text so far stays in the
         history."""
         messages = [*self._history, {"role": "user", "content": prompt}]
-        answer, screen = _Answer(), _Screen()
+        answer, screen = _Answer(), Screen()
         try:
             messages = self._stream(messages, answer, screen)
         except KeyboardInterrupt:
@@ -158,7 +115,7 @@ class ChatSession:
         screen.end_thoughts()
         self._end_turn(messages, answer)
 
-    def _stream(self, messages: list[Message], answer: _Answer, screen: _Screen) -> list[Message]:
+    def _stream(self, messages: list[Message], answer: _Answer, screen: Screen) -> list[Message]:
         """Answers the messages, if necessary without the oldest turns. Returns the messages that it
         answered."""
         while True:
@@ -181,26 +138,46 @@ class ChatSession:
         request["stream_options"] = {"include_usage": True}
         request_id, events = self._engine.stream("chat.completions", request)
         try:
-            while True:
+            with self._steps.step("Reading the prompt", self._progress(request)):
                 kind, text = events.next()
-                if kind != _core.EVENT_CHUNK:
-                    raise_if_error(kind, text)
-                    return
+            while kind == _core.EVENT_CHUNK:
                 yield json.loads(text)
+                kind, text = events.next()
+            raise_if_error(kind, text)
         finally:
             self._engine.abort(request_id)
 
+    def _progress(self, request: dict[str, Any]) -> Callable[[], float]:
+        """How much of the prompt is computed. Its length is found when this is asked for, because
+        that takes time itself."""
+        before = self._num_read()
+        length: list[int] = []
+
+        def fraction() -> float:
+            if not length:
+                prompt = {"messages": request["messages"]}
+                text = json.loads(self._engine.call("render", prompt))["prompt"]
+                tokens = json.loads(self._engine.call("tokenize", {"text": text}))
+                length.append(max(1, tokens["count"]))
+            return (self._num_read() - before) / length[0]
+
+        return fraction
+
+    def _num_read(self) -> int:
+        """The tokens of all prompts that the engine has computed."""
+        return int(self._engine.metrics().get("prefill_tokens_sum") or 0)
+
     def _request(self, messages: list[Message]) -> dict[str, Any]:
         system = [{"role": "system", "content": self._system}] if self._system else []
-        limit = {} if self._max_tokens is None else {"max_tokens": self._max_tokens}
-        return {"messages": system + messages, **limit, **self._settings.generation}
+        limits = {"max_tokens": self._max_tokens}
+        return {"messages": system + messages, **limits, **self._settings.generation}
 
     def _end_turn(self, messages: list[Message], answer: _Answer, *, mark: str = "") -> None:
         print(mark, flush=True)
         if answer.text:
             self._history = [*messages, {"role": "assistant", "content": answer.text}]
         limit = self._settings.generation.get("max_tokens", self._max_tokens)
-        if answer.is_cut and (limit is None or answer.num_tokens < limit):
+        if answer.is_cut and answer.num_tokens < limit:
             self._note(f"[the context is full: {_ADVICE}]")
         elif answer.is_cut and "max_tokens" not in self._settings.generation:
             self._note(f"[cut after {limit} tokens: `/set max_tokens=N` allows more]")
@@ -240,10 +217,33 @@ class ChatSession:
         self._say(f"System message: {text or 'none'}")
 
     def _set(self, text: str) -> None:
-        if text:
-            self._use(self._settings.changed(text))
-        show = self._say if text else print
-        show(f"Settings: {format_settings(self._settings) or 'those of the model'}")
+        word, _, rest = text.partition(" ")
+        if word == "system":
+            self._set_system(rest.strip().strip('"'))
+        elif changes := settings_of(text):
+            self._use(self._settings.changed(changes))
+            self._say(f"Settings: {format_settings(self._settings) or 'those of the model'}")
+        else:
+            limits = {"max_tokens": self._max_tokens}
+            print(settings_table(self._settings, self._engine.model.config, limits), end="")
+
+    def _show(self, what: str) -> None:
+        if what in ("", "info"):
+            model = self._engine.model
+            print(f"Model: {model.name} ({model.config.get('model_type', 'unknown')})")
+            print(f"Quantization: {model.quantization}, device: {self._engine.device}")
+            print(f"Context: {model.config.get('context_window_size', 'unknown')} tokens")
+            print(f"Conversation: {_turns(self._history)}")
+        elif what == "parameters":
+            self._set("")
+        elif what == "system":
+            print(f"System message: {self._system or 'none'}")
+        else:
+            raise InvalidRequestError(
+                f"/show {what}: must be info, parameters or system; `mlc_llm show MODEL` shows a "
+                "model's config and chat template",
+                param="show",
+            )
 
     def _use(self, settings: ChatSettings) -> None:
         """Uses the settings. Refuses settings that a request would refuse."""
@@ -271,7 +271,7 @@ class ChatSession:
         self._say(f"Loaded {_turns(self._history)} with {saved['model']}.")
 
 
-def _take_chunk(chunk: dict[str, Any], answer: _Answer, screen: _Screen) -> None:
+def _take_chunk(chunk: dict[str, Any], answer: _Answer, screen: Screen) -> None:
     """Shows a chunk and adds it to the answer."""
     for choice in chunk.get("choices", ()):
         delta = choice.get("delta", {})

@@ -4,39 +4,98 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 
-from mlc_llm.cli.chat_session import COMMANDS, ChatSession
+from mlc_llm.cli.chat_screen import keys_not_shown
+from mlc_llm.cli.chat_session import ChatSession
+from mlc_llm.cli.chat_words import ALIASES, COMMANDS, opens_quotes
 from mlc_llm.cli.settings import CHAT_SETTINGS
 from mlc_llm.errors import MLCError
+from mlc_llm.jit_cache import home
+
+_HISTORY = "chat_history"
+_MOST_HISTORY = 1 << 20  # bytes
 
 
 def interact(session: ChatSession) -> None:
-    """Reads lines until the end: Enter sends, Esc+Enter starts a new line."""
+    """Reads lines until the end: Enter sends, Esc+Enter starts a new line. On an empty line, Ctrl-C
+    leaves the chat when it is pressed twice."""
     keys = KeyBindings()
     keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
     keys.add("enter")(_send)
     reader: PromptSession[str] = PromptSession(
-        key_bindings=keys, multiline=True, completer=_Completer(), complete_while_typing=False
+        key_bindings=keys,
+        multiline=True,
+        completer=_Completer(),
+        complete_while_typing=False,
+        history=_history(),
     )
     session.greet()
+    is_warned = False
     while not session.done:
         try:
             line = reader.prompt(">>> ")
         except KeyboardInterrupt:
-            continue  # at the prompt, Ctrl-C clears the line
+            if reader.default_buffer.text:
+                continue  # it clears the line
+            if is_warned:
+                return
+            print("Ctrl-C again, or /exit, ends the chat.")
+            is_warned = True
+            continue
         except EOFError:
             return
-        _take_safely(session, line)
+        is_warned = False
+        with keys_not_shown():
+            _take_safely(session, line)
+
+
+def suggest_once() -> None:
+    """In the first chat on this machine: names a larger model that fits."""
+    from mlc_llm import suggested
+    from mlc_llm.cli.list import megabytes
+
+    if (home() / _HISTORY).exists() or (model := suggested.best_fit()) is None:
+        return
+    size = megabytes(model.parameter_bytes)
+    print(f"A larger model answers better ({size}): {model.command}")
+    print("Others, and what fits this machine: mlc_llm list --suggested")
 
 
 def _send(event: Any) -> None:
-    event.current_buffer.validate_and_handle()
+    """Sends the text, or begins a new line in a message between quotes."""
+    buffer = event.current_buffer
+    if opens_quotes(buffer.text):
+        buffer.insert_text("\n")
+    else:
+        buffer.validate_and_handle()
+
+
+def _history() -> History:
+    """The lines of earlier chats: a file that only its owner can read."""
+    path = home() / _HISTORY
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        _shorten(path)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(path)
+
+
+def _shorten(path: Path) -> None:
+    """Keeps the newer half of a file that has become large."""
+    text = path.read_bytes()
+    if len(text) > _MOST_HISTORY:
+        begin = text.find(b"\n# ", len(text) // 2)  # an entry begins with its date
+        path.write_bytes(text[begin:] if begin >= 0 else b"")
 
 
 def _take_safely(session: ChatSession, line: str) -> None:
@@ -62,10 +121,12 @@ class _Completer(Completer):
         text = document.text_before_cursor
         command, space, rest = text.partition(" ")
         if not space and command.startswith("/"):
-            return _beginning(command, COMMANDS)
+            return _beginning(command, [*COMMANDS, *ALIASES])
         if command == "/set":
             name = rest.rpartition(";")[2].lstrip()
             return _beginning(name, [f"{setting}=" for setting in CHAT_SETTINGS])
+        if command == "/show":
+            return _beginning(rest, ["info", "parameters", "system"])
         if command in ("/save", "/load"):
             return self._paths.get_completions(Document(rest), event)
         return ()

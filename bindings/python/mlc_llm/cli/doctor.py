@@ -95,7 +95,8 @@ def _device_line(device: dict[str, Any]) -> str:
     if not device["found"]:
         return str(device["reason"])
     if "description" not in device:
-        return "found"
+        free = device.get("memory_bytes")
+        return "found" if free is None else f"found: {free / 2**20:.0f} MB of memory are free"
     memory, largest = (device[name] / 2**20 for name in ("memory_bytes", "max_buffer_bytes"))
     facts = [
         f"{memory:.0f} MB, tensors of {largest:.0f} MB at most",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 _DAY = 86400
@@ -19,12 +20,17 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "list", help="list the models that are kept here", description=__doc__
     )
+    parser.add_argument(
+        "--suggested", action="store_true", help="list models to take, and whether they fit here"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command."""
+    if args.suggested:
+        return _list_suggested(as_json=args.json)
     from mlc_llm.cli.kept import kept_models
     from mlc_llm.jit_cache import home
 
@@ -50,6 +56,38 @@ def run(args: argparse.Namespace) -> None:
         (model.name, model.quantization, megabytes(model.size), _ago(model.last_use))
         for model in models
     ]
+    _print(table)
+
+
+def _list_suggested(*, as_json: bool) -> None:
+    from mlc_llm import suggested
+
+    available = suggested.available_bytes()
+    rows = [(model, model.memory_bytes <= available) for model in suggested.SUGGESTED]
+    if as_json:
+        columns = ("model", "memory_gb", "parameter_bytes", "memory_bytes")
+        found = [{name: getattr(m, name) for name in columns} | {"fits": fit} for m, fit in rows]
+        print(json.dumps(found, indent=2))
+        return
+    table = [("FOR", "DOWNLOAD", "MEMORY", "FITS HERE", "COMMAND")]
+    table += [
+        (
+            f"{model.memory_gb} GB",
+            megabytes(model.parameter_bytes),
+            megabytes(model.memory_bytes),
+            "yes" if fits else "no",
+            model.command,
+        )
+        for model, fits in rows
+    ]
+    _print(table)
+    print(
+        f"Memory: the weights and {suggested.CONTEXT} tokens of context; {megabytes(available)} "
+        "are free here. `mlc_llm doctor MODEL` has the whole plan."
+    )
+
+
+def _print(table: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -112,6 +112,26 @@ def format_settings(settings: ChatSettings) -> str:
     return ";".join(items)
 
 
+def settings_table(
+    settings: ChatSettings, config: Mapping[str, Any], limits: Mapping[str, Any]
+) -> str:
+    """All settings with their values, and where these are from. `config`: the model's;
+    `limits`: the chat's own values."""
+    rows = []
+    for name in CHAT_SETTINGS:
+        if name == "when_full":
+            value, origin = settings.when_full, ""
+        elif name in settings.generation:
+            value, origin = settings.generation[name], "set here"
+        elif name in config:
+            value, origin = config[name], "the model's"
+        else:
+            value, origin = limits.get(name, SAMPLING_NUMBERS.get(name, "none")), ""
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        rows.append(f"  {name:<18} {text:<8} {origin}".rstrip())
+    return "\n".join(["Settings:", *rows, ""])
+
+
 def parse_overrides(text: str, kv_cache_dtype: str | None = None) -> dict[str, Any]:
     """MLC-LLM's `--overrides` as an engine config, with `--kv-cache-dtype` if it is given."""
     config = dict(_parse(text, _ENGINE))

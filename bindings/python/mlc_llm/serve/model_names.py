@@ -1,37 +1,11 @@
-"""The names of a model: its name, its aliases, and the path from which it was loaded."""
+"""Refuses texts of requests that cannot be the path of a model."""
 
 from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
 
-from mlc_llm.hub_download import PREFIX
 from mlc_llm.serve.errors import RequestError
-
-
-def same_model(name: str, argument: str) -> bool:
-    """Whether a client's `name` means the argument with which a model was loaded. Users of MLC-LLM
-    write it as `HF://org/repo`, `org/repo`, `./dist/model/` or an absolute path.
-
-    This does not read the disk, because the name comes from a stranger.
-    """
-    if name == argument:
-        return True
-    if argument.startswith(PREFIX):
-        return _repository(name) == _repository(argument)
-    return _full_path(name) == _full_path(argument)
-
-
-def _repository(text: str) -> str:
-    return text.removeprefix(PREFIX).rstrip("/")
-
-
-def _full_path(text: str) -> str:
-    try:
-        return os.path.abspath(Path(text).expanduser())
-    except (RuntimeError, ValueError):  # there is no such user
-        return text
 
 
 def require_path(text: str | None, param: str) -> None:

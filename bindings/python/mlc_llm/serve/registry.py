@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
+from mlc_llm.model_names import same_model
 from mlc_llm.model_source import StepListener
 from mlc_llm.serve.abilities import Abilities, abilities_of
 from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.loading import Loading, Report
-from mlc_llm.serve.model_names import require_path, same_model
+from mlc_llm.serve.model_names import require_path
 
 
 @dataclass(frozen=True, kw_only=True)

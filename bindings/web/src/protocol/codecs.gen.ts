@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -294,6 +294,8 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("stop", Stop),
   optional("response_format", ResponseFormat),
   optional("user", text),
+  optional("priority", whole),
+  optional("timeout_ms", whole),
   optional("debug_config", DebugConfig),
 ]);
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // What a helper has in common in all languages: its types, its events, its words.
 

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "a54166bc90909e4e";
+export const SCHEMA_HASH = "e1eff5a6b6c0e99f";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -343,7 +343,8 @@ export interface ChatCompletionRequest {
   /** Options of the stream. */
   stream_options?: StreamOptions | null;
   /**
-   * The longest answer. Absent: until the context window is full. Range: at least 1. Unit: tokens.
+   * The longest answer. Absent: 4,096. The end of the context may come first. Range: at least 1.
+   * Unit: tokens.
    */
   max_tokens?: number | null;
   /**
@@ -554,6 +555,17 @@ export interface CompletionRequest {
   response_format?: ResponseFormat | null;
   /** A label of the end user; it has no effect on the answer. */
   user?: string | null;
+  /**
+   * Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+   * engine. Range: at least -100 and at most 100.
+   */
+  priority?: number | null;
+  /**
+   * The answer must be complete this long after the request came in; else it ends with the error
+   * `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+   * most 2147483647. Unit: milliseconds.
+   */
+  timeout_ms?: number | null;
   /** Switches for tests and measurements; a server takes them in debug mode only. */
   debug_config?: DebugConfig | null;
 }
@@ -1011,7 +1023,7 @@ export interface ChoiceLogprobs {
  * Why an answer ended.
  *
  * "stop": The model ended it, or a stop text was reached.
- * "length": `max_tokens` or the context window was reached.
+ * "length": `max_tokens`, its default or the context's end was reached.
  * "tool_calls": The model called tools and waits for their answers.
  * "content_filter": A filter held back the rest.
  * "error": The engine failed; the error follows.
@@ -1404,7 +1416,7 @@ export interface DeviceProbe {
   reason: string;
   /** What its driver calls it. Absent: nobody says. */
   description?: string;
-  /** The size of its memory. Range: at least 0. Unit: bytes. */
+  /** The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes. */
   memory_bytes?: number;
   /** The largest tensor it can hold. Range: at least 0. Unit: bytes. */
   max_buffer_bytes?: number;

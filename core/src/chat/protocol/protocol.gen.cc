@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -701,6 +701,8 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("stop", &out.stop);
   reader.Optional("response_format", &out.response_format);
   reader.Optional("user", &out.user);
+  reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
+  reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
   reader.Optional("debug_config", &out.debug_config);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
@@ -730,6 +732,8 @@ Json CompletionRequest::ToJson() const {
       .Optional("stop", stop)
       .Optional("response_format", response_format)
       .Optional("user", user)
+      .Optional("priority", priority)
+      .Optional("timeout_ms", timeout_ms)
       .Optional("debug_config", debug_config)
       .Finish();
 }

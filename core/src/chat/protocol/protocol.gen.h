@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "a54166bc90909e4e";
+inline constexpr char kSchemaHash[] = "e1eff5a6b6c0e99f";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -484,7 +484,8 @@ struct ChatCompletionRequest : SamplingFields {
   bool stream = false;
   // Options of the stream.
   std::optional<StreamOptions> stream_options;
-  // The longest answer. Absent: until the context window is full. Range: at least 1. Unit: tokens.
+  // The longest answer. Absent: 4,096. The end of the context may come first. Range: at least 1.
+  // Unit: tokens.
   std::optional<int64_t> max_tokens;
   // The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range: at
   // least 1. Unit: tokens.
@@ -607,6 +608,13 @@ struct CompletionRequest : SamplingFields {
   std::optional<ResponseFormat> response_format;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
+  // Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+  // engine. Range: at least -100 and at most 100.
+  std::optional<int64_t> priority;
+  // The answer must be complete this long after the request came in; else it ends with the error
+  // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+  // most 2147483647. Unit: milliseconds.
+  std::optional<int64_t> timeout_ms;
   // Switches for tests and measurements; a server takes them in debug mode only.
   std::optional<DebugConfig> debug_config;
 
@@ -1044,7 +1052,7 @@ struct ChoiceLogprobs {
 enum class FinishReason {
   // The model ended it, or a stop text was reached.
   kStop,
-  // `max_tokens` or the context window was reached.
+  // `max_tokens`, its default or the context's end was reached.
   kLength,
   // The model called tools and waits for their answers.
   kToolCalls,
@@ -1520,7 +1528,7 @@ struct DeviceProbe {
   std::string reason;
   // What its driver calls it. Absent: nobody says.
   std::optional<std::string> description;
-  // The size of its memory. Range: at least 0. Unit: bytes.
+  // The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes.
   std::optional<int64_t> memory_bytes;
   // The largest tensor it can hold. Range: at least 0. Unit: bytes.
   std::optional<int64_t> max_buffer_bytes;

@@ -30,6 +30,8 @@ protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
   chat.top_logprobs = request.logprobs;
   chat.stop = request.stop;
   chat.response_format = request.response_format;
+  chat.priority = request.priority;
+  chat.timeout_ms = request.timeout_ms;
   chat.debug_config = request.debug_config;
   return chat;
 }

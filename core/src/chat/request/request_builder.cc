@@ -202,7 +202,8 @@ Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRe
   out.n = static_cast<int>(request.n);
   std::optional<int64_t> max_tokens =
       request.max_completion_tokens ? request.max_completion_tokens : request.max_tokens;
-  out.max_tokens = static_cast<int>(std::min<int64_t>(max_tokens.value_or(-1), INT32_MAX));
+  out.max_tokens =
+      static_cast<int>(std::min<int64_t>(max_tokens.value_or(kDefaultMaxTokens), INT32_MAX));
   out.stop_strings = StopStrings(model, request);
   out.stop_token_ids = model.stop_token_ids;
   MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request, plan));

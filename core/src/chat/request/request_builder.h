@@ -15,6 +15,10 @@
 
 namespace mlc {
 
+// The longest answer of a request that does not limit it: a model that repeats itself must end. The
+// descriptions of `max_tokens` and `max_output_tokens` in the schema name this number.
+constexpr int kDefaultMaxTokens = 4096;
+
 // The error for a parameter that the protocol has but this engine does not support: "'PARAM' WHY".
 Status UnsupportedParameter(const char* param, const std::string& why);
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 #ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 #define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 

@@ -24,7 +24,7 @@ TEST(BuildRequest, TheDefaultsOfTheProtocol) {
   Request request = Build("");
   EXPECT_EQ(request.prompt, Bytes("Hi"));
   EXPECT_EQ(request.n, 1);
-  EXPECT_EQ(request.max_tokens, -1);
+  EXPECT_EQ(request.max_tokens, kDefaultMaxTokens);
   EXPECT_EQ(request.stop_token_ids, std::vector<int32_t>{kEnd});
   EXPECT_TRUE(request.stop_strings.empty());
   EXPECT_FALSE(request.grammar.has_value());

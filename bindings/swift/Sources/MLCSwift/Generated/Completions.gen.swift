@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -330,6 +330,8 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
     ) async -> AsyncStream<StreamElement<Completion>> {
         let request = CompletionRequest(
@@ -355,6 +357,8 @@ public struct Completions: Sendable {
             top_k: top_k,
             min_p: min_p,
             repetition_penalty: repetition_penalty,
+            priority: priority,
+            timeout_ms: timeout_ms,
             debug_config: debug_config
         )
         guard stream else { return .failed(.needsStream("stream"), request) }
@@ -386,6 +390,8 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
     ) -> AsyncThrowingStream<Completion, any Error> {
         self.stream(
@@ -411,6 +417,8 @@ public struct Completions: Sendable {
                 top_k: top_k,
                 min_p: min_p,
                 repetition_penalty: repetition_penalty,
+                priority: priority,
+                timeout_ms: timeout_ms,
                 debug_config: debug_config
             ))
     }
@@ -439,6 +447,8 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
     ) async throws -> Completion {
         try await self.complete(
@@ -464,6 +474,8 @@ public struct Completions: Sendable {
                 top_k: top_k,
                 min_p: min_p,
                 repetition_penalty: repetition_penalty,
+                priority: priority,
+                timeout_ms: timeout_ms,
                 debug_config: debug_config
             ))
     }

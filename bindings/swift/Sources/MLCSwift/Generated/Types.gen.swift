@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "a54166bc90909e4e"
+let schemaHash = "e1eff5a6b6c0e99f"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1117,8 +1117,8 @@ public struct ChatCompletionRequest: WireObject {
     public var stream: Bool
     /// Options of the stream.
     public var stream_options: StreamOptions?
-    /// The longest answer. Absent: until the context window is full. Range: at least 1. Unit:
-    /// tokens.
+    /// The longest answer. Absent: 4,096. The end of the context may come first. Range: at least 1.
+    /// Unit: tokens.
     public var max_tokens: Int?
     /// The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`. Range: at
     /// least 1. Unit: tokens.
@@ -1509,6 +1509,13 @@ public struct CompletionRequest: WireObject {
     public var response_format: ResponseFormat?
     /// A label of the end user; it has no effect on the answer.
     public var user: String?
+    /// Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
+    /// engine. Range: at least -100 and at most 100.
+    public var priority: Int?
+    /// The answer must be complete this long after the request came in; else it ends with the error
+    /// `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
+    /// most 2147483647. Unit: milliseconds.
+    public var timeout_ms: Int?
     /// Switches for tests and measurements; a server takes them in debug mode only.
     public var debug_config: DebugConfig?
 
@@ -1535,6 +1542,8 @@ public struct CompletionRequest: WireObject {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        priority: Int? = nil,
+        timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
     ) {
         self.prompt = prompt
@@ -1559,6 +1568,8 @@ public struct CompletionRequest: WireObject {
         self.top_k = top_k
         self.min_p = min_p
         self.repetition_penalty = repetition_penalty
+        self.priority = priority
+        self.timeout_ms = timeout_ms
         self.debug_config = debug_config
     }
 
@@ -1586,6 +1597,8 @@ public struct CompletionRequest: WireObject {
         self.stop = try reader.optional("stop")
         self.response_format = try reader.optional("response_format")
         self.user = try reader.optional("user")
+        self.priority = try reader.optional("priority")
+        self.timeout_ms = try reader.optional("timeout_ms")
         self.debug_config = try reader.optional("debug_config")
     }
 
@@ -1613,6 +1626,8 @@ public struct CompletionRequest: WireObject {
         writer.optional("stop", self.stop)
         writer.optional("response_format", self.response_format)
         writer.optional("user", self.user)
+        writer.optional("priority", self.priority)
+        writer.optional("timeout_ms", self.timeout_ms)
         writer.optional("debug_config", self.debug_config)
         return writer.jsonValue
     }
@@ -2813,7 +2828,7 @@ public struct ChoiceLogprobs: WireObject {
 public enum FinishReason: WireEnum {
     /// The model ended it, or a stop text was reached.
     case stop
-    /// `max_tokens` or the context window was reached.
+    /// `max_tokens`, its default or the context's end was reached.
     case length
     /// The model called tools and waits for their answers.
     case toolCalls
@@ -4094,7 +4109,7 @@ public struct DeviceProbe: WireObject {
     public var reason: String
     /// What its driver calls it. Absent: nobody says.
     public var description: String?
-    /// The size of its memory. Range: at least 0. Unit: bytes.
+    /// The size of its memory; of the CPU: what is free now. Range: at least 0. Unit: bytes.
     public var memory_bytes: Int?
     /// The largest tensor it can hold. Range: at least 0. Unit: bytes.
     public var max_buffer_bytes: Int?

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlc_llm import embedded_model
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.models.config_reader import is_off, may_matter
@@ -135,14 +136,26 @@ _SAMPLING = {
 
 
 def sampling_defaults(file: GGUFFile) -> dict[str, float]:
-    """The values that the file recommends, with the names of generation_config.json."""
-    found = {name: file.metadata.get(f"general.sampling.{key}") for key, name in _SAMPLING.items()}
+    """The values that the file recommends, with the names of generation_config.json; where it
+    recommends none, those of its family."""
+    found: dict[str, Any] = {
+        name: file.metadata.get(f"general.sampling.{key}") for key, name in _SAMPLING.items()
+    }
+    if not any(value is not None for value in found.values()):
+        found = _family_sampling(file)
     return {
         # GGUF stores float32: 0.2 would be 0.20000000298.
         name: round(value, 6) if isinstance(value, float) else value
         for name, value in found.items()
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
+
+
+def _family_sampling(file: GGUFFile) -> dict[str, float]:
+    """The embedded model's values, for the instruct models of its family."""
+    names = [file.metadata.get(f"general.{key}") for key in ("basename", "name")]
+    is_smollm2 = any(isinstance(name, str) and "smollm2" in name.lower() for name in names)
+    return dict(embedded_model.SAMPLING) if is_smollm2 else {}
 
 
 class _Fields:

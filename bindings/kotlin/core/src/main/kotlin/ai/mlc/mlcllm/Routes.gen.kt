@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -898,8 +898,8 @@ class ChatCompletionRequestBuilder(
         apply { this.stream_options = stream_options }
 
     /**
-     * The longest answer. Absent: until the context window is full. Range: at least 1.
-     * Unit: tokens.
+     * The longest answer. Absent: 4,096. The end of the context may come first. Range: at
+     * least 1. Unit: tokens.
      */
     fun max_tokens(max_tokens: Long?): ChatCompletionRequestBuilder =
         apply { this.max_tokens = max_tokens }
@@ -1177,6 +1177,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1204,6 +1206,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = stop,
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -1232,6 +1236,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1256,6 +1262,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1283,6 +1291,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1307,6 +1317,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1334,6 +1346,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1361,6 +1375,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = stop,
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -1389,6 +1405,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1413,6 +1431,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1440,6 +1460,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1464,6 +1486,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1491,6 +1515,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1518,6 +1544,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = stop,
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -1546,6 +1574,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1570,6 +1600,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1597,6 +1629,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1621,6 +1655,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1648,6 +1684,8 @@ class Completions internal constructor(requests: Requests) :
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1675,6 +1713,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = StopText(stop),
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -1703,6 +1743,8 @@ class Completions internal constructor(requests: Requests) :
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1727,6 +1769,8 @@ class Completions internal constructor(requests: Requests) :
             stop = StopText(stop),
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1754,6 +1798,8 @@ class Completions internal constructor(requests: Requests) :
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1778,6 +1824,8 @@ class Completions internal constructor(requests: Requests) :
             stop = StopText(stop),
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1805,6 +1853,8 @@ class Completions internal constructor(requests: Requests) :
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1832,6 +1882,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = StopTexts(stop),
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -1860,6 +1912,8 @@ class Completions internal constructor(requests: Requests) :
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1884,6 +1938,8 @@ class Completions internal constructor(requests: Requests) :
             stop = StopTexts(stop),
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1911,6 +1967,8 @@ class Completions internal constructor(requests: Requests) :
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1935,6 +1993,8 @@ class Completions internal constructor(requests: Requests) :
             stop = StopTexts(stop),
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -1963,6 +2023,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1990,6 +2052,8 @@ class Completions internal constructor(requests: Requests) :
                 stop = stop,
                 response_format = response_format,
                 user = user,
+                priority = priority,
+                timeout_ms = timeout_ms,
                 debug_config = debug_config,
             ),
         )
@@ -2019,6 +2083,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2043,6 +2109,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -2071,6 +2139,8 @@ class Completions internal constructor(requests: Requests) :
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2095,6 +2165,8 @@ class Completions internal constructor(requests: Requests) :
             stop = stop,
             response_format = response_format,
             user = user,
+            priority = priority,
+            timeout_ms = timeout_ms,
             debug_config = debug_config,
         ),
     )
@@ -2124,6 +2196,8 @@ class CompletionRequestBuilder(
     private var stop: Stop? = null
     private var response_format: ResponseFormat? = null
     private var user: String? = null
+    private var priority: Long? = null
+    private var timeout_ms: Long? = null
     private var debug_config: DebugConfig? = null
 
     /** The model to answer. Absent: the engine's own. */
@@ -2243,6 +2317,21 @@ class CompletionRequestBuilder(
     fun user(user: String?): CompletionRequestBuilder =
         apply { this.user = user }
 
+    /**
+     * Requests of higher priority are served first, as in chats. Absent: 0. An extension
+     * of this engine. Range: at least -100 and at most 100.
+     */
+    fun priority(priority: Long?): CompletionRequestBuilder =
+        apply { this.priority = priority }
+
+    /**
+     * The answer must be complete this long after the request came in; else it ends with
+     * the error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range:
+     * at least 1 and at most 2147483647. Unit: milliseconds.
+     */
+    fun timeout_ms(timeout_ms: Long?): CompletionRequestBuilder =
+        apply { this.timeout_ms = timeout_ms }
+
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     fun debug_config(debug_config: DebugConfig?): CompletionRequestBuilder =
         apply { this.debug_config = debug_config }
@@ -2270,6 +2359,8 @@ class CompletionRequestBuilder(
         stop = stop,
         response_format = response_format,
         user = user,
+        priority = priority,
+        timeout_ms = timeout_ms,
         debug_config = debug_config,
     )
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a54166bc90909e4e
+// Schema hash: e1eff5a6b6c0e99f
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "a54166bc90909e4e"
+internal const val SCHEMA_HASH = "e1eff5a6b6c0e99f"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -738,8 +738,8 @@ data class ChatCompletionRequest(
     /** Options of the stream. */
     val stream_options: StreamOptions? = null,
     /**
-     * The longest answer. Absent: until the context window is full. Range: at least 1.
-     * Unit: tokens.
+     * The longest answer. Absent: 4,096. The end of the context may come first. Range: at
+     * least 1. Unit: tokens.
      */
     val max_tokens: Long? = null,
     /**
@@ -1187,6 +1187,17 @@ data class CompletionRequest(
     val response_format: ResponseFormat? = null,
     /** A label of the end user; it has no effect on the answer. */
     val user: String? = null,
+    /**
+     * Requests of higher priority are served first, as in chats. Absent: 0. An extension
+     * of this engine. Range: at least -100 and at most 100.
+     */
+    val priority: Long? = null,
+    /**
+     * The answer must be complete this long after the request came in; else it ends with
+     * the error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range:
+     * at least 1 and at most 2147483647. Unit: milliseconds.
+     */
+    val timeout_ms: Long? = null,
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     val debug_config: DebugConfig? = null,
 ) {
@@ -1213,6 +1224,8 @@ data class CompletionRequest(
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptText(prompt),
@@ -1237,6 +1250,8 @@ data class CompletionRequest(
         stop,
         response_format,
         user,
+        priority,
+        timeout_ms,
         debug_config,
     )
 
@@ -1263,6 +1278,8 @@ data class CompletionRequest(
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptItems(prompt),
@@ -1287,6 +1304,8 @@ data class CompletionRequest(
         stop,
         response_format,
         user,
+        priority,
+        timeout_ms,
         debug_config,
     )
 
@@ -1313,6 +1332,8 @@ data class CompletionRequest(
         stop: String,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1337,6 +1358,8 @@ data class CompletionRequest(
         StopText(stop),
         response_format,
         user,
+        priority,
+        timeout_ms,
         debug_config,
     )
 
@@ -1363,6 +1386,8 @@ data class CompletionRequest(
         stop: List<String>,
         response_format: ResponseFormat? = null,
         user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1387,6 +1412,8 @@ data class CompletionRequest(
         StopTexts(stop),
         response_format,
         user,
+        priority,
+        timeout_ms,
         debug_config,
     )
 }
@@ -2157,7 +2184,7 @@ class FinishReason private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val stop: FinishReason = FinishReason("stop", true)
 
-        /** `max_tokens` or the context window was reached. */
+        /** `max_tokens`, its default or the context's end was reached. */
         @JvmField
         val length: FinishReason = FinishReason("length", true)
 
@@ -2719,7 +2746,10 @@ data class DeviceProbe @JvmOverloads constructor(
     val reason: String,
     /** What its driver calls it. Absent: nobody says. */
     val description: String? = null,
-    /** The size of its memory. Range: at least 0. Unit: bytes. */
+    /**
+     * The size of its memory; of the CPU: what is free now. Range: at least 0. Unit:
+     * bytes.
+     */
     val memory_bytes: Long? = null,
     /** The largest tensor it can hold. Range: at least 0. Unit: bytes. */
     val max_buffer_bytes: Long? = null,
