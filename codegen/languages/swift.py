@@ -32,8 +32,8 @@ TAKEN_CASES = TAKEN_MEMBERS | frozenset("allKnown description none rawValue some
 TAKEN_TYPES = (
     "Any", "Array", "AsyncStream", "AsyncThrowingStream", "Bool", "Character", "Decoder",
     "Dictionary", "Double", "Encoder", "Error", "Float", "Int", "JSONObject", "JSONValue",
-    "MLCEngine", "MLCError", "Never", "Optional", "Protocol", "Result", "Self", "Set",
-    "StreamElement", "String", "Substring", "Task", "Tool", "ToolOutcome", "ToolResult", "ToolRun",
+    "MLCEngine", "MLCError", "ModelTool", "Never", "Optional", "Protocol", "Result", "Self", "Set",
+    "StreamElement", "String", "Substring", "Task", "ToolOutcome", "ToolResult", "ToolRun",
     "ToolRunEvent", "ToolsTexts", "Type", "Void",
     "WireEnum", "WireFault", "WireObject", "WireReader", "WireValue", "WireWriter",
 )  # fmt: skip
@@ -44,6 +44,12 @@ MLC_LLM_ORDER = (
     "logit_bias", "max_tokens", "n", "seed", "stop", "stream", "stream_options", "temperature",
     "top_p", "tools", "user", "response_format",
 )  # fmt: skip
+# Apple's FoundationModels has types of these names, and an app may import both modules.
+APART = {"Prompt": "PromptInput"}
+# MLC-LLM's types that are written by hand (Runtime/CompatibleAnswers.swift), with its numbers.
+OWN_COMPATIBLE = frozenset(
+    "ChatCompletionStreamResponseChoice LogProbs LogProbsContent TopLogProbs".split()
+)
 FOLDER = "bindings/swift/Sources/MLCSwift/Generated"
 WIDTH = 100
 
@@ -253,12 +259,13 @@ class _Swift:
             type_ = self._name(self.declarations[item.stands_for])
             if item.stands_for in chunks:
                 type_ = f"StreamElement<{type_}>"
-            if name != type_:
+            if name != type_ and name not in OWN_COMPATIBLE:
                 views.append(AliasView(name, type_, _doc(item.declaration.description)))
         return views
 
     def _name(self, declaration: ir.Declaration) -> str:
-        return declaration.names.in_language("swift")
+        name = declaration.names.in_language("swift")
+        return APART.get(name, name)
 
     def _struct(self, struct: ir.Struct) -> StructView:
         names = [_member(field.name) for field in struct.fields]

@@ -126,3 +126,28 @@ def test_what_is_generated_from_the_small_schema_compiles(swift: str, tmp_path: 
     modules = ["-module-name", "MLCSwift", "-package-name", "small"]
     core = ["-Xcc", f"-fmodule-map-file={SOURCES / 'CMLCLLM' / 'module.modulemap'}"]
     run([compiler, *options, *modules, *core, *map(str, files)])
+
+
+# Of Apple's documentation of FoundationModels.
+FOUNDATION_MODELS = set(
+    "Adapter ConvertibleFromGeneratedContent ConvertibleToGeneratedContent DynamicGenerationSchema "
+    "Generable GeneratedContent GenerationGuide GenerationID GenerationOptions GenerationSchema "
+    "Guide Instructions InstructionsBuilder InstructionsRepresentable LanguageModelFeedback "
+    "LanguageModelSession Prompt PromptBuilder PromptRepresentable SystemLanguageModel Tool "
+    "ToolOutput Transcript".split()
+)
+
+
+def test_no_name_is_one_of_foundation_models() -> None:
+    """An app may import both modules, and would have to write the module before such a name."""
+    declaration = re.compile(
+        r"^public (?:final )?(?:class|struct|enum|protocol|actor|typealias) (\w+)"
+    )
+    lines = [
+        line
+        for path in (SOURCES / "MLCSwift").rglob("*.swift")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    names = {found[1] for line in lines if (found := declaration.match(line))}
+    assert {"ModelTool", "PromptInput", "MLCEngine"} <= names
+    assert names & FOUNDATION_MODELS == set()

@@ -34,7 +34,7 @@ private actor Switches {
 @Sendable func runTools(_ options: Options) async throws -> JSONObject {
     let engine = try await options.loadedEngine()
     let switches = Switches()
-    let tool = try Tool(name: "switch_light", description: "Switches a light on or off.") {
+    let tool = try ModelTool(name: "switch_light", description: "Switches a light on or off.") {
         (light: Light) in await switches.turn(light)
     }
     var request = ChatCompletionRequest(
@@ -61,9 +61,11 @@ private actor Switches {
     ]
 }
 
-private func tool(_ name: String) throws -> Tool {
-    if name == "noon" { return Tool(name: name, parameters: ["type": "object"]) { _ in "at 12" } }
-    return try Tool(name: name, description: "The weather of a city.") {
+private func tool(_ name: String) throws -> ModelTool {
+    if name == "noon" {
+        return ModelTool(name: name, parameters: ["type": "object"]) { _ in "at 12" }
+    }
+    return try ModelTool(name: name, description: "The weather of a city.") {
         (asked: Weather) -> Report in
         if asked.city == "Nowhere" { throw UsageError("no such city") }
         return Report(city: asked.city, days: asked.days ?? 1)

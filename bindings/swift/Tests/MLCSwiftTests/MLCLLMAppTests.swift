@@ -182,6 +182,95 @@ private func holdAConversation(with engine: MLCEngine) async throws {
     await engine.reset()
 }
 
+// The types of MLC-LLM's OpenAIProtocol.swift, each asked for by its name.
+@Test func membersHaveMLCLLMsTypes() async throws {
+    let temperature: Float = 0.5
+    let bias: [Int: Float] = [300: -1.5]
+    let stops: [String] = ["never"]
+    var request = ChatCompletionRequest(
+        messages: [ChatCompletionMessage(role: .user, content: "Hello")], top_logprobs: 0,
+        logit_bias: bias, max_tokens: 3, stop: stops, temperature: temperature)
+    let kept: [String]? = request.stop
+    let read: Float? = request.temperature
+    #expect(kept == ["never"] && read == 0.5 && request.logit_bias == [300: -1.5])
+    request.temperature = temperature / 2
+    request.top_p = temperature
+    #expect(request.temperature == 0.25 && request.top_p == 0.5)
+
+    let text =
+        #"{"id":"1","choices":[{"index":0,"delta":{"content":"a"}}],"system_fingerprint":"f"}"#
+    let decoded = try JSONDecoder().decode(
+        ChatCompletionStreamResponse.self, from: Data(text.utf8))
+    let fingerprint: String = decoded.system_fingerprint
+    let delta: ChatCompletionMessage = decoded.choices[0].delta
+    let reason: String? = decoded.choices[0].finish_reason
+    #expect(fingerprint == "f" && delta.content?.asText() == "a" && reason == nil)
+    let again = try JSONDecoder().decode(
+        ChatCompletionStreamResponse.self, from: try JSONEncoder().encode(decoded))
+    #expect(again == decoded)
+
+    let speeds = CompletionUsageExtra(prefill_tokens_per_s: 2, decode_tokens_per_s: 4)
+    let label: Float = speeds.decode_tokens_per_s! + speeds.prefill_tokens_per_s!
+    #expect(label == 6)
+    let members: [String: String] = ["type": "object"]
+    let function = ChatFunction(name: "noon", parameters: members)
+    let parameters: [String: String] = function.parameters
+    let logprobs: [LogProbsContent]? = decoded.choices[0].lobprobs?.content
+    #expect(parameters == members && logprobs == nil)
+    let _: MLCEngine.Completions = MLCEngine().chat.completions
+}
+
+// An app that ignores the result of `reload` shows the reason as the answer.
+@Test func theFailureOfAReloadIsTheAnswer() async throws {
+    let engine = MLCEngine()
+    await engine.reload(modelPath: fakeModel + "/absent", modelLib: "llama_q3f16_1")
+    let hello = [ChatCompletionMessage(role: .user, content: "Hello")]
+    var shown = ""
+    for await res in await engine.chat.completions.create(messages: hello) {
+        shown += res.choices[0].delta.content!.asText()
+    }
+    #expect(shown.contains("absent") && !shown.contains("no model is loaded"), "\(shown)")
+    try await engine.load(model: fakeModel, device: "fake")
+    for await res in await engine.chat.completions.create(messages: hello, max_tokens: 2) {
+        #expect(res.error == nil)
+    }
+}
+
+/// A screen's messages. They belong to one actor, as on a phone.
+private actor Screen {
+    private var messages = [""]
+    private(set) var begun = false
+
+    func append(_ text: String) {
+        self.begun = true
+        if self.messages.isEmpty { Issue.record("an element after the screen was cleared") }
+        guard !self.messages.isEmpty else { return }
+        self.messages[self.messages.count - 1] += text
+    }
+
+    func clear() { self.messages = [] }
+}
+
+@Test func resetWhileGeneratingFiftyTimes() async throws {
+    let engine = try await fakeEngine()
+    for _ in 0..<50 {
+        let screen = Screen()
+        let reading = Task {
+            for await res in await engine.chat.completions.create(
+                messages: [ChatCompletionMessage(role: .user, content: "Hello")],
+                logit_bias: [498: -100])
+            {
+                #expect(res.error == nil)
+                await screen.append(res.choices[0].delta.content!.asText())
+            }
+        }
+        while !(await screen.begun) { await Task.yield() }
+        await engine.reset()
+        await reading.value
+        await screen.clear()
+    }
+}
+
 @Test func aTypedAnswerThatIsCutShortIsAnErrorOfItsOwn() async throws {
     struct Coin: Decodable { let isHeads: Bool }
     let engine = try await fakeEngine()

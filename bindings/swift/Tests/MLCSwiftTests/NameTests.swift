@@ -19,7 +19,7 @@ private enum Prompt { case greeting }
         #expect(list.data.isEmpty)
         let chat: MLCEngine.Chat = MLCEngine().chat
         let _: ChatCompletions = chat.completions
-        let prompt: MLCSwift.Prompt = "a text"
+        let prompt: PromptInput = "a text"
         #expect(prompt == .text("a text"))
     }
 }

@@ -74,7 +74,7 @@ private enum HelperSnippets {
     static func loop(_ completions: ChatCompletions, _ request: ChatCompletionRequest)
         async throws -> ToolRun
     {
-        let switchLight = try Tool(name: "switch_light", description: "Switches a light.") {
+        let switchLight = try ModelTool(name: "switch_light", description: "Switches a light.") {
             (light: Light) in "The light in the \(light.room) is \(light.on ? "on" : "off")."
         }
         let run = try await completions.runTools([switchLight], request, maxCalls: 4)

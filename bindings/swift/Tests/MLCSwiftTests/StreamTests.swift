@@ -15,8 +15,8 @@ import Testing
     var reasons: [FinishReason] = []
     for await res in await engine.chat.completions.create(request) {
         #expect(res.error == nil)
-        created += res.choices[0].delta.content ?? ""
-        reasons += [res.choices[0].finish_reason].compactMap { $0 }
+        created += res.chunk.choices[0].delta.content ?? ""
+        reasons += [res.chunk.choices[0].finish_reason].compactMap { $0 }
     }
     #expect(streamed == whole.choices[0].message.content && created == streamed)
     #expect(reasons == [whole.choices[0].finish_reason])
@@ -143,7 +143,7 @@ import Testing
         if count == 5 { try await engine.unload().get() }
     }
     #expect(last?.error?.kind == .unavailable && last?.error?.code == "model_unloaded")
-    #expect(last?.choices.first?.finish_reason == .error)
+    #expect(last?.chunk.choices.first?.finish_reason == .error)
     #expect(last?.id.isEmpty == false)
     let later = await thrown {
         _ = try await engine.chat.completions.complete(messages: user("Hi"))

@@ -16,14 +16,15 @@ private struct NoSuchCity: Error, CustomStringConvertible {
     let description = "no such city"
 }
 
-private func weather() throws -> Tool {
-    try Tool(name: "weather", description: "The weather of a city.") { (city: City) -> Report in
+private func weather() throws -> ModelTool {
+    try ModelTool(name: "weather", description: "The weather of a city.") {
+        (city: City) -> Report in
         if city.city == "Nowhere" { throw NoSuchCity() }
         return Report(city: city.city, days: city.days ?? 1)
     }
 }
 
-private let noon = Tool(name: "noon", parameters: ["type": "object"]) { _ in "at 12" }
+private let noon = ModelTool(name: "noon", parameters: ["type": "object"]) { _ in "at 12" }
 
 /// An answer in chunks: a character of text each, a call in two.
 private func says(_ content: String?, _ calls: (String, String)...) -> [ChatCompletionChunk] {
@@ -67,7 +68,7 @@ private final class Script: Sendable {
 }
 
 private func events(
-    _ tools: [Tool], _ script: Script, toolChoice: ToolChoice? = nil, maxCalls: Int = 16,
+    _ tools: [ModelTool], _ script: Script, toolChoice: ToolChoice? = nil, maxCalls: Int = 16,
     approve: Approve? = nil
 ) -> ToolRunEvents {
     let request = ChatCompletionRequest(messages: user("Hi"), tool_choice: toolChoice)
@@ -78,7 +79,7 @@ private func events(
 
 /// Runs a loop over these answers; the run, and what was asked.
 private func run(
-    _ tools: [Tool], _ answers: [[ChatCompletionChunk]], toolChoice: ToolChoice? = nil,
+    _ tools: [ModelTool], _ answers: [[ChatCompletionChunk]], toolChoice: ToolChoice? = nil,
     maxCalls: Int = 16, approve: Approve? = nil
 ) async throws -> (ToolRun, [ChatCompletionRequest]) {
     let script = Script(answers)
@@ -122,7 +123,7 @@ private func results(_ run: ToolRun) -> [String] {
 }
 
 @Test func callsAreMadeWithApprovalAlone() async throws {
-    let never = Tool(name: "never", parameters: ["type": "object"]) { _ in
+    let never = ModelTool(name: "never", parameters: ["type": "object"]) { _ in
         Issue.record("a denied call was made")
         return ""
     }
@@ -153,7 +154,7 @@ private func results(_ run: ToolRun) -> [String] {
 }
 
 @Test func aCancelledTaskEndsTheLoop() async throws {
-    let slow = Tool(name: "slow", parameters: ["type": "object"]) { _ in
+    let slow = ModelTool(name: "slow", parameters: ["type": "object"]) { _ in
         try await Task.sleep(for: .seconds(3600))
         return ""
     }
@@ -188,7 +189,7 @@ private func results(_ run: ToolRun) -> [String] {
 
 @Test func aStreamWaitsForItsReader() async throws {
     let made = Locked(0)
-    let counted = Tool(name: "noon", parameters: ["type": "object"]) { _ in
+    let counted = ModelTool(name: "noon", parameters: ["type": "object"]) { _ in
         made.with { $0 += 1 }
         return ""
     }
@@ -202,7 +203,7 @@ private func results(_ run: ToolRun) -> [String] {
 
 @Test func leavingAStreamEndsItsCallsAndItsRequest() async throws {
     let ended = Locked(false)
-    let slow = Tool(name: "slow", parameters: ["type": "object"]) { _ in
+    let slow = ModelTool(name: "slow", parameters: ["type": "object"]) { _ in
         defer { ended.with { $0 = true } }
         try await Task.sleep(for: .seconds(3600))
         return ""
@@ -229,4 +230,31 @@ private func results(_ run: ToolRun) -> [String] {
     let request = ChatCompletionRequest(messages: user("Hi"), temperature: 9)
     let error = await thrown { _ = try await engine.chat.completions.runTools([noon], request) }
     #expect((error as? MLCError)?.param == "temperature")
+}
+
+@Test func aToolCallIsWholeInTheLastResponse() async throws {
+    var folds = CallFolds()
+    let pieces = ["{\"room\": ", "\"bath\"}"]
+    var ended: [ChatCompletionMessageToolCall]?
+    for (number, piece) in pieces.enumerated() {
+        let call = ChoiceDeltaToolCall(
+            index: 0, id: number == 0 ? "c1" : nil,
+            function: ChoiceDeltaFunctionCall(
+                name: number == 0 ? "switch_light" : nil, arguments: piece))
+        let chunk = ChatCompletionChunk(
+            id: "1", created: 0, model: "m",
+            choices: [
+                ChatCompletionChunkChoice(
+                    index: 0, delta: ChatCompletionChunkDelta(tool_calls: [call]),
+                    finish_reason: number == 1 ? .toolCalls : nil)
+            ])
+        ended = folds.take(chunk)[0]
+    }
+    let call: ChatToolCall = try #require(ended?.first)
+    #expect(call.id == "c1" && call.function.name == "switch_light")
+    if let room = call.function.arguments?["room"] {
+        #expect(room == "bath")
+    } else {
+        Issue.record("the argument is not there")
+    }
 }

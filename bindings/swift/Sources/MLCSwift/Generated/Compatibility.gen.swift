@@ -3,15 +3,6 @@
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 
-/// Compatibility name: one of the likeliest tokens at a position.
-public typealias TopLogProbs = TopLogprob
-
-/// Compatibility name: a token of the answer and the likeliest ones in its place.
-public typealias LogProbsContent = ChatCompletionTokenLogprob
-
-/// Compatibility name: the log probabilities of an answer.
-public typealias LogProbs = ChoiceLogprobs
-
 /// Compatibility name: a function that the model may call.
 public typealias ChatFunction = FunctionDefinition
 
@@ -23,9 +14,6 @@ public typealias ChatFunctionCall = FunctionCall
 
 /// Compatibility name: a tool call that the model made.
 public typealias ChatToolCall = ChatCompletionMessageToolCall
-
-/// Compatibility name: a piece of one of the answers.
-public typealias ChatCompletionStreamResponseChoice = ChatCompletionChunkChoice
 
 /// Compatibility name: a piece of the answers to a request.
 public typealias ChatCompletionStreamResponse = StreamElement<ChatCompletionChunk>

@@ -308,7 +308,7 @@ public struct Completions: Sendable {
     /// went wrong. Cancelling the task or leaving the loop ends the request. `stream` is here for
     /// calls that name it; without it there is `complete`.
     public func create(
-        prompt: Prompt,
+        prompt: PromptInput,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -369,7 +369,7 @@ public struct Completions: Sendable {
     /// is asked for. Leaving the loop ends it; so does cancelling the task, and then the stream ends
     /// without an error.
     public func stream(
-        prompt: Prompt,
+        prompt: PromptInput,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -426,7 +426,7 @@ public struct Completions: Sendable {
     /// The whole answer; a failure throws an ``MLCError``. Cancelling the task ends the request with
     /// a `CancellationError`.
     public func complete(
-        prompt: Prompt,
+        prompt: PromptInput,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -513,7 +513,7 @@ public struct Embeddings: Sendable {
     /// The answer; a failure throws an ``MLCError``. Cancelling the task ends the request with a
     /// `CancellationError`.
     public func create(
-        input: Prompt,
+        input: PromptInput,
         model: String? = nil,
         user: String? = nil,
         encoding_format: EmbeddingEncoding = .float,

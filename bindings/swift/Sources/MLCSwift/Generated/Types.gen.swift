@@ -1420,7 +1420,7 @@ extension PromptItem: ExpressibleByArrayLiteral {
 }
 
 /// What is to be continued or embedded: a text, several texts, token ids, or lists of those.
-public enum Prompt: WireObject {
+public enum PromptInput: WireObject {
     case text(String)
     case items([PromptItem])
 
@@ -1440,13 +1440,13 @@ public enum Prompt: WireObject {
     }
 }
 
-extension Prompt: ExpressibleByStringInterpolation {
+extension PromptInput: ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) {
         self = .text(value)
     }
 }
 
-extension Prompt: ExpressibleByArrayLiteral {
+extension PromptInput: ExpressibleByArrayLiteral {
     public init(arrayLiteral value: PromptItem...) {
         self = .items(value)
     }
@@ -1455,7 +1455,7 @@ extension Prompt: ExpressibleByArrayLiteral {
 /// A text, and how the model is to continue it.
 public struct CompletionRequest: WireObject {
     /// What is to be continued.
-    public var prompt: Prompt
+    public var prompt: PromptInput
     /// The model to answer. Absent: the engine's own.
     public var model: String?
     /// The text that follows what is inserted. Absent: the text is only continued.
@@ -1520,7 +1520,7 @@ public struct CompletionRequest: WireObject {
     public var debug_config: DebugConfig?
 
     public init(
-        prompt: Prompt,
+        prompt: PromptInput,
         model: String? = nil,
         frequency_penalty: Double? = nil,
         presence_penalty: Double? = nil,
@@ -1667,7 +1667,7 @@ public enum EmbeddingEncoding: WireEnum {
 /// Texts of which vectors are wanted.
 public struct EmbeddingRequest: WireObject {
     /// A text, several texts, or their token ids.
-    public var input: Prompt
+    public var input: PromptInput
     /// The model to use. Absent: the engine's own.
     public var model: String?
     /// How the vectors are written. Default: `float`.
@@ -1686,7 +1686,7 @@ public struct EmbeddingRequest: WireObject {
     public var timeout_ms: Int?
 
     public init(
-        input: Prompt,
+        input: PromptInput,
         model: String? = nil,
         user: String? = nil,
         encoding_format: EmbeddingEncoding = .float,

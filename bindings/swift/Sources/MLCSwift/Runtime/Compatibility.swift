@@ -131,11 +131,6 @@ extension ResponseFormat {
     }
 }
 
-extension ChatCompletionChunkChoice {
-    /// `logprobs`, as MLC-LLM spells it.
-    public var lobprobs: ChoiceLogprobs? { self.logprobs }
-}
-
 extension CompletionUsageExtra {
     /// How much of the prompt the model read.
     public var num_prefill_tokens: Int? { self.prefill_tokens }
@@ -173,24 +168,28 @@ extension ChatCompletions {
         user: String? = nil,
         response_format: ResponseFormat? = nil
     ) async -> AsyncStream<ChatCompletionStreamResponse> {
-        await self.create(
-            messages: messages,
-            model: model,
-            frequency_penalty: frequency_penalty.map(Double.init),
-            presence_penalty: presence_penalty.map(Double.init),
-            logprobs: logprobs,
-            top_logprobs: top_logprobs == 0 ? nil : Optional(top_logprobs),
-            logit_bias: logit_bias?.mapValues(Double.init),
-            max_tokens: max_tokens,
-            n: n,
-            seed: seed,
-            stop: stop.map { texts in Stop.texts(texts) },
-            stream: stream,
-            stream_options: stream_options,
-            temperature: temperature.map(Double.init),
-            top_p: top_p.map(Double.init),
-            tools: tools,
-            user: user,
-            response_format: response_format)
+        guard stream else {
+            return .failed(.needsStream("stream"), ChatCompletionRequest(messages: messages))
+        }
+        return await self.create(
+            ChatCompletionRequest(
+                messages: messages,
+                model: model,
+                frequency_penalty: frequency_penalty,
+                presence_penalty: presence_penalty,
+                logprobs: logprobs,
+                top_logprobs: top_logprobs,
+                logit_bias: logit_bias,
+                max_tokens: max_tokens,
+                n: n,
+                seed: seed,
+                stop: stop,
+                stream: stream,
+                stream_options: stream_options,
+                temperature: temperature,
+                top_p: top_p,
+                tools: tools,
+                user: user,
+                response_format: response_format))
     }
 }

@@ -9,6 +9,8 @@ final class CoreEngine: @unchecked Sendable {
     private let handle: OpaquePointer
     // For slow calls: they must not block the threads that Swift's tasks share.
     private let calls = DispatchQueue(label: "mlc-llm.calls", attributes: .concurrent)
+    /// The queues of requests whose readers hear nothing of a reset.
+    let silent = Locked<[UInt64: EventQueue]>([:])
     private let lifeCalls = DispatchQueue(label: "mlc-llm.life")
 
     init(config: EngineConfig) throws(MLCError) {
@@ -62,7 +64,9 @@ final class CoreEngine: @unchecked Sendable {
 
     func reset() async throws(MLCError) {
         try await self.run(on: self.lifeCalls) { core throws(MLCError) in
+            let before = core.silent.with { $0.values.map { $0 } }
             try core.check { mlc_engine_reset($0) }
+            for events in before { _ = events.close() }
         }.get()
     }
 

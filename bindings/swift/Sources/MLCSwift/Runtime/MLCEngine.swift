@@ -16,9 +16,12 @@ public final class MLCEngine: Sendable {
         public let completions: ChatCompletions
     }
 
+    /// MLC-LLM's name of ``ChatCompletions``. The type of `completions` is the module's own.
+    public typealias Completions = ChatCompletions
+
     public let chat: Chat
     /// Continues a raw text, without a chat template.
-    public let completions: Completions
+    public let completions: MLCSwift.Completions
     /// Gives a vector for each text.
     public let embeddings: Embeddings
     /// Says how well each of some documents answers a query.
@@ -37,7 +40,7 @@ public final class MLCEngine: Sendable {
     private init(core: Result<CoreEngine, MLCError>) {
         self.channel = RequestChannel(core: core)
         self.chat = Chat(completions: ChatCompletions(channel: self.channel))
-        self.completions = Completions(channel: self.channel)
+        self.completions = MLCSwift.Completions(channel: self.channel)
         self.embeddings = Embeddings(channel: self.channel)
         self.rerank = Rerank(channel: self.channel)
     }
@@ -57,6 +60,7 @@ public final class MLCEngine: Sendable {
     ) async throws {
         let request = ModelLoadRequest(
             model: model, model_lib: modelLib, device: device, name: name)
+        self.channel.failedLoad.with { $0 = nil }
         do throws(MLCError) {
             try await self.channel.core.get().load(request, progress: LoadProgress(progress))
         } catch {
@@ -73,13 +77,15 @@ public final class MLCEngine: Sendable {
         return try Plan(answer: try await self.channel.core.get().plan(request))
     }
 
-    /// MLC-LLM's `load`. It does not throw. The result has the error, and each request then fails
-    /// because no model is loaded.
+    /// MLC-LLM's `load`. It does not throw. The result has the error; if the program ignores it, each
+    /// request fails with the same error until a model is loaded.
     @discardableResult
     public func reload(modelPath: String, modelLib: String) async -> Result<Void, any Error> {
         do {
-            return .success(try await self.load(model: modelPath, modelLib: modelLib))
+            try await self.load(model: modelPath, modelLib: modelLib)
+            return .success(())
         } catch {
+            self.channel.failedLoad.with { $0 = error as? MLCError }
             return .failure(error)
         }
     }
@@ -90,7 +96,8 @@ public final class MLCEngine: Sendable {
         await self.result { core throws(MLCError) in try await core.unload() }
     }
 
-    /// Ends every request and clears the metrics and caches; the model stays loaded.
+    /// Ends every request and clears the metrics and caches; the model stays loaded. A stream of
+    /// `create` ends without a word, as in MLC-LLM: when this has returned, nothing more comes.
     @discardableResult
     public func reset() async -> Result<Void, MLCError> {
         await self.result { core throws(MLCError) in try await core.reset() }

@@ -2,11 +2,21 @@
 struct RequestChannel: Sendable {
     /// The engine, or the error why there is none.
     let core: Result<CoreEngine, MLCError>
+    /// Why the last `reload` failed: the reason why no model is loaded.
+    let failedLoad = Locked<MLCError?>(nil)
+
+    init(core: Result<CoreEngine, MLCError>) {
+        self.core = core
+    }
 
     func submit(_ route: String, _ request: some WireObject) async throws(MLCError)
         -> RunningRequest
     {
-        try await self.core.get().submit(route: route, json: try request.jsonText())
+        do throws(MLCError) {
+            return try await self.core.get().submit(route: route, json: try request.jsonText())
+        } catch {
+            throw error.code == "model_not_loaded" ? self.failedLoad.with { $0 } ?? error : error
+        }
     }
 
     func elements<Request: WireObject, Chunk: FailableChunk>(
@@ -15,6 +25,7 @@ struct RequestChannel: Sendable {
         if Task.isCancelled { return AsyncStream { nil } }
         do throws(MLCError) {
             let running = try await self.submit(route, request)
+            running.endsSilentlyOnReset()
             let reader = ElementReader<Chunk>(running, request)
             return AsyncStream { await reader.next() }
         } catch {

@@ -12,7 +12,13 @@ final class RunningRequest: Sendable {
     }
 
     deinit {
+        self.core.silent.with { $0[self.id] = nil }
         self.abort()
+    }
+
+    /// A reset of the engine drops what is unread.
+    func endsSilentlyOnReset() {
+        self.core.silent.with { $0[self.id] = self.events }
     }
 
     /// The next event; nil after the last one, and when the request was aborted here.

@@ -5,22 +5,30 @@
 /// that was requested, have the finish reason `error`. So a loop that reads only the finish reason
 /// also sees the failure.
 ///
-/// The content of a chat's `delta` is never nil, as MLC-LLM's programs expect: it is empty if a
-/// chunk adds no text, and in a failure it is the error's message.
+/// A chat's `choices` have MLC-LLM's types; those of `chunk` have this package's. The content of
+/// their `delta` is never nil: it is empty if a chunk adds no text, and in a failure it is the
+/// error's message.
 ///
 ///     for await res in await engine.chat.completions.create(messages: messages) {
 ///         if let error = res.error { show(error.message) }
-///         for choice in res.choices { text += choice.delta.content ?? "" }
+///         for choice in res.choices { text += choice.delta.content!.asText() }
 ///     }
 @dynamicMemberLookup
 public struct StreamElement<Chunk: WireObject>: Hashable, Sendable {
     public let chunk: Chunk
     /// Why the answer ended early; nil in every other element.
     public let error: MLCError?
+    /// The whole tool calls of the answers that this element ends, by the answers' indices.
+    let calls: [Int: [ChatCompletionMessageToolCall]]
 
     public init(_ chunk: Chunk, error: MLCError? = nil) {
+        self.init(chunk, error: error, calls: [:])
+    }
+
+    init(_ chunk: Chunk, error: MLCError?, calls: [Int: [ChatCompletionMessageToolCall]]) {
         self.chunk = chunk
         self.error = error
+        self.calls = calls
     }
 
     public subscript<Value>(dynamicMember property: KeyPath<Chunk, Value>) -> Value {
@@ -80,6 +88,7 @@ actor ElementReader<Chunk: FailableChunk> {
     private let request: Chunk.Request
     private var running: RunningRequest?
     private var last: Chunk?
+    private var folds = CallFolds()
 
     init(_ running: RunningRequest, _ request: Chunk.Request) {
         self.running = running
@@ -91,7 +100,7 @@ actor ElementReader<Chunk: FailableChunk> {
         case .chunk(let bytes)?, .result(let bytes)?:
             return self.read(bytes)
         case .failure(let error)?:
-            return self.fail(error)
+            return error.kind == .cancelled ? nil : self.fail(error)
         case .done?, nil:
             return nil
         }
@@ -101,7 +110,8 @@ actor ElementReader<Chunk: FailableChunk> {
         do throws(MLCError) {
             let chunk = try Chunk(answer: bytes)
             self.last = chunk
-            return StreamElement(chunk.withContent())
+            let calls = (chunk as? ChatCompletionChunk).map { self.folds.take($0) }
+            return StreamElement(chunk.withContent(), error: nil, calls: calls ?? [:])
         } catch {
             return self.fail(error)
         }

@@ -25,14 +25,14 @@ struct ToolLoop {
 
     /// The next request. `tool_choice` applies only to the first request.
     private(set) var request: ChatCompletionRequest
-    private let tools: [String: Tool]
+    private let tools: [String: ModelTool]
     private let maxCalls: Int
     private var numCalls = 0
     private var limitReached = false
     private var completion: ChatCompletion?
 
-    init(_ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int) throws(MLCError) {
-        self.tools = [String: Tool](
+    init(_ tools: [ModelTool], _ request: ChatCompletionRequest, maxCalls: Int) throws(MLCError) {
+        self.tools = [String: ModelTool](
             tools.map { ($0.definition.name, $0) }, uniquingKeysWith: { first, _ in first })
         guard !tools.isEmpty, self.tools.count == tools.count else {
             throw MLCError(.invalidRequest, ToolsTexts.names, param: "tools")

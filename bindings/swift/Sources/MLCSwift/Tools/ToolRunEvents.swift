@@ -13,7 +13,7 @@ extension ChatCompletions {
     ///   - approve: called before each call, one after another. If it returns no, the model gets a
     ///     message about that.
     public func runTools(
-        _ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
+        _ tools: [ModelTool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
         approve: Approve? = nil
     ) async throws -> ToolRun {
         try await self.streamTools(tools, request, maxCalls: maxCalls, approve: approve).run()
@@ -24,7 +24,7 @@ extension ChatCompletions {
     /// It starts with the first read and continues only while events are read. Leaving the loop
     /// over the events ends the running calls and the request to the model.
     public func streamTools(
-        _ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
+        _ tools: [ModelTool], _ request: ChatCompletionRequest, maxCalls: Int = maxToolCalls,
         approve: Approve? = nil
     ) -> ToolRunEvents {
         ToolRunEvents(tools, request, maxCalls: maxCalls, approve: approve) { self.stream($0) }
@@ -49,7 +49,7 @@ public struct ToolRunEvents: AsyncSequence, Sendable {
     private let run: @Sendable (inout Emitter) async throws -> Void
 
     package init(
-        _ tools: [Tool], _ request: ChatCompletionRequest, maxCalls: Int, approve: Approve?,
+        _ tools: [ModelTool], _ request: ChatCompletionRequest, maxCalls: Int, approve: Approve?,
         ask: @escaping Ask
     ) {
         self.run = { emit in

@@ -3,12 +3,12 @@ import Foundation
 /// A function that a model may call, with its description for the model.
 ///
 ///     struct City: Decodable { let name: String }
-///     let population = try Tool(name: "population", description: "How many people live there.") {
+///     let population = try ModelTool(name: "population", description: "How many people live there.") {
 ///         (city: City) in try await register.people(in: city.name)
 ///     }
 ///     let run = try await engine.chat.completions.runTools(
 ///         [population], ChatCompletionRequest(messages: messages))
-public struct Tool: Sendable {
+public struct ModelTool: Sendable {
     public let definition: FunctionDefinition
     /// Reads the arguments' JSON. Returns a function to call, whose result is the text for the
     /// model.
