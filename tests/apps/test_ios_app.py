@@ -104,7 +104,7 @@ def test_every_text_of_the_sources_is_in_the_catalog() -> None:
     value = r"\\\((?:[^()]|\([^()]*\))*\)"
     text = rf'"((?:{value}|[^"\\])+)"'
     shown = (
-        r"\b(?:Text|Label|Button|Section|Toggle|TextField|Picker|DisclosureGroup|LabeledContent"
+        r"\b(?:Text|Label|Link|Button|Section|Toggle|TextField|Picker|DisclosureGroup|LabeledContent"
         r"|ContentUnavailableView)\(\s*|localized: |\bname: |prompt: Text\("
     )
     found = set(re.findall(rf"(?:{shown}){text}", code))

@@ -82,7 +82,9 @@ public struct Bindable<Value: AnyObject & Observable> {
 }
 public enum ScenePhase: Equatable, Sendable { case active, inactive, background }
 public struct DismissAction { @MainActor public func callAsFunction() {} }
+public struct OpenURLAction { @MainActor public func callAsFunction(_ url: URL) {} }
 public struct EnvironmentValues {
+    public var openURL: OpenURLAction { fatalError() }
     public var dismiss: DismissAction { fatalError() }
     public var scenePhase: ScenePhase { fatalError() }
 }
@@ -151,7 +153,19 @@ public struct HStack<C: View>: Primitive {
         @ViewBuilder content: () -> C
     ) {}
 }
-public struct List<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
+public struct List<C: View>: Primitive {
+    public init(@ViewBuilder content: () -> C) {}
+    public init<V: Hashable>(selection: Binding<V?>, @ViewBuilder content: () -> C) {}
+}
+public struct NavigationLink<L: View>: Primitive {
+    public init<V: Hashable>(value: V?, @ViewBuilder label: () -> L) {}
+}
+public struct Link: Primitive {
+    public init(_ key: LocalizedStringKey, destination: URL) {}
+}
+public struct ViewThatFits<C: View>: Primitive {
+    public init(in axes: Axis, @ViewBuilder content: () -> C) {}
+}
 public struct Form<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
 public struct TabView<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
 public struct ScrollView<C: View>: Primitive {
@@ -159,7 +173,14 @@ public struct ScrollView<C: View>: Primitive {
 }
 public struct NavigationStack<C: View>: Primitive { public init(@ViewBuilder root: () -> C) {} }
 public struct NavigationSplitView<S: View, D: View>: Primitive {
-    public init(@ViewBuilder sidebar: () -> S, @ViewBuilder detail: () -> D) {}
+    public init(
+        preferredCompactColumn: Binding<NavigationSplitViewColumn>, @ViewBuilder sidebar: () -> S,
+        @ViewBuilder detail: () -> D
+    ) {}
+}
+public struct NavigationSplitViewColumn: Hashable, Sendable {
+    private let name: String
+    public static let sidebar = Self(name: "sidebar"), detail = Self(name: "detail")
 }
 public struct Menu<L: View, C: View>: Primitive {
     public init(@ViewBuilder content: () -> C, @ViewBuilder label: () -> L) {}

@@ -2,12 +2,14 @@ import ChatKit
 import Foundation
 import MLCSwift
 import Observation
+import SwiftUI
 
 /// The parts of the app that its screens share.
 struct AppParts {
     let models: ModelCatalog
     let engine: EngineModel
     let chats: ChatLibrary
+    let navigation: ChatNavigation
 }
 
 /// The app: its parts, or why it cannot start.
@@ -70,10 +72,11 @@ final class AppState {
     ) throws -> Content {
         let models = try ModelCatalog(config: config, bundle: bundle, storage: storage)
         let store = ChatStore(folder: storage.appendingPathComponent("chats"))
+        let chats = ChatLibrary(store: store, host: host)
         return .ready(
             AppParts(
                 models: models, engine: EngineModel(host: host, models: models),
-                chats: ChatLibrary(store: store, host: host)))
+                chats: chats, navigation: ChatNavigation(chats: chats)))
     }
 
     /// Reads the chats, and listens to what the system says.
@@ -86,12 +89,14 @@ final class AppState {
         }
     }
 
-    func phaseChanged(isActive: Bool) async {
+    /// In the background nothing is generated. A window that is inactive is still seen: a call comes
+    /// in, or the user looks at the notifications. The answer goes on.
+    func phaseChanged(_ phase: ScenePhase) async {
         guard case .ready(let parts) = content else { return }
-        if isActive {
-            await parts.engine.enterForeground()
-        } else {
-            await parts.engine.enterBackground()
+        switch phase {
+        case .active: await parts.engine.enterForeground()
+        case .background: await parts.engine.enterBackground()
+        default: break
         }
     }
 

@@ -1,25 +1,24 @@
 import ChatKit
 import SwiftUI
 
-/// The list of chats, and the open one.
+/// The list of chats, and the open one: beside each other, or one after the other where it is narrow.
 struct ChatsView: View {
     let parts: AppParts
-    @State private var open: Conversation?
     @State private var failure: String?
 
     var body: some View {
         @Bindable var chats = parts.chats
-        NavigationSplitView {
-            List {
+        @Bindable var navigation = parts.navigation
+        NavigationSplitView(preferredCompactColumn: $navigation.compactColumn) {
+            List(selection: $navigation.selection) {
                 ForEach(chats.found) { chat in
-                    Button {
-                        open = chats.open(chat)
-                    } label: {
-                        ChatRow(chat: chat)
-                    }
-                    .swipeActions {
-                        Button("Delete", role: .destructive) { delete(chat.id) }
-                    }
+                    NavigationLink(value: chat.id) { ChatRow(chat: chat) }
+                        .swipeActions {
+                            Button("Delete", role: .destructive) { delete(chat.id) }
+                        }
+                        .contextMenu {
+                            Button("Delete", role: .destructive) { delete(chat.id) }
+                        }
                 }
                 if !chats.unreadable.isEmpty {
                     Text("\(chats.unreadable.count) chats cannot be read.")
@@ -30,14 +29,14 @@ struct ChatsView: View {
             .navigationTitle(Text("Chats"))
             .toolbar {
                 Button {
-                    open = chats.new()
+                    navigation.openNew()
                 } label: {
                     Label("New chat", systemImage: "square.and.pencil")
                 }
                 .keyboardShortcut("n", modifiers: .command)
             }
         } detail: {
-            if let open {
+            if let open = navigation.open {
                 ConversationView(conversation: open, engine: parts.engine)
                     .id(open.chat.id)
                     .onDisappear { Task { try? await parts.chats.load() } }
@@ -55,15 +54,19 @@ struct ChatsView: View {
     private func delete(_ id: String) {
         Task {
             do {
-                if open?.chat.id == id {
-                    await open?.stop()
-                    open = nil
-                }
-                try await parts.chats.delete(id)
+                try await parts.navigation.delete(id)
             } catch {
                 failure = "\(error)"
             }
         }
+    }
+}
+
+extension ChatNavigation {
+    /// The column that a narrow split view has on top.
+    fileprivate var compactColumn: NavigationSplitViewColumn {
+        get { column == .chat ? .detail : .sidebar }
+        set { column = newValue == .detail ? .chat : .list }
     }
 }
 

@@ -12,7 +12,7 @@ struct MLCChatApp: App {
                 .task { await app.begin() }
         }
         .onChange(of: phase) { _, phase in
-            Task { await app.phaseChanged(isActive: phase == .active) }
+            Task { await app.phaseChanged(phase) }
         }
     }
 }
@@ -34,6 +34,9 @@ struct RootView: View {
                     .tabItem { Label("Models", systemImage: "cpu") }
                 BenchmarkView(parts: parts)
                     .tabItem { Label("Benchmark", systemImage: "gauge.with.needle") }
+            }
+            .onChange(of: parts.models.isDownloading, initial: true) { _, isDownloading in
+                SystemNotices.keepAwake(isDownloading)
             }
         }
     }

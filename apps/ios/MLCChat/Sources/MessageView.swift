@@ -5,6 +5,7 @@ import SwiftUI
 struct MessageView: View {
     let message: ChatMessage
     let actions: MessageActions
+    @Environment(\.openURL) private var openURL
 
     var body: some View {
         VStack(alignment: .leading, spacing: 4) {
@@ -51,6 +52,12 @@ struct MessageView: View {
         Button("Copy") { Clipboard.copy(message.content) }
         if message.role == .user { Button("Edit") { actions.edit() } }
         if message.role != .tool { Button("Retry") { actions.retry() } }
+        if message.role == .assistant { Button("Report this answer") { report() } }
+    }
+
+    private func report() {
+        let letter = AnswerReport.letter(to: Publisher.reports, about: message)
+        if let letter { openURL(letter) }
     }
 
     /// Line breaks stay; a text that is no Markdown is shown as it is.

@@ -31,6 +31,9 @@ struct ModelsView: View {
                 Section {
                     Button("Remove all models", role: .destructive) { asksToClear = true }
                 }
+                Section {
+                    Link("Privacy policy", destination: Publisher.privacyPolicy)
+                }
                 Section("Licences") {
                     ForEach(Licences.lines, id: \.self) { line in
                         Text(verbatim: line).foregroundStyle(.secondary)
@@ -103,6 +106,8 @@ struct ModelsView: View {
 struct ModelRow: View {
     let row: ModelCatalog.Row
     let parts: AppParts
+    @State private var asksToDelete = false
+    @State private var leavesTheList = false
 
     var body: some View {
         VStack(alignment: .leading, spacing: 6) {
@@ -120,9 +125,30 @@ struct ModelRow: View {
                 ProgressView(value: row.download.fraction)
                     .accessibilityLabel(Text("Download of \(row.id)"))
             }
-            HStack { buttons }.buttonStyle(.bordered)
+            // At large sizes of text the buttons do not fit beside each other.
+            ViewThatFits(in: .horizontal) {
+                HStack { buttons }
+                VStack(alignment: .leading) { buttons }
+            }
+            .buttonStyle(.bordered)
         }
         .accessibilityElement(children: .contain)
+        .alert(Text("Delete \(row.id)?"), isPresented: $asksToDelete) {
+            Button("Delete", role: .destructive) { Task { await delete() } }
+            Button("Cancel", role: .cancel) {}
+        } message: {
+            Text("To use it again, it must be downloaded again.")
+        }
+    }
+
+    private func ask(leaving: Bool) {
+        leavesTheList = leaving
+        asksToDelete = true
+    }
+
+    private func delete() async {
+        await parts.engine.delete(row.id)
+        if leavesTheList { try? await parts.models.remove(row.id) }
     }
 
     @ViewBuilder private var buttons: some View {
@@ -140,15 +166,10 @@ struct ModelRow: View {
             ProgressView()
         }
         if !row.isBundled, row.download.state != .absent, row.download.state != .deleting {
-            Button("Delete", role: .destructive) { Task { await parts.engine.delete(row.id) } }
+            Button("Delete", role: .destructive) { ask(leaving: false) }
         }
         if row.isAdded {
-            Button("Remove from the list", role: .destructive) {
-                Task {
-                    await parts.engine.delete(row.id)
-                    try? await parts.models.remove(row.id)
-                }
-            }
+            Button("Remove from the list", role: .destructive) { ask(leaving: true) }
         }
     }
 }

@@ -16,6 +16,13 @@ enum SystemNotices {
         #endif
     }
 
+    /// A download runs only while the app does, so the screen stays on. macOS has no such timer.
+    @MainActor static func keepAwake(_ isNeeded: Bool) {
+        #if canImport(UIKit)
+            UIApplication.shared.isIdleTimerDisabled = isNeeded
+        #endif
+    }
+
     static var thermalState: MLCSwift.ThermalState {
         switch ProcessInfo.processInfo.thermalState {
         case .nominal: .nominal

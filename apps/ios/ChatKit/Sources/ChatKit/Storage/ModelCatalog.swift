@@ -48,11 +48,26 @@ public final class ModelCatalog {
             self.libraries.append(model.modelLib)
         }
         try FileManager.default.createDirectory(at: self.models, withIntermediateDirectories: true)
+        Self.excludeFromBackup(self.models)
         ModelFolder.clean(self.models)
         for model in list.models { self.show(model, isAdded: false) }
         self.added = self.readAdded().filter { self.row($0.modelID) == nil }
         for model in self.added { self.show(model, isAdded: true) }
     }
+
+    /// A backup takes what cannot be downloaded again (Apple, "Optimizing your app's data for iCloud
+    /// backup"). Other systems have no such mark.
+    private static func excludeFromBackup(_ folder: URL) {
+        #if canImport(Darwin)
+            var folder = folder
+            var values = URLResourceValues()
+            values.isExcludedFromBackup = true
+            try? folder.setResourceValues(values)
+        #endif
+    }
+
+    /// Whether files are coming or will come: the device must not sleep.
+    public var isDownloading: Bool { self.rows.contains { $0.download.state.isActive } }
 
     public func row(_ id: String) -> Row? { self.rows.first { $0.id == id } }
 
