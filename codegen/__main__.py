@@ -12,11 +12,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codegen import c_header, formatters, ir
-from codegen.languages import cpp, kotlin, markdown, openapi, python, sampling, swift, typescript
+from codegen.languages import (
+    cpp,
+    errors,
+    kotlin,
+    markdown,
+    openapi,
+    python,
+    sampling,
+    swift,
+    typescript,
+)
 from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
-LANGUAGES = (cpp, python, swift, kotlin, typescript, markdown, openapi, sampling)
+LANGUAGES = (cpp, python, swift, kotlin, typescript, markdown, openapi, sampling, errors)
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:

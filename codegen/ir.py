@@ -245,6 +245,59 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class ErrorStatus:
+    """`number` crosses the C interface; `kind` is that of an error of no known reason."""
+
+    word: str
+    number: int
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ErrorKind:
+    """A class of exceptions; `reason` is that of an error without a more precise one."""
+
+    names: Names
+    reason: str
+    type: str
+    parent: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """`source`: who makes it. `openai`: the `code` that the HTTP server sends, None for none."""
+
+    name: str
+    source: str
+    status: ErrorStatus
+    kind: str
+    http: int
+    type: str
+    openai: str | None
+    description: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Errors:
+    """All that is known of errors. The last kind is that of an error of which nothing is known."""
+
+    statuses: tuple[ErrorStatus, ...]
+    kinds: tuple[ErrorKind, ...]
+    reasons: tuple[Reason, ...]
+
+    def find(self, name: str) -> Reason:
+        return next(reason for reason in self.reasons if reason.name == name)
+
+    def kind_of_type(self) -> dict[str, str]:
+        """The first kind of each type; of a server's error, the last, which is ours."""
+        kinds = {kind.type: kind.names.name for kind in reversed(self.kinds)}
+        return {**kinds, self.kinds[-1].type: self.kinds[-1].names.name}
+
+
+@dataclass(frozen=True)
 class Event:
     """`field` is what its value is called where values have names."""
 
@@ -310,6 +363,7 @@ class Protocol:
     plain_routes: tuple[PlainRoute, ...] = ()
     bases: tuple[Struct, ...] = ()
     sampling: Sampling | None = None
+    errors: Errors | None = None
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -320,7 +374,7 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        for beside in ("server", "helpers", "compatible", "bases", "sampling"):
+        for beside in ("server", "helpers", "compatible", "bases", "sampling", "errors"):
             del protocol[beside]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

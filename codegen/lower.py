@@ -18,7 +18,8 @@ import annotated_types
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from codegen import ir
+from codegen import ir, lower_errors
+from codegen.lower_errors import SchemaError, check_sentence
 from codegen.schema.base import (
     AnyJson,
     AnyObject,
@@ -33,10 +34,6 @@ from codegen.schema.base import (
     RouteModel,
     SamplingModel,
 )
-
-
-class SchemaError(Exception):
-    """The schema says something that cannot be generated."""
 
 
 def lower(roots: ProtocolRoots) -> ir.Protocol:
@@ -64,6 +61,7 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         plain_routes=tuple(ir.PlainRoute(r.name, r.description) for r in roots.plain_routes),
         bases=tuple(base for name, base in lowering.bases.items() if name in used),
         sampling=_sampling(lowering, roots.sampling) if roots.sampling else None,
+        errors=lower_errors.lower(roots.errors) if roots.errors else None,
     )
 
 
@@ -78,7 +76,7 @@ def _sampling(lowering: _Lowering, model: SamplingModel) -> ir.Sampling:
             raise SchemaError(f"{number.field.name}: only a number that may be absent is neutral")
     for record in model.records:
         for word in record.words:
-            _check_sentence(word.description, f"{record.name}.{word.name}")
+            check_sentence(word.description, f"{record.name}.{word.name}")
     records = tuple(
         ir.Record(
             r.name,
@@ -95,7 +93,7 @@ def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
         lowering.declare(model, helper.name)
     own = [lowering.declarations[model.__name__] for model in helper.types]
     for item in (*helper.events, *helper.numbers, *helper.texts):
-        _check_sentence(item.description, f"{helper.name}.{item.name}")
+        check_sentence(item.description, f"{helper.name}.{item.name}")
     return ir.Helper(
         name=helper.name,
         declarations=tuple(d for d in own if isinstance(d, (ir.Struct, ir.Enum))),
@@ -181,7 +179,7 @@ class _Lowering:
     def _declaration(self, model: type) -> ir.Declaration:
         if not issubclass(model, (Model, OneOf, ClosedEnum, OpenEnum)):
             raise SchemaError(f"{model.__name__}: is no Model, OneOf or enum")
-        _check_sentence(model.__doc__ or "", model.__name__)
+        check_sentence(model.__doc__ or "", model.__name__)
         if issubclass(model, (ClosedEnum, OpenEnum)):
             return _enum(model)
         if issubclass(model, OneOf):
@@ -208,7 +206,7 @@ class _Lowering:
         if not info.description or not isinstance(info.json_schema_extra, dict):
             raise SchemaError(f"{where}: is not written with field(...)")
         extra = _extra(info)
-        _check_sentence(info.description, where)
+        check_sentence(info.description, where)
         annotation, nullable = _without_none(info.annotation)
         type_ = self.type_of(annotation, info.metadata, where)
         default = _default(info, where)
@@ -334,15 +332,10 @@ def _in_order(model: type[Model], base: type[Model] | None) -> list[str]:
 
 def _enum(model: type[ClosedEnum] | type[OpenEnum]) -> ir.Enum:
     for member in model:
-        _check_sentence(member.description, f"{model.__name__}.{member.name}")
+        check_sentence(member.description, f"{model.__name__}.{member.name}")
     values = tuple(ir.EnumValue(member.value, member.description) for member in model)
     is_open = issubclass(model, OpenEnum)
     return ir.Enum(ir.Names(model.__name__), _doc(model), values, is_open, ir.Usage())
-
-
-def _check_sentence(description: str, where: str) -> None:
-    if not description.rstrip().endswith("."):
-        raise SchemaError(f"{where}: needs a description that ends in a full stop")
 
 
 def _names(model: type[Model] | type[OneOf]) -> ir.Names:

@@ -208,9 +208,9 @@ class _Swift:
     def style(self, helper: ir.Helper) -> Style:
         own = {d.names.name: d for d in helper.declarations}
         return Style(
-            constant=_case,
-            member=_case,
-            case=_case,
+            constant=case_name,
+            member=case_name,
+            case=case_name,
             type_of=_Swift(self.protocol, {**self.declarations, **own}).type_of,
             optional=lambda type_: f"{type_}?",
             doc=lambda text, indent: _doc(text, " " * indent),
@@ -245,7 +245,7 @@ class _Swift:
     def call(self, call: ir.Call) -> CallView:
         return CallView(
             route=_literal(call.name),
-            name=_case(call.name),
+            name=case_name(call.name),
             request=self._name(self.declarations[call.request]),
             response=self._name(self.declarations[call.response]),
         )
@@ -334,7 +334,9 @@ class _Swift:
             for variant in union.variants:
                 if isinstance(variant.type, ir.Scalar) and variant.type.kind == "string":
                     name = _member(field.name)
-                    return ParameterView(name, f"{name}: String", f".{_case(variant.name)}({name})")
+                    return ParameterView(
+                        name, f"{name}: String", f".{case_name(variant.name)}({name})"
+                    )
         return self._parameter(field)
 
     def _declared_type(self, field: ir.Field) -> str:
@@ -345,12 +347,12 @@ class _Swift:
         if field.default is None:
             return "nil"
         if isinstance(field.type, ir.Ref):
-            return f".{_case(str(field.default))}"
+            return f".{case_name(str(field.default))}"
         return _literal(field.default) if isinstance(field.default, str) else _number(field.default)
 
     def _enum(self, enum: ir.Enum) -> EnumView:
         cases = tuple(
-            CaseView(_case(v.wire), _literal(v.wire), _doc(v.description, indent="    "))
+            CaseView(case_name(v.wire), _literal(v.wire), _doc(v.description, indent="    "))
             for v in enum.values
         )
         common.check_distinct(enum.names.name, [case.name for case in cases])
@@ -360,7 +362,7 @@ class _Swift:
     def _union(self, union: ir.Union) -> UnionView:
         cases = tuple(
             CaseView(
-                name=_case(variant.name),
+                name=case_name(variant.name),
                 wire=_literal(variant.tag or ""),
                 doc="",
                 payload=self.type_of(variant.type),
@@ -381,7 +383,7 @@ class _Swift:
         )
 
     def _literals(self, variant: ir.Variant) -> tuple[LiteralView, ...]:
-        name = _case(variant.name)
+        name = case_name(variant.name)
         if variant.tag is None and variant.json_type == "string":
             value = "value"
             if isinstance(variant.type, ir.Ref):
@@ -436,7 +438,7 @@ def _member(name: str, taken: frozenset[str] = TAKEN_MEMBERS) -> str:
     return f"`{identifier}`" if identifier in KEYWORDS else identifier
 
 
-def _case(word: str) -> str:
+def case_name(word: str) -> str:
     """A word as a case: `tool_calls` and `dark-red` as `toolCalls` and `darkRed`."""
     name = common.pascal_case(word)
     name = re.sub(r"^[A-Z]+?(?=[A-Z][a-z]|[^A-Z]|$)", lambda m: m[0].lower(), name)

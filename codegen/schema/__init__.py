@@ -13,6 +13,7 @@ from codegen.schema.completions import Completion, CompletionRequest
 from codegen.schema.embeddings import EmbeddingRequest, EmbeddingResponse
 from codegen.schema.engine_config import EngineConfig
 from codegen.schema.error import ErrorResponse
+from codegen.schema.errors import ERRORS
 from codegen.schema.kv_state import (
     KVLoadRequest,
     KVLoadResponse,
@@ -127,6 +128,7 @@ PROTOCOL = ProtocolRoots(
         ),
     ),
     sampling=SAMPLING,
+    errors=ERRORS,
     server_requests=(ResponseCreateRequest, ServerLoadRequest, ServerUnloadRequest),
     server_responses=(
         Response,

@@ -6,7 +6,9 @@ absent, `field(3)` is 3 when absent. In a request, null means absent.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -168,6 +170,59 @@ class SamplingModel:
 
 
 @dataclass(frozen=True)
+class StatusModel:
+    """A class of errors. `kind` and `http`: of its reasons that name no other."""
+
+    word: OpenEnum
+    kind: str
+    http: int
+
+
+@dataclass(frozen=True)
+class KindModel:
+    """A class of exceptions in each language.
+
+    `reason`: of an error that has no more precise one. `type`: OpenAI's `type`. `parent`: the kind
+    that it belongs to as well. `names`: its name where a language has another for it.
+    """
+
+    name: str
+    reason: str
+    type: str
+    description: str
+    parent: str = ""
+    names: Mapping[str, str] = dataclass_field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReasonModel:
+    """One reason of an error: the `code` of the error's JSON.
+
+    `description` says what went wrong, `advice` what to do. What is empty is that of the status
+    (`kind`, `http`) or of the kind (`type`). `openai`: the `code` that the HTTP server sends; None
+    where OpenAI's API has no code.
+    """
+
+    name: str
+    status: OpenEnum
+    description: str
+    advice: str
+    kind: str = ""
+    http: int = 0
+    type: str = ""
+    openai: str | None = ""
+
+
+@dataclass(frozen=True)
+class ErrorsModel:
+    """All errors. The keys of `reasons` say who makes them."""
+
+    statuses: tuple[StatusModel, ...]
+    kinds: tuple[KindModel, ...]
+    reasons: Mapping[str, tuple[ReasonModel, ...]]
+
+
+@dataclass(frozen=True)
 class EventModel:
     """An event of a helper: `field` is what its value is called."""
 
@@ -235,6 +290,7 @@ class ProtocolRoots:
     calls: tuple[CallModel, ...] = ()
     plain_routes: tuple[PlainRoute, ...] = ()
     sampling: SamplingModel | None = None
+    errors: ErrorsModel | None = None
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
     helpers: tuple[HelperModel, ...] = ()

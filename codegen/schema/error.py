@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.schema.base import Model, field
+from codegen.schema.errors import ErrorStatus
 
 
 class ErrorObject(Model):
@@ -15,6 +16,9 @@ class ErrorObject(Model):
     )
     code: str | None = field(
         None, "A short machine-readable reason, such as `context_length_exceeded`.", always=True
+    )
+    status: ErrorStatus | None = field(
+        None, "The class of the reason: what a program does that does not know the reason."
     )
 
 

@@ -43,23 +43,78 @@ MLC_LLM_API const char* mlc_version(void);
 
 typedef struct MLCStatus MLCStatus;
 
+/* ---- Errors: generated from codegen/schema by `python -m codegen`; do not edit. ---- */
 typedef enum {
   MLC_OK = 0,
+  /* The caller's request or option is wrong. */
   MLC_INVALID_ARGUMENT = 1,
+  /* A file, model or function that was named does not exist. */
   MLC_NOT_FOUND = 2,
+  /* A file exists but does not hold what it must. */
   MLC_CORRUPT = 3,
+  /* The request is understood, but not offered. */
   MLC_UNSUPPORTED = 4,
+  /* Memory, disk, pages or the queue are full. */
   MLC_RESOURCE_EXHAUSTED = 5,
+  /* The caller aborted it. */
   MLC_CANCELLED = 6,
+  /* Not possible now, but perhaps later. */
   MLC_UNAVAILABLE = 7,
+  /* A time limit has passed. */
   MLC_DEADLINE_EXCEEDED = 8,
-  MLC_INTERNAL = 9
+  /* A mistake of the engine or of this package. */
+  MLC_INTERNAL = 9,
 } mlc_status_code;
+
+/* The words of an error's `code`. docs/errors.md says what to do about each.
+ *   "invalid_request": MLC_INVALID_ARGUMENT. The request is wrong.
+ *   "not_found": MLC_NOT_FOUND. What was named does not exist.
+ *   "corrupt_file": MLC_CORRUPT. A file is damaged.
+ *   "unsupported": MLC_UNSUPPORTED. This is not offered.
+ *   "out_of_resources": MLC_RESOURCE_EXHAUSTED. Memory or another resource has run out.
+ *   "request_cancelled": MLC_CANCELLED. The request was cancelled.
+ *   "unavailable": MLC_UNAVAILABLE. This is not possible now.
+ *   "deadline_exceeded": MLC_DEADLINE_EXCEEDED. The request's own `timeout_ms` passed.
+ *   "internal_error": MLC_INTERNAL. The engine made a mistake.
+ *   "invalid_type": MLC_INVALID_ARGUMENT. A value has another JSON type.
+ *   "invalid_value": MLC_INVALID_ARGUMENT. A value is not one of those offered.
+ *   "missing_required_parameter": MLC_INVALID_ARGUMENT. A field is missing.
+ *   "unknown_parameter": MLC_INVALID_ARGUMENT. There is no field of that name.
+ *   "integer_below_min_value": MLC_INVALID_ARGUMENT. A whole number is too small.
+ *   "integer_above_max_value": MLC_INVALID_ARGUMENT. A whole number is too large.
+ *   "decimal_below_min_value": MLC_INVALID_ARGUMENT. A number is too small.
+ *   "decimal_above_max_value": MLC_INVALID_ARGUMENT. A number is too large.
+ *   "empty_string": MLC_INVALID_ARGUMENT. A text is empty.
+ *   "string_below_min_length": MLC_INVALID_ARGUMENT. A text is too short.
+ *   "string_above_max_length": MLC_INVALID_ARGUMENT. A text is too long.
+ *   "empty_array": MLC_INVALID_ARGUMENT. A list is empty.
+ *   "array_below_min_length": MLC_INVALID_ARGUMENT. A list is too short.
+ *   "array_above_max_length": MLC_INVALID_ARGUMENT. A list is too long.
+ *   "invalid_function_parameters": MLC_INVALID_ARGUMENT. A tool's parameters are no JSON Schema of
+ *     an object.
+ *   "unsupported_parameter": MLC_UNSUPPORTED. A field of OpenAI's API that is not offered here.
+ *   "context_length_exceeded": MLC_INVALID_ARGUMENT. The prompt is longer than the model's context.
+ *   "too_many_tokens": MLC_RESOURCE_EXHAUSTED. A text has more tokens than its reader allows.
+ *   "no_chat_template": MLC_UNSUPPORTED. The model has no chat template.
+ *   "template_error": MLC_INVALID_ARGUMENT. The model's chat template refuses the conversation.
+ *   "file_not_found": MLC_NOT_FOUND. A file does not exist.
+ *   "model_library_not_sealed": MLC_UNSUPPORTED. A model library was not finished by `mlc_llm
+ *     compile`.
+ *   "model_not_loaded": MLC_UNAVAILABLE. No model is loaded.
+ *   "model_unloaded": MLC_UNAVAILABLE. The model was unloaded before the request ended.
+ *   "device_lost": MLC_UNAVAILABLE. The model's device has failed.
+ *   "queue_full": MLC_RESOURCE_EXHAUSTED. Too many requests are waiting.
+ *   "kv_cache_exhausted": MLC_RESOURCE_EXHAUSTED. The KV cache has no room for this request.
+ *   "pinned_prompts_full": MLC_RESOURCE_EXHAUSTED. Pinned prompts take all the room that they may
+ *     have.
+ */
+/* ---- End of errors. ---- */
 
 /* All accept NULL (success). The strings live as long as the status. */
 MLC_LLM_API int32_t mlc_status_get_code(const MLCStatus* status);
 MLC_LLM_API const char* mlc_status_get_message(const MLCStatus* status);
-/* OpenAI's shape: {"error": {"message", "type", "param", "code"}}. */
+/* OpenAI's shape, and the status as a word: {"error": {"message", "type", "param", "code",
+ * "status"}}. */
 MLC_LLM_API const char* mlc_status_get_error_json(const MLCStatus* status);
 MLC_LLM_API void mlc_status_free(MLCStatus* status);
 

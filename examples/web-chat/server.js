@@ -71,7 +71,7 @@ export class Server {
     this.sdk = sdk;
     this.appConfig = appConfig;
     this.records = appConfig.model_list;
-    if (this.records.length === 0) throw new Fault("fault.no_model");
+    if (this.records.length === 0) throw new Fault("fault.model_not_loaded");
     this.use(this.records[0].model_id).catch((error) => this.failure = error);
   }
 

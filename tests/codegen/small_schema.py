@@ -11,17 +11,21 @@ from codegen.schema.base import (
     Case,
     ClosedEnum,
     CompatibleModel,
+    ErrorsModel,
     EventModel,
     HelperModel,
+    KindModel,
     Model,
     NumberModel,
     OneOf,
     OpenEnum,
     PlainRoute,
     ProtocolRoots,
+    ReasonModel,
     RecordModel,
     RouteModel,
     SamplingModel,
+    StatusModel,
     TextModel,
     WordModel,
     field,
@@ -296,6 +300,48 @@ COMPATIBLE = (
     CompatibleModel(OtherRequest, Request),
 )
 
+
+class ErrorStatus(OpenEnum):
+    """The classes of errors."""
+
+    WRONG = "wrong", "The caller's mistake."
+    OURS = "ours", "Our mistake."
+
+
+ERRORS = ErrorsModel(
+    statuses=(
+        StatusModel(ErrorStatus.WRONG, "Wrong", 400),
+        StatusModel(ErrorStatus.OURS, "Own", 500),
+    ),
+    kinds=(
+        KindModel("Wrong", "wrong_request", "request_error", "A wrong request."),
+        KindModel("TooHot", "too_hot", "request_error", "A kind of a kind.", parent="Wrong"),
+        KindModel(
+            "Own", "internal_error", "server_error", "Our mistake.", names={"swift": "ourOwn"}
+        ),
+    ),
+    reasons={
+        "core": (
+            ReasonModel(
+                "wrong_request", ErrorStatus.WRONG, "It is wrong.", "Mend it.", openai=None
+            ),
+            ReasonModel("internal_error", ErrorStatus.OURS, "We failed.", "Tell us."),
+        ),
+        "kitchen": (
+            ReasonModel(
+                "too_hot",
+                ErrorStatus.WRONG,
+                "It burns.",
+                "Wait.",
+                kind="TooHot",
+                http=418,
+                type="tea",
+            ),
+        ),
+    },
+)
+
+
 PROTOCOL = ProtocolRoots(
     requests=(Request, Question, Term, Options),
     responses=(Reply, Piece, Answer, Options),
@@ -312,6 +358,7 @@ PROTOCOL = ProtocolRoots(
     ),
     calls=(CallModel(name="ask", request=Question, response=Answer),),
     plain_routes=(PlainRoute("look", "A route that reads nothing."),),
+    errors=ERRORS,
     sampling=SamplingModel(
         Tastes,
         (

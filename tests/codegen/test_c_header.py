@@ -14,9 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / c_header.PATH
 
 
-def listed(header: str) -> list[str]:
-    begin, end = header.index(c_header.BEGIN), header.index(c_header.END)
-    return re.findall(r'^ \*   "([\w.]+)":', header[begin:end], re.MULTILINE)
+def part(header: str, name: str) -> str:
+    return header[header.index(c_header.begin(name)) : header.index(c_header.end(name))]
+
+
+def listed(header: str, name: str = "routes") -> list[str]:
+    return re.findall(r'^ \*   "([\w.]+)":', part(header, name), re.MULTILINE)
 
 
 def test_the_header_lists_the_routes_of_the_core() -> None:
@@ -28,14 +31,27 @@ def test_the_header_lists_the_routes_of_the_core() -> None:
     assert listed(HEADER.read_text(encoding="utf-8")) == routes
 
 
-def test_only_the_list_is_replaced() -> None:
+def test_the_header_has_the_statuses_and_the_reasons_of_the_core() -> None:
     header = HEADER.read_text(encoding="utf-8")
-    other = c_header.with_routes(header, lower(small_schema.PROTOCOL))
+    core = (ROOT / "core/src/base/reason.gen.h").read_text(encoding="utf-8")
+    assert listed(header, "errors") == re.findall(r'Reason::k\w+\("(\w+)"', core)
+    numbers = [int(n) for n in re.findall(r"MLC_\w+ = (\d+),", part(header, "errors"))]
+    assert numbers == list(range(10))
+    assert "MLC_CORRUPT = 3," in header and "kCorrupt = 3," in core
+
+
+def test_only_the_lists_are_replaced() -> None:
+    header = HEADER.read_text(encoding="utf-8")
+    other = c_header.with_lists(header, lower(small_schema.PROTOCOL))
     assert listed(other) == ["small.talk", "terms", "ask", "look"]
-    assert other.partition(c_header.BEGIN)[0] == header.partition(c_header.BEGIN)[0]
-    assert other.partition(c_header.END)[2] == header.partition(c_header.END)[2]
+    assert listed(other, "errors") == ["wrong_request", "internal_error"]
+    for text in ("routes", "errors"):
+        header, other = (whole.replace(part(whole, text), "") for whole in (header, other))
+    assert other == header
 
 
-def test_a_header_without_a_place_for_the_list_is_refused() -> None:
-    with pytest.raises(ValueError, match="comments around the list of routes"):
-        c_header.with_routes("#include <stdint.h>\n", lower(small_schema.PROTOCOL))
+@pytest.mark.parametrize("name", ["errors", "routes"])
+def test_a_header_without_a_place_for_a_list_is_refused(name: str) -> None:
+    header = HEADER.read_text(encoding="utf-8").replace(c_header.end(name), "")
+    with pytest.raises(ValueError, match=f"comments around the list of {name}"):
+        c_header.with_lists(header, lower(small_schema.PROTOCOL))

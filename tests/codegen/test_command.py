@@ -18,6 +18,7 @@ from codegen.schema import PROTOCOL
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLING = "codegen.languages.sampling"
+ERRORS = "codegen.languages.errors"
 
 
 @cache
@@ -89,7 +90,7 @@ def test_a_new_number_of_sampling_is_one_edit(tmp_path: Path) -> None:
     schema.write_text(schema.read_text().replace(before, number + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert languages_with("mood", tmp_path) == generated().keys()
+    assert languages_with("mood", tmp_path) == generated().keys() - {ERRORS}
     document = (tmp_path / "bindings/python/mlc_llm/serve/openapi_gen.json").read_text()
     schemas = json.loads(document)["schemas"]
     for name in ("ChatCompletionRequest", "CompletionRequest", "ResponseCreateRequest"):
@@ -111,8 +112,48 @@ def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
     schema.write_text(text.replace(before, mood + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert languages_with("mood", tmp_path) == generated().keys() - {SAMPLING}
+    assert languages_with("mood", tmp_path) == generated().keys() - {SAMPLING, ERRORS}
     cpp = generated()["codegen.languages.cpp"]
     header, source = ((tmp_path / path).read_text() for path in cpp[:2])
     assert "  std::optional<int64_t> mood;" in header
     assert 'reader.Optional("mood", &out.mood, wire::Limits().AtLeast(0).AtMost(9));' in source
+
+
+def test_a_new_reason_of_an_error_is_one_edit(tmp_path: Path) -> None:
+    """A row in the schema; the core, every language, the C header and the documents have it."""
+    shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
+    shutil.copy(ROOT / ".clang-format", tmp_path)
+    header = tmp_path / "core/include/mlc_llm.h"
+    header.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "core/include/mlc_llm.h", header)
+    schema = tmp_path / "codegen/schema/errors.py"
+    row = (
+        '    ReasonModel("too_merry", EXHAUSTED, "It laughs.", "Wait until it stops.", http=503),\n'
+    )
+    text = schema.read_text()
+    assert text.count("CORE = (\n") == 1
+    schema.write_text(text.replace("CORE = (\n", "CORE = (\n" + row))
+    done = run(cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    words = {
+        "core/src/base/reason.gen.h": "Reason::kTooMerry",
+        "core/include/mlc_llm.h": '"too_merry": MLC_RESOURCE_EXHAUSTED. It laughs.',
+        "bindings/python/mlc_llm/errors/reasons_gen.py": "TOO_MERRY = Reason(",
+        "docs/errors.md": "`too_merry` | `resource_exhausted` | 503 | `ResourceError` | It laughs",
+    }
+    for path in (*generated()[ERRORS], "core/include/mlc_llm.h"):
+        if "kinds" not in path:  # the kinds of exceptions are the same
+            word = words.get(path, "too_merry")
+            assert word in (tmp_path / path).read_text(), path
+    vectors = tmp_path / "tests/bindings/vectors"
+    shutil.copytree(ROOT / "tests/bindings/vectors", vectors)
+    make = subprocess.run([sys.executable, vectors / "make.py"], capture_output=True, text=True)
+    assert make.returncode == 0, make.stderr
+    cases = json.loads((vectors / "cases/errors.json").read_text())["cases"]
+    case = next(case for case in cases if case["name"] == "error: too_merry")
+    assert case["class"] == {
+        "python": "ResourceError",
+        "swift": "outOfResources",
+        "kotlin": "ResourceException",
+        "typescript": "ResourceError",
+    }

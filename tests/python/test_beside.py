@@ -31,7 +31,7 @@ output = Path(job["output"])
 def say(**answer):
     print(json.dumps(answer), flush=True)
 def fail(message):
-    say(**{"class": "CorruptFileError", "message": message, "param": None, "code": None})
+    say(error={"message": message, "code": "corrupt_file"})
     sys.exit(1)
 def wait_for(name):
     for _ in range(6000):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlc_llm import AsyncMLCEngine, MLCEngine, set_directories
-from mlc_llm.errors import InvalidRequestError, UnavailableError
+from mlc_llm.errors import InvalidRequestError, UnavailableError, error_from_core
 
 FAKE = Path(__file__).parents[1] / "fixtures" / "fake-model"
 ENDLESS = {"ignore_eos": True}
@@ -112,6 +112,6 @@ def test_a_library_that_is_not_there_is_said_where_it_was_looked_for(tmp_path: P
     model = {"model": str(FAKE), "model_lib": "llama-3.2_q4", "device": "cpu"}
     with pytest.raises(_core.CoreError) as caught:
         engine.load(json.dumps(model))
-    _, message, param, _ = caught.value.args
-    assert param == "model_lib"
-    assert "system://llama-3.2_q4" in message and "libllama-3.2_q4" in message
+    error = error_from_core(caught.value)
+    assert error.param == "model_lib"
+    assert "system://llama-3.2_q4" in error.message and "libllama-3.2_q4" in error.message

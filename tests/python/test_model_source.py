@@ -401,7 +401,7 @@ def fake_core_choices(monkeypatch, probes):
 
     def choose(device):
         if (probe := probes.get(device.decode())) is None:
-            raise _core.CoreError(5, "no such device", "device", "")
+            raise _core.CoreError(json.dumps(NotFoundError("no such device").to_dict()))
         return json.dumps({"name": probe["name"], "probes": [probe]})
 
     monkeypatch.setattr(_core, "choose_device", choose)

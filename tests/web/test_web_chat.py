@@ -37,7 +37,7 @@ def test_the_page_opens_without_a_network(site: Path) -> None:
 
 
 # What the page says only when it has lost a server, or when a server refuses its key.
-OF_A_SERVER = {"fault.key", "fault.lost", "fault.lost_waiting", "fault.shutting_down"}
+OF_A_SERVER = {"fault.invalid_api_key", "fault.lost", "fault.lost_waiting", "fault.shutting_down"}
 
 
 @pytest.mark.parametrize(

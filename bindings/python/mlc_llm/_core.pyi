@@ -1,4 +1,4 @@
-"""The extension module (bindings/python/src). CoreError(code, message, param, reason)."""
+"""The extension module (bindings/python/src). CoreError(json) has OpenAI's error object."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ EVENT_DONE: int
 EVENT_ERROR: int
 
 class CoreError(Exception):
-    args: tuple[int, str, str, str]
+    args: tuple[str]
 
 def abi_version() -> int: ...
 def end_locking() -> None: ...

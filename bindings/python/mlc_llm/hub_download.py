@@ -26,7 +26,9 @@ from mlc_llm.errors import (
     InvalidRequestError,
     NotFoundError,
     UnsupportedError,
+    error_of,
 )
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.jit_cache import MakeRules, home_errors_named
 from mlc_llm.scratch import check_space, locked
 from mlc_llm.steps import Steps
@@ -121,20 +123,20 @@ def download(model: HubModel, weights_home: Path, rules: MakeRules) -> Path:
     folder = model.folder(weights_home)
     policy = rules.policies.download
     if policy == "OFF":
-        raise DownloadError(
+        raise error_of(
+            reasons.DOWNLOAD_FORBIDDEN,
             f"cannot download {model}: MLC_DOWNLOAD_CACHE_POLICY=OFF",
             param="model",
-            code="download_forbidden",
         )
     if policy != "REDO" and (folder / MARK).is_file():
         rules.steps.detail(f"Weights already downloaded: {folder}")
         return folder
     if policy == "READONLY":
-        raise DownloadError(
+        raise error_of(
+            reasons.DOWNLOAD_FORBIDDEN,
             f"{model} is not at {folder}, and MLC_DOWNLOAD_CACHE_POLICY=READONLY forbids "
             "a download",
             param="model",
-            code="download_forbidden",
         )
     rules.check()
     _fetch_locked(model, folder, redo=policy == "REDO", steps=rules.steps)
@@ -259,11 +261,11 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
         partial.unlink()
         if resumed:  # the part may be from another version
             return _transfer(model, commit, file, path)
-        raise DownloadError(
+        raise error_of(
+            reasons.HASH_MISMATCH,
             f"{model}: {file.name} is not what the hub announced (wrong size or hash); it was "
             "removed, try again",
             param=file.name,
-            code="hash_mismatch",
         )
     partial.replace(path)
 

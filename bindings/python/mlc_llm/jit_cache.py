@@ -21,7 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError
+from mlc_llm.errors import InvalidRequestError, NotFoundError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.jit_child import Children, run_job
 from mlc_llm.scratch import locked, remove_leftovers, scratch_folder
 from mlc_llm.steps import Steps
@@ -254,10 +255,10 @@ def home_errors_named(path: Path) -> Generator[None]:
         if not full:
             advice = "set MLC_LLM_HOME to a folder that can be written"
         reason = getattr(error, "strerror", None) or error
-        raise ResourceError(
+        raise error_of(
+            reasons.DISK_FULL if full else reasons.HOME_NOT_WRITABLE,
             f"{path}: {reason}; {advice}",
             param="MLC_LLM_HOME",
-            code="disk_full" if full else "home_not_writable",
         ) from None
 
 

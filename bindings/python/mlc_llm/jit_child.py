@@ -5,7 +5,7 @@ toolchain.
 
 The child (`compiler/jit.py`) answers in lines of JSON: {"progress": 0.4}, {"note": "..."},
 {"config": {...}} (the mlc-chat-config.json of a conversion, before any weight is read) and, when it
-fails, {"class", "message", "param", "code"}. It ends when this process ends in any way, because
+fails, the JSON of an error. It ends when this process ends in any way, because
 this process holds the other end of its standard input.
 """
 
@@ -21,8 +21,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mlc_llm import errors
-from mlc_llm.errors import InternalError, MLCError
+from mlc_llm.errors import InternalError, error_from_json
 from mlc_llm.steps import Steps, Update
 
 if TYPE_CHECKING:
@@ -99,10 +98,10 @@ def run_job(
             answer = _take(line, update, steps)
             if "config" in answer and take_config is not None:
                 take_config(answer["config"])
-            failure = answer if "class" in answer else failure
+            failure = answer if "error" in answer else failure
     reader.join()
     if failure is not None:
-        raise _error_of(failure)
+        raise error_from_json(failure)
     if child.returncode != 0:
         children.check()
         why = f": {tail[-1]}" if tail else ""
@@ -147,12 +146,6 @@ def _read_log(child: subprocess.Popen[str], tail: deque[str], steps: Steps) -> N
     for line in child.stderr:
         tail.append(line.rstrip())
         steps.detail(line.rstrip())
-
-
-def _error_of(fields: dict[str, Any]) -> MLCError:
-    """The child's typed error."""
-    kind: type[MLCError] = getattr(errors, str(fields["class"]), InternalError)
-    return kind(fields["message"], param=fields["param"], code=fields["code"])
 
 
 def _environment() -> dict[str, str]:

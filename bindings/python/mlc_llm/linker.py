@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlc_llm import linker_download
-from mlc_llm.errors import MLCError, ResourceError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.steps import Steps, steps_of
 
 _COMPILERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
@@ -99,7 +100,7 @@ def link(linker: Linker, output: Path, objects: Sequence[str]) -> None:
         )
     except OSError as error:
         reason = f"{command[0]}: {error.strerror or error}"
-        raise MLCError(f"linking the model library failed: {reason}", code="link_failed") from None
+        raise error_of(reasons.LINK_FAILED, f"linking the model library failed: {reason}") from None
     if done.returncode != 0:
         raise failure(output, done.stderr or done.stdout)
 
@@ -111,21 +112,21 @@ def failure(output: Path, words: str) -> MLCError:
     free = shutil.disk_usage(output.parent).free
     if any(word in lower for word in _FULL) or free < _SPARE_BYTES:
         full = output.parent if free < _SPARE_BYTES else _fullest(output.parent, scratch)
-        return ResourceError(
+        return error_of(
+            reasons.DISK_FULL,
             f"linking the model library failed: no space left in {full}; make room, or set "
             "MLC_LLM_HOME and TMPDIR to places with 100 MB",
             param="output",
-            code="disk_full",
         )
     if any(word in lower for word in _NO_SCRATCH):
-        return ResourceError(
+        return error_of(
+            reasons.NO_SCRATCH_SPACE,
             f"linking the model library failed: the linker cannot write to TMPDIR ({scratch}); "
             "set TMPDIR to a folder that can be written",
             param="TMPDIR",
-            code="no_scratch_space",
         )
     lines = words.strip().splitlines() or ["no message"]
-    return MLCError(f"linking the model library failed: {lines[-1]}", code="link_failed")
+    return error_of(reasons.LINK_FAILED, f"linking the model library failed: {lines[-1]}")
 
 
 def _fullest(*folders: str | Path) -> str | Path:

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from mlc_llm import wheel_member
-from mlc_llm.errors import MLCError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.jit_cache import Policies, home, home_errors_named
 from mlc_llm.scratch import locked
 from mlc_llm.steps import Steps
@@ -71,10 +72,10 @@ def _fetch(member: wheel_member.Member, path: Path, steps: Steps) -> None:
 
 
 def _missing(more: str) -> MLCError:
-    return MLCError(
+    return error_of(
+        reasons.LINKER_MISSING,
         f"compiling a model needs a linker, and none is on this machine{more}: install g++ or "
         "clang, or run `pip install ziglang` (no administrator needed); or give a compiled library "
         "with --model-lib",
         param="model_lib",
-        code="linker_missing",
     )

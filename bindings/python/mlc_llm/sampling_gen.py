@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: e1eff5a6b6c0e99f
+# Schema hash: 67c03a78d5f13a69
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlc_llm.errors import ResourceError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.steps import Steps
 
 if TYPE_CHECKING:  # imported where a lock is taken
@@ -83,13 +84,13 @@ def check_space(folder: Path, needed: int, *, param: str) -> None:
         raise disk_full(folder, needed, free, param=param)
 
 
-def disk_full(folder: Path, needed: int, free: int, *, param: str) -> ResourceError:
+def disk_full(folder: Path, needed: int, free: int, *, param: str) -> MLCError:
     """The error of a full disk."""
-    return ResourceError(
+    return error_of(
+        reasons.DISK_FULL,
         f"{folder}: {needed:,} bytes are needed and {free:,} are free; make room, or choose "
         "another place with --output or MLC_LLM_HOME",
         param=param,
-        code="disk_full",
     )
 
 

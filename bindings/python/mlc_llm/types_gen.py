@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: e1eff5a6b6c0e99f
+# Schema hash: 67c03a78d5f13a69
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -128,11 +128,12 @@ __all__ = [
     "SpecDecodeMetrics",
     "EngineMetrics",
     "Plan",
+    "ErrorStatus",
     "ErrorObject",
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "e1eff5a6b6c0e99f"
+SCHEMA_HASH = "67c03a78d5f13a69"
 
 
 class _Model(BaseModel):
@@ -2116,6 +2117,23 @@ class Plan(_Model):
     """The same for people, a line an item."""
 
 
+ErrorStatus: TypeAlias = (
+    Literal[
+        "invalid_argument",
+        "not_found",
+        "corrupt",
+        "unsupported",
+        "resource_exhausted",
+        "cancelled",
+        "unavailable",
+        "deadline_exceeded",
+        "internal",
+    ]
+    | str
+)
+"""The class of an error. Their order is their number in the C header; append only."""
+
+
 class ErrorObject(_Model):
     """What went wrong."""
 
@@ -2132,6 +2150,9 @@ class ErrorObject(_Model):
 
     code: str | None = None
     """A short machine-readable reason, such as `context_length_exceeded`."""
+
+    status: ErrorStatus | None = None
+    """The class of the reason: what a program does that does not know the reason."""
 
 
 class ErrorResponse(_Model):

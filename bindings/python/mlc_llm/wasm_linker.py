@@ -13,7 +13,8 @@ import shlex
 import shutil
 import sys
 
-from mlc_llm.errors import MLCError
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.linker import Linker
 
 _NAMES = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
@@ -45,10 +46,10 @@ def require() -> Linker:
     """The linker. Raises MLCError if there is none."""
     linker = find()
     if linker is None:
-        raise MLCError(
+        raise error_of(
+            reasons.LINKER_MISSING,
             "a library for browsers needs wasm-ld, and none is here: run `pip install ziglang`, "
             "install LLVM's lld, or name one in WASM_LD",
             param="device",
-            code="linker_missing",
         )
     return linker

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "event_stream.h"
 #include "interpreter_lock.h"
 #include "json_bindings.h"
@@ -24,19 +23,12 @@ namespace py = pybind11;
 namespace mlc {
 namespace {
 
-// Takes the status over and throws what it holds, with the GIL held.
+// Takes the status over and throws its error, with the GIL held.
 void Check(MLCStatus* status) {
   if (status == nullptr) return;
-  Result<Json> json = Json::Parse(mlc_status_get_error_json(status));
-  Status error(static_cast<StatusCode>(mlc_status_get_code(status)),
-               mlc_status_get_message(status));
+  CoreError error(std::string(mlc_status_get_error_json(status)));
   mlc_status_free(status);
-  const Json* object = json.ok() ? json->Find("error") : nullptr;
-  auto text = [&](const char* key) {
-    const Json* value = object == nullptr ? nullptr : object->Find(key);
-    return value != nullptr && value->is_string() ? value->as_string() : std::string();
-  };
-  throw CoreError{std::move(error).WithParam(text("param")).WithReason(text("code"))};
+  throw error;
 }
 
 // A Python exception inside a callback cannot go anywhere: it is printed and the stream goes on.

@@ -4,6 +4,7 @@
 
 #include "interpreter_lock.h"
 #include "mlc_llm.h"
+#include "status.h"
 
 namespace py = pybind11;
 
@@ -13,9 +14,9 @@ namespace {
 // How often a wait looks for Ctrl-C.
 constexpr std::chrono::milliseconds kSignalInterval(50);
 
-constexpr char kForked[] =
-    R"({"error": {"message": "the stream's events go to the process that forked this one",
-        "type": "server_error", "param": null, "code": "unavailable"}})";
+std::string Forked() {
+  return CoreError(Unavailable("the stream's events go to the process that forked this one")).json;
+}
 
 }  // namespace
 
@@ -45,7 +46,7 @@ bool EventStream::Wait(Event* event) {
 }
 
 py::tuple EventStream::Next() {
-  if (ProcessId() != owner_) return py::make_tuple(int{MLC_EVENT_ERROR}, py::bytes(kForked));
+  if (ProcessId() != owner_) return py::make_tuple(int{MLC_EVENT_ERROR}, py::bytes(Forked()));
   Event event;
   bool found = false;
   {  // The core's thread holds this lock for moments, and never waits for the interpreter's.

@@ -1,26 +1,33 @@
-// From Status to Python: one exception type carries code, message, param and reason; the package's
-// error tree (mlc_llm/errors.py) turns it into its typed classes.
+// From an error to Python: one exception type carries the error's JSON; the package's error tree
+// (mlc_llm/errors) turns it into its typed classes.
 #ifndef MLC_BINDINGS_PYTHON_STATUS_H_
 #define MLC_BINDINGS_PYTHON_STATUS_H_
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+#include <utility>
+
 #include "base/status.h"
+#include "chat/protocol/error_json.h"
 
 namespace mlc {
 
-// Becomes `mlc_llm._core.CoreError(code: int, message: str, param: str, reason: str)`.
+// Becomes `mlc_llm._core.CoreError(json: str)`.
 struct CoreError {
-  Status status;
+  std::string json;
+
+  explicit CoreError(std::string text) : json(std::move(text)) {}
+  explicit CoreError(const Status& status) : json(ErrorJson(status).Dump()) {}
 };
 
 inline void ThrowIfError(const Status& status) {
-  if (!status.ok()) throw CoreError{status};
+  if (!status.ok()) throw CoreError(status);
 }
 
 template <typename T>
 T Unwrap(Result<T> result) {
-  if (!result.ok()) throw CoreError{result.status()};
+  if (!result.ok()) throw CoreError(result.status());
   return std::move(result).value();
 }
 
@@ -32,10 +39,7 @@ inline void TranslateErrors(pybind11::object type) {
     try {
       if (error) std::rethrow_exception(error);
     } catch (const CoreError& e) {
-      const Status& s = e.status;
-      pybind11::tuple args =
-          pybind11::make_tuple(static_cast<int>(s.code()), s.message(), s.param(), s.reason());
-      PyErr_SetObject(translated, args.ptr());
+      PyErr_SetObject(translated, pybind11::str(e.json).ptr());
     }
   });
 }

@@ -35,6 +35,7 @@ export function errorBody(json: string): ErrorBody {
     type: error.type ?? "server_error",
     param: error.param ?? null,
     code: error.code ?? null,
+    status: error.status ?? null,
   };
 }
 

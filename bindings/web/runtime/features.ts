@@ -1,6 +1,6 @@
 // What this browser can do, asked before anything is downloaded.
 
-import { CoreError } from "./errors.ts";
+import { type CoreError, errorOf } from "./errors.ts";
 import type { Gpu } from "./webgpu_types.ts";
 
 export interface BrowserFeatures {
@@ -35,12 +35,7 @@ export async function browserFeatures(): Promise<BrowserFeatures> {
 }
 
 function refused(what: string, advice: string): CoreError {
-  return new CoreError({
-    message: `this browser has no ${what}; ${advice}`,
-    type: "invalid_request_error",
-    param: "device",
-    code: "unsupported_browser",
-  });
+  return errorOf("unsupported_browser", `this browser has no ${what}; ${advice}`, "device");
 }
 
 /**

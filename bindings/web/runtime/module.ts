@@ -17,7 +17,7 @@ import {
   toEvent,
   WasmEngine,
 } from "./engine.ts";
-import { CoreError } from "./errors.ts";
+import { CoreError, errorOf } from "./errors.ts";
 import { type BrowserFeatures, browserFeatures } from "./features.ts";
 import { FileTable } from "./files.ts";
 import { Libraries, type LinkTarget } from "./library.ts";
@@ -223,12 +223,7 @@ class WasmCore implements Core, CoreCalls, PageState {
   /** A trap of the core: every request ends, and nothing more can be called. */
   private fail(error: unknown): CoreError {
     if (error instanceof CoreError) return error;
-    this.broken = new CoreError({
-      message: `the engine failed (${error}); load it again`,
-      type: "server_error",
-      param: null,
-      code: "engine_failed",
-    });
+    this.broken = errorOf("engine_failed", `the engine failed (${error}); load it again`);
     const body = this.broken.body;
     for (const user of [...this.streams.keys()]) this.deliver(user, { kind: "error", error: body });
     return this.broken;

@@ -4,7 +4,7 @@
 // compiled asynchronously; until all are ready, commands wait in a list.
 
 import type { GpuCounters, GpuHandle } from "./core.ts";
-import { CoreError } from "./errors.ts";
+import { errorOf } from "./errors.ts";
 import { browserGpu } from "./features.ts";
 import {
   COMPUTE,
@@ -36,12 +36,11 @@ export async function openGpu(
   const power = options.powerPreference ?? "high-performance";
   const adapter = await browserGpu()?.requestAdapter({ powerPreference: power });
   if (!adapter) {
-    throw new CoreError({
-      message: 'this browser has no WebGPU adapter; use the device "cpu"',
-      type: "invalid_request_error",
-      param: "device",
-      code: "unsupported_browser",
-    });
+    throw errorOf(
+      "unsupported_browser",
+      'this browser has no WebGPU adapter; use the device "cpu"',
+      "device",
+    );
   }
   const f16 = adapter.features.has("shader-f16");
   const device = await adapter.requestDevice({

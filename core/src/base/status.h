@@ -2,8 +2,8 @@
 //
 // A function that can fail because of its input returns `Status` or `Result<T>`. Only a broken
 // invariant of our own code aborts. An error has everything that OpenAI's error object needs: a
-// code, a message that says what to do, the path of the wrong field (`param`) and a short
-// machine-readable reason (`reason`, OpenAI's `code`).
+// message that says what to do, the path of the wrong field (`param`) and a reason, whose name is
+// OpenAI's `code`. The reasons are rows of codegen/schema/errors.py.
 //
 //   Result<Config> ParseConfig(const Json& json) {
 //     MLC_ASSIGN_OR_RETURN(int64_t layers, GetInt(json, "num_hidden_layers"));
@@ -19,39 +19,31 @@
 #include <string>
 #include <utility>
 
-namespace mlc {
+#include "base/reason.gen.h"
 
-// The values cross the C ABI (mlc_llm.h, mlc_status_code); never renumber them.
-enum class StatusCode {
-  kOk = 0,
-  kInvalidArgument = 1,    // the caller's request or option is wrong
-  kNotFound = 2,           // a file, model or function that was named does not exist
-  kCorrupt = 3,            // a file exists but does not hold what it must
-  kUnsupported = 4,        // the request is understood, but not offered; the message says why
-  kResourceExhausted = 5,  // memory, disk, pages or queue
-  kCancelled = 6,          // the caller aborted it
-  kUnavailable = 7,        // not possible now: unloading, shutting down, or a lost device
-  kDeadlineExceeded = 8,   // the request's own time limit passed
-  kInternal = 9,           // our mistake
-};
+namespace mlc {
 
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(const Reason& reason, std::string message)
+      : reason_(&reason), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message) : Status(Reason::Of(code), std::move(message)) {}
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
+  bool ok() const { return reason_ == nullptr; }
+  bool Is(const Reason& reason) const { return reason_ == &reason; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : reason_->code(); }
   const std::string& message() const { return message_; }
-  const std::string& param() const { return param_; }    // "messages[2].content", or ""
-  const std::string& reason() const { return reason_; }  // "context_length_exceeded", or ""
+  const std::string& param() const { return param_; }  // "messages[2].content", or ""
+  const Reason& reason() const { return *reason_; }    // of an error only
 
   Status&& WithParam(std::string param) && {
     param_ = std::move(param);
     return std::move(*this);
   }
-  Status&& WithReason(std::string reason) && {
-    reason_ = std::move(reason);
+  // Replaces the general reason of its status by a precise one.
+  Status&& WithReason(const Reason& reason) && {
+    reason_ = &reason;
     return std::move(*this);
   }
   // Adds the place of the error: "PATH: message".
@@ -61,25 +53,19 @@ class [[nodiscard]] Status {
   }
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_, param_, reason_;
+  const Reason* reason_ = nullptr;  // null: ok
+  std::string message_, param_;
 };
 
-inline Status InvalidArgument(std::string m) {
-  return {StatusCode::kInvalidArgument, std::move(m)};
-}
-inline Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
-inline Status Corrupt(std::string m) { return {StatusCode::kCorrupt, std::move(m)}; }
-inline Status Unsupported(std::string m) { return {StatusCode::kUnsupported, std::move(m)}; }
-inline Status ResourceExhausted(std::string m) {
-  return {StatusCode::kResourceExhausted, std::move(m)};
-}
-inline Status Cancelled(std::string m) { return {StatusCode::kCancelled, std::move(m)}; }
-inline Status Unavailable(std::string m) { return {StatusCode::kUnavailable, std::move(m)}; }
-inline Status DeadlineExceeded(std::string m) {
-  return {StatusCode::kDeadlineExceeded, std::move(m)};
-}
-inline Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
+inline Status InvalidArgument(std::string m) { return {Reason::kInvalidRequest, std::move(m)}; }
+inline Status NotFound(std::string m) { return {Reason::kNotFound, std::move(m)}; }
+inline Status Corrupt(std::string m) { return {Reason::kCorruptFile, std::move(m)}; }
+inline Status Unsupported(std::string m) { return {Reason::kUnsupported, std::move(m)}; }
+inline Status ResourceExhausted(std::string m) { return {Reason::kOutOfResources, std::move(m)}; }
+inline Status Cancelled(std::string m) { return {Reason::kRequestCancelled, std::move(m)}; }
+inline Status Unavailable(std::string m) { return {Reason::kUnavailable, std::move(m)}; }
+inline Status DeadlineExceeded(std::string m) { return {Reason::kDeadlineExceeded, std::move(m)}; }
+inline Status Internal(std::string m) { return {Reason::kInternalError, std::move(m)}; }
 
 // A value, or the error that explains why there is none.
 template <typename T>
@@ -87,7 +73,7 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
   Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
-    if (status_.ok()) status_ = Status(StatusCode::kInternal, "result without a value");
+    if (status_.ok()) status_ = Internal("result without a value");
   }
 
   bool ok() const { return value_.has_value(); }

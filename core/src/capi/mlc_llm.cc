@@ -44,9 +44,8 @@ namespace {
 // All text that leaves the library is valid UTF-8, even if a message quotes invalid input.
 MLCStatus* ToC(const mlc::Status& status) {
   if (status.ok()) return nullptr;
-  mlc::Status repaired = mlc::Status(status.code(), mlc::RepairUtf8(status.message()))
-                             .WithParam(mlc::RepairUtf8(status.param()))
-                             .WithReason(status.reason());
+  mlc::Status repaired = mlc::Status(status.reason(), mlc::RepairUtf8(status.message()))
+                             .WithParam(mlc::RepairUtf8(status.param()));
   return new MLCStatus{repaired, mlc::ErrorJson(repaired).Dump()};
 }
 

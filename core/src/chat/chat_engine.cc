@@ -20,7 +20,7 @@ namespace mlc {
 namespace {
 
 Status NoModel() {
-  return Unavailable("no model is loaded; load one first").WithReason("model_not_loaded");
+  return Unavailable("no model is loaded; load one first").WithReason(Reason::kModelNotLoaded);
 }
 
 int NumThreads(const protocol::EngineConfig& config) {
@@ -411,7 +411,7 @@ Status ChatEngine::PauseRequest(RequestId id, bool paused) {
 
 Status ChatEngine::Abort(RequestId id) {
   std::shared_ptr<RequestGroup> group = FindGroup(id);
-  Status status = Cancelled("the request was cancelled").WithReason("request_cancelled");
+  Status status = Cancelled("the request was cancelled").WithReason(Reason::kRequestCancelled);
   (void)WithThread([&](EngineThread* thread) {
     group != nullptr ? group->Abort(thread, status) : thread->Abort(id, status);
   });
@@ -419,7 +419,7 @@ Status ChatEngine::Abort(RequestId id) {
 }
 
 Status ChatEngine::Reset() {
-  Status status = Cancelled("the engine was reset").WithReason("request_cancelled");
+  Status status = Cancelled("the engine was reset").WithReason(Reason::kRequestCancelled);
   return WithThread([&](EngineThread* thread) { thread->Reset(status); });
 }
 

@@ -187,7 +187,7 @@ void Engine::Step() {
     Abort(stuck->request->request.id,
           ResourceExhausted("the KV cache is too small for this request; raise "
                             "max_total_seq_length or shorten it")
-              .WithReason("kv_cache_exhausted"));
+              .WithReason(Reason::kKvCacheExhausted));
     return;
   }
   int64_t bytes_read = BytesReadFromDevices();

@@ -11,7 +11,7 @@ Status PromptTooLong(int max_length, const std::string& count, const char* param
                          " tokens. However, your " + param + " resulted in " + count +
                          ". Please reduce the length of the " + param + ".")
       .WithParam(param)
-      .WithReason("context_length_exceeded");
+      .WithReason(Reason::kContextLengthExceeded);
 }
 
 Status CheckMakesVectors(const ModelInfo& model) {
@@ -113,7 +113,7 @@ Status Engine::CheckRoomToPin(const Request& request, const std::vector<int32_t>
                            " tokens, and this one does not fit in what is left; raise "
                            "max_total_seq_length, or reset the engine")
       .WithParam("debug_config.pinned_system_prompt")
-      .WithReason("pinned_prompts_full");
+      .WithReason(Reason::kPinnedPromptsFull);
 }
 
 Status Engine::CheckSpan(const Prompt::Span& span) const {

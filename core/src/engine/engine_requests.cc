@@ -26,7 +26,7 @@ Status Engine::Add(Request request, bool may_wait) {
   if (num_queued_ >= max_queued_requests_) {
     return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
                              " requests are waiting; try again later")
-        .WithReason("queue_full");
+        .WithReason(Reason::kQueueFull);
   }
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, PromptIds(request.prompt, &names_));
   MLC_RETURN_IF_ERROR(CheckRoomToPin(request, ids));
@@ -103,7 +103,7 @@ void Engine::EndOverdue() {
     Abort(deadlines_.begin()->second, DeadlineExceeded("the answer was not complete within the "
                                                        "request's timeout_ms")
                                           .WithParam("timeout_ms")
-                                          .WithReason("deadline_exceeded"));
+                                          .WithReason(Reason::kDeadlineExceeded));
   }
 }
 

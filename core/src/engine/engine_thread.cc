@@ -97,7 +97,7 @@ void EngineThread::TakeTrace(std::function<void(const std::string& json)> callba
 void EngineThread::RunOnce(std::vector<Command> commands, bool stopping, bool paused) {
   for (Command& command : commands) command(engine_.get());
   if (stopping)
-    engine_->AbortAll(Unavailable("the model was unloaded").WithReason("model_unloaded"));
+    engine_->AbortAll(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded));
   if (paused) {
     engine_->EndOverdue();
   } else if (engine_->has_work()) {

@@ -31,7 +31,7 @@ std::string KeyOf(const char* kind, Strictness strictness, const std::string& so
 Status Printable(const Status& status) {
   std::string message;
   for (char c : status.message()) message += c == '\0' ? std::string("\\u0000") : std::string(1, c);
-  return Status(status.code(), std::move(message));
+  return Status(status.reason(), std::move(message));
 }
 
 // Mistakes in a grammar's text are found without compiling it.

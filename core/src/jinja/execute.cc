@@ -59,7 +59,7 @@ Result<std::string> Renderer::Run(const Block& block) {
   error_line_ = 0;
   Result<Flow> flow = Scoped(block);
   if (flow.ok()) return text;
-  if (flow.status().reason() == "template_error") return flow.status();
+  if (flow.status().Is(Reason::kTemplateError)) return flow.status();
   return TemplateError(std::max(error_line_, 1), flow.status().message());
 }
 

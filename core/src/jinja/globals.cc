@@ -14,7 +14,7 @@ Result<Value> RaiseException(Runtime&, Arguments arguments) {
   MLC_ASSIGN_OR_RETURN(BoundArguments bound,
                        BoundArguments::Bind("message", std::move(arguments), "raise_exception"));
   MLC_ASSIGN_OR_RETURN(std::string message, ToText(bound.at(0), 10'000));
-  return InvalidArgument(message.substr(0, 10'000)).WithReason("template_error");
+  return InvalidArgument(message.substr(0, 10'000)).WithReason(Reason::kTemplateError);
 }
 
 Result<Value> StrftimeNow(Runtime& runtime, Arguments arguments) {

@@ -16,7 +16,7 @@ namespace mlc {
 namespace {
 
 Status OpenError(const std::string& path) {
-  if (errno == ENOENT) return NotFound(path + ": no such file").WithReason("file_not_found");
+  if (errno == ENOENT) return NotFound(path + ": no such file").WithReason(Reason::kFileNotFound);
   return NotFound(path + ": cannot be read: " + std::strerror(errno));
 }
 

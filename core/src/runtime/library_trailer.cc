@@ -35,7 +35,7 @@ Status CheckLibraryTrailer(std::string_view file, const std::string& path) {
                        ": is not a model library that this version of `mlc_llm compile` wrote, or "
                        "it was cut off; compile the model again")
         .WithParam("model_lib")
-        .WithReason(kNoSeal);
+        .WithReason(Reason::kModelLibraryNotSealed);
   }
   std::string_view content = file.substr(0, file.size() - kTrailerBytes);
   if (ReadLittleEndian64(trailer.substr(8)) != content.size() ||

@@ -12,9 +12,6 @@
 
 namespace mlc {
 
-// The reason of the error of a file that has neither trailer nor seal.
-inline constexpr const char* kNoSeal = "model_library_not_sealed";
-
 // `path` is for messages. Errors: kUnsupported if there is neither trailer nor seal, kCorrupt if
 // the bytes do not match it.
 Status CheckLibraryTrailer(std::string_view file, const std::string& path);

@@ -247,7 +247,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadBundled(const std::strin
                                                                 const std::string& file,
                                                                 Device device) {
   Result<std::unique_ptr<ModelLibrary>> library = LoadFile(file, device);
-  if (library.ok() || library.status().reason() != kNoSeal) return library;
+  if (library.ok() || !library.status().Is(Reason::kModelLibraryNotSealed)) return library;
   std::string reason;
   if (OpenWithTvm(file, &reason) == nullptr) {
     return Corrupt(path + ": " + reason).WithParam("model_lib");

@@ -38,7 +38,7 @@ Status CatchTvm(const std::string& what, Call&& call) {
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     if (error.kind() == "DeviceLostError") {
       return Unavailable(error.message() + "; unload the model and load it again")
-          .WithReason("device_lost");
+          .WithReason(Reason::kDeviceLost);
     }
     return Internal(what + ": " + error.message());
   } catch (const std::bad_alloc&) {

@@ -102,7 +102,7 @@ Result<Index> OpenIndex(const ByteSource& source) {
     return NotFound(source.Describe("tensor-cache.json") +
                     ": no such file; the folder holds no weights (`mlc_llm convert_weight` writes "
                     "them)")
-        .WithReason("file_not_found");
+        .WithReason(Reason::kFileNotFound);
   }
   MLC_ASSIGN_OR_RETURN(Bytes bytes, source.Open(name));
   return Index{source.Describe(name), std::move(bytes)};

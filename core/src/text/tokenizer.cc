@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 Status TooManyTokens() {
-  return ResourceExhausted("the text has too many tokens").WithReason(kTooManyTokens);
+  return ResourceExhausted("the text has too many tokens").WithReason(Reason::kTooManyTokens);
 }
 
 }  // namespace

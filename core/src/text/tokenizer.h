@@ -32,11 +32,10 @@ struct EncodeOptions {
   // The mark that MarkSpecialTokens wrote into the text. No special token is found across a mark,
   // and the marks are not encoded. "": none.
   std::string_view mark = {};
-  // A text with more tokens gives kResourceExhausted with the reason kTooManyTokens, as soon as
+  // A text with more tokens gives kResourceExhausted with the reason too_many_tokens, as soon as
   // that is certain: its length alone may be enough.
   size_t max_tokens = SIZE_MAX;
 };
-constexpr const char* kTooManyTokens = "too_many_tokens";
 
 class Tokenizer {
  public:

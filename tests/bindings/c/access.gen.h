@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -621,6 +621,7 @@ void VisitMembers(const ErrorObject& object, Visit&& visit) {
   visit("type", object.type);
   visit("param", object.param);
   visit("code", object.code);
+  visit("status", object.status);
 }
 template <typename Visit>
 void VisitMembers(const ErrorResponse& object, Visit&& visit) {

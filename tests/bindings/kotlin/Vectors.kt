@@ -196,23 +196,10 @@ private fun error(case: Case, error: MLCException) {
         "type" to error.type,
         "param" to error.param,
         "code" to error.code,
+        "status" to error.status?.word,
     )
     for ((name, value) in expected) same(name, value, fields.getValue(name))
-    same("family", case.getValue("family"), json(familyOf(error)))
-}
-
-private fun familyOf(error: MLCException): String = when (error) {
-    is InvalidRequestException -> "invalid_request"
-    is NotFoundException -> "not_found"
-    is CorruptFileException -> "corrupt"
-    is UnsupportedException -> "unsupported"
-    is RateLimitException -> "rate_limit"
-    is ResourceException -> "out_of_resources"
-    is RequestCancelledException -> "cancelled"
-    is UnavailableException -> "unavailable"
-    is DeadlineExceededException -> "timeout"
-    is UnfinishedAnswerException -> "unfinished"
-    is InternalException -> "internal"
+    same("class", case.members("class").getValue("kotlin"), json(error::class.simpleName))
 }
 
 // ---- Typed values and JSON ---------------------------------------------------------------------

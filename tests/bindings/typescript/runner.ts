@@ -14,20 +14,6 @@ import type { NativeBackend } from "./native.ts";
 import { check, codecAt, type Json, read, without } from "./paths.ts";
 import { runToolCase } from "./tool_cases.ts";
 
-/** The class of each family. */
-const FAMILIES: Record<string, unknown> = {
-  invalid_request: errors.InvalidRequestError,
-  not_found: errors.NotFoundError,
-  corrupt: errors.CorruptFileError,
-  unsupported: errors.UnsupportedError,
-  rate_limit: errors.RateLimitError,
-  out_of_resources: errors.ResourceError,
-  cancelled: errors.CancelledError,
-  unavailable: errors.UnavailableError,
-  timeout: errors.DeadlineExceededError,
-  internal: errors.InternalError,
-};
-
 function codecOf(name: string): Codec {
   const codec = (codecs as unknown as Record<string, Codec>)[name];
   if (!codec) throw new Error(`there is no type ${name}`);
@@ -36,10 +22,8 @@ function codecOf(name: string): Codec {
 
 function checkError(error: unknown, kase: Json): void {
   if (!(error instanceof errors.MLCError)) throw error;
-  check("error", error.toJSON().error, kase.error);
-  if (error.constructor !== FAMILIES[kase.family]) {
-    throw new Error(`family: got ${error.name}, expected ${kase.family}`);
-  }
+  check("error", { status: null, ...error.toJSON().error }, kase.error);
+  check("class", error.name, kase.class.typescript);
 }
 
 class Runner {

@@ -21,6 +21,7 @@ CASES = HERE / "cases"
 sys.path[:0] = [str(HERE), str(ROOT)]
 
 import by_hand  # noqa: E402
+import classes  # noqa: E402
 from codegen import ir  # noqa: E402
 from codegen.lower import lower  # noqa: E402
 from codegen.schema import PROTOCOL  # noqa: E402
@@ -66,9 +67,8 @@ def invalid_values(protocol: ir.Protocol) -> Iterator[Case]:
 
 def schema_fault(fault: Fault) -> Case:
     case = {"name": f"fault: {fault.label}", "kind": "fault", "route": by_hand.BAD}
-    error = {"message": fault.message, "type": "invalid_request_error", "param": fault.param}
-    error["code"] = fault.code
-    return {**case, "body": json.dumps(fault.value), "error": error, "family": "invalid_request"}
+    expected = classes.expected(fault.code, fault.message, fault.param)
+    return {**case, "body": json.dumps(fault.value), **expected}
 
 
 def stream_case(protocol: ir.Protocol, name: str, chunks: list[Any]) -> Case:
@@ -109,11 +109,16 @@ def _add_piece(calls: list[Case], piece: Case) -> None:
     call["arguments"] += function.get("arguments") or ""
 
 
-def hand_errors() -> Iterator[Case]:
-    for name, message, type_, param, code, family in by_hand.ERRORS:
-        error = {"message": message, "type": type_, "param": param, "code": code}
+def all_errors() -> Iterator[Case]:
+    """One for each reason, and those that no reason describes."""
+    for reason in classes.TABLE.reasons:
+        expected = classes.expected(reason.name)
+        case = {"name": f"error: {reason.name}", "kind": "error"}
+        yield {**case, "json": {"error": expected["error"]}, **expected}
+    for name, given, kind in by_hand.ERRORS:
+        error = {"message": "", "param": None, "code": None, **given}
         case = {"name": f"error: {name}", "kind": "error", "json": {"error": error}}
-        yield {**case, "family": family, "error": error}
+        yield {**case, "error": {"status": None, **error}, "class": classes.class_of(kind)}
 
 
 def build_case(protocol: ir.Protocol, name: str, type_name: str, value: Any) -> Case:
@@ -134,7 +139,7 @@ def all_files(record: bool) -> dict[str, list[Case]]:
             for name, type_name, use, value in by_hand.VALUES
         ],
         "streams": [stream_case(protocol, name, chunks) for name, chunks in by_hand.STREAMS],
-        "errors": list(hand_errors()),
+        "errors": list(all_errors()),
         "tool_loops": TOOL_LOOPS,
         "builds": [build_case(protocol, *build) for build in by_hand.BUILDS],
     }

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import by_hand
+import classes
 
 from mlc_llm import _core
+from mlc_llm.errors import error_from_core
 
 FAKE_MODEL = Path(__file__).resolve().parents[2] / "fixtures" / "fake-model"
-TYPES = {"not_found": "not_found_error"}
 
 Case = dict[str, Any]
 
@@ -30,7 +31,7 @@ class Core:
         try:
             self._engine.submit(route, body, lambda kind, text: None)
         except _core.CoreError as error:
-            return error.args[1]
+            return error_from_core(error).message
         raise AssertionError(f"{route}: is not refused: {body[:200]}")
 
     def answer(self, request: Case) -> Case:
@@ -43,17 +44,9 @@ class Core:
         return answer
 
 
-def fault_case(
-    core: Core, name: str, route: str, body: str, param: str | None, code: str, family: str
-) -> Case:
-    error = {
-        "message": core.refusal(route, body),
-        "type": TYPES.get(family, "invalid_request_error"),
-        "param": param,
-        "code": code,
-    }
+def fault_case(core: Core, name: str, route: str, body: str, param: str | None, code: str) -> Case:
     case = {"name": f"refused: {name}", "kind": "fault", "route": route, "body": body}
-    return {**case, "error": error, "family": family}
+    return {**case, **classes.expected(code, core.refusal(route, body), param)}
 
 
 def answer_case(core: Core, name: str, request: Case) -> Case:

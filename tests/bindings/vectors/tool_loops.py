@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import by_hand
+import classes
 
 Case = dict[str, Any]
 OSLO = ("weather", '{"city": "Oslo"}')
@@ -92,9 +93,8 @@ def _texts(chunks: list[Case]) -> Iterator[str]:
 
 def wrong(name: str, text: str, param: str, **options: Any) -> Case:
     """A loop that does not begin."""
-    error = {"message": text, "type": "invalid_request_error", "param": param}
     case = {"name": f"tools: {name}", "kind": "tools", "request": ASK, "answers": [], **options}
-    return {**case, "error": {**error, "code": "invalid_request"}, "family": "invalid_request"}
+    return {**case, **classes.expected("invalid_request", text, param)}
 
 
 ASK: Case = {"messages": [{"role": "user", "content": "How is it in Oslo?"}]}

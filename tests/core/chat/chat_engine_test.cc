@@ -254,11 +254,11 @@ TEST_F(ChatEngineTest, ASchemaIsFollowed) {
 }
 
 TEST_F(ChatEngineTest, WithoutAModelEverythingSaysSo) {
-  EXPECT_EQ(Refusal(HiJson()).reason(), "model_not_loaded");
-  EXPECT_EQ(Refusal(R"({"text": "x"})", "tokenize").reason(), "model_not_loaded");
-  EXPECT_EQ(engine_->MetricsJson().status().reason(), "model_not_loaded");
-  EXPECT_EQ(engine_->Pause(true).reason(), "model_not_loaded");
-  EXPECT_EQ(engine_->Reset().reason(), "model_not_loaded");
+  EXPECT_TRUE(Refusal(HiJson()).Is(Reason::kModelNotLoaded));
+  EXPECT_TRUE(Refusal(R"({"text": "x"})", "tokenize").Is(Reason::kModelNotLoaded));
+  EXPECT_TRUE(engine_->MetricsJson().status().Is(Reason::kModelNotLoaded));
+  EXPECT_TRUE(engine_->Pause(true).Is(Reason::kModelNotLoaded));
+  EXPECT_TRUE(engine_->Reset().Is(Reason::kModelNotLoaded));
   EXPECT_TRUE(engine_->Abort(1).ok());
   EXPECT_TRUE(engine_->Unload().ok());
 }
@@ -277,7 +277,7 @@ TEST_F(ChatEngineTest, WrongRequestsAreRefusedWithoutAnEvent) {
   }
   std::string long_text(600, 'x');
   Status too_long = Refusal(R"({"messages": [{"role": "user", "content": ")" + long_text + "\"}]}");
-  EXPECT_EQ(too_long.reason(), "context_length_exceeded");
+  EXPECT_TRUE(too_long.Is(Reason::kContextLengthExceeded));
 }
 
 TEST_F(ChatEngineTest, TheSmallRoutes) {
@@ -342,7 +342,7 @@ TEST_F(ChatEngineTest, UnloadInMidStreamEndsEveryRequest) {
     ASSERT_TRUE(answer.WaitForEnd());  // before Unload returned
     EXPECT_EQ(answer.Code(), "model_unloaded");
   }
-  EXPECT_EQ(Refusal(HiJson()).reason(), "model_not_loaded");
+  EXPECT_TRUE(Refusal(HiJson()).Is(Reason::kModelNotLoaded));
   LoadReply("again");
   Answer answer;
   Ask("", &answer);
@@ -419,7 +419,7 @@ TEST_F(ChatEngineTest, EverythingFromManyThreads) {
         Result<RequestId> id = engine_->Submit(
             "chat.completions", HiJson(R"("max_tokens": 20, "stream": true)"), answer.Callback());
         if (!id.ok()) {
-          EXPECT_EQ(id.status().reason(), "model_not_loaded");
+          EXPECT_TRUE(id.status().Is(Reason::kModelNotLoaded));
           continue;
         }
         if (i % 3 == 0) (void)engine_->Abort(*id);

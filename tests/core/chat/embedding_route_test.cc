@@ -87,7 +87,7 @@ TEST_F(EmbeddingRoute, IsTheOnlyOneOfAnEncoderThatRunsTheModel) {
   ASSERT_TRUE(engine_->LoadModel(std::move(model), ChatBundle(), "fake").ok());
   EXPECT_EQ(Ask(R"({"input": ["a", "b"]})").Find("data")->as_array().size(), 2u);
   std::string too_long(65, 'a');  // than a step
-  EXPECT_EQ(Refused(R"({"input": ")" + too_long + R"("})").reason(), "context_length_exceeded");
+  EXPECT_TRUE(Refused(R"({"input": ")" + too_long + R"("})").Is(Reason::kContextLengthExceeded));
   const char* chat = R"({"messages": [{"role": "user", "content": "Hi"}], "prompt": "Hi"})";
   for (const char* route : {"chat.completions", "completions", "render", "kv.save", "kv.load"}) {
     Result<RequestId> id = engine_->Submit(route, chat, [](ChatEventKind, auto&) {});

@@ -119,7 +119,7 @@ TEST(Engine, RefusesWhatCanNeverRun) {
   std::string fits(static_cast<size_t>(driver.engine().max_length()) - 1, 'x');
   EXPECT_TRUE(driver.Add(Ask(2, fits)).ok());
   Status too_long = driver.Add(Ask(3, fits + "x"));
-  EXPECT_EQ(too_long.reason(), "context_length_exceeded");
+  EXPECT_TRUE(too_long.Is(Reason::kContextLengthExceeded));
   for (int32_t token : {-1, kByteVocab}) {
     Request request = Ask(4, "x");
     request.prompt.Append({token});
@@ -137,7 +137,7 @@ TEST(Engine, TheQueueHasALimit) {
   EXPECT_TRUE(driver.Add(Ask(2, "b", 2)).ok());
   Status full = driver.Add(Ask(3, "c", 2));
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(full.reason(), "queue_full");
+  EXPECT_TRUE(full.Is(Reason::kQueueFull));
   driver.Run();
   EXPECT_TRUE(driver.Add(Ask(4, "d", 2)).ok());
   driver.Run();

@@ -137,7 +137,7 @@ TEST(EngineThread, DestructionEndsEveryRequestOnce) {
       ASSERT_EQ(outcome.num_ends, 1) << id;
       if (!outcome.status.ok()) {
         EXPECT_EQ(outcome.status.code(), StatusCode::kUnavailable);
-        EXPECT_EQ(outcome.status.reason(), "model_unloaded");
+        EXPECT_TRUE(outcome.status.Is(Reason::kModelUnloaded));
       }
     }
   }

@@ -88,7 +88,7 @@ TEST(EngineTurns, AnOverdueRequestEndsWhereverItIs) {
     late.Collect();
     Outcome outcome = late.Take(1);
     EXPECT_EQ(outcome.status.code(), StatusCode::kDeadlineExceeded);
-    EXPECT_EQ(outcome.status.reason(), "deadline_exceeded");
+    EXPECT_TRUE(outcome.status.Is(Reason::kDeadlineExceeded));
     EXPECT_TRUE(late.AllPagesFree()) << steps;
     EXPECT_FALSE(late.engine().has_work());
     EXPECT_EQ(late.engine().next_deadline(), std::nullopt);
@@ -131,7 +131,7 @@ TEST(EngineTurns, TheQueueCountsRequestsThatNeverRan) {
   EXPECT_EQ(driver.engine().num_queued(), 0);
   EXPECT_TRUE(driver.Add(Ask(2, "b", 2)).ok());
   EXPECT_TRUE(driver.Add(Ask(3, "c", 2)).ok());
-  EXPECT_EQ(driver.Add(Ask(4, "d", 2)).reason(), "queue_full");
+  EXPECT_TRUE(driver.Add(Ask(4, "d", 2)).Is(Reason::kQueueFull));
   driver.engine().Abort(2, Cancelled("by the test"));
   EXPECT_EQ(driver.engine().num_queued(), 1);
   EXPECT_TRUE(driver.Add(Ask(5, "e", 2, /*priority=*/1)).ok());

@@ -147,7 +147,7 @@ TEST_P(PooledRequests, FillTheWholeContext) {
   driver.Run();
   EXPECT_EQ(driver.Take(1).embedding, Expected(Text(longest, 2), GetParam()));
   Status status = driver.Add(Embed(2, Text(longest + 1, 2), GetParam()));
-  EXPECT_EQ(status.reason(), "context_length_exceeded");
+  EXPECT_TRUE(status.Is(Reason::kContextLengthExceeded));
   EXPECT_EQ(status.param(), "input");
 }
 
@@ -191,7 +191,7 @@ TEST(Encoder, RefusesATextThatIsLongerThanAStep) {
   EXPECT_EQ(driver.engine().max_length(), 20);
   EXPECT_TRUE(driver.Add(Embed(1, Text(20, 0), Pooling::kMean)).ok());
   Status status = driver.Add(Embed(2, Text(21, 0), Pooling::kMean));
-  EXPECT_EQ(status.reason(), "context_length_exceeded");
+  EXPECT_TRUE(status.Is(Reason::kContextLengthExceeded));
   EXPECT_EQ(status.param(), "input");
 }
 

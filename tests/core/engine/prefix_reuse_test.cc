@@ -121,7 +121,7 @@ TEST_F(PinnedPrompts, TheyTakeHalfOfTheCacheAtMost) {
   driver.Run();
   Status full = driver.Add(Pinned(2, other));
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(full.reason(), "pinned_prompts_full");
+  EXPECT_TRUE(full.Is(Reason::kPinnedPromptsFull));
   EXPECT_TRUE(driver.Add(Pinned(3, first)).ok());  // it is pinned already
   driver.Run();
   driver.engine().UnpinPrompts();

@@ -186,7 +186,7 @@ TEST(Files, WhatIsNoRegularFileIsNotFound) {
     EXPECT_EQ(mapped.status().code(), StatusCode::kNotFound) << path;
     EXPECT_NE(mapped.status().message().find(path), std::string::npos);
   }
-  EXPECT_EQ(ReadFile(folder.Path("absent")).status().reason(), "file_not_found");
+  EXPECT_TRUE(ReadFile(folder.Path("absent")).status().Is(Reason::kFileNotFound));
 }
 
 TEST(FileExists, OfFilesAndFolders) {

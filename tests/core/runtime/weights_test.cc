@@ -315,7 +315,7 @@ TEST(LoadWeights, AFolderWithoutAnIndexSaysHowToMakeOne) {
   TempFolder folder;
   Status status = Load(folder, {}).status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
-  EXPECT_EQ(status.reason(), "file_not_found");
+  EXPECT_TRUE(status.Is(Reason::kFileNotFound));
   EXPECT_NE(status.message().find("convert_weight"), std::string::npos);
 }
 

@@ -14,6 +14,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mlc_llm import _core
+from mlc_llm.errors import error_from_core
 
 NOW = 1_753_362_367  # 2025-07-24 13:06:07 UTC
 
@@ -86,7 +87,7 @@ def ours(source: str, context: dict[str, Any]) -> tuple[str, str]:
     try:
         return "text", mlc_core_parts.render_jinja(source, json.dumps(context), NOW)
     except _core.CoreError as error:
-        return "error", error.args[1]
+        return "error", error_from_core(error).message
 
 
 def check(source: str, context: dict[str, Any]) -> None:

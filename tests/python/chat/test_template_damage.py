@@ -12,6 +12,7 @@ import mlc_core_parts
 import pytest
 
 from mlc_llm import _core
+from mlc_llm.errors import error_from_core
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures" / "templates"
 TEMPLATES = {path.stem: path.read_bytes() for path in sorted(FIXTURES.glob("*.jinja"))}
@@ -53,8 +54,9 @@ def test_damaged_template(name: str) -> None:
             )
             chat.render(MESSAGES, TOOLS, True)
         except _core.CoreError as error:
-            code, message, _, reason = error.args
-            assert code == 1 and (reason == "template_error" or "chat template, line " in message)
+            fault = error_from_core(error)
+            assert fault.status == "invalid_argument"
+            assert fault.code == "template_error" or "chat template, line " in fault.message
 
 
 HOSTILE = {
@@ -134,5 +136,5 @@ def test_hostile_program(name: str) -> None:
         text = mlc_core_parts.render_jinja(HOSTILE[name])
         assert len(text) <= 64 << 20
     except _core.CoreError as error:
-        assert error.args[1].startswith("chat template, line ")
+        assert error_from_core(error).message.startswith("chat template, line ")
     assert time.process_time() - begin < 20

@@ -16,6 +16,7 @@ import pytest
 from jinja_reference import NOW, check, reference
 
 from mlc_llm import _core
+from mlc_llm.errors import error_from_core
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures"
 TEMPLATES = {
@@ -120,18 +121,15 @@ def test_null_content_never_prints_none(template: str) -> None:
     try:
         assert "None" not in _rendered(TEMPLATES[template], messages)
     except _core.CoreError as error:
-        assert error.args[3] == "template_error"  # only the template may refuse it
+        assert error_from_core(error).code == "template_error"  # only the template may refuse it
 
 
 def test_template_error_keeps_the_message() -> None:
     with pytest.raises(_core.CoreError) as caught:
         _rendered(TEMPLATES["mistral_7b"], CONVERSATIONS["two_users"])
-    assert caught.value.args == (
-        1,
-        "Roles must alternate user/assistant/user/...",
-        "",
-        "template_error",
-    )
+    fault = error_from_core(caught.value)
+    assert fault.message == "Roles must alternate user/assistant/user/..."
+    assert (fault.status, fault.param, fault.code) == ("invalid_argument", None, "template_error")
 
 
 def test_other_errors_name_the_line() -> None:

@@ -218,7 +218,7 @@ def plain() -> Any:
 def error_of(answer: httpx.Response) -> dict[str, Any]:
     body = answer.json()
     error: dict[str, Any] = body["error"]
-    assert set(error) == {"message", "type", "param", "code"} and error["message"]
+    assert set(error) == {"message", "type", "param", "code", "status"} and error["message"]
     # What MLC-LLM's clients read.
     mlc_llm = {"object": "error", "message": error["message"], "code": answer.status_code}
     assert body == {**mlc_llm, "error": error}

@@ -11,9 +11,8 @@ from contextlib import contextmanager
 import pytest
 import uvicorn
 
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, MLCError
 from mlc_llm.serve.app import create_app
-from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.lifecycle import Drain, Server
 from mlc_llm.serve.loading import Load, Loading, LoadingSteps, Report
 from mlc_llm.serve.options import ServeOptions
@@ -151,11 +150,11 @@ def test_an_unknown_name_may_be_one_that_is_being_loaded() -> None:
     models = ModelRegistry()
     models.loading = Loading([("a", lambda report: None)])
     for name in (None, "a", "b"):
-        with pytest.raises(RequestError) as error:
+        with pytest.raises(MLCError) as error:
             models.find(name)
         assert error.value.code == "model_loading"
     models.loading.run()
-    with pytest.raises(RequestError) as error:
+    with pytest.raises(MLCError) as error:
         models.find("b")
     assert error.value.code == "model_not_found"
 

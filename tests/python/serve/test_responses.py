@@ -10,8 +10,8 @@ import jsonschema_rs
 import openai
 import pytest
 
+from mlc_llm.errors import MLCError
 from mlc_llm.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
-from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import param_of, parse, to_chat
 from mlc_llm.serve.schemas import all_schemas, reference
@@ -108,7 +108,7 @@ def test_everything_is_said_in_the_chats_words() -> None:
     assert chat["tools"] == [{"type": "function", "function": {"name": "f", "parameters": {}}}]
     assert chat["tool_choice"] == {"type": "function", "function": {"name": "f"}}
     assert chat["reasoning_effort"] == "low" and chat["stream_options"] == {"include_usage": True}
-    with pytest.raises(RequestError) as error:
+    with pytest.raises(MLCError) as error:
         parse(b'{"input": "x", "tools": [{"type": "web_search"}]}')
     assert error.value.param == "tools[0].type"
 
@@ -230,6 +230,6 @@ def test_every_sampling_field_is_handed_on() -> None:
     asked = parse(json.dumps({"input": "Hi", **given}).encode())
     chat = to_chat(asked)
     assert {name: chat[name] for name in given} == given
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(MLCError) as refused:
         parse(b'{"input": "Hi", "min_p": 2}')
     assert refused.value.param == "min_p"

@@ -15,6 +15,7 @@ from mlc_llm.cli.chat_words import command_of, help_text, quoted, settings_of, u
 from mlc_llm.cli.settings import ChatSettings, format_settings, settings_table
 from mlc_llm.core_engine import raise_if_error
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.steps import Steps
 
 Message = dict[str, str]
@@ -22,7 +23,6 @@ Message = dict[str, str]
 _FORMAT = "mlc_llm chat"
 # As the engine's own for a request without one (request_builder.h).
 DEFAULT_MAX_TOKENS = 4096
-_FULL = "context_length_exceeded"
 _ADVICE = (
     "/reset starts anew; `/set when_full=drop` drops the oldest turns whenever the context is full"
 )
@@ -124,7 +124,7 @@ class ChatSession:
                     _take_chunk(chunk, answer, screen)
                 return messages
             except MLCError as error:
-                if error.code != _FULL or len(messages) < 3:
+                if error.code != reasons.CONTEXT_LENGTH_EXCEEDED or len(messages) < 3:
                     raise
                 if self._settings.when_full != "drop":
                     raise type(error)(

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.errors import MLCError
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 
 def register(subparsers: Any) -> None:
@@ -84,8 +85,8 @@ def _check(output: Path) -> None:
     print(*report.lines, sep="\n")
     if report.problems:
         count = len(report.problems)
-        raise MLCError(
-            "\n".join([f"{count} things do not fit:", *report.problems]), code="package_mismatch"
+        raise error_of(
+            reasons.PACKAGE_MISMATCH, "\n".join([f"{count} things do not fit:", *report.problems])
         )
     print("Everything fits.")
 

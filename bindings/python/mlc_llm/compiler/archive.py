@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.errors import InvalidRequestError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.package.ar import write_ar
 from mlc_llm.package.objects import read_object
 
@@ -67,8 +68,8 @@ def with_our_loops(data: bytes) -> bytes:
     whole_name = re.compile(rb"(?<=\0)(_?)" + TVMS_LOOPS.encode() + rb"(?=\0)")
     changed = whole_name.sub(rb"\1" + OUR_LOOPS.encode(), data)
     if len(changed) != len(data) or OUR_LOOPS not in read_object(changed).undefined:
-        raise MLCError(
-            f"the object file does not name {TVMS_LOOPS} as expected", code="link_failed"
+        raise error_of(
+            reasons.LINK_FAILED, f"the object file does not name {TVMS_LOOPS} as expected"
         )
     return changed
 

@@ -34,8 +34,7 @@ def main(arguments: list[str]) -> int:
     try:
         (_compile if job["kind"] == "compile" else _convert)(job)
     except MLCError as error:
-        fields = {"message": error.message, "param": error.param, "code": error.code}
-        _say({"class": type(error).__name__, **fields})
+        _say(error.to_dict())
         return 1
     return 0
 

@@ -18,7 +18,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.errors import InvalidRequestError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.linker import failure
 
 MACHINES = {"arm64-v8a": 183, "x86_64": 62}  # ELF's numbers
@@ -49,11 +50,11 @@ def require_linker() -> tuple[str, ...]:
     """Raises MLCError if there is none."""
     command = find_linker()
     if command is None:
-        raise MLCError(
+        raise error_of(
+            reasons.LINKER_MISSING,
             "a library for Android needs LLVM's linker, and none is here: run `pip install "
             "ziglang`, or set ANDROID_NDK to the folder of an NDK",
             param="device",
-            code="linker_missing",
         )
     return command
 
@@ -97,7 +98,7 @@ def _run(output: Path, command: Sequence[str], *arguments: str | Path) -> None:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace")
     except OSError as error:
         reason = f"{command[0]}: {error.strerror or error}"
-        raise MLCError(f"linking {output} failed: {reason}", code="link_failed") from None
+        raise error_of(reasons.LINK_FAILED, f"linking {output} failed: {reason}") from None
     if done.returncode != 0:
         raise failure(output, done.stderr or done.stdout)
 

@@ -16,10 +16,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 import mlc_llm
-from mlc_llm.errors import InternalError, MLCError
+from mlc_llm.errors import InternalError, MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve import admin, openapi, page_routes, routes, tokenizer_routes
 from mlc_llm.serve.aliases import AliasMiddleware
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
 from mlc_llm.serve.options import ServeOptions
@@ -118,15 +119,15 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
             message = f"Not allowed to {request.method} on {request.url.path}."
-            response = response_of(RequestError(message, code="method_not_supported"))
+            response = response_of(error_of(reasons.METHOD_NOT_SUPPORTED, message))
             response.headers.update(error.headers or {})  # for example `Allow`
             return response
         message = f"Unknown request URL: {request.method} {request.url.path}. See /docs."
-        return response_of(RequestError(message, code="unknown_url"))
+        return response_of(error_of(reasons.UNKNOWN_URL, message))
 
     @app.exception_handler(RequestValidationError)
     async def on_bad_parameter(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         param = ".".join(str(part) for part in first["loc"][1:])
-        return response_of(RequestError(str(first["msg"]), code="invalid_request", param=param))
+        return response_of(error_of(reasons.INVALID_REQUEST, str(first["msg"]), param=param))

@@ -13,8 +13,9 @@ from starlette.requests import Request
 
 from mlc_llm import _core
 from mlc_llm.core_engine import call_core
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body_room import Body
-from mlc_llm.serve.errors import RequestError
 
 _LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread
 _MAX_NAME = 4096  # in characters; the maximum length of a path
@@ -29,10 +30,10 @@ def require_json(request: Request, *, assumed: bool = True) -> None:
     given = request.headers.get("content-type", _JSON)
     kind = given.partition(";")[0].strip().lower()
     if kind != _JSON and not (assumed and kind in _UNTOLD):
-        raise RequestError(
+        raise error_of(
+            reasons.UNSUPPORTED_CONTENT_TYPE,
             f"Unsupported content type: '{given[:100]}'. This API method only accepts "
             "'application/json' requests. Set the header 'Content-Type: application/json'.",
-            code="unsupported_content_type",
         )
 
 
@@ -60,14 +61,14 @@ def parse_object(body: bytes) -> dict[str, Any]:
     """Parses a JSON object. Raises MLCError for anything else."""
     parsed = call_core(_core.read_json, body)
     if not isinstance(parsed, dict):
-        raise RequestError(
-            "Invalid type for the request body: expected an object.", code="invalid_type"
+        raise error_of(
+            reasons.INVALID_TYPE, "Invalid type for the request body: expected an object."
         )
     return parsed
 
 
 def model_name(fields: Mapping[str, Any]) -> str | None:
-    """The `model` of a request; None if there is none. Raises RequestError if it cannot be a
+    """The `model` of a request; None if there is none. Raises MLCError if it cannot be a
     name."""
     name = fields.get("model")
     if not isinstance(name, str):
@@ -79,9 +80,9 @@ def model_name(fields: Mapping[str, Any]) -> str | None:
 def require_name(name: str) -> None:
     """Refuses a text that cannot be a model's name."""
     if len(name) > _MAX_NAME:
-        raise RequestError(
+        raise error_of(
+            reasons.STRING_ABOVE_MAX_LENGTH,
             f"Invalid 'model': string too long. Expected a string with maximum length {_MAX_NAME}, "
             f"but got a string with length {len(name)} instead.",
-            code="string_above_max_length",
             param="model",
         )

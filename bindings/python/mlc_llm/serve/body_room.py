@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 _SMALL = 1 << 16  # bytes of a body that count for nothing, so that small requests always pass
 _PARSED = 1 << 20  # most bytes of larger bodies that are parsed at the same time
@@ -63,7 +64,7 @@ class Body:
         self._taken = 0
 
     async def read(self, receive: Receive, max_bytes: int) -> None:
-        """Raises RequestError if the body is too large, or if there is no room for it."""
+        """Raises MLCError if the body is too large, or if there is no room for it."""
         parts, count, more = [], 0, True
         while more:
             message = await receive()
@@ -80,8 +81,8 @@ class Body:
     def _take(self, count: int) -> None:
         wanted = max(0, count - _SMALL) - self._taken
         if wanted > 0 and not self._room.take(wanted):
-            raise RequestError(
-                "the server holds too many large requests; try again later", code="server_busy"
+            raise error_of(
+                reasons.SERVER_BUSY, "the server holds too many large requests; try again later"
             )
         self._taken += max(0, wanted)
 
@@ -94,7 +95,5 @@ class Body:
         self.data, self._taken = b"", 0
 
 
-def too_large(max_bytes: int) -> RequestError:
-    return RequestError(
-        f"the request's body is larger than {max_bytes} bytes", code="body_too_large"
-    )
+def too_large(max_bytes: int) -> MLCError:
+    return error_of(reasons.BODY_TOO_LARGE, f"the request's body is larger than {max_bytes} bytes")

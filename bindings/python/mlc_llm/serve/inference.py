@@ -18,10 +18,11 @@ from starlette.types import Receive, Scope, Send
 
 from mlc_llm import _core
 from mlc_llm.core_engine import CoreEngine
-from mlc_llm.errors import MLCError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest, Event
-from mlc_llm.serve.errors import RequestError, error_body, error_response
+from mlc_llm.serve.errors import error_body, error_response
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 
@@ -151,10 +152,10 @@ class RequestHandler:
     def _remaining(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def _timeout_error(self) -> RequestError:
+    def _timeout_error(self) -> MLCError:
         limit = self._options.request_timeout
-        return RequestError(
-            f"the request took longer than the server's limit of {limit:g} s", code="timeout"
+        return error_of(
+            reasons.TIMEOUT, f"the request took longer than the server's limit of {limit:g} s"
         )
 
 

@@ -23,8 +23,10 @@ from urllib.parse import urlunsplit
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.connections import Connection, ConnectionLimits, ConnectionTable
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 
@@ -73,8 +75,8 @@ class Drain:
         for task in self._reading:
             task.cancel()
 
-    def refusal(self) -> RequestError:
-        return RequestError("the server is shutting down", code="shutting_down")
+    def refusal(self) -> MLCError:
+        return error_of(reasons.SHUTTING_DOWN, "the server is shutting down")
 
 
 class DrainMiddleware:

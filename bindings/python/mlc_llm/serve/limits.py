@@ -11,8 +11,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body_room import Body, BodyRoom, too_large
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import ALWAYS, Drain
 
 # Probes, the chat page (which asks for the key itself; its files are in PAGE_FILES), and the pages
@@ -43,8 +45,8 @@ class AccessMiddleware:
         if scheme.lower() == "bearer" and is_right:
             return await self._app(scope, receive, send)
         message = "Incorrect API key provided." if given else "You didn't provide an API key."
-        error = RequestError(
-            f"{message} Send it as 'Authorization: Bearer KEY'.", code="invalid_api_key"
+        error = error_of(
+            reasons.INVALID_API_KEY, f"{message} Send it as 'Authorization: Bearer KEY'."
         )
         await response_of(error)(scope, receive, send)
 
@@ -78,7 +80,7 @@ class BodyMiddleware:
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             return await self._app(scope, receive, send)
         if self._requests_left <= 0:
-            error = RequestError("the server has too many connections", code="server_busy")
+            error = error_of(reasons.SERVER_BUSY, "the server has too many connections")
             return await _closing(response_of(error))(scope, receive, send)
         body = Body(self._room)
         self._requests_left -= 1
@@ -105,8 +107,8 @@ class BodyMiddleware:
             if self._drain.begun:
                 return _closing(response_of(self._drain.refusal()))
             words = f"the request's body took longer than the server's limit of {self._timeout:g} s"
-            return _closing(response_of(RequestError(words, code="body_timeout")))
-        except RequestError as error:
+            return _closing(response_of(error_of(reasons.BODY_TIMEOUT, words)))
+        except MLCError as error:
             return response_of(error)
         return None
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.steps import Measure, Steps, Update
 
 Report = Callable[[float, str], bool]
@@ -131,7 +132,7 @@ class Loading:
                 "progress": round(min(total, 1.0), 3),
             }  # fmt: skip
 
-    def refusal(self) -> RequestError:
+    def refusal(self) -> MLCError:
         state = self.progress()
         words = f"the model '{state['model']}' is being loaded ({state['progress']:.0%})"
-        return RequestError(f"{words}; try again later", code="model_loading", param="model")
+        return error_of(reasons.MODEL_LOADING, f"{words}; try again later", param="model")

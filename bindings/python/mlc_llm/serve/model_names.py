@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 
 def require_path(text: str | None, param: str) -> None:
@@ -21,4 +22,4 @@ def require_path(text: str | None, param: str) -> None:
         if error.errno != errno.ENAMETOOLONG:
             return  # it does not exist; the loader's own error says so
         why = "it is longer than a file's name can be"
-    raise RequestError(f"Invalid '{param}': {why}.", code="invalid_request", param=param)
+    raise error_of(reasons.INVALID_REQUEST, f"Invalid '{param}': {why}.", param=param)

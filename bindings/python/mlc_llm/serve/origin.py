@@ -16,7 +16,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mlc_llm.serve.errors import RequestError, response_of
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.options import ServeOptions
 
 _ANY = "*"
@@ -37,7 +39,7 @@ class OriginMiddleware:
         app = self._app if error is None else response_of(error)
         await app(scope, receive, send)
 
-    def _fault(self, scope: Scope) -> RequestError | None:
+    def _fault(self, scope: Scope) -> MLCError | None:
         headers = Headers(scope=scope)
         hosts = [host.lower() for host in headers.getlist("host")]
         if scope["path"] not in _PROBES:
@@ -91,17 +93,17 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _refused_host(host: str) -> RequestError:
-    return RequestError(
+def _refused_host(host: str) -> MLCError:
+    return error_of(
+        reasons.HOST_NOT_ALLOWED,
         f"This server is not called '{host[:100]}'. If clients should reach it by that name, start "
         """it with --allow-hosts '["NAME"]'.""",
-        code="host_not_allowed",
     )
 
 
-def _refused_origin(origin: str) -> RequestError:
-    return RequestError(
+def _refused_origin(origin: str) -> MLCError:
+    return error_of(
+        reasons.ORIGIN_NOT_ALLOWED,
         f"Pages of another site ('{origin[:100]}') may not use this server. If they should, start "
         """it with --allow-origins '["SCHEME://NAME:PORT"]'.""",
-        code="origin_not_allowed",
     )

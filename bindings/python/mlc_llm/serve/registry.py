@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from mlc_llm.core_engine import CoreEngine
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.model_names import same_model
 from mlc_llm.model_source import StepListener
 from mlc_llm.serve.abilities import Abilities, abilities_of
-from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.loading import Loading, Report
 from mlc_llm.serve.model_names import require_path
 
@@ -97,8 +98,10 @@ class ModelRegistry:
                 self._models[served.name] = served
                 return served
         engine.close()
-        raise RequestError(
-            f"a model with the name '{twice}' is loaded already", code="model_exists", param="model"
+        raise error_of(
+            reasons.MODEL_EXISTS,
+            f"a model with the name '{twice}' is loaded already",
+            param="model",
         )
 
     def load_for_embeddings(self, spec: ModelSpec, report: Report | None = None) -> ServedModel:
@@ -134,11 +137,11 @@ class ModelRegistry:
         if self._any_name and len(others) == 1:
             return others[0]
         there = ", ".join(name for model in models for name in model.names) or "none"
-        raise RequestError(
+        raise error_of(
+            reasons.MODEL_NOT_FOUND if name else reasons.MODEL_NOT_LOADED,
             f"The model '{name}' does not exist; there is: {there}"
             if name
             else "no model is loaded",
-            code="model_not_found" if name else "model_not_loaded",
             param="model",
         )
 

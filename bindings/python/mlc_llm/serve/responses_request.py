@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sampling_gen import SAMPLING_FIELDS
 from mlc_llm.serve.body import parse_object
-from mlc_llm.serve.errors import RequestError
 from mlc_llm.serve.validation import check
 
 # Fields with the same meaning in both, by their name in the chat request.
@@ -39,10 +40,10 @@ def parse(body: bytes) -> dict[str, Any]:
     asked = parse_object(body)
     for name in _REFUSED:
         if asked.get(name):
-            raise RequestError(
+            raise error_of(
+                reasons.UNSUPPORTED_PARAMETER,
                 f"Unsupported parameter: '{name}'. This server keeps no state: send the whole "
                 "conversation in 'input'.",
-                code="unsupported_parameter",
                 param=name,
             )
     check(asked, "ResponseCreateRequest")

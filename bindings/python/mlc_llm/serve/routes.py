@@ -9,10 +9,12 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve import responses_request
 from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_name
-from mlc_llm.serve.errors import RequestError, error_response
+from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.openapi import gives, gives_text, takes
 from mlc_llm.serve.responses import ResponsesAnswerFormat
@@ -31,9 +33,9 @@ async def _answer(request: Request, route: str) -> Response:
     model = find(model_name(fields))
     options = options_of(request)
     if fields.get("debug_config") is not None and not options.enable_debug:
-        raise RequestError(
+        raise error_of(
+            reasons.UNSUPPORTED_PARAMETER,
             "debug_config is taken by a server that was started with --enable-debug only",
-            code="unsupported_parameter",
             param="debug_config",
         )
     stream = fields.get("stream") is True

@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mlc_llm.serve.errors import RequestError
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.schemas import Schema, reference, resolve
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
@@ -32,7 +33,7 @@ _MAX_QUOTED = 64  # most characters of the caller's text in a message
 
 
 def check(value: object, name: str) -> None:
-    """Raises RequestError at the first error of a request, with its path."""
+    """Raises MLCError at the first error of a request, with its path."""
     _check(value, reference(name), "")
 
 
@@ -114,7 +115,9 @@ def _check_object(value: dict[str, Any], schema: Schema, path: str) -> None:
     for name in value.keys() - properties.keys():
         where = _member(path, name)
         if others is False:
-            raise _fault(f"Unrecognized parameter: '{_quote(where)}'.", where, "unknown_parameter")
+            raise _fault(
+                f"Unrecognized parameter: '{_quote(where)}'.", where, reasons.UNKNOWN_PARAMETER
+            )
         if isinstance(others, dict):
             _check(value[name], others, where)
 
@@ -137,7 +140,7 @@ def _check_range(value: float, schema: Schema, path: str) -> None:
                 f"Invalid {_place(path)}: {kind} {words} value. Expected a value {wanted}, but "
                 f"got {_quote(str(value))} instead.",
                 path,
-                f"{kind}_{side}_value",
+                reasons.BY_WORD[f"{kind}_{side}_value"],
             )
 
 
@@ -146,7 +149,8 @@ def _check_length(count: int, schema: Schema, path: str, kind: str, counted: str
     a_kind = _TYPES[kind][0]
     if count == 0 < low:
         wanted = f"Expected {a_kind} with minimum length {low}, but got an empty {kind} instead."
-        raise _fault(f"Invalid {_place(path)}: empty {kind}. {wanted}", path, f"empty_{kind}")
+        reason = reasons.BY_WORD[f"empty_{kind}"]
+        raise _fault(f"Invalid {_place(path)}: empty {kind}. {wanted}", path, reason)
     if not low <= count <= high:
         size, bound, side = ("short", "min", low) if count < low else ("long", "max", high)
         where = "below" if count < low else "above"
@@ -154,7 +158,7 @@ def _check_length(count: int, schema: Schema, path: str, kind: str, counted: str
             f"Invalid {_place(path)}: {kind} too {size}. Expected {a_kind} with {bound}imum length "
             f"{side}, but got {a_kind} with length {count} instead.",
             path,
-            f"{kind}_{where}_{bound}_length",
+            reasons.BY_WORD[f"{kind}_{where}_{bound}_length"],
         )
 
 
@@ -178,24 +182,26 @@ def _quote(text: str) -> str:
     return text if len(text) <= _MAX_QUOTED else text[:_MAX_QUOTED] + "..."
 
 
-def _fault(message: str, path: str, code: str) -> RequestError:
-    return RequestError(message, code=code, param=path or None)
+def _fault(message: str, path: str, reason: reasons.Reason) -> MLCError:
+    return error_of(reason, message, param=path or None)
 
 
-def _missing(path: str) -> RequestError:
-    return _fault(f"Missing required parameter: '{path}'.", path, "missing_required_parameter")
+def _missing(path: str) -> MLCError:
+    return _fault(
+        f"Missing required parameter: '{path}'.", path, reasons.MISSING_REQUIRED_PARAMETER
+    )
 
 
-def _wrong_type(value: object, path: str, kinds: list[str]) -> RequestError:
+def _wrong_type(value: object, path: str, kinds: list[str]) -> MLCError:
     given = next(words for kind, (words, _) in _TYPES.items() if _has_type(value, kind))
     names = (_TYPES[kind][0] if kind != "number" else "a number" for kind in kinds)
     wanted = " or ".join(dict.fromkeys(names))
     expected = f"one of {wanted}" if " or " in wanted else wanted
     message = f"Invalid type for {_place(path)}: expected {expected}, but got {given} instead."
-    return _fault(message, path, "invalid_type")
+    return _fault(message, path, reasons.INVALID_TYPE)
 
 
-def _not_supported(value: str, path: str, words: list[str]) -> RequestError:
+def _not_supported(value: str, path: str, words: list[str]) -> MLCError:
     known = ", ".join(f"'{word}'" for word in words)
     message = f"Invalid value for {_place(path)}: '{_quote(value)}'. Supported values are: {known}."
-    return _fault(message, path, "invalid_value")
+    return _fault(message, path, reasons.INVALID_VALUE)

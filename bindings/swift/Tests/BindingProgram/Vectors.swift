@@ -32,13 +32,6 @@ struct Case {
     }
 }
 
-let families: [MLCError.Kind: String] = [
-    .invalidRequest: "invalid_request", .notFound: "not_found", .corruptFile: "corrupt",
-    .unsupported: "unsupported", .rateLimited: "rate_limit",
-    .outOfResources: "out_of_resources", .cancelled: "cancelled", .unavailable: "unavailable",
-    .deadlineExceeded: "timeout", .internalError: "internal",
-]
-
 @Sendable func vectors(_ options: Options) async throws -> JSONObject {
     let engine = try await options.loadedEngine()
     var passed = 0
@@ -160,10 +153,14 @@ private func checkStream(_ vector: Case) throws {
 }
 
 func checkError(_ vector: Case, _ error: MLCError) throws {
-    try expect(error.response.error.jsonValue, vector["error"], "error")
-    guard families[error.kind] == vector.text("family") else {
-        throw Difference("family \(families[error.kind] ?? ""), not \(vector.text("family"))")
+    let got: [(String, String?)] = [
+        ("message", error.message), ("type", error.type), ("param", error.param),
+        ("code", error.code), ("status", error.status?.rawValue),
+    ]
+    for (name, value) in got {
+        try expect(value.map(JSONValue.string) ?? .null, vector["error"][name] ?? .null, name)
     }
+    try expect(.string("\(error.kind)"), vector["class"]["swift"] ?? .null, "class")
 }
 
 private func checkFault(_ vector: Case, _ engine: MLCEngine) async throws {

@@ -9,7 +9,7 @@ export function quotaError(error: unknown, what: string): unknown {
   if (!isFull) return error;
   return new QuotaError(
     `the browser gives this site no more room, for ${what}; delete other models, or free space`,
-    { param: "cacheBackend", cause: error },
+    { param: "cacheBackend", code: "quota_exceeded", cause: error },
   );
 }
 
@@ -24,7 +24,7 @@ export async function requireRoom(bytes: number, storage?: StorageEstimator): Pr
   throw new QuotaError(
     `the model needs ${megabytes(bytes)} more, and the browser gives this site ` +
       `${megabytes(Math.max(quota - usage, 0))}; delete other models, or free space`,
-    { param: "model" },
+    { param: "model", code: "quota_exceeded" },
   );
 }
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -797,11 +797,24 @@ export const Plan: Codec<types.Plan> = struct([
   required("summary", list(text)),
 ]);
 
+export const ErrorStatus: Codec<types.ErrorStatus> = words([
+  "invalid_argument",
+  "not_found",
+  "corrupt",
+  "unsupported",
+  "resource_exhausted",
+  "cancelled",
+  "unavailable",
+  "deadline_exceeded",
+  "internal",
+]);
+
 export const ErrorObject: Codec<types.ErrorObject> = struct([
   required("message", text),
   required("type", text),
   always("param", text),
   always("code", text),
+  optional("status", ErrorStatus),
 ]);
 
 export const ErrorResponse: Codec<types.ErrorResponse> = struct([

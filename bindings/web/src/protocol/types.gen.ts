@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "e1eff5a6b6c0e99f";
+export const SCHEMA_HASH = "67c03a78d5f13a69";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1578,6 +1578,31 @@ export interface Plan {
   summary: string[];
 }
 
+/**
+ * The class of an error. Their order is their number in the C header; append only.
+ *
+ * "invalid_argument": The caller's request or option is wrong.
+ * "not_found": A file, model or function that was named does not exist.
+ * "corrupt": A file exists but does not hold what it must.
+ * "unsupported": The request is understood, but not offered.
+ * "resource_exhausted": Memory, disk, pages or the queue are full.
+ * "cancelled": The caller aborted it.
+ * "unavailable": Not possible now, but perhaps later.
+ * "deadline_exceeded": A time limit has passed.
+ * "internal": A mistake of the engine or of this package.
+ */
+export type ErrorStatus =
+  | "invalid_argument"
+  | "not_found"
+  | "corrupt"
+  | "unsupported"
+  | "resource_exhausted"
+  | "cancelled"
+  | "unavailable"
+  | "deadline_exceeded"
+  | "internal"
+  | (string & {});
+
 /** What went wrong. */
 export interface ErrorObject {
   /** What went wrong and what to do about it. */
@@ -1588,6 +1613,8 @@ export interface ErrorObject {
   param: string | null;
   /** A short machine-readable reason, such as `context_length_exceeded`. */
   code: string | null;
+  /** The class of the reason: what a program does that does not know the reason. */
+  status?: ErrorStatus;
 }
 
 /** The answer to a request that failed. */

@@ -38,7 +38,7 @@ void RequestGroup::Submit(size_t prompt) {
   // checked here.
   if (paused_) thread_->PauseRequest(first_id_ + prompt, true);
   if (!taken)
-    Take(prompt, Failed(Unavailable("the model was unloaded").WithReason("model_unloaded")));
+    Take(prompt, Failed(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded)));
 }
 
 void RequestGroup::Take(size_t prompt, const RequestEvent& event) {

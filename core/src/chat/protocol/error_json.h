@@ -7,7 +7,7 @@
 
 namespace mlc {
 
-// {"error": {"message", "type", "param", "code"}}; `param` and `code` may be null.
+// {"error": {"message", "type", "param", "code", "status"}} of an error; `param` may be null.
 Json ErrorJson(const Status& status);
 
 }  // namespace mlc

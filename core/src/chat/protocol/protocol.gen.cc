@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2018,6 +2018,14 @@ Json Plan::ToJson() const {
       .Finish();
 }
 
+wire::Words WireWords(ErrorStatus) {
+  static constexpr const char* kWords[] = {
+      "invalid_argument", "not_found",   "corrupt",           "unsupported", "resource_exhausted",
+      "cancelled",        "unavailable", "deadline_exceeded", "internal",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 Result<ErrorObject> ErrorObject::Parse(const Json& json, const wire::Path& path) {
   ErrorObject out;
   wire::ObjectReader reader(json, path);
@@ -2025,6 +2033,7 @@ Result<ErrorObject> ErrorObject::Parse(const Json& json, const wire::Path& path)
   reader.Required("type", &out.type);
   reader.Optional("param", &out.param);
   reader.Optional("code", &out.code);
+  reader.Optional("status", &out.status);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -2035,6 +2044,7 @@ Json ErrorObject::ToJson() const {
       .Required("type", type)
       .Always("param", param)
       .Always("code", code)
+      .Optional("status", status)
       .Finish();
 }
 

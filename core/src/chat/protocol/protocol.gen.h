@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "e1eff5a6b6c0e99f";
+inline constexpr char kSchemaHash[] = "67c03a78d5f13a69";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1704,6 +1704,29 @@ struct Plan {
   Json ToJson() const;
 };
 
+// The class of an error. Their order is their number in the C header; append only.
+enum class ErrorStatus {
+  // The caller's request or option is wrong.
+  kInvalidArgument,
+  // A file, model or function that was named does not exist.
+  kNotFound,
+  // A file exists but does not hold what it must.
+  kCorrupt,
+  // The request is understood, but not offered.
+  kUnsupported,
+  // Memory, disk, pages or the queue are full.
+  kResourceExhausted,
+  // The caller aborted it.
+  kCancelled,
+  // Not possible now, but perhaps later.
+  kUnavailable,
+  // A time limit has passed.
+  kDeadlineExceeded,
+  // A mistake of the engine or of this package.
+  kInternal,
+};
+wire::Words WireWords(ErrorStatus);
+
 // What went wrong.
 struct ErrorObject {
   // What went wrong and what to do about it.
@@ -1714,6 +1737,8 @@ struct ErrorObject {
   std::optional<std::string> param;
   // A short machine-readable reason, such as `context_length_exceeded`.
   std::optional<std::string> code;
+  // The class of the reason: what a program does that does not know the reason.
+  std::optional<wire::OpenEnum<ErrorStatus>> status;
 
   static Result<ErrorObject> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;

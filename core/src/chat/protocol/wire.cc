@@ -49,10 +49,8 @@ std::string Place(const Path& path) {
   return text.empty() ? "the request body" : "'" + text + "'";
 }
 
-Status Fault(std::string message, const Path& path, std::string reason) {
-  return InvalidArgument(std::move(message))
-      .WithParam(path.ToString())
-      .WithReason(std::move(reason));
+Status Fault(std::string message, const Path& path, const Reason& reason) {
+  return InvalidArgument(std::move(message)).WithParam(path.ToString()).WithReason(reason);
 }
 
 // "'a'", "'a' and 'b'", "'a', 'b', and 'c'".
@@ -66,50 +64,69 @@ std::string List(const char* const* words, size_t count) {
   return out;
 }
 
-Status OutOfRange(const Json& value, const Path& path, const char* kind, bool above,
+// What is said of a whole number and of any other.
+struct NumberWords {
+  const char* kind;
+  const Reason &below, &above;
+};
+constexpr NumberWords kInteger = {"integer", Reason::kIntegerBelowMinValue,
+                                  Reason::kIntegerAboveMaxValue};
+constexpr NumberWords kDecimal = {"decimal", Reason::kDecimalBelowMinValue,
+                                  Reason::kDecimalAboveMaxValue};
+
+Status OutOfRange(const Json& value, const Path& path, const NumberWords& words, bool above,
                   const char* relation, double bound) {
-  std::string message = "Invalid " + Place(path) + ": " + kind +
+  std::string message = "Invalid " + Place(path) + ": " + words.kind +
                         (above ? " above max" : " below min") + "imum value. Expected a value " +
                         relation + " " + ShowNumber(bound) + ", but got " + Quote(value.Dump()) +
                         " instead.";
-  return Fault(message, path,
-               std::string(kind) + (above ? "_above_max_value" : "_below_min_value"));
+  return Fault(message, path, above ? words.above : words.below);
 }
 
-Status CheckRange(const Json& json, const Path& path, const char* kind, const Limits& limits) {
+Status CheckRange(const Json& json, const Path& path, const NumberWords& words,
+                  const Limits& limits) {
   double value = json.as_double();
   if (limits.at_least && value < *limits.at_least) {
-    return OutOfRange(json, path, kind, false, ">=", *limits.at_least);
+    return OutOfRange(json, path, words, false, ">=", *limits.at_least);
   }
   if (limits.above && value <= *limits.above) {
-    return OutOfRange(json, path, kind, false, ">", *limits.above);
+    return OutOfRange(json, path, words, false, ">", *limits.above);
   }
   if (limits.at_most && value > *limits.at_most) {
-    return OutOfRange(json, path, kind, true, "<=", *limits.at_most);
+    return OutOfRange(json, path, words, true, "<=", *limits.at_most);
   }
   if (limits.below && value >= *limits.below) {
-    return OutOfRange(json, path, kind, true, "<", *limits.below);
+    return OutOfRange(json, path, words, true, "<", *limits.below);
   }
   return {};
 }
 
-// The messages for strings and arrays are similar: "string too long", "array too short".
+// What is said of texts and of lists: "string too long", "array too short".
+struct LengthWords {
+  const char *article, *kind;
+  const Reason &empty, &below, &above;
+};
+constexpr LengthWords kString = {"a ", "string", Reason::kEmptyString,
+                                 Reason::kStringBelowMinLength, Reason::kStringAboveMaxLength};
+constexpr LengthWords kArray = {"an ", "array", Reason::kEmptyArray, Reason::kArrayBelowMinLength,
+                                Reason::kArrayAboveMaxLength};
+
 Status CheckLength(size_t length, size_t min, size_t max, const Path& path,
-                   const std::string& kind) {
+                   const LengthWords& words) {
   if (length >= min && length <= max) return {};
-  const std::string a_kind = (kind == "array" ? "an " : "a ") + kind;
+  const std::string kind = words.kind, a_kind = words.article + kind;
   if (length == 0) {
     return Fault("Invalid " + Place(path) + ": empty " + kind + ". Expected " + a_kind +
                      " with minimum length " + std::to_string(min) + ", but got an empty " + kind +
                      " instead.",
-                 path, "empty_" + kind);
+                 path, words.empty);
   }
   bool above = length > max;
   return Fault("Invalid " + Place(path) + ": " + kind + (above ? " too long" : " too short") +
                    ". Expected " + a_kind + " with " + (above ? "maximum" : "minimum") +
                    " length " + std::to_string(above ? max : min) + ", but got " + a_kind +
                    " with length " + std::to_string(length) + " instead.",
-               path, kind + (above ? "_above_max_length" : "_below_min_length"));
+               path, above ? words.above : words.below);
 }
 
 // The length in code points. JSON's strings are valid UTF-8.
@@ -143,18 +160,18 @@ std::string Path::ToString() const {
 Status WrongType(const Json& got, const Path& path, const std::string& expected) {
   return Fault("Invalid type for " + Place(path) + ": expected " + expected + ", but got " +
                    Describe(got) + " instead.",
-               path, "invalid_type");
+               path, Reason::kInvalidType);
 }
 
 Status Missing(const Path& path) {
   return Fault("Missing required parameter: " + Place(path) + ".", path,
-               "missing_required_parameter");
+               Reason::kMissingRequiredParameter);
 }
 
 Status NotSupported(std::string_view got, const Path& path, Words supported) {
   return Fault("Invalid value for " + Place(path) + ": '" + Quote(got) +
                    "'. Supported values are: " + List(supported.words, supported.count) + ".",
-               path, "invalid_value");
+               path, Reason::kInvalidValue);
 }
 
 Status NotSupported(std::string_view got, const Path& path,
@@ -163,7 +180,7 @@ Status NotSupported(std::string_view got, const Path& path,
 }
 
 Status CheckItemCount(size_t count, const Path& path, const Limits& limits) {
-  return CheckLength(count, limits.min_items, limits.max_items, path, "array");
+  return CheckLength(count, limits.min_items, limits.max_items, path, kArray);
 }
 
 Result<int64_t> ParseIntKey(const std::string& key, const Path& path) {
@@ -173,7 +190,7 @@ Result<int64_t> ParseIntKey(const std::string& key, const Path& path) {
   if (error == std::errc() && stop == end && value >= 0) return value;
   return Fault("Invalid key in " + Place(path) + ": expected a non-negative integer, but got '" +
                    Quote(key) + "' instead.",
-               path.Member(key), "invalid_value");
+               path.Member(key), Reason::kInvalidValue);
 }
 
 Result<std::string> ReadTag(const Json& json, const Path& path, std::string_view key) {
@@ -196,14 +213,14 @@ Status Codec<int64_t>::Read(const Json& json, const Path& path, const Limits& li
   if (!json.is_number() || (!json.is_int() && !IsWhole(json.as_double()))) {
     return WrongType(json, path, "an integer");
   }
-  MLC_RETURN_IF_ERROR(CheckRange(json, path, "integer", limits));
+  MLC_RETURN_IF_ERROR(CheckRange(json, path, kInteger, limits));
   *out = json.is_int() ? json.as_int() : static_cast<int64_t>(json.as_double());
   return {};
 }
 
 Status Codec<double>::Read(const Json& json, const Path& path, const Limits& limits, double* out) {
   if (!json.is_number()) return WrongType(json, path, "a number");
-  MLC_RETURN_IF_ERROR(CheckRange(json, path, "decimal", limits));
+  MLC_RETURN_IF_ERROR(CheckRange(json, path, kDecimal, limits));
   *out = json.as_double();
   return {};
 }
@@ -212,7 +229,7 @@ Status Codec<std::string>::Read(const Json& json, const Path& path, const Limits
                                 std::string* out) {
   if (!json.is_string()) return WrongType(json, path, "a string");
   MLC_RETURN_IF_ERROR(CheckLength(CountCodePoints(json.as_string()), limits.min_length,
-                                  limits.max_length, path, "string"));
+                                  limits.max_length, path, kString));
   *out = json.as_string();
   return {};
 }
@@ -267,7 +284,7 @@ ObjectReader& ObjectReader::OnlyKnown(std::initializer_list<std::string_view> ke
   for (const Json::Member& member : json_.as_object()) {
     if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
     Path at = path_.Member(member.first);
-    status_ = Fault("Unrecognized parameter: " + Place(at) + ".", at, "unknown_parameter");
+    status_ = Fault("Unrecognized parameter: " + Place(at) + ".", at, Reason::kUnknownParameter);
     break;
   }
   return *this;

@@ -153,7 +153,7 @@ Result<Json> JoinParts(const Json& content, size_t index) {
     const Json* text = part.is_object() ? part.Find("text") : nullptr;
     if (part.is_string()) text = &part;
     if (!text || !text->is_string())
-      return Status(StatusCode::kUnsupported, "this model's chat template takes only text content")
+      return Unsupported("this model's chat template takes only text content")
           .WithParam(Path(index, "content"));
     if (!std::exchange(first, false)) joined += "\n";
     joined += text->as_string();

@@ -13,7 +13,7 @@ Result<std::vector<int32_t>> EncodeWithin(const ModelBundle& model, std::string_
   options.mark = mark;
   if (model.max_length > 0) options.max_tokens = static_cast<size_t>(model.max_length);
   Result<std::vector<int32_t>> tokens = model.tokenizer->Encode(text, options);
-  if (tokens.ok() || tokens.status().reason() != kTooManyTokens) return tokens;
+  if (tokens.ok() || !tokens.status().Is(Reason::kTooManyTokens)) return tokens;
   return PromptTooLong(model.max_length, "more tokens than that", param);
 }
 

@@ -130,8 +130,7 @@ Result<std::string> RenderTexts(const ModelBundle& model, const ChatCompletionRe
   if (input.instructions.empty()) return render(input.messages);
   Result<std::string> prompt =
       render(WithInstructions(input.messages, input.instructions, "system"));
-  bool is_refused = !prompt.ok() && prompt.status().reason() == "template_error";
-  if (!is_refused) return prompt;
+  if (!prompt.status().Is(Reason::kTemplateError)) return prompt;
   return render(WithInstructions(input.messages, input.instructions, "user"));
 }
 
@@ -140,7 +139,7 @@ Result<std::string> RenderTexts(const ModelBundle& model, const ChatCompletionRe
 Status UnsupportedParameter(const char* param, const std::string& why) {
   return Unsupported("'" + std::string(param) + "' " + why)
       .WithParam(param)
-      .WithReason("unsupported_parameter");
+      .WithReason(Reason::kUnsupportedParameter);
 }
 
 Result<std::string> RenderPrompt(const ModelBundle& model, const ChatCompletionRequest& request) {
@@ -153,7 +152,7 @@ Result<MarkedPrompt> RenderMarkedPrompt(const ModelBundle& model, ChatCompletion
     return Unsupported(
                "the model has no chat template: neither its tokenizer files nor its "
                "mlc-chat-config.json hold one")
-        .WithReason("no_chat_template");
+        .WithReason(Reason::kNoChatTemplate);
   }
   MarkedPrompt out;
   MLC_ASSIGN_OR_RETURN(out.mark, MarkSpecialTexts(model, &request));

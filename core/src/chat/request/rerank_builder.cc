@@ -30,7 +30,7 @@ Result<std::vector<int32_t>> ReadDocument(const ModelBundle& model,
                            " tokens, and beside the query there is room for " +
                            std::to_string(room) + "; shorten it, or leave out 'truncate'")
         .WithParam(path)
-        .WithReason("context_length_exceeded");
+        .WithReason(Reason::kContextLengthExceeded);
   }
   tokens.resize(std::min(tokens.size(), room));
   return tokens;

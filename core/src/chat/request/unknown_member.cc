@@ -35,7 +35,7 @@ Status CheckNoUnknownMember(const Json& given, const Json& kept) {
   return InvalidArgument("Unrecognized parameter: '" + lost +
                          "'. Correct its name, or leave it out.")
       .WithParam(lost)
-      .WithReason("unknown_parameter");
+      .WithReason(Reason::kUnknownParameter);
 }
 
 }  // namespace mlc

@@ -26,7 +26,7 @@ std::string TemplateText(const ModelBundle& model) {
   return model.chat_template != nullptr ? model.chat_template->source() : "";
 }
 
-Status Wrong(std::string message, std::string param, const char* reason = "invalid_value") {
+Status Wrong(std::string message, std::string param, const Reason& reason = Reason::kInvalidValue) {
   return InvalidArgument(std::move(message)).WithParam(std::move(param)).WithReason(reason);
 }
 
@@ -48,7 +48,7 @@ Status CheckParameters(const Json& schema, const std::string& path) {
   if (type != nullptr && *type != Json("object")) {
     return Wrong(
         "the schema of a function's parameters must be of the type 'object', not " + type->Dump(),
-        path, "invalid_function_parameters");
+        path, Reason::kInvalidFunctionParameters);
   }
   const Json* properties = schema.Find("properties");
   const Json* required = schema.Find("required");
@@ -56,7 +56,7 @@ Status CheckParameters(const Json& schema, const std::string& path) {
                    (required == nullptr || required->is_array());
   if (is_schema) return {};
   return Wrong("this is no JSON Schema: 'properties' is an object and 'required' a list", path,
-               "invalid_function_parameters");
+               Reason::kInvalidFunctionParameters);
 }
 
 Status CheckChoice(const ChatCompletionRequest& request) {

@@ -184,7 +184,7 @@ Status ResolveCall(const ChatCompletionMessage& message, size_t index,
                "message before it; there is no call '" +
                message.tool_call_id.value_or("") + "'")
         .WithParam("messages[" + std::to_string(index) + "].tool_call_id")
-        .WithReason("invalid_value");
+        .WithReason(Reason::kInvalidValue);
   }
   if (!message.name) json->Set("name", found->name);
   return {};

@@ -13,7 +13,7 @@ constexpr int32_t kDone = 0, kMustWait = 1;
 constexpr size_t kAlignment = 64;  // as runtime/weights.cc wants it
 
 Status NoSuchFile(const std::string& path) {
-  return NotFound(path + ": no such file").WithReason("file_not_found");
+  return NotFound(path + ": no such file").WithReason(Reason::kFileNotFound);
 }
 
 Status ReadPart(const std::string& path, int64_t offset, void* to, int64_t bytes) {

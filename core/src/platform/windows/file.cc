@@ -35,7 +35,7 @@ struct Handle {
 
 Status OpenError(const std::string& path) {
   if (ErrnoOf(GetLastError()) == ENOENT) {
-    return NotFound(path + ": no such file").WithReason("file_not_found");
+    return NotFound(path + ": no such file").WithReason(Reason::kFileNotFound);
   }
   return NotFound(path + ": cannot be read: " + LastErrorText());
 }

@@ -75,7 +75,7 @@ TEST(BuildCompletion, ATextThatCannotFitIsRefusedByItsLength) {
   std::string text(10'000'000, 'a');
   auto parsed = protocol::CompletionRequest::Parse(Json().Set("prompt", text));
   auto built = BuildCompletion(bundle, *parsed);
-  EXPECT_EQ(built.status().reason(), "context_length_exceeded");
+  EXPECT_TRUE(built.status().Is(Reason::kContextLengthExceeded));
   EXPECT_EQ(built.status().param(), "prompt");
   parsed->prompt = protocol::Prompt{std::string(10, 'a')};
   EXPECT_TRUE(BuildCompletion(bundle, *parsed).ok());

@@ -154,7 +154,7 @@ TEST(RenderPrompt, AModelWithoutATemplateSaysSo) {
   bundle.chat_template = nullptr;
   Result<std::string> prompt = RenderPrompt(bundle, ParseRequest(HiJson()));
   ASSERT_FALSE(prompt.ok());
-  EXPECT_EQ(prompt.status().reason(), "no_chat_template");
+  EXPECT_TRUE(prompt.status().Is(Reason::kNoChatTemplate));
 }
 
 TEST(RenderPrompt, TheTemplatesRefusalIsTheCallersError) {

@@ -13,7 +13,7 @@ std::string UnknownIn(const std::string& members) {
   EXPECT_TRUE(request.ok()) << request.status().message();
   Status status = CheckNoUnknownMember(json, request->ToJson());
   if (!status.ok()) {
-    EXPECT_EQ(status.reason(), "unknown_parameter");
+    EXPECT_TRUE(status.Is(Reason::kUnknownParameter));
     EXPECT_NE(status.message().find(status.param()), std::string::npos);
   }
   return status.param();

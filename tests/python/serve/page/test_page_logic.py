@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve import page_routes
 
 from .scripted import VECTORS, Scripted
@@ -78,5 +79,6 @@ def test_every_text_that_the_page_names_is_there() -> None:
     named |= set(re.findall(r"data-(?:text|label|hint)=\"([\w.]+)\"", page))
     assert len(named) > 90 and named <= known.keys(), named - known.keys()
     prefixes = ("keys.", "role.", "tool.")  # made from parts
+    prefixes += tuple(f"fault.{reason}" for reason in reasons.BY_WORD)  # from the server's `code`
     unused = [key for key in known.keys() - named if not key.startswith(prefixes)]
     assert [key for key in unused if f'"{key}"' not in code] == []

@@ -10,7 +10,8 @@ import numpy as np
 
 from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.compiler.quantization.stored import Float8Part
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 Array = np.ndarray[Any, Any]
 
@@ -87,8 +88,8 @@ def checked_rows(info: TensorInfo, start: int, stop: int | None) -> tuple[int, i
 
 def cut_off(path: object, end: int, needed: int) -> CorruptFileError:
     """The error for a file that is shorter than its header says."""
-    return CorruptFileError(
+    return error_of(
+        reasons.TRUNCATED_FILE,
         f"{path}: file ends at byte {end} of {needed}: it was cut off; download it again",
         param=str(path),
-        code="truncated_file",
     )

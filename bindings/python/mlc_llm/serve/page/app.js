@@ -101,7 +101,7 @@ class App {
       const retry = [t("again"), () => this.refreshModels()];
       const fault = faultOf(error);
       this.notice.show(t(fault.key, fault.values), fault.detail, [retry], "models");
-      if (fault.key === "fault.key") this.panels.openSettings("key");
+      if (fault.key === "fault.invalid_api_key") this.panels.openSettings("key");
     }
   }
 
@@ -174,7 +174,8 @@ class App {
 
   failed(chat, fault) {
     if (chat !== this.chat) return;
-    const isFull = fault.key.startsWith("fault.context") && fault.key !== "fault.context_one";
+    const isFull = ["fault.context_full", "fault.context_length_exceeded", "fault.context_reached"]
+      .includes(fault.key);
     const retry = [t("again"), () => this.run(() => this.session.retry(chat))];
     const drop = [t("context.drop"), () => this.run(() => this.session.dropOldest(chat))];
     const values = Object.entries(fault.values).map(([name, value]) => [name, number(value)]);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 

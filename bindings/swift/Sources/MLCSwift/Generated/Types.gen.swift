@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "e1eff5a6b6c0e99f"
+let schemaHash = "67c03a78d5f13a69"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -4634,6 +4634,72 @@ public struct Plan: WireObject {
     }
 }
 
+/// The class of an error. Their order is their number in the C header; append only.
+public enum ErrorStatus: WireEnum {
+    /// The caller's request or option is wrong.
+    case invalidArgument
+    /// A file, model or function that was named does not exist.
+    case notFound
+    /// A file exists but does not hold what it must.
+    case corrupt
+    /// The request is understood, but not offered.
+    case unsupported
+    /// Memory, disk, pages or the queue are full.
+    case resourceExhausted
+    /// The caller aborted it.
+    case cancelled
+    /// Not possible now, but perhaps later.
+    case unavailable
+    /// A time limit has passed.
+    case deadlineExceeded
+    /// A mistake of the engine or of this package.
+    case `internal`
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .invalidArgument,
+        .notFound,
+        .corrupt,
+        .unsupported,
+        .resourceExhausted,
+        .cancelled,
+        .unavailable,
+        .deadlineExceeded,
+        .`internal`,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "invalid_argument": self = .invalidArgument
+        case "not_found": self = .notFound
+        case "corrupt": self = .corrupt
+        case "unsupported": self = .unsupported
+        case "resource_exhausted": self = .resourceExhausted
+        case "cancelled": self = .cancelled
+        case "unavailable": self = .unavailable
+        case "deadline_exceeded": self = .deadlineExceeded
+        case "internal": self = .`internal`
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .invalidArgument: "invalid_argument"
+        case .notFound: "not_found"
+        case .corrupt: "corrupt"
+        case .unsupported: "unsupported"
+        case .resourceExhausted: "resource_exhausted"
+        case .cancelled: "cancelled"
+        case .unavailable: "unavailable"
+        case .deadlineExceeded: "deadline_exceeded"
+        case .`internal`: "internal"
+        case .unknown(let word): word
+        }
+    }
+}
+
 /// What went wrong.
 public struct ErrorObject: WireObject {
     /// What went wrong and what to do about it.
@@ -4644,17 +4710,21 @@ public struct ErrorObject: WireObject {
     public var param: String?
     /// A short machine-readable reason, such as `context_length_exceeded`.
     public var code: String?
+    /// The class of the reason: what a program does that does not know the reason.
+    public var status: ErrorStatus?
 
     public init(
         message: String,
         type: String,
         param: String? = nil,
-        code: String? = nil
+        code: String? = nil,
+        status: ErrorStatus? = nil
     ) {
         self.message = message
         self.type = type
         self.param = param
         self.code = code
+        self.status = status
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -4663,6 +4733,7 @@ public struct ErrorObject: WireObject {
         self.type = try reader.required("type")
         self.param = try reader.optional("param")
         self.code = try reader.optional("code")
+        self.status = try reader.optional("status")
     }
 
     public var jsonValue: JSONValue {
@@ -4671,6 +4742,7 @@ public struct ErrorObject: WireObject {
         writer.required("type", self.type)
         writer.always("param", self.param)
         writer.always("code", self.code)
+        writer.optional("status", self.status)
         return writer.jsonValue
     }
 }

@@ -107,7 +107,7 @@ extension WireObject {
         do throws(WireFault) {
             try self.init(jsonValue: value)
         } catch {
-            throw MLCError(.invalidRequest, error.message, param: error.path, code: error.code)
+            throw MLCError(error.reason, error.message, param: error.path)
         }
     }
 

@@ -74,8 +74,7 @@ extension JSONValue {
             self = try JSONParser.parse(utf8)
         } catch {
             throw MLCError(
-                .invalidRequest, "invalid JSON at byte \(error.offset): \(error.reason)",
-                code: "invalid_json")
+                .invalidJson, "invalid JSON at byte \(error.offset): \(error.reason)")
         }
     }
 

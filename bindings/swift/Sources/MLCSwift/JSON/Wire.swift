@@ -21,8 +21,9 @@ public protocol WireEnum: WireObject, ExpressibleByStringLiteral, CustomStringCo
 public struct WireFault: Error, Hashable, Sendable {
     /// Such as `choices[0].index`; empty for the value itself.
     public private(set) var path = ""
-    /// A short machine-readable reason, such as `invalid_type`.
-    public let code: String
+    /// Such as `invalidType`.
+    public let reason: MLCError.Reason
+    public var code: String { self.reason.rawValue }
     private let prefix: String
     private let suffix: String
 
@@ -32,29 +33,29 @@ public struct WireFault: Error, Hashable, Sendable {
 
     static func wrongType(_ got: JSONValue, expected: String) -> WireFault {
         let end = ": expected \(expected), but got \(describe(got)) instead."
-        return WireFault(code: "invalid_type", prefix: "Invalid type for ", suffix: end)
+        return WireFault(reason: .invalidType, prefix: "Invalid type for ", suffix: end)
     }
 
     static func missing(_ key: String) -> WireFault {
         WireFault(
-            code: "missing_required_parameter", prefix: "Missing required parameter: ", suffix: "."
+            reason: .missingRequiredParameter, prefix: "Missing required parameter: ", suffix: "."
         )
         .within(key)
     }
 
     static func notSupported(_ got: String, supported: String) -> WireFault {
         let end = ": '\(got)'. Supported values are: '\(supported)'."
-        return WireFault(code: "invalid_value", prefix: "Invalid value for ", suffix: end)
+        return WireFault(reason: .invalidValue, prefix: "Invalid value for ", suffix: end)
     }
 
     static func unknownMember(_ key: String) -> WireFault {
-        WireFault(code: "unknown_parameter", prefix: "Unrecognized parameter: ", suffix: ".")
+        WireFault(reason: .unknownParameter, prefix: "Unrecognized parameter: ", suffix: ".")
             .within(key)
     }
 
     static func wrongKey(_ key: String) -> WireFault {
         let end = ": expected a non-negative integer, but got '\(key)' instead."
-        return WireFault(code: "invalid_value", prefix: "Invalid key in ", suffix: end)
+        return WireFault(reason: .invalidValue, prefix: "Invalid key in ", suffix: end)
     }
 
     func within(_ key: String) -> WireFault {

@@ -31,11 +31,10 @@ final class CoreEngine: @unchecked Sendable {
         let hash = String(cString: mlc_schema_hash())
         guard mlc_abi_version() == MLC_LLM_ABI_VERSION, hash == schemaHash else {
             throw MLCError(
-                .unsupported,
+                .versionMismatch,
                 "libmlc_llm \(String(cString: mlc_version())) (interface \(mlc_abi_version()), schema "
                     + "\(hash)) is not of the same version as this binding (\(MLC_LLM_ABI_VERSION), "
-                    + "\(schemaHash)); take both from one release",
-                code: "version_mismatch")
+                    + "\(schemaHash)); take both from one release")
         }
     }
 

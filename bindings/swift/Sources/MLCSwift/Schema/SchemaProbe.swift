@@ -61,9 +61,9 @@ public protocol JSONSchemaConvertible: Decodable {
 /// Why a type has no schema, and what to do.
 func undescribable(_ type: Any.Type, _ why: String) -> MLCError {
     MLCError(
-        .unsupported,
+        .undescribableType,
         "\(type) cannot be described by a JSON Schema: \(why); conform it to JSONSchemaConvertible",
-        param: "\(type)", code: "undescribable_type")
+        param: "\(type)")
 }
 
 private let integer: JSONValue = ["type": "integer"]

@@ -21,7 +21,8 @@ from gguf.quants import dequantize
 
 from mlc_llm.compiler.convert.safetensors_file import read_exactly
 from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows, cut_off
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError, error_of
+from mlc_llm.errors import reasons_gen as reasons
 
 MAX_KEYS = 65_536
 MAX_TENSORS = 1_000_000
@@ -223,12 +224,12 @@ class _Cursor:
     def _values(self, kind: int, count: int, field: str, depth: int) -> Iterator[Any]:
         return (self.value(kind, field, depth) for _ in range(count))
 
-    def _too_short(self, field: str, needed: int) -> CorruptFileError:
-        return CorruptFileError(
+    def _too_short(self, field: str, needed: int) -> MLCError:
+        return error_of(
+            reasons.TRUNCATED_FILE,
             f"{self._path}: file ends at byte {self._size} of at least {needed}, inside {field!r}: "
             "it was cut off; download it again",
             param=field,
-            code="truncated_file",
         )
 
     def _too_many(self, field: str, count: int) -> CorruptFileError:

@@ -1,22 +1,7 @@
 // What went wrong, in words. A fault has the key of its text in `texts/`, values for the text, and
 // what the server itself said.
 
-const BY_CODE = {
-  context_length_exceeded: "fault.context",
-  invalid_api_key: "fault.key",
-  model_loading: "fault.model_loading",
-  model_not_found: "fault.model_missing",
-  model_not_loaded: "fault.no_model",
-  model_unloaded: "fault.model_unloaded",
-  model_exists: "fault.model_exists",
-  queue_full: "fault.queue_full",
-  shutting_down: "fault.shutting_down",
-  kv_cache_exhausted: "fault.memory",
-  device_lost: "fault.device_lost",
-  body_too_large: "fault.too_large",
-  timeout: "fault.timeout",
-  deadline_exceeded: "fault.timeout",
-};
+import { hasText } from "./texts.js";
 
 export class Fault extends Error {
   constructor(key, { detail = "", values = {} } = {}) {
@@ -27,11 +12,12 @@ export class Fault extends Error {
   }
 }
 
-// From an error object of the server and its HTTP status.
+// From an error object of the server and its HTTP status. A reason's text has the reason as its key.
 export function faultOfServer(error, status) {
   const detail = error?.message ?? "";
   const byStatus = status >= 500 ? "fault.server" : "fault.refused";
-  const key = status === 401 ? "fault.key" : BY_CODE[error?.code] ?? byStatus;
+  const reason = `fault.${status === 401 ? "invalid_api_key" : error?.code}`;
+  const key = hasText(reason) ? reason : byStatus;
   return new Fault(key, { detail, values: { status } });
 }
 

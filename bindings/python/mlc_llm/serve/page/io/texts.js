@@ -18,6 +18,8 @@ export async function loadTexts(chosen) {
 
 export const language = () => texts.language;
 
+export const hasText = (key) => Object.hasOwn(texts.words, key);
+
 // The text of a key; {name} in it is replaced by a value.
 export function t(key, values = {}) {
   const text = texts.words[key] ?? key;

@@ -52,7 +52,7 @@ internal suspend fun ChatCompletions.createCompatible(
 
 /** Whether the program itself ended the request: by `reset`, `unload` or `reload`. */
 private fun isAskedFor(error: MLCException): Boolean =
-    error is RequestCancelledException || error.code == "model_unloaded"
+    error is RequestCancelledException || error.reason == MLCReason.MODEL_UNLOADED
 
 private fun <T> oneResponse(response: T): ReceiveChannel<T> =
     Channel<T>(capacity = 1).apply {

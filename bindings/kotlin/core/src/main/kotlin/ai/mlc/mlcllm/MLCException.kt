@@ -1,43 +1,27 @@
 package ai.mlc.mlcllm
 
 /**
- * An error of the engine, with OpenAI's fields.
+ * An error of the engine, with OpenAI's fields. Each kind of error is a class.
  *
- * [message] says what is wrong and what to do, [param] names the wrong field or file, [code] is a
- * short stable word, [type] is the kind of error in REST answers.
+ * [message] says what is wrong and what to do, [param] names the wrong field or file, [code] is the
+ * reason, [type] is the kind of error in REST answers, [status] is the class of the reason.
  */
-sealed class MLCException(
-    override val message: String,
-    val type: String,
-    val param: String?,
-    val code: String?,
-    cause: Throwable?,
-) : RuntimeException(message, cause) {
+sealed class MLCException(error: ErrorObject, cause: Throwable?) : RuntimeException(error.message, cause) {
+    override val message: String = error.message
+    val type: String = error.type
+    val param: String? = error.param
+    val code: String? = error.code
+    val status: ErrorStatus? = error.statusEnum
+
+    /** The reason as a value; null: this version does not know the [code]. */
+    val reason: MLCReason? get() = MLCReason.of(code)
+
     companion object {
         /** The exception for an error object of the core's. */
-        internal fun of(error: ErrorObject): MLCException {
-            val (message, type, param, code) = error
-            return when (code) {
-                "corrupt_file" -> CorruptFileException(message, type, param, code)
-                "unsupported", "unsupported_parameter" ->
-                    UnsupportedException(message, type, param, code)
-                "queue_full" -> RateLimitException(message, type, param, code)
-                "out_of_resources" -> ResourceException(message, type, param, code)
-                "request_cancelled" -> RequestCancelledException(message, type, param, code)
-                "unavailable", "device_lost", "model_unloaded", "model_not_loaded" ->
-                    UnavailableException(message, type, param, code)
-                "timeout", "deadline_exceeded" -> DeadlineExceededException(message, type, param, code)
-                else -> ofType(message, type, param, code)
-            }
+        internal fun of(error: ErrorObject, cause: Throwable? = null): MLCException {
+            val make = MLCReason.of(error.code)?.make ?: MLCReason.classOf(error.status, error.type)
+            return make(error, cause)
         }
-
-        private fun ofType(message: String, type: String, param: String?, code: String?) =
-            when (type) {
-                "invalid_request_error" -> InvalidRequestException(message, type, param, code)
-                "not_found_error" -> NotFoundException(message, type, param, code)
-                "rate_limit_error" -> RateLimitException(message, type, param, code)
-                else -> InternalException(message, type, param, code)
-            }
 
         /** The exception for an error's JSON, as the core sends it. */
         internal fun ofJson(json: ByteArray): MLCException =
@@ -45,95 +29,13 @@ sealed class MLCException(
     }
 }
 
-/** The request is wrong. */
-class InvalidRequestException internal constructor(
-    message: String,
-    type: String = "invalid_request_error",
-    param: String? = null,
-    code: String? = "invalid_request",
-    cause: Throwable? = null,
-) : MLCException(message, type, param, code, cause)
+/** The error of a reason, with OpenAI's fields. */
+internal fun MLCReason.error(message: String, param: String? = null) =
+    ErrorObject(message, type, param, word, status.word)
 
-/** A model, a file or a library does not exist at the given place. */
-class NotFoundException internal constructor(
-    message: String,
-    type: String = "not_found_error",
-    param: String? = null,
-    code: String? = "not_found",
-    cause: Throwable? = null,
-) : MLCException(message, type, param, code, cause)
-
-/** A file is damaged or is not of its format. */
-class CorruptFileException internal constructor(
-    message: String,
-    type: String,
-    param: String?,
-    code: String?,
-) : MLCException(message, type, param, code, null)
-
-/** Valid input that this version does not handle. */
-class UnsupportedException internal constructor(
-    message: String,
-    type: String = "invalid_request_error",
-    param: String? = null,
-    code: String? = "unsupported",
-) : MLCException(message, type, param, code, null)
-
-/** Memory or another resource has run out. */
-class ResourceException internal constructor(
-    message: String,
-    type: String,
-    param: String?,
-    code: String?,
-) : MLCException(message, type, param, code, null)
-
-/** The queue is full; try again later. */
-class RateLimitException internal constructor(
-    message: String,
-    type: String,
-    param: String?,
-    code: String?,
-) : MLCException(message, type, param, code, null)
-
-/** The request was aborted before it was done, but not by its coroutine. */
-class RequestCancelledException internal constructor(
-    message: String,
-    type: String,
-    param: String?,
-    code: String?,
-) : MLCException(message, type, param, code, null)
-
-/** Not available now: no model is loaded, or the engine is closed. */
-class UnavailableException internal constructor(
-    message: String,
-    type: String = "server_error",
-    param: String? = null,
-    code: String? = "unavailable",
-) : MLCException(message, type, param, code, null)
-
-/** The request's time ran out. */
-class DeadlineExceededException internal constructor(
-    message: String,
-    type: String,
-    param: String?,
-    code: String?,
-) : MLCException(message, type, param, code, null)
-
-/** The answer ended before it was a complete value: give it more tokens. */
-class UnfinishedAnswerException internal constructor(
-    message: String,
-    param: String?,
-    cause: Throwable?,
-) : MLCException(message, "server_error", param, "unfinished_answer", cause)
+/** The exception of a reason. */
+internal fun MLCReason.exception(message: String, param: String? = null, cause: Throwable? = null): MLCException =
+    make(error(message, param), cause)
 
 /** The name that it has in the other languages. */
 typealias UnfinishedAnswerError = UnfinishedAnswerException
-
-/** A bug in this engine. */
-class InternalException internal constructor(
-    message: String,
-    type: String = "server_error",
-    param: String? = null,
-    code: String? = "internal_error",
-    cause: Throwable? = null,
-) : MLCException(message, type, param, code, cause)

@@ -60,7 +60,7 @@ internal class NativeEngine(config: ByteArray) {
     }
 
     private fun enter() = lock.withLock {
-        if (isClosed) throw UnavailableException("the engine is closed; make a new one")
+        if (isClosed) throw MLCReason.UNAVAILABLE.exception("the engine is closed; make a new one")
         callsInside++
     }
 

@@ -55,13 +55,15 @@ internal object LoadedLibrary {
             error.message.orEmpty()
         }
         if (problem != null) {
-            throw NotFoundException(
+            throw MLCReason.NOT_FOUND.exception(
                 "the native library cannot be loaded: $problem; give MLCEngine a NativeLibrary " +
                     "that finds it, or set the system property mlc_llm.jni",
             )
         }
         val mismatch = NativeBridge.mismatch() ?: schemaMismatch(NativeBridge.schemaHash())
-        if (mismatch != null) throw UnsupportedException("libmlc_llm is of another version: $mismatch")
+        if (mismatch != null) {
+            throw MLCReason.VERSION_MISMATCH.exception("libmlc_llm is of another version: $mismatch")
+        }
         isLoaded = true
     }
 

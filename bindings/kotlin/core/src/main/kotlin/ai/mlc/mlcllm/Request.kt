@@ -48,11 +48,10 @@ internal class Request(private val engine: NativeEngine, private val deliver: (E
         deliver(if (json != null) Event(kind, json) else outOfMemory())
     }
 
-    private fun outOfMemory() = Event(
-        NativeBridge.ERROR,
-        """{"error":{"message":"no memory for an event","type":"server_error","param":null,"code":"out_of_resources"}}"""
-            .encodeToByteArray(),
-    )
+    private fun outOfMemory(): Event {
+        val error = MLCReason.OUT_OF_RESOURCES.error("no memory for an event")
+        return Event(NativeBridge.ERROR, encode(ErrorResponse.serializer(), ErrorResponse(error)))
+    }
 
     private companion object {
         const val NONE = -1L

@@ -98,7 +98,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         if (!stream) throw needsStream()
     }
 
-    internal fun needsStream() = InvalidRequestException(
+    internal fun needsStream() = MLCReason.INVALID_REQUEST.exception(
         "create(...) gives a stream; complete(...) waits for the whole answer",
         param = "stream",
     )

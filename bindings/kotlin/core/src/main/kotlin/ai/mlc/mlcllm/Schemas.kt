@@ -70,7 +70,7 @@ private class SchemaWriter(private val root: SerialDescriptor) {
             if (type.isInline) schema(type.getElementDescriptor(0)) else named(type) { members(type) }
         PolymorphicKind.SEALED -> named(type) { sealed(type) }
         PolymorphicKind.OPEN, SerialKind.CONTEXTUAL ->
-            throw UnsupportedException("${type.serialName} has no JSON Schema: it may be any type")
+            throw MLCReason.UNDESCRIBABLE_TYPE.exception("${type.serialName} has no JSON Schema: it may be any type")
     }
 
     private fun named(type: SerialDescriptor, write: () -> JsonObject): JsonObject {
@@ -118,7 +118,9 @@ private class SchemaWriter(private val root: SerialDescriptor) {
             PrimitiveKind.STRING -> null
             SerialKind.ENUM -> words(key)
             PrimitiveKind.BYTE, PrimitiveKind.SHORT, PrimitiveKind.INT, PrimitiveKind.LONG -> DIGITS
-            else -> throw UnsupportedException("${type.serialName}<${key.serialName}> has no JSON Schema")
+            else -> throw MLCReason.UNDESCRIBABLE_TYPE.exception(
+                "${type.serialName}<${key.serialName}> has no JSON Schema",
+            )
         }
         val values = type("object") + ("additionalProperties" to schema(type.getElementDescriptor(1)))
         return if (names == null) values else values + ("propertyNames" to names)

@@ -23,7 +23,7 @@ fun <T> answerAs(serializer: KSerializer<T>, answer: ChatCompletion): T {
     try {
         return Json.decodeFromString(serializer, choice.message.content.orEmpty())
     } catch (error: SerializationException) {
-        throw UnfinishedAnswerException(
+        throw MLCReason.UNFINISHED_ANSWER.exception(
             "answer ${choice.index} (finish_reason ${choice.finish_reason}) is no whole " +
                 "${serializer.descriptor.serialName}: ${error.message}; give it more tokens",
             param = "choices[${choice.index}]",

@@ -82,7 +82,10 @@ inline fun <reified A, reified R> Tool(
 private fun checkIsClass(name: String, arguments: KSerializer<*>) {
     val kind = arguments.descriptor.kind
     if ((kind == StructureKind.CLASS || kind == StructureKind.OBJECT) && !arguments.descriptor.isNullable) return
-    throw UnsupportedException("the arguments of $name must be the properties of a class", param = "tools")
+    throw MLCReason.UNDESCRIBABLE_TYPE.exception(
+        "the arguments of $name must be the properties of a class",
+        param = "tools",
+    )
 }
 
 private fun <A> read(arguments: KSerializer<A>, text: String): A = try {

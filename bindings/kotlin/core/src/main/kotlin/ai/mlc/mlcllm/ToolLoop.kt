@@ -143,10 +143,10 @@ internal class ToolLoop(tools: List<Tool>, asked: ChatCompletionRequest, private
 
     init {
         if (tools.isEmpty() || this.tools.size < tools.size) {
-            throw InvalidRequestException(ToolsTexts.NAMES, param = "tools")
+            throw MLCReason.INVALID_REQUEST.exception(ToolsTexts.NAMES, param = "tools")
         }
-        if (maxCalls < 1) throw InvalidRequestException(ToolsTexts.TOO_FEW, param = "max_calls")
-        if (asked.n != 1L) throw InvalidRequestException(ToolsTexts.ONE_ANSWER, param = "n")
+        if (maxCalls < 1) throw MLCReason.INVALID_REQUEST.exception(ToolsTexts.TOO_FEW, param = "max_calls")
+        if (asked.n != 1L) throw MLCReason.INVALID_REQUEST.exception(ToolsTexts.ONE_ANSWER, param = "n")
     }
 
     /** The calls of an answer; none when it is the last one. */

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: e1eff5a6b6c0e99f
+// Schema hash: 67c03a78d5f13a69
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "e1eff5a6b6c0e99f"
+internal const val SCHEMA_HASH = "67c03a78d5f13a69"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2932,6 +2932,62 @@ data class Plan(
     val summary: List<String>,
 )
 
+/** The class of an error. Their order is their number in the C header; append only. */
+@Serializable(with = ErrorStatusSerializer::class)
+class ErrorStatus private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** The caller's request or option is wrong. */
+        @JvmField
+        val invalid_argument: ErrorStatus = ErrorStatus("invalid_argument", true)
+
+        /** A file, model or function that was named does not exist. */
+        @JvmField
+        val not_found: ErrorStatus = ErrorStatus("not_found", true)
+
+        /** A file exists but does not hold what it must. */
+        @JvmField
+        val corrupt: ErrorStatus = ErrorStatus("corrupt", true)
+
+        /** The request is understood, but not offered. */
+        @JvmField
+        val unsupported: ErrorStatus = ErrorStatus("unsupported", true)
+
+        /** Memory, disk, pages or the queue are full. */
+        @JvmField
+        val resource_exhausted: ErrorStatus = ErrorStatus("resource_exhausted", true)
+
+        /** The caller aborted it. */
+        @JvmField
+        val cancelled: ErrorStatus = ErrorStatus("cancelled", true)
+
+        /** Not possible now, but perhaps later. */
+        @JvmField
+        val unavailable: ErrorStatus = ErrorStatus("unavailable", true)
+
+        /** A time limit has passed. */
+        @JvmField
+        val deadline_exceeded: ErrorStatus = ErrorStatus("deadline_exceeded", true)
+
+        /** A mistake of the engine or of this package. */
+        @JvmField
+        val internal: ErrorStatus = ErrorStatus("internal", true)
+
+        private val knownWords = listOf(invalid_argument, not_found, corrupt, unsupported, resource_exhausted, cancelled, unavailable, deadline_exceeded, internal).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): ErrorStatus = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): ErrorStatus = ErrorStatus(word, false)
+    }
+}
+
+internal object ErrorStatusSerializer :
+    WordSerializer<ErrorStatus>("ErrorStatus", ErrorStatus::of)
+
 /** What went wrong. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2946,7 +3002,12 @@ data class ErrorObject @JvmOverloads constructor(
     /** A short machine-readable reason, such as `context_length_exceeded`. */
     @EncodeDefault
     val code: String? = null,
-)
+    /** The class of the reason: what a program does that does not know the reason. */
+    val status: String? = null,
+) {
+    /** `status` as a value that tells known words from unknown ones. */
+    val statusEnum: ErrorStatus? get() = status?.let(ErrorStatus::of)
+}
 
 /** The answer to a request that failed. */
 @Serializable

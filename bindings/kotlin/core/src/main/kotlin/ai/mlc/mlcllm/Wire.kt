@@ -29,16 +29,16 @@ internal val wire: Json = Json { coerceInputValues = true }
 internal fun <T> encode(serializer: KSerializer<T>, value: T): ByteArray = try {
     wire.encodeToString(serializer, value).encodeToByteArray(throwOnInvalidSequence = true)
 } catch (error: CharacterCodingException) {
-    throw InvalidRequestException("a text is not valid Unicode: it holds half of a pair", cause = error)
+    throw MLCReason.INVALID_JSON.exception("a text is not valid Unicode: it holds half of a pair", cause = error)
 } catch (error: SerializationException) { // a number that is not finite
-    throw InvalidRequestException("this cannot be written as JSON: ${error.message}", cause = error)
+    throw MLCReason.INVALID_JSON.exception("this cannot be written as JSON: ${error.message}", cause = error)
 }
 
 /** Reads the core's text as a value. A failure is a bug of ours, or the core has another version. */
 internal fun <T> decode(serializer: KSerializer<T>, json: ByteArray): T = try {
     wire.decodeFromString(serializer, json.decodeToString())
 } catch (error: SerializationException) {
-    throw InternalException("the engine's answer cannot be read: ${error.message}", cause = error)
+    throw MLCReason.UNREADABLE_ANSWER.exception("the engine's answer cannot be read: ${error.message}", cause = error)
 }
 
 /** A word of an enum to which newer engines may add; [toString] is the word on the wire. */

@@ -115,27 +115,15 @@ class ProtocolTest {
         val error = assertThrows(InternalException::class.java) {
             decode(ChatCompletionChunk.serializer(), "{".encodeToByteArray())
         }
-        assertEquals("internal_error", error.code)
+        assertEquals(MLCReason.UNREADABLE_ANSWER, error.reason)
     }
 
     @Test
-    fun `every error has its class`() {
-        val classes = mapOf(
-            "corrupt_file" to CorruptFileException::class,
-            "unsupported" to UnsupportedException::class,
-            "queue_full" to RateLimitException::class,
-            "out_of_resources" to ResourceException::class,
-            "request_cancelled" to RequestCancelledException::class,
-            "device_lost" to UnavailableException::class,
-            "model_unloaded" to UnavailableException::class,
-            "timeout" to DeadlineExceededException::class,
-            "deadline_exceeded" to DeadlineExceededException::class,
-            "whatever" to InternalException::class,
-        )
-        for ((code, kind) in classes) {
-            val error = MLCException.of(ErrorObject("why", "server_error", "n", code))
-            assertEquals(kind, error::class)
-            assertEquals(listOf("why", "server_error", "n", code), error.run { listOf(message, type, param, this.code) })
-        }
+    fun `a reason of tomorrow has the class of its status, or else of its type`() {
+        fun classOf(type: String, status: String?) =
+            MLCException.of(ErrorObject("why", type, "n", "of_tomorrow", status))::class
+        assertEquals(ResourceException::class, classOf("server_error", "resource_exhausted"))
+        assertEquals(RateLimitException::class, classOf("rate_limit_error", null))
+        assertEquals(InternalException::class, classOf("server_error", "of_tomorrow"))
     }
 }
