@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import plistlib
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,29 @@ def test_every_button_of_a_picture_has_words() -> None:
         code = path.read_text(encoding="utf-8")
         for block in re.findall(r"label: \{(.*?)\n +\}", code, re.DOTALL):
             assert "Image(systemName" not in block or "Text(" in block, path.name
+
+
+def test_every_size_of_the_icon_is_there() -> None:
+    """Opaque, and as large as its place: the App Store refuses another one."""
+    folder = APP / "Resources" / "Assets.xcassets" / "AppIcon.appiconset"
+    images = json.loads((folder / "Contents.json").read_text())["images"]
+    assert {"ios", "mac"} == {one.get("platform", one["idiom"]) for one in images}
+    for image in images:
+        png = (folder / image["filename"]).read_bytes()
+        width, height, _, colours = struct.unpack(">IIBB", png[16:26])
+        side = int(image["size"].split("x")[0]) * int(image.get("scale", "1x")[0])
+        assert (width, height) == (side, side) and colours == 2  # RGB without transparency
+    assert {one["filename"] for one in images} == {path.name for path in folder.glob("*.png")}
+
+
+def test_the_project_says_what_the_store_asks_for() -> None:
+    project = (APP / "MLCChat.xcodeproj" / "project.pbxproj").read_text()
+    for setting in (
+        "ASSETCATALOG_COMPILER_APPICON_NAME = AppIcon",
+        "INFOPLIST_KEY_ITSAppUsesNonExemptEncryption = NO",
+        "INFOPLIST_KEY_LSApplicationCategoryType",
+        "INFOPLIST_KEY_UISupportedInterfaceOrientations_iPhone",
+    ):
+        assert project.count(f"{setting};") + project.count(f"{setting} =") == 2, setting
+    pad = re.findall(r'Orientations_iPad = "([^"]+)"', project)
+    assert [len(one.split()) for one in pad] == [4, 4]  # which the windows of an iPad need

@@ -52,11 +52,13 @@ struct MessageView: View {
         Button("Copy") { Clipboard.copy(message.content) }
         if message.role == .user { Button("Edit") { actions.edit() } }
         if message.role != .tool { Button("Retry") { actions.retry() } }
-        if message.role == .assistant { Button("Report this answer") { report() } }
+        if message.role == .assistant, let address = Publisher.reports {
+            Button("Report this answer") { report(to: address) }
+        }
     }
 
-    private func report() {
-        let letter = AnswerReport.letter(to: Publisher.reports, about: message)
+    private func report(to address: String) {
+        let letter = AnswerReport.letter(to: address, about: message)
         if let letter { openURL(letter) }
     }
 

@@ -31,8 +31,8 @@ struct ModelsView: View {
                 Section {
                     Button("Remove all models", role: .destructive) { asksToClear = true }
                 }
-                Section {
-                    Link("Privacy policy", destination: Publisher.privacyPolicy)
+                if let policy = Publisher.privacyPolicy {
+                    Section { Link("Privacy policy", destination: policy) }
                 }
                 Section("Licences") {
                     ForEach(Licences.lines, id: \.self) { line in

@@ -78,6 +78,12 @@ DEVICES = {
             machine="arm64 macos",
         ),
         AppDevice(
+            name="macos-cpu",
+            target="aarch64",
+            host="arm64-apple-macos13.0",
+            machine="arm64 macos",
+        ),
+        AppDevice(
             name="android",
             target="android",
             host="aarch64-linux-android",

@@ -82,6 +82,8 @@ class ChatApp : Application(), Application.ActivityLifecycleCallbacks {
         pauseIfHidden()
     }
 
+    fun pauseDownloads() = library.models.value.models.forEach { library.download(it)?.pause() }
+
     fun pauseIfHidden() {
         if (visible == 0 && !WorkService.isRunning) runner.pause()
     }

@@ -39,6 +39,17 @@ class WorkService : Service() {
         super.onDestroy()
     }
 
+    /**
+     * Android 15 and later call it when the service has run for six hours of a day: it must end at
+     * once, or the app is ended. It is no `override`: the framework that this face is compiled
+     * against is older. The user lets the downloads go on.
+     */
+    @Suppress("unused", "UNUSED_PARAMETER")
+    fun onTimeout(startId: Int, fgsType: Int) {
+        (application as ChatApp).pauseDownloads()
+        stopSelf()
+    }
+
     private fun notification(): Notification {
         val manager = getSystemService(Context.NOTIFICATION_SERVICE) as NotificationManager
         Api26.makeChannel(manager, CHANNEL, getString(R.string.app_name))
