@@ -14,6 +14,11 @@ from pathlib import Path
 OLDEST_PYTHON = (3, 10)
 # A virtual environment without what tests need, and the core.
 NEEDED_MB = 900
+# Commands that use Debian's packages, or make files for Linux.
+ON_LINUX = (
+    ("app",),
+    *(("build", runtime) for runtime in ("android", "jvm", "swift", "web")),
+)
 # What the last lines of a command that failed say, and what to do.
 _ADVICE = (
     (
@@ -28,8 +33,20 @@ _ADVICE = (
 )  # fmt: skip
 
 
-def complaint(folder: Path, is_set_up: bool) -> str:
-    """Why `./dev` cannot begin in this folder on this machine, and what to do; "" if it can."""
+def complaint(
+    folder: Path, is_set_up: bool, words: Sequence[str] = (), system: str = sys.platform
+) -> str:
+    """Why `./dev WORDS` cannot begin here, and what to do; "" if it can."""
+    if system == "win32":
+        return (
+            "nothing is built on Windows: use Linux, or WSL (wsl --install). On Linux ./dev wheel "
+            "windows makes the core for Windows (docs/packaging.md#windows)"
+        )
+    if system == "darwin" and (named := [w for w in ON_LINUX if tuple(words[: len(w)]) == w]):
+        return (
+            f"./dev {' '.join(named[0])} runs on Linux alone. On macOS there are ./dev build, "
+            "test, wheel and build xcframework, which no Mac has run yet"
+        )
     if sys.version_info < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         has = ".".join(map(str, sys.version_info[:3]))

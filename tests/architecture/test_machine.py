@@ -69,6 +69,37 @@ def test_no_compiler_and_nothing_to_install_it_with(clone: Path) -> None:
     assert not (clone / ".venv").exists()  # it is found before the work
 
 
+def test_windows_is_sent_to_linux(clone: Path) -> None:
+    said = dev(clone, code="sys.platform = 'win32'")
+    assert len(said) == 1 and "use Linux, or WSL (wsl --install)" in said[0]
+    assert not (clone / ".venv").exists()
+
+
+def test_a_mac_hears_what_it_can_do(clone: Path) -> None:
+    for words in (["app", "android"], ["build", "swift"], ["build", "jvm", "aarch64"]):
+        said = machine.complaint(clone, True, words, system="darwin")
+        assert "runs on Linux alone" in said and "build xcframework" in said
+    for words in (["build"], ["build", "xcframework"], ["test"], ["wheel"]):
+        assert machine.complaint(clone, True, words, system="darwin") == ""
+        assert machine.complaint(clone, True, words, system="linux") == ""
+
+
+def test_pip_on_windows_ends_with_one_line(tmp_path: Path) -> None:
+    """CMake's own variable for the host is set by a file that runs before the project's."""
+    initial = tmp_path / "windows.cmake"
+    initial.write_text(
+        "set(CMAKE_HOST_WIN32 TRUE CACHE BOOL '')\nset(SKBUILD TRUE CACHE BOOL '')\n"
+    )
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if cmake is None:
+        pytest.skip("no cmake is here")
+    command = [cmake, "-C", str(initial), "-S", str(ROOT), "-B", str(tmp_path / "build")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0 and "install it in WSL (wsl --install)" in said
+    assert "compiler" not in (done.stdout + done.stderr).replace("-- ", "").lower()
+
+
 def test_a_full_disk(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         machine.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9e9, 8.8e9, 200_000_000)
