@@ -293,14 +293,28 @@ def _environment(home: Path) -> dict[str, str]:
 
 def test_the_error_tree_knows_what_the_core_says() -> None:
     """A code or type of the core's becomes the class that users catch."""
-    from mlc_llm.errors import RateLimitError, UnavailableError, error_from_core, error_from_json
+    from mlc_llm import _core
+    from mlc_llm.errors import (
+        RateLimitError,
+        UnavailableError,
+        error_from_core,
+        error_from_json,
+        error_of,
+        reasons_gen,
+    )
 
     answer = {"message": "m", "type": "rate_limit_error", "param": None, "code": "queue_full"}
     assert type(error_from_json({"error": answer})) is RateLimitError
-    assert type(error_from_core(7, "m", "", "model_not_loaded")) is UnavailableError
-    assert type(error_from_core(5, "m", "p", "")) is ResourceError
-    error = error_from_core(3, "m", "p", "")
+    for code, status, kind in (
+        ("model_not_loaded", "unavailable", UnavailableError),
+        ("out_of_resources", "resource_exhausted", ResourceError),
+        ("of a newer core", "resource_exhausted", ResourceError),
+    ):
+        fields = {"message": "m", "type": "server_error", "param": None, "code": code}
+        core_error = _core.CoreError(json.dumps({"error": fields | {"status": status}}))
+        assert type(error_from_core(core_error)) is kind
+    error = error_of(reasons_gen.CORRUPT_FILE, "m", param="p")
     expected = {"message": "m", "type": "invalid_request_error", "param": "p"}
-    assert error.to_dict() == {"error": expected | {"code": "corrupt_file"}}
+    assert error.to_dict() == {"error": expected | {"code": "corrupt_file", "status": "corrupt"}}
     assert json.loads(json.dumps(error.to_dict()))
     assert issubclass(DownloadError, MLCError)

