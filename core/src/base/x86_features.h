@@ -17,7 +17,8 @@ bool HasX86Feature(std::string_view name);
 
 }  // namespace mlc
 
-#if defined(_WIN32)
+// Clang before 18 does not know all names.
+#if defined(_WIN32) || (defined(__clang__) && __clang_major__ < 18)
 #define MLC_CPU_SUPPORTS(name) ::mlc::HasX86Feature(name)
 #else
 // A static variable may ask before the constructor that reads the CPU's features, where that one is
