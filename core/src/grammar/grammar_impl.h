@@ -58,9 +58,9 @@ class GrammarBackend {
 // In states of the parser: about 1.3 s on a CPU core of 2020; a usual mask takes a thousandth of
 // that.
 constexpr int64_t kMostWork = 20'000'000;
-// One step of an answer may take a quarter of it. All steps together may take as much, and what
-// each token adds: a usual mask that is made.
-constexpr int64_t kMostStepWork = kMostWork / 4, kTokenWork = 200'000;
+// One step of an answer may take half of it. All steps together may take as much, and what
+// each token adds: a mask for which each token of the vocabulary is read anew.
+constexpr int64_t kMostStepWork = kMostWork / 2, kTokenWork = 200'000, kReadWork = 60;
 // In numbers that a compiled grammar and its automata consist of, in all passes of the compiler.
 constexpr int64_t kMostGrammarParts = 12'000'000;
 

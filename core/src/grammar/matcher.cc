@@ -89,7 +89,8 @@ Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) { return impl_->Fill
 
 bool GrammarMatcher::Accept(int32_t token) {
   if (finished() || !impl_->backend->MayAllow(token)) return false;
-  impl_->work_left = std::min(impl_->work_left + kTokenWork, kMostWork);
+  int64_t added = std::max(kTokenWork, kReadWork * impl_->backend->vocab_size());
+  impl_->work_left = std::min(impl_->work_left + added, kMostWork);
   return impl_->Limited([&] { return impl_->matcher.AcceptToken(token); }, false);
 }
 
