@@ -1,12 +1,14 @@
 // A grammar out of nowhere, from its source to the tokens it admits: refused with a message, or a
 // matcher that keeps its promises. Masks say what is accepted, what is taken back is gone, forced
-// text is accepted, and a complete text under a schema is JSON.
+// text is accepted, and a complete text under a schema is JSON. All this takes bounded memory and
+// work; when a limit is reached, the next mask says so.
 //
 // Input: the kind of the source; the source up to a zero byte; then what to do, a byte a step.
 #include "base/json.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "grammar/grammar.h"
+#include "resources.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -15,6 +17,10 @@ namespace {
 enum class Kind { kSchema, kRegex, kEbnf, kTag };
 
 using testing::kEnd;
+
+constexpr int64_t kMostBytes = 150 << 20;
+// With sanitizers. Most inputs take milliseconds.
+constexpr double kMostSeconds = 60;
 
 // Bytes, and tokens of several bytes that end in the middle of things: of characters, of names, of
 // punctuation.
@@ -57,9 +63,10 @@ class Walk {
 
   // False where nothing can follow.
   bool Step(unsigned char what) {
-    if (!Fill(&matcher_, &mask_)) return false;
+    if (is_over_ || !Fill(&matcher_, &mask_)) return false;
     if (what < 0xA0) {
-      Take(Allowed(what));
+      int32_t token = Allowed(what);
+      if (Accept(token)) tokens_.push_back(token);
     } else if (what < 0xC0) {
       int count = std::min(what & 7, static_cast<int>(tokens_.size()));
       matcher_.Rollback(count);
@@ -71,11 +78,12 @@ class Walk {
     } else {
       CheckAny(what * 31 % Vocabulary().vocab_size());
     }
-    return true;
+    return !is_over_;
   }
 
   // A fresh matcher that accepted the same stands at the same place.
   void End() {
+    if (is_over_) return;
     GrammarMatcher fresh(grammar_);
     for (int32_t token : tokens_) MLC_FUZZ_CHECK(fresh.Accept(token));
     MLC_FUZZ_CHECK(fresh.finished() == matcher_.finished());
@@ -89,10 +97,23 @@ class Walk {
     mask->clear();
     if (matcher->finished()) return false;
     Status status = matcher->FillMask(mask);
+    if (status.ok()) return true;
+    CheckRefusal(status);
     // Only what a caller wrote rule by rule may lead nowhere.
-    if (!status.ok()) MLC_FUZZ_CHECK(kind_ == Kind::kEbnf || kind_ == Kind::kTag);
-    if (!status.ok()) CheckRefusal(status);
-    return status.ok();
+    bool is_limit = status.message().find("it takes too") != std::string::npos;
+    MLC_FUZZ_CHECK(is_limit || kind_ == Kind::kEbnf || kind_ == Kind::kTag);
+    return false;
+  }
+
+  // Accepts what the mask allows, unless a limit is reached: then nothing goes on.
+  bool Accept(int32_t token) {
+    if (matcher_.Accept(token)) return true;
+    std::vector<int32_t> mask;
+    Status status = matcher_.FillMask(&mask);
+    MLC_FUZZ_CHECK(!status.ok());
+    CheckRefusal(status);
+    is_over_ = true;
+    return false;
   }
 
   bool IsAllowed(int32_t token) const {
@@ -108,20 +129,21 @@ class Walk {
     return allowed[static_cast<size_t>(which) % allowed.size()];
   }
 
-  void Take(int32_t token) {
-    MLC_FUZZ_CHECK(matcher_.Accept(token));
-    tokens_.push_back(token);
-  }
-
   void CheckAny(int32_t token) {
-    bool is_allowed = IsAllowed(token);
-    MLC_FUZZ_CHECK(matcher_.Accept(token) == is_allowed);
-    if (is_allowed) matcher_.Rollback(1);
+    if (!IsAllowed(token)) {
+      MLC_FUZZ_CHECK(!matcher_.Accept(token));
+    } else if (Accept(token)) {
+      matcher_.Rollback(1);
+    }
   }
 
   void CheckForced() {
     std::string text = matcher_.ForcedText();
-    for (char byte : text) MLC_FUZZ_CHECK(matcher_.Accept(static_cast<unsigned char>(byte)));
+    constexpr size_t kMostForced = 64;
+    MLC_FUZZ_CHECK(text.size() <= kMostForced);
+    for (char byte : text) {
+      if (!Accept(static_cast<unsigned char>(byte))) return;
+    }
     matcher_.Rollback(static_cast<int>(text.size()));
   }
 
@@ -137,12 +159,10 @@ class Walk {
   const Grammar& grammar_;
   GrammarMatcher matcher_;
   std::vector<int32_t> tokens_, mask_;
+  bool is_over_ = false;  // a limit is reached
 };
 
-MLC_FUZZ_TARGET(grammar) {
-  if (data.empty()) return;
-  Kind kind = static_cast<Kind>(static_cast<unsigned char>(data[0]) % 4);
-  auto [source, steps] = fuzz::SplitAtZero(data.substr(1));
+void CompileAndWalk(Kind kind, std::string_view source, std::string_view steps) {
   std::optional<Grammar> grammar = Compile(kind, std::string(source));
   if (!grammar) return;
   Walk walk(kind, *grammar);
@@ -151,6 +171,17 @@ MLC_FUZZ_TARGET(grammar) {
     if (!walk.Step(static_cast<unsigned char>(what))) break;
   }
   walk.End();
+}
+
+MLC_FUZZ_TARGET(grammar) {
+  if (data.empty()) return;
+  Kind kind = static_cast<Kind>(static_cast<unsigned char>(data[0]) % 4);
+  auto [source, steps] = fuzz::SplitAtZero(data.substr(1));
+  Vocabulary();
+  fuzz::Resources used;
+  CompileAndWalk(kind, source, steps);
+  MLC_FUZZ_CHECK(used.peak_bytes() < kMostBytes);
+  MLC_FUZZ_CHECK(used.seconds() < kMostSeconds);
 }
 
 }  // namespace
