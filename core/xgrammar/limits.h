@@ -1,5 +1,5 @@
 // Limits of the work and the memory of xgrammar's parser. They count what it does, not time, so
-// that a grammar is refused on every machine or on none. cmake/XGrammar.cmake puts the calls into
+// that a grammar is refused on every machine or on none. core/xgrammar/patches put the calls into
 // xgrammar.
 #ifndef MLC_XGRAMMAR_LIMITS_H_
 #define MLC_XGRAMMAR_LIMITS_H_
