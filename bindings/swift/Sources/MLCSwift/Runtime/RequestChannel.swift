@@ -15,7 +15,7 @@ struct RequestChannel: Sendable {
         do throws(MLCError) {
             return try await self.core.get().submit(route: route, json: try request.jsonText())
         } catch {
-            throw error.code == "model_not_loaded" ? self.failedLoad.with { $0 } ?? error : error
+            throw error.reason == .modelNotLoaded ? self.failedLoad.with { $0 } ?? error : error
         }
     }
 
