@@ -187,7 +187,7 @@ class Term(Tastes):
     sayings: Sayings | None = field(None, "A text or several.")
 
 
-class EmbeddingVector(OneOf):
+class SmallVector(OneOf):
     """A union whose first form Python's type checkers see."""
 
     root: Annotated[list[float], Case("numbers")] | Annotated[str, Case("text")]
@@ -197,7 +197,7 @@ class Answer(Model):
     """What a call gives."""
 
     count: int = field(..., "A number.", ge=0)
-    vector: EmbeddingVector | None = field(None, "Of two forms.")
+    vector: SmallVector | None = field(None, "Of two forms.")
 
 
 class Piece(Model):

@@ -63,4 +63,4 @@ def test_the_steps_lead_to_an_answer(clone: Path, tiny_home: Path) -> None:
             timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr[-4000:]
-    assert len(done.stdout.strip()) > 10
+    assert done.stdout.strip()

@@ -115,7 +115,7 @@ def test_the_whole_engine_answers_with_the_references_tokens(prepared, recorded,
         streams = [
             engine.chat.completions.create(
                 messages=[{"role": "user", "content": case["question"]}],
-                temperature=0, max_tokens=count, stream=True,
+                temperature=0, repetition_penalty=1, max_tokens=count, stream=True,
             )
             for case in recorded["cases"]
         ]  # fmt: skip

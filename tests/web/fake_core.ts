@@ -9,6 +9,7 @@ import {
   type CoreOptions,
   type ModelSpec,
 } from "../../bindings/web/runtime/core.ts";
+import { errorOf } from "../../bindings/web/runtime/errors.ts";
 import { SCHEMA_HASH } from "../../bindings/web/src/protocol/types.gen.ts";
 
 // deno-lint-ignore no-explicit-any -- JSON
@@ -53,10 +54,10 @@ class FakeEngine {
 
   async load(spec: ModelSpec, onProgress?: (fraction: number, what: string) => unknown) {
     const source = this.sources.get(spec.model);
-    if (!source) throw error("no such folder", "not_found_error", "not_found");
+    if (!source) throw errorOf("not_found", "no such folder");
     const read = async (name: string) => {
       const size = source.size(name);
-      if (size === undefined) throw error(`${name} is missing`, "not_found_error", "not_found");
+      if (size === undefined) throw errorOf("not_found", `${name} is missing`);
       return await source.read(name, 0, size);
     };
     const config = JSON.parse(new TextDecoder().decode(await read("mlc-chat-config.json")));
@@ -72,7 +73,13 @@ class FakeEngine {
     const request = JSON.parse(body), id = ++this.lastId;
     const messages = request.messages ?? [{ content: request.prompt ?? "" }];
     if (messages.length === 0) {
-      throw error("messages: must have at least 1 item", "invalid_request_error", null, "messages");
+      throw new CoreError({
+        message: "messages: must have at least 1 item",
+        type: "invalid_request_error",
+        param: "messages",
+        code: null,
+        status: "invalid_argument",
+      });
     }
     this.running.set(id, onEvent);
     this.seen.mostAtOnce = Math.max(this.seen.mostAtOnce, this.running.size);
@@ -84,7 +91,7 @@ class FakeEngine {
   abort(id: number): void {
     if (!this.running.has(id)) return;
     this.seen.aborted += 1;
-    const failure = error("aborted", "server_error", "request_cancelled");
+    const failure = errorOf("request_cancelled", "aborted");
     this.end(id, { kind: "error", error: failure.body });
   }
 
@@ -147,8 +154,4 @@ class FakeEngine {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
-}
-
-function error(message: string, type: string, code: string | null, param: string | null = null) {
-  return new CoreError({ message, type, param, code });
 }

@@ -151,8 +151,8 @@ static void load_error_command(const Options* options) {
   } else { /* the members of {"error": {...}} */
     Text out = {NULL, 0};
     const char* error = json_at(mlc_status_get_error_json(status), "error");
-    static const char* const kKeys[] = {"type", "code", "param", "message"};
-    for (int i = 0; i < 4; ++i) {
+    static const char* const kKeys[] = {"type", "code", "param", "status", "message"};
+    for (int i = 0; i < 5; ++i) {
       Text value = {NULL, 0};
       text_add(&value, "", 0);
       int is_text = json_add_string(&value, json_at(error, kKeys[i]));

@@ -310,6 +310,7 @@ suspend fun loadError(model: Model, options: Options): JsonObject {
             "type" to error.type,
             "code" to error.code,
             "param" to error.param,
+            "status" to error.status?.word,
             "message" to error.message,
         )
     }

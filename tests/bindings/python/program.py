@@ -232,7 +232,7 @@ def load_error(options: argparse.Namespace) -> dict[str, Any]:
         make_engine(options).terminate()
     except MLCError as error:
         fields = {"type": error.type, "code": error.code, "param": error.param}
-        return {**fields, "message": error.message}
+        return {**fields, "status": error.status, "message": error.message}
     return {"type": None}
 
 

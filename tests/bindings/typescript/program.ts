@@ -233,7 +233,8 @@ async function loadError(options: Options) {
     await using(options, () => Promise.resolve());
   } catch (error) {
     if (!(error instanceof MLCError)) throw error;
-    return { type: error.type, code: error.code, param: error.param, message: error.message };
+    const { type, code, param, status, message } = error;
+    return { type, code, param, status, message };
   }
   return { type: null };
 }

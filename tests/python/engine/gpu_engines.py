@@ -14,7 +14,7 @@ import pytest
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import NotFoundError
+from mlc_llm.errors import UnavailableError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 
 # Both would take every core; and a layer of Mesa's complains where no desktop runs.
@@ -40,7 +40,7 @@ def require(device: str) -> None:
 
     try:
         choose_device(device)
-    except NotFoundError as error:
+    except UnavailableError as error:
         pytest.skip(str(error))
     if device == "cuda" and not nvrtc.is_installed():
         pytest.skip('NVRTC is not installed: pip install "mlc-llm[cuda]"')

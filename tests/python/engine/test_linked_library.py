@@ -18,7 +18,7 @@ from mlc_llm import MLCEngine, _core
 from mlc_llm.compiler.archive import OUR_LOOPS, TVMS_BARRIER, TVMS_LOOPS, with_our_loops
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError, UnavailableError, UnsupportedError
 from mlc_llm.model_source import ResolvedModel, resolve_model
 from mlc_llm.package.ar import read_members
 from mlc_llm.package.objects import read_object
@@ -197,7 +197,7 @@ def test_two_libraries_in_a_program(
     leave_samplers_out(monkeypatch)
     try:
         choose_device("opencl")
-    except NotFoundError as error:
+    except UnavailableError as error:
         pytest.skip(str(error))
     check_linked(tiny_model, tmp_path, device="opencl", run_on="opencl", prefixes=["one_", "b_"])
 

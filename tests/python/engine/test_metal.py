@@ -16,7 +16,7 @@ import pytest
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.core_engine import choose_device
-from mlc_llm.errors import InvalidRequestError, NotFoundError
+from mlc_llm.errors import InvalidRequestError, UnavailableError
 from mlc_llm.model_source import ResolvedModel
 
 STAND_IN = Path(__file__).parents[2] / "fixtures" / "metal-stand-in" / "metal_stand_in.cc"
@@ -42,7 +42,7 @@ print(json.dumps({"listed": listed, "chosen": choose_device("metal"), "errors": 
 
 
 def test_without_an_apple_system_the_reason_is_one_line() -> None:
-    with pytest.raises(NotFoundError, match="Metal needs macOS or iOS") as caught:
+    with pytest.raises(UnavailableError, match="Metal needs macOS or iOS") as caught:
         choose_device("metal")
     assert caught.value.param == "device" and len(str(caught.value).splitlines()) == 1
 

@@ -209,78 +209,150 @@ extension MLCError {
 
         private var row: (kind: Kind, status: ErrorStatus, type: String) {
             switch self {
-            case .invalidRequest: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .notFound: (.notFound, .notFound, "not_found_error")
-            case .corruptFile: (.corruptFile, .corrupt, "invalid_request_error")
-            case .unsupported: (.unsupported, .unsupported, "invalid_request_error")
-            case .outOfResources: (.outOfResources, .resourceExhausted, "server_error")
-            case .requestCancelled: (.cancelled, .cancelled, "server_error")
-            case .unavailable: (.unavailable, .unavailable, "server_error")
-            case .deadlineExceeded: (.deadlineExceeded, .deadlineExceeded, "server_error")
-            case .internalError: (.internalError, .`internal`, "server_error")
-            case .invalidType: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .invalidValue: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .missingRequiredParameter: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .unknownParameter: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .integerBelowMinValue: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .integerAboveMaxValue: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .decimalBelowMinValue: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .decimalAboveMaxValue: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .emptyString: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .stringBelowMinLength: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .stringAboveMaxLength: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .emptyArray: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .arrayBelowMinLength: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .arrayAboveMaxLength: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .invalidFunctionParameters: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .unsupportedParameter: (.unsupported, .unsupported, "invalid_request_error")
-            case .contextLengthExceeded: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .tooManyTokens: (.outOfResources, .resourceExhausted, "server_error")
-            case .noChatTemplate: (.unsupported, .unsupported, "invalid_request_error")
-            case .templateError: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .fileNotFound: (.notFound, .notFound, "not_found_error")
-            case .modelLibraryNotSealed: (.unsupported, .unsupported, "invalid_request_error")
-            case .modelNotLoaded: (.unavailable, .unavailable, "server_error")
-            case .modelUnloaded: (.unavailable, .unavailable, "server_error")
-            case .deviceLost: (.unavailable, .unavailable, "server_error")
-            case .queueFull: (.rateLimited, .resourceExhausted, "rate_limit_error")
-            case .kvCacheExhausted: (.outOfResources, .resourceExhausted, "server_error")
-            case .pinnedPromptsFull: (.outOfResources, .resourceExhausted, "server_error")
-            case .invalidApiKey: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .modelNotFound: (.notFound, .notFound, "invalid_request_error")
-            case .unknownUrl: (.notFound, .notFound, "invalid_request_error")
-            case .methodNotSupported: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .modelExists: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .bodyTooLarge: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .hostNotAllowed: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .originNotAllowed: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .unsupportedContentType: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .modelLoading: (.unavailable, .unavailable, "server_error")
-            case .serverBusy: (.unavailable, .unavailable, "server_error")
-            case .shuttingDown: (.unavailable, .unavailable, "server_error")
-            case .bodyTimeout: (.deadlineExceeded, .deadlineExceeded, "server_error")
-            case .timeout: (.deadlineExceeded, .deadlineExceeded, "server_error")
-            case .downloadFailed: (.downloadFailed, .unavailable, "server_error")
-            case .downloadForbidden: (.downloadFailed, .unavailable, "server_error")
-            case .hashMismatch: (.downloadFailed, .corrupt, "server_error")
-            case .defaultModelMissing: (.notFound, .notFound, "not_found_error")
-            case .truncatedFile: (.corruptFile, .corrupt, "invalid_request_error")
-            case .diskFull: (.storageFull, .resourceExhausted, "server_error")
-            case .homeNotWritable: (.outOfResources, .resourceExhausted, "server_error")
-            case .noScratchSpace: (.outOfResources, .resourceExhausted, "server_error")
-            case .linkerMissing: (.notFound, .notFound, "not_found_error")
-            case .linkFailed: (.internalError, .`internal`, "server_error")
-            case .packageMismatch: (.corruptFile, .corrupt, "invalid_request_error")
-            case .unfinishedAnswer: (.unfinishedAnswer, .`internal`, "server_error")
-            case .unreadableAnswer: (.internalError, .`internal`, "server_error")
-            case .versionMismatch: (.unsupported, .unsupported, "invalid_request_error")
-            case .undescribableType: (.unsupported, .unsupported, "invalid_request_error")
-            case .invalidJson: (.invalidRequest, .invalidArgument, "invalid_request_error")
-            case .engineFailed: (.internalError, .`internal`, "server_error")
-            case .unsupportedBrowser: (.unsupported, .unsupported, "invalid_request_error")
-            case .workerLost: (.unavailable, .unavailable, "server_error")
-            case .quotaExceeded: (.storageFull, .resourceExhausted, "server_error")
-            case .integrity: (.corruptFile, .corrupt, "invalid_request_error")
+            case .invalidRequest:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .notFound:
+                (.notFound, .notFound, "not_found_error")
+            case .corruptFile:
+                (.corruptFile, .corrupt, "invalid_request_error")
+            case .unsupported:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .outOfResources:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .requestCancelled:
+                (.cancelled, .cancelled, "server_error")
+            case .unavailable:
+                (.unavailable, .unavailable, "server_error")
+            case .deadlineExceeded:
+                (.deadlineExceeded, .deadlineExceeded, "server_error")
+            case .internalError:
+                (.internalError, .`internal`, "server_error")
+            case .invalidType:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .invalidValue:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .missingRequiredParameter:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .unknownParameter:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .integerBelowMinValue:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .integerAboveMaxValue:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .decimalBelowMinValue:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .decimalAboveMaxValue:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .emptyString:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .stringBelowMinLength:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .stringAboveMaxLength:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .emptyArray:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .arrayBelowMinLength:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .arrayAboveMaxLength:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .invalidFunctionParameters:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .unsupportedParameter:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .contextLengthExceeded:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .tooManyTokens:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .noChatTemplate:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .templateError:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .fileNotFound:
+                (.notFound, .notFound, "not_found_error")
+            case .modelLibraryNotSealed:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .modelNotLoaded:
+                (.unavailable, .unavailable, "server_error")
+            case .modelUnloaded:
+                (.unavailable, .unavailable, "server_error")
+            case .deviceLost:
+                (.unavailable, .unavailable, "server_error")
+            case .queueFull:
+                (.rateLimited, .resourceExhausted, "rate_limit_error")
+            case .kvCacheExhausted:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .pinnedPromptsFull:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .invalidApiKey:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .modelNotFound:
+                (.notFound, .notFound, "invalid_request_error")
+            case .unknownUrl:
+                (.notFound, .notFound, "invalid_request_error")
+            case .methodNotSupported:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .modelExists:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .bodyTooLarge:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .hostNotAllowed:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .originNotAllowed:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .unsupportedContentType:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .modelLoading:
+                (.unavailable, .unavailable, "server_error")
+            case .serverBusy:
+                (.unavailable, .unavailable, "server_error")
+            case .shuttingDown:
+                (.unavailable, .unavailable, "server_error")
+            case .bodyTimeout:
+                (.deadlineExceeded, .deadlineExceeded, "server_error")
+            case .timeout:
+                (.deadlineExceeded, .deadlineExceeded, "server_error")
+            case .downloadFailed:
+                (.downloadFailed, .unavailable, "server_error")
+            case .downloadForbidden:
+                (.downloadFailed, .unavailable, "server_error")
+            case .hashMismatch:
+                (.downloadFailed, .corrupt, "server_error")
+            case .defaultModelMissing:
+                (.notFound, .notFound, "not_found_error")
+            case .truncatedFile:
+                (.corruptFile, .corrupt, "invalid_request_error")
+            case .diskFull:
+                (.storageFull, .resourceExhausted, "server_error")
+            case .homeNotWritable:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .noScratchSpace:
+                (.outOfResources, .resourceExhausted, "server_error")
+            case .linkerMissing:
+                (.notFound, .notFound, "not_found_error")
+            case .linkFailed:
+                (.internalError, .`internal`, "server_error")
+            case .packageMismatch:
+                (.corruptFile, .corrupt, "invalid_request_error")
+            case .unfinishedAnswer:
+                (.unfinishedAnswer, .`internal`, "server_error")
+            case .unreadableAnswer:
+                (.internalError, .`internal`, "server_error")
+            case .versionMismatch:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .undescribableType:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .invalidJson:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .engineFailed:
+                (.internalError, .`internal`, "server_error")
+            case .unsupportedBrowser:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .workerLost:
+                (.unavailable, .unavailable, "server_error")
+            case .quotaExceeded:
+                (.storageFull, .resourceExhausted, "server_error")
+            case .integrity:
+                (.corruptFile, .corrupt, "invalid_request_error")
             }
         }
     }
