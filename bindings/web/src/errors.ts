@@ -1,7 +1,13 @@
 /** The errors: a class for each kind. docs/errors.md lists the reasons. */
 
 import { MLCError } from "./error_base.ts";
-import { BY_NAME, BY_STATUS, BY_TYPE, CorruptFileError, InternalError } from "./protocol/kinds.gen.ts";
+import {
+  BY_NAME,
+  BY_STATUS,
+  BY_TYPE,
+  CorruptFileError,
+  InternalError,
+} from "./protocol/kinds.gen.ts";
 import { REASONS } from "../runtime/reasons.gen.ts";
 
 export { type ErrorFields, MLCError } from "./error_base.ts";
@@ -24,7 +30,9 @@ export class IntegrityError extends CorruptFileError {
 export function errorFromJson(answer: unknown): MLCError {
   const fields = (answer as { error?: Record<string, unknown> } | null)?.error ?? {};
   const word = (name: string) => typeof fields[name] === "string" ? fields[name] : null;
-  const [message, param, code, type, status] = ["message", "param", "code", "type", "status"].map(word);
+  const [message, param, code, type, status] = ["message", "param", "code", "type", "status"].map(
+    word,
+  );
   const kind = own(BY_NAME, own(REASONS, code)?.kind);
   const found = kind ?? own(BY_STATUS, status) ?? own(BY_TYPE, type) ?? InternalError;
   const error = new found(message ?? "the engine failed and did not say why", { param });
