@@ -299,6 +299,17 @@ def test_a_living_conversion_is_not_cleaned_away(tmp_path):
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["a", "b"]
 
 
+def test_a_cleaner_leaves_a_folder_that_moves_into_place(tmp_path, monkeypatch):
+    """Another process starts, and cleans, between the last file and the rename."""
+    from mlc_llm.compiler.convert import output_folder
+    from mlc_llm.scratch import remove_leftovers
+
+    monkeypatch.setattr(output_folder, "_sync", lambda folder: remove_leftovers(tmp_path))
+    with output_folder.staged_folder(tmp_path / "m", needed_bytes=0) as stage:
+        (stage / "file").write_text("x")
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["file"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 @pytest.mark.parametrize("scheme", ["q0f32", "q4f16_0"])
 def test_memory_stays_below_twice_the_largest_tensor(scheme, tmp_path, request):

@@ -36,7 +36,6 @@ def staged_folder(output: Path, *, needed_bytes: int) -> Iterator[Path]:
         check_space(output.parent, needed_bytes + _SPARE_BYTES, param="output")
         with scratch_folder(output) as stage:
             yield stage
-            (stage / LOCK).unlink(missing_ok=True)
             _move_into_place(stage, output)
 
 
@@ -44,9 +43,10 @@ def _move_into_place(stage: Path, output: Path) -> None:
     if not output.exists():
         _sync(stage)
         stage.replace(output)
+        (output / LOCK).unlink(missing_ok=True)  # not before: the lock keeps cleaners away
         _sync(output.parent)
         return
-    names = [path.name for path in stage.iterdir()]
+    names = [path.name for path in stage.iterdir() if path.name != LOCK]
     if TENSOR_CACHE in names:
         _remove_weights(output)
         names.sort(key=lambda name: name == TENSOR_CACHE)  # the index last
