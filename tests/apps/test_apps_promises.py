@@ -43,6 +43,7 @@ def test_the_dependencies_are_those_of_the_list_of_licences() -> None:
 def test_the_permissions_are_those_of_the_data_safety_text() -> None:
     known = {
         "INTERNET",
+        "ACCESS_NETWORK_STATE",
         "FOREGROUND_SERVICE",
         "FOREGROUND_SERVICE_DATA_SYNC",
         "FOREGROUND_SERVICE_SPECIAL_USE",

@@ -83,6 +83,22 @@ abstract class Activity : Context() {
 
     protected open fun onActivityResult(code: Int, result: Int, data: Intent?) = Unit
 
+    fun requestPermissions(names: Array<String>, code: Int) {
+        wanted += names
+        requestCode = code
+    }
+
+    open fun onRequestPermissionsResult(code: Int, permissions: Array<String>, results: IntArray) = Unit
+
+    val wanted = mutableListOf<String>()
+    private var requestCode = -1
+
+    /** The user allows what was asked for. */
+    fun grant() {
+        granted += wanted
+        onRequestPermissionsResult(requestCode, wanted.toTypedArray(), IntArray(wanted.size))
+    }
+
     /** The user chooses a file for the last request; null: none. */
     fun answer(data: Intent?) = onActivityResult(asked!!.second, if (data == null) 0 else RESULT_OK, data)
 

@@ -28,6 +28,7 @@ open class Context {
     fun getSystemService(name: String): Any = when (name) {
         ACTIVITY_SERVICE -> android.app.ActivityManager()
         NOTIFICATION_SERVICE -> android.app.NotificationManager()
+        CONNECTIVITY_SERVICE -> android.net.ConnectivityManager
         else -> ClipboardManager
     }
 
@@ -50,8 +51,14 @@ open class Context {
 
     val started = mutableListOf<Intent>()
 
+    fun checkSelfPermission(@Suppress("UNUSED_PARAMETER") name: String): Int =
+        if (name in granted) android.content.pm.PackageManager.PERMISSION_GRANTED else -1
+
+    val granted = mutableSetOf<String>()
+
     companion object {
         const val ACTIVITY_SERVICE = "activity"
+        const val CONNECTIVITY_SERVICE = "connectivity"
         const val CLIPBOARD_SERVICE = "clipboard"
         const val NOTIFICATION_SERVICE = "notification"
     }

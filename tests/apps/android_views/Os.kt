@@ -44,3 +44,9 @@ class Looper private constructor(private val thread: Thread) {
 class Handler(@Suppress("UNUSED_PARAMETER") looper: Looper) {
     fun post(act: Runnable) = Looper.add(act::run)
 }
+
+object Build {
+    object VERSION {
+        var SDK_INT = 36
+    }
+}

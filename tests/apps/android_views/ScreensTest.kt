@@ -6,6 +6,7 @@ import ai.mlc.chat.ChatApp
 import ai.mlc.chat.ChatFiles
 import ai.mlc.chat.ChatsActivity
 import ai.mlc.chat.ModelsActivity
+import ai.mlc.chat.Notifications
 import ai.mlc.chat.Screen
 import ai.mlc.chat.SettingsActivity
 import ai.mlc.chat.WorkService
@@ -16,11 +17,13 @@ import ai.mlc.chatkit.chat.ChatMessage
 import ai.mlc.chatkit.chat.ChatSettings
 import ai.mlc.chatkit.chat.ChatStore
 import ai.mlc.chatkit.chat.ToolCall
+import ai.mlc.chatkit.download.DownloadState
 import ai.mlc.chatkit.engine.LoadTarget
 import android.app.ActivityManager
 import android.app.AlertDialog
 import android.content.ClipboardManager
 import android.content.Intent
+import android.net.ConnectivityManager
 import android.net.Uri
 import android.os.Looper
 import android.view.View
@@ -224,6 +227,36 @@ class ScreensTest {
     }
 
     @Test
+    fun `a network that costs by volume is a question, and notifications are asked for`() {
+        val app = begin(Device())
+        val screen = show(app, ModelsActivity(), R.string.app_name)
+        val resume = { screen.all<Button>().first { it.text.toString() == "Resume" }.run { click!!(this) } }
+        val download = app.library.download(app.library.model(PAUSED)!!)!!
+        ConnectivityManager.isActiveNetworkMetered = true
+        try {
+            resume()
+        } finally {
+            ConnectivityManager.isActiveNetworkMetered = false
+        }
+        val question = screen.dialog!!.content.all().filterIsInstance<TextView>().first().text
+        assertEquals(app.device.text(R.string.metered_question), question)
+        assertEquals(DownloadState.PAUSED, download.states.value.state)
+        assertEquals(emptyList<String>(), screen.wanted)
+        screen.dialog!!.accept()
+        assertTrue(download.states.value.state.isActive)
+        assertEquals(listOf(Notifications.PERMISSION), screen.wanted)
+        screen.grant() // the service shows its notification then
+        assertEquals(listOf(WorkService::class.java, WorkService::class.java), screen.started.map { it.target })
+        val service = WorkService() // after six hours the system ends it: the download waits for the user
+        service.onTimeout(1, DATA_SYNC)
+        assertTrue(service.isStopped)
+        assertEquals(DownloadState.PAUSED, download.states.value.state)
+        resume()
+        assertEquals(listOf(Notifications.PERMISSION), screen.wanted) // once
+        download.pause()
+    }
+
+    @Test
     fun `the result of a benchmark can be copied`() {
         val app = begin(Device())
         val fake = File(System.getProperty("fake.model"))
@@ -357,14 +390,16 @@ class ScreensTest {
         const val UI_HIDDEN = 20
         const val LEFT_OUT = "This model takes no pictures. Left out:"
         val STARTS = listOf("fake on", "prompt 128: ", "prompt 512: ")
+        const val DATA_SYNC = 1
+        const val PAUSED = "Qwen2.5-0.5B-Instruct-q4f16_1-MLC"
         const val READY = "SmolLM2-135M-Instruct-q4f16_1-MLC"
         val STATES = mapOf(
-            READY to "ready\n\n", "Qwen2.5-0.5B-Instruct-q4f16_1-MLC" to "paused\n\n",
+            READY to "ready\n\n", PAUSED to "paused\n\n",
             "gemma-3-1b-it-q4f16_1-MLC" to "failed\nbusy\n",
         )
         val CONFIG = STATES.keys.plus("Llama-3.2-3B-Instruct-q4f16_1-MLC").joinToString(
             ", ", """{"model_list": [""", """, {"model_id": "no model"}]}""",
-        ) { """{"model_id": "$it", "model_lib": "l", "model_url": "HF://mlc-ai/$it"}""" }
+        ) { """{"model_id": "$it", "model_lib": "l", "model_url": "https://localhost:9/mlc-ai/$it"}""" }
         val WORDS = mapOf(
             "en" to listOf(
                 "How does a paged cache work?",

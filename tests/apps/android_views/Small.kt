@@ -63,7 +63,12 @@ abstract class Service : Context() {
 
     fun startForeground(id: Int, notification: Notification) = Unit
 
-    fun stopSelf() = Unit
+    var isStopped = false
+        private set
+
+    fun stopSelf() {
+        isStopped = true
+    }
 
     fun stopSelf(id: Int) = Unit
 

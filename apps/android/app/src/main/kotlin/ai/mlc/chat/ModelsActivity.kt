@@ -117,13 +117,25 @@ class ModelsActivity : Screen() {
     private fun label(words: Int, entry: ModelEntry) = "${getString(words)}: ${entry.modelId}"
 
     private fun begin(entry: ModelEntry) {
-        val start = {
-            app.library.download(entry)?.start()
-            WorkService.follow(this)
+        val questions = mutableListOf<String>()
+        memoryWarning(entry.estimatedVramBytes, PhoneMemory.of(this).availMem)?.let {
+            questions += getString(R.string.memory_warning, bytesText(it.needsBytes), bytesText(it.hasBytes))
         }
-        val warning = memoryWarning(entry.estimatedVramBytes, PhoneMemory.of(this).availMem) ?: return start()
-        val words = getString(R.string.memory_warning, bytesText(warning.needsBytes), bytesText(warning.hasBytes))
-        ask(words, R.string.download, start)
+        if (PhoneNetwork.isMetered(this)) questions += getString(R.string.metered_question)
+        if (questions.isEmpty()) return start(entry)
+        ask(questions.joinToString("\n\n"), R.string.download) { start(entry) }
+    }
+
+    /** The download does not wait for the user's word about notifications: without it only the sign is missing. */
+    private fun start(entry: ModelEntry) {
+        app.library.download(entry)?.start()
+        WorkService.follow(this)
+        if (Notifications.mustAsk(this)) requestPermissions(arrayOf(Notifications.PERMISSION), 0)
+    }
+
+    override fun onRequestPermissionsResult(code: Int, permissions: Array<String>, results: IntArray) {
+        super.onRequestPermissionsResult(code, permissions, results)
+        if (app.isWorking) WorkService.follow(this) // it shows its notification now
     }
 
     private fun load(entry: ModelEntry, contextTokens: Long? = null) {
