@@ -96,7 +96,7 @@ def test_lief_finds_arm64_and_large_segments(apk: Path) -> None:
 def test_aapt2_reads_the_manifest(apk: Path) -> None:
     said = output_of("aapt2", "dump", "badging", apk)
     assert "package: name='ai.mlc.chat.app'" in said
-    assert "sdkVersion:'26'" in said and "targetSdkVersion:'34'" in said
+    assert "sdkVersion:'26'" in said and "targetSdkVersion:'36'" in said
     assert "native-code: 'arm64-v8a'" in said
     assert "launchable-activity: name='ai.mlc.chat.ModelsActivity'" in said
     assert re.search(r"locales: '--_--' 'ar' 'de' 'zh'", said)

@@ -6,14 +6,15 @@ import android.os.Bundle
 import android.view.Menu
 import android.view.MenuItem
 import android.view.View
+import android.view.WindowInsets
 import android.widget.LinearLayout
 import android.widget.TextView
+import android.widget.Toolbar
 import android.widget.fill
 import java.awt.Color
 import java.awt.Graphics2D
 import java.awt.RenderingHints
 import java.awt.image.BufferedImage
-import standin.TextBlock
 import standin.Theme
 
 open class Application : Context() {
@@ -42,7 +43,7 @@ open class Application : Context() {
     }
 }
 
-/** A screen: a bar with its title and the sign of its menu, its views below, a dialog above them. */
+/** A screen: its views, as tall as the device, and a dialog above them. */
 abstract class Activity : Context() {
     val application: Application get() = Application.current
     var intent = Intent("")
@@ -52,7 +53,7 @@ abstract class Activity : Context() {
         private set
     var asked: Pair<Intent, Int>? = null
         private set
-    private val menu = Menu()
+    val menu = Menu()
 
     /** As the system does it. */
     fun begin(intent: Intent, title: String) {
@@ -111,23 +112,25 @@ abstract class Activity : Context() {
 
     open fun onOptionsItemSelected(item: MenuItem): Boolean = item.itemId < 0
 
-    fun setContentView(view: View) {
+    open fun setContentView(view: View) {
         content = view
+    }
+
+    fun setActionBar(bar: Toolbar) {
+        bar.owner = this
     }
 
     fun finish() = Unit
 
     fun layOut() {
-        content.fill(device.width, device.height - barHeight)
-        content.top = barHeight
+        content.apply(WindowInsets(0, device.statusBar, 0, device.navigationBar))
+        content.fill(device.width, device.height)
         dialog?.layOut(device.width)
     }
 
     companion object {
         const val RESULT_OK = -1
     }
-
-    private val barHeight get() = device.dp(56f)
 
     fun picture(): BufferedImage {
         layOut()
@@ -139,7 +142,6 @@ abstract class Activity : Context() {
         to.color = theme.window
         to.fillRect(0, 0, image.width, image.height)
         content.draw(to)
-        drawBar(to, theme)
         dialog?.let {
             to.color = Color(0, 0, 0, 120)
             to.fillRect(0, 0, image.width, image.height)
@@ -147,24 +149,6 @@ abstract class Activity : Context() {
         }
         to.dispose()
         return image
-    }
-
-    private fun drawBar(to: Graphics2D, theme: Theme) {
-        to.color = theme.bar
-        to.fillRect(0, 0, device.width, barHeight)
-        to.color = theme.text
-        val side = device.dp(16f)
-        val room = device.width - 3 * side - device.dp(24f)
-        val size = minOf(device.sp(20f), device.density * 24f) // the bar's letters grow less
-        val block = { words: String -> TextBlock(words, size, true, null, device.isRightToLeft) }
-        var shown = title.toString()
-        while (block(shown).widest > room) shown = shown.removeSuffix("…").dropLast(1).trimEnd() + "…"
-        val words = block(shown)
-        val left = if (device.isRightToLeft) device.width - side - words.widest else side
-        words.draw(to, left, (barHeight - words.lineHeight) / 2, TextBlock.Side.OWN)
-        if (menu.items.isEmpty()) return
-        val dots = if (device.isRightToLeft) side else device.width - side
-        for (step in -1..1) to.fillOval(dots - 3, barHeight / 2 + step * device.dp(6f) - 2, device.dp(4f), device.dp(4f))
     }
 }
 

@@ -19,6 +19,9 @@ class Device(
     val width: Int get() = (widthDp * density).toInt()
     val height: Int get() = (heightDp * density).toInt()
 
+    val statusBar: Int get() = dp(24f)
+    val navigationBar: Int get() = dp(48f) // with three buttons
+
     private val names = read("").keys.toList()
     private val texts = read("").values + if (language == "en") emptyMap() else read("-$language").values
 

@@ -335,6 +335,7 @@ class ScreensTest {
         return views.filterIsInstance<TextView>().mapNotNull { it.cut() } +
             views.filter { it.click != null && it.height < least }.map { "${it.contentDescription} is ${it.height} high" } +
             views.filter { it.click != null && it.width < least }.map { "${it.contentDescription} is ${it.width} wide" } +
+            views.filter { it.parent == null && it in screen.content.all() }.flatMap { behindBars(it as ViewGroup) } +
             views.filter { it.isOutside() }.map { "${it.contentDescription ?: it} is outside of its parent" } +
             screen.hardToRead() + screen.nameless()
     }
@@ -359,6 +360,12 @@ class ScreensTest {
         val buttons = names.filter { it.first is Button }.groupBy { it.second }.filterValues { it.size > 1 }
         return names.filter { it.second.isBlank() }.map { "${it.first} has no name" } +
             buttons.filterKeys { it.isNotBlank() }.map { "${it.value.size} buttons are called '${it.key}'" }
+    }
+
+    /** Since Android 15 the system's bars cover what is below them. */
+    private fun behindBars(whole: ViewGroup): List<String> {
+        val (least, most) = whole.device.run { statusBar to height - navigationBar }
+        return whole.children.filter { it.top < least || it.top + it.height > most }.map { "$it is behind the system's bars" }
     }
 
     private fun View.isOutside(): Boolean {

@@ -19,6 +19,16 @@ class Room(val most: Int?, val isExact: Boolean) {
     }
 }
 
+/** What the system's bars cover, in pixels. */
+class WindowInsets(
+    val systemWindowInsetLeft: Int,
+    val systemWindowInsetTop: Int,
+    val systemWindowInsetRight: Int,
+    val systemWindowInsetBottom: Int,
+) {
+    fun consumeSystemWindowInsets() = WindowInsets(0, 0, 0, 0)
+}
+
 /** A stand-in for Android's class: as much of it as the app uses, measured and drawn by Java2D. */
 open class View(val context: Context) {
     val device: Device get() = context.device
@@ -48,6 +58,21 @@ open class View(val context: Context) {
         this.end = end
         above = top
         below = bottom
+    }
+
+    fun setPadding(left: Int, top: Int, right: Int, bottom: Int) =
+        if (device.isRightToLeft) setPaddingRelative(right, top, left, bottom) else setPaddingRelative(left, top, right, bottom)
+
+    var minimumHeight = 0
+    private var insetsListener: ((View, WindowInsets) -> WindowInsets)? = null
+
+    fun setOnApplyWindowInsetsListener(act: (View, WindowInsets) -> WindowInsets) {
+        insetsListener = act
+    }
+
+    /** As the system does it before the views are measured. */
+    fun apply(insets: WindowInsets) {
+        insetsListener?.invoke(this, insets)
     }
 
     fun setOnClickListener(act: ((View) -> Unit)?) {

@@ -19,6 +19,7 @@ import android.widget.EditText
 import android.widget.LinearLayout
 import android.widget.TextView
 import android.widget.Toast
+import android.widget.Toolbar
 import java.io.IOException
 import kotlin.coroutines.CoroutineContext
 import kotlinx.coroutines.CoroutineDispatcher
@@ -49,6 +50,27 @@ abstract class Screen : Activity() {
     }
 
     protected abstract fun build()
+
+    /**
+     * A bar with the title, and the view below it. Since Android 15 an app also draws behind the
+     * system's bars and the keyboard, so both keep clear of them; before, the system does that, and
+     * the insets are zero.
+     */
+    override fun setContentView(view: View) {
+        val bar = Toolbar(this).apply { minimumHeight = dp(BAR) }
+        val whole = LinearLayout(this).apply { orientation = LinearLayout.VERTICAL }
+        whole.addView(bar, WIDE)
+        whole.addView(view, REST)
+        whole.setOnApplyWindowInsetsListener { box, insets ->
+            box.setPadding(
+                insets.systemWindowInsetLeft, insets.systemWindowInsetTop,
+                insets.systemWindowInsetRight, insets.systemWindowInsetBottom,
+            )
+            insets.consumeSystemWindowInsets()
+        }
+        super.setContentView(whole)
+        setActionBar(bar)
+    }
 
     override fun onDestroy() {
         scope.cancel()
@@ -136,6 +158,7 @@ abstract class Screen : Activity() {
 
     companion object {
         const val SPACE = 12
+        const val BAR = 56
         const val TOUCH = 48
         const val TEXT_SIZE = 16f
         const val SMALL = 13f
