@@ -15,8 +15,8 @@ from devtools.apk import build
 def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev app android")
     parser.add_argument("--package", type=Path, help="a folder that `mlc_llm package` made")
-    apk = build.make(parser.parse_args().package)
-    print(f"{apk.relative_to(build.ROOT)}: {apk.stat().st_size / 1e6:.2f} MB")
+    for made in build.make(parser.parse_args().package):
+        print(f"{made.relative_to(build.ROOT)}: {made.stat().st_size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""`./dev app android`: a signed APK from Debian's tools, without Gradle and an Android SDK.
+"""`./dev app android`: a signed APK and a bundle (AAB) from Debian's tools, without Gradle and an Android SDK.
 
 The steps, each a function: resources (aapt2), Kotlin (the binding, ChatKit and the app, in one run
 of the compiler), DEX (dx), one zip file (aligned to 16 KiB by zipalign), a signature (apksigner)
-with a key that is made at the first build. Everything is in build/apk.
+with a key that is made at the first build. The same parts make the
+bundle (AAB) for Google Play. Everything is in build/apk.
 
 dx reads class files of Java 8, so Kotlin compiles for JVM 1.8 here, and lambdas become classes. The
 sources are those of the AAR; the engine's libraries for arm64 too.
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from devtools.android import build as android
-from devtools.apk import packages
+from devtools.apk import bundle, packages
 from devtools.kotlin_parts import KOTLIN, kotlin_build, version
 
 from mlc_llm.package.archive import write_zip
@@ -40,16 +41,17 @@ def run(*command: str | Path) -> None:
         raise SystemExit(f"[dev] {Path(str(command[0])).name} failed:\n{said}")
 
 
-def resources() -> Path:
+def resources(*format: str) -> Path:
     """The compiled manifest and resources, as an APK without code."""
-    compiled, output = FOLDER / "resources.zip", FOLDER / "resources.apk"
+    compiled = FOLDER / "resources.zip"
+    output = FOLDER / f"resources{''.join(format)}.apk"
     main = APP / "app" / "src" / "main"
     run("aapt2", "compile", "--dir", main / "res", "-o", compiled)
     # The manifest names elements that are newer than Debian's aapt2; it then only warns.
     run(
         "aapt2", "link", "-I", RESOURCES, "--manifest", main / "AndroidManifest.xml",
         "--version-name", version(), "--warn-manifest-validation", "--java", FOLDER / "gen",
-        "-o", output, compiled,
+        *format, "-o", output, compiled,
     )  # fmt: skip
     return output
 
@@ -129,6 +131,11 @@ def packaged(package: Path | None) -> dict[str, bytes]:
     }
 
 
+def entries_of(archive: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
 def joined(parts: Iterable[dict[str, bytes]]) -> Path:
     """The APK before its signature. Libraries are stored, so that the system maps them."""
     entries = {name: data for part in parts for name, data in part.items()}
@@ -138,8 +145,8 @@ def joined(parts: Iterable[dict[str, bytes]]) -> Path:
     return aligned
 
 
-def signed(apk: Path, output: Path) -> Path:
-    """Signs by schemes 2 and 3, which change no other byte of the file."""
+def debug_key() -> Path:
+    """Made at the first build."""
     key = FOLDER / "debug.p12"
     if not key.exists():
         run(
@@ -147,22 +154,29 @@ def signed(apk: Path, output: Path) -> Path:
             "-storepass", PASSWORD, "-alias", "debug", "-keyalg", "RSA", "-keysize", "2048",
             "-validity", "10000", "-dname", "CN=Android Debug",
         )  # fmt: skip
+    return key
+
+
+def signed(apk: Path, output: Path) -> Path:
+    """Signs by schemes 2 and 3, which change no other byte of the file."""
     run(
-        "apksigner", "sign", "--ks", key, "--ks-pass", f"pass:{PASSWORD}",
+        "apksigner", "sign", "--ks", debug_key(), "--ks-pass", f"pass:{PASSWORD}",
         "--min-sdk-version", MIN_SDK, "--v1-signing-enabled", "false", "--out", output, apk,
     )  # fmt: skip
     return output
 
 
-def make(package: Path | None = None) -> Path:
-    """Returns the signed APK."""
+def make(package: Path | None = None) -> list[Path]:
+    """Returns the signed APK, and the bundle for Google Play."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     packages.unpacked()
-    with zipfile.ZipFile(resources()) as archive:
-        compiled = {name: archive.read(name) for name in archive.namelist()}
-    code = {"classes.dex": dex(classes()).read_bytes()}
-    aligned = joined([compiled, code, native_libraries(), packaged(package)])
+    compiled = entries_of(resources())
+    code = {"classes.dex": dex(classes()).read_bytes(), **native_libraries(), **packaged(package)}
+    aligned = joined([compiled, code])
     apk = signed(aligned, FOLDER / f"mlcchat-{version()}.apk")
     run("zipalign", "-c", ALIGNMENT, apk)
     run("apksigner", "verify", "--min-sdk-version", MIN_SDK, apk)
-    return apk
+    aab = FOLDER / f"mlcchat-{version()}.aab"
+    bundle.write(aab, entries_of(resources("--proto-format")), code)
+    run("jarsigner", "-keystore", debug_key(), "-storepass", PASSWORD, aab, "debug")
+    return [apk, aab]

@@ -22,7 +22,7 @@ sys.path.append(str(ROOT))
 from devtools.android import __main__ as android_command  # noqa: E402
 from devtools.android import build as android  # noqa: E402
 from devtools.android import publish  # noqa: E402
-from devtools.apk import build  # noqa: E402
+from devtools.apk import build, bundle  # noqa: E402
 
 RESOURCES = ROOT / "apps" / "android" / "app" / "src" / "main" / "res"
 LANGUAGES = ("values", "values-ar", "values-de", "values-zh")
@@ -142,6 +142,50 @@ def test_a_package_gives_its_config_and_its_libraries(tmp_path: Path) -> None:
         "lib/arm64-v8a/libone.so": b"jniLibs/arm64-v8a/libone.so",
     }
     assert b'"model_list"' in build.packaged(None)["assets/mlc-app-config.json"]
+
+
+def test_the_bundle_is_read_by_aapt2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Needs no APK. Its module, put together as bundletool does, has the APK's manifest."""
+    if shutil.which("aapt2") is None or not build.RESOURCES.exists():
+        pytest.skip("aapt2 is not here: ./dev app android installs it")
+    monkeypatch.setattr(build, "FOLDER", tmp_path)
+    made = build.entries_of(build.resources("--proto-format"))
+    code = {"classes.dex": b"dex", "lib/arm64-v8a/libone.so": b"ELF", build.CONFIG: b"{}"}
+    bundle.write(tmp_path / "app.aab", made, code)
+    entries = build.entries_of(tmp_path / "app.aab")
+    assert {"base/dex/classes.dex", "base/lib/arm64-v8a/libone.so"} <= entries.keys()
+    assert entries["base/assets/mlc-app-config.json"] == b"{}"
+    module = {n.removeprefix("base/").removeprefix("manifest/"): d for n, d in entries.items()}
+    with zipfile.ZipFile(tmp_path / "proto.apk", "w") as archive:
+        for name in made:
+            archive.writestr(name, module[name])
+    output_of("aapt2", "convert", "-o", tmp_path / "binary.apk", tmp_path / "proto.apk")
+    said = output_of("aapt2", "dump", "badging", tmp_path / "binary.apk")
+    assert "package: name='ai.mlc.chat.app'" in said and "targetSdkVersion:'36'" in said
+    assert re.search(r"locales: '--_--' 'ar' 'de' 'zh'", said)
+
+
+def test_the_messages_of_the_bundle_have_the_fields_of_bundletool() -> None:
+    """Read by another reader of protocol buffers' wire format than the one that wrote them."""
+
+    def read(data: bytes) -> list[tuple[int, object]]:
+        fields: list[tuple[int, object]] = []
+        while data:
+            key, value, data = data[0], data[1], data[2:]
+            assert key & 7 in (0, 2), "a number or a part"
+            if key & 7 == 2:
+                fields.append((key >> 3, data[:value]))
+                data = data[value:]
+            else:
+                fields.append((key >> 3, value))
+        return fields
+
+    (_, tool), (_, optimizations) = read(bundle.config())
+    assert read(tool) == [(2, bundle.BUNDLETOOL.encode())]
+    assert read(read(optimizations)[0][1]) == [(1, 1), (2, 2)]  # enabled, pages of 16 KiB
+    ((field, directory),) = read(bundle.native(["arm64-v8a"]))
+    (_, path), (_, targeting) = read(directory)
+    assert (field, path, read(read(targeting)[0][1])) == (1, b"lib/arm64-v8a", [(1, 3)])
 
 
 def test_the_aar_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
