@@ -1,4 +1,4 @@
-"""`./dev app android`: a signed APK and a bundle (AAB) from Debian's tools, without Gradle and an Android SDK.
+"""`./dev app android`: a signed APK and a bundle (AAB), without Gradle and an Android SDK.
 
 The steps, each a function: resources (aapt2), Kotlin (the binding, ChatKit and the app, in one run
 of the compiler), DEX (dx), one zip file (aligned to 16 KiB by zipalign), a signature (apksigner)
