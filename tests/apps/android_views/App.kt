@@ -170,8 +170,10 @@ class AlertDialog {
 
         fun setView(view: View) = apply { box.addView(view) }
 
-        fun setItems(words: Array<String>, @Suppress("UNUSED_PARAMETER") act: (Any?, Int) -> Unit) = apply {
+        fun setItems(words: Array<String>, act: (Any?, Int) -> Unit) = apply {
             words.forEach { addText(it, 16f) }
+            items = words.toList()
+            chosen = act
         }
 
         fun setPositiveButton(words: Int, act: ((Any?, Int) -> Unit)?) = button(words).also { accepted = act }
@@ -189,6 +191,12 @@ class AlertDialog {
         }
 
         val content: View get() = box
+        var items = emptyList<String>()
+            private set
+        private var chosen: ((Any?, Int) -> Unit)? = null
+
+        /** The user touches this line. */
+        fun pick(words: String) = chosen!!(null, items.indexOf(words))
 
         /** The user touches the button that does what the dialog is for. */
         fun accept() = accepted!!(null, 0)

@@ -7,6 +7,7 @@ import ai.mlc.chat.ChatFiles
 import ai.mlc.chat.ChatsActivity
 import ai.mlc.chat.ModelsActivity
 import ai.mlc.chat.Notifications
+import ai.mlc.chat.Publisher
 import ai.mlc.chat.Screen
 import ai.mlc.chat.SettingsActivity
 import ai.mlc.chat.WorkService
@@ -34,8 +35,11 @@ import android.widget.EditText
 import android.widget.TextView
 import android.widget.Toast
 import android.widget.all
+import com.sun.net.httpserver.HttpServer
 import java.io.File
+import java.net.InetSocketAddress
 import java.util.Locale
+import java.util.concurrent.LinkedBlockingQueue
 import javax.imageio.ImageIO
 import kotlinx.coroutines.runBlocking
 import org.junit.After
@@ -254,6 +258,42 @@ class ScreensTest {
         resume()
         assertEquals(listOf(Notifications.PERMISSION), screen.wanted) // once
         download.pause()
+    }
+
+    @Test
+    fun `an answer is reported to the publisher, and a refusal is said`() {
+        val app = begin(Device())
+        val screen = show(app, ChatActivity(), 0, "c1")
+        val message = { of: String -> screen.all<TextView>().first { of in it.text && it !is EditText }.run { click!!(this) } }
+        message("block table")
+        assertTrue("Report this answer" !in screen.dialog!!.items) // no publisher is named
+        val taken = LinkedBlockingQueue<String>()
+        val server = HttpServer.create(InetSocketAddress("localhost", 0), 0)
+        server.createContext("/") { exchange ->
+            taken += exchange.requestBody.readBytes().decodeToString()
+            exchange.sendResponseHeaders(if (taken.size == 1) 204 else 503, -1)
+            exchange.close()
+        }
+        server.start()
+        Publisher.reports = "http://localhost:${server.address.port}/reports"
+        try {
+            for (said in listOf("The report was sent", "The report was not taken: status 503 of localhost")) {
+                message("block table")
+                screen.dialog!!.pick("Report this answer")
+                screen.layOut()
+                assertEquals(emptyList<String>(), wrong(screen))
+                screen.dialog!!.content.all().filterIsInstance<EditText>().single().type(" rude ")
+                screen.dialog!!.accept()
+                Looper.runUntil { said in Toast.shown }
+            }
+            message("How does a paged")
+            assertTrue("Report this answer" !in screen.dialog!!.items) // it is the user's own
+        } finally {
+            Publisher.reports = null
+            server.stop(0)
+        }
+        val answer = WORDS.getValue("en")[1]
+        assertEquals("""{"model":"","answer":"$answer","reason":"rude"}""", taken.first())
     }
 
     @Test

@@ -1,6 +1,7 @@
 package ai.mlc.chat
 
 import ai.mlc.chat.app.R
+import ai.mlc.chatkit.chat.AnswerReport
 import ai.mlc.chatkit.chat.Chat
 import ai.mlc.chatkit.chat.ChatMessage
 import ai.mlc.chatkit.chat.ChosenPictures
@@ -148,9 +149,27 @@ class ChatActivity : Screen() {
             R.string.retry to { launch { session.retry(id) } },
         )
         if (message.role == ChatMessage.USER) choices += R.string.edit to { edit(message) }
+        val reports = Publisher.reports
+        if (message.role == ChatMessage.ASSISTANT && reports != null) {
+            choices += R.string.report to { report(message, reports) }
+        }
         AlertDialog.Builder(this)
             .setItems(choices.map { getString(it.first) }.toTypedArray()) { _, at -> choices[at].second() }
             .show()
+    }
+
+    /** The user sees what is sent, and does not leave the app. */
+    private fun report(message: ChatMessage, address: String) {
+        val box = column()
+        box.addView(text(getString(R.string.report_question), SMALL))
+        val reason = box.with(field(R.string.report_reason, lines = INPUT_LINES))
+        askText(R.string.report, box) {
+            val report = AnswerReport(app.loadedModel()?.id.orEmpty(), message.content, reason.text.toString().trim())
+            launch {
+                report.send(address)
+                say(getString(R.string.report_sent))
+            }
+        }
     }
 
     private fun edit(message: ChatMessage) {
