@@ -2,6 +2,7 @@ package ai.mlc.mlcllm
 
 import java.util.concurrent.ConcurrentHashMap
 import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.channels.SendChannel
 
 /**
  * The open channels of MLC-LLM's form of a request. After a call such as `reset` has returned,
@@ -23,8 +24,18 @@ internal class QuietChannels {
         val open = channels.toList()
         end()
         for (channel in open) {
-            channel.close() // first, so that nothing comes in behind what is taken out
-            while (channel.tryReceive().isSuccess) Unit
+            synchronized(channel) {
+                channel.close() // first, so that nothing comes in behind what is taken out
+                while (channel.tryReceive().isSuccess) Unit
+            }
         }
     }
+}
+
+/**
+ * Puts [element] into an unlimited channel. [QuietChannels.endedBy] waits until this is done: a
+ * reader that already waits is then on its way to its own thread, ahead of what the app does next.
+ */
+internal fun <T> SendChannel<T>.put(element: T) {
+    synchronized(this) { trySend(element) }
 }

@@ -109,7 +109,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
     private fun <T> Channel<T>.deliver(event: Event, of: (C) -> T, failed: ((MLCException) -> T?)?) {
         val failure = try {
             if (event.kind == NativeBridge.CHUNK) {
-                trySend(of(decode(chunk, event.json)))
+                put(of(decode(chunk, event.json)))
                 return
             }
             event.failure()
@@ -119,7 +119,7 @@ abstract class Route<Q : Any, C : Any, A : Any> internal constructor(
         if (failure == null || failed == null) {
             close(failure)
         } else {
-            failed(failure)?.let(::trySend)
+            failed(failure)?.let(::put)
             close()
         }
     }
