@@ -95,7 +95,7 @@ def converted_folder(
     fields of the folder's config. `origin`: the user's name of the model. `take_config` gets the
     folder and its config while the weights are being converted (nothing if the folder exists).
     """
-    key = _digest([identity, quantization, extra, CONVERTED_FORMAT])
+    key = _digest([identity, quantization, extra, CONVERTED_FORMAT, *_families()])
     folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
     steps = rules.steps
     what = f"the converted weights of {name}"
@@ -319,7 +319,16 @@ def _toolchain() -> list[Any]:
         sources.hexdigest(),
         _version("tvm", "apache_tvm"),
         _version("tvm_ffi", "apache_tvm_ffi"),
+        *_families(),
     ]
+
+
+@cache
+def _families() -> list[str]:
+    """The identity of the packages that have model families too."""
+    from mlc_llm.compiler import outside
+
+    return outside.identity()
 
 
 def _version(package: str, distribution: str) -> str | None:

@@ -3,11 +3,10 @@ programs that are not ours agree."""
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import quick_code
 import tiny_families
 from vm_runner import Runner
 
-from mlc_llm.compiler import models
+from mlc_llm.compiler import family_check, models
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.library import build_module
@@ -26,36 +25,12 @@ from mlc_llm.compiler.spec.transforms import Normalized, PlusOne, Unpaired
 FOLDER = Path(__file__).parents[3] / "fixtures/families"
 sys.path.insert(0, str(FOLDER))
 
-from random_weights import draw, unfolded  # noqa: E402
-
 Array = np.ndarray[Any, Any]
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-@dataclass(frozen=True)
-class Fixture:
-    config: dict[str, Any]
-    ids: list[int]
-    greedy: list[int]
-    logits: Array
-    drawn: tuple[dict[str, Any], int, int]  # what `random_weights.draw` takes, tensors folded
-
-    @cached_property
-    def weights(self) -> dict[str, Array]:
-        tensors, seed, norm_mean = self.drawn
-        return draw(unfolded(tensors), seed, norm_mean)
-
-    @property
-    def family(self) -> models.ModelFamily:
-        return models.get(models.model_type_of(self.config))
-
-    @property
-    def typed(self) -> Any:
-        return models.config_from_hf(self.config)
-
-    @property
-    def spec(self) -> DecoderSpec:
-        return self.family.decoder(self.typed)
+class Fixture(family_check.Fixture):
+    """With what tests of our own families need besides."""
 
     def params(self) -> dict[str, Array]:
         """Our parameters in float32, by the converter's own way."""
@@ -117,15 +92,7 @@ def stored(name: str) -> dict[str, Any]:
 
 @cache
 def load(name: str) -> Fixture:
-    found = stored(name)
-    codes = np.frombuffer(base64.b64decode(found["logits"]), "<i2")
-    return Fixture(
-        config=found["config"],
-        ids=found["ids"],
-        greedy=found["greedy"],
-        logits=codes.reshape(len(found["ids"]), -1) * found["unit"],
-        drawn=(found["tensors"], found["seed"], found["norm_mean"]),
-    )
+    return Fixture.of(stored(name))
 
 
 TRANSFORMS = {"pairs": Unpaired, "plus_one": PlusOne, "normalized": Normalized}

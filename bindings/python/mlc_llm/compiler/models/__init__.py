@@ -4,7 +4,8 @@
     config = config_from_dict(json.load(open("config.json")))
     for weight in family.weight_map(config): ...
 
-To add a family: one file here, one line in `FAMILIES` (and in `ARCHITECTURES`).
+To add a family: one file here, one line in `FAMILIES` (and in `ARCHITECTURES`). Other packages may
+have more families (`outside.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from mlc_llm.compiler import outside
 from mlc_llm.compiler.models import (
     arcee,
     baichuan,
@@ -255,6 +257,7 @@ __all__ = [
     "ModelFamily",
     "WeightSource",
     "config_from_hf",
+    "faults_of_others",
     "get",
     "gguf_families",
     "gguf_families_of_experts",
@@ -265,18 +268,30 @@ __all__ = [
 
 def get(model_type: str) -> ModelFamily:
     """The family with this name. The error for an unknown name lists all families."""
-    if model_type in FAMILIES:
-        return FAMILIES[model_type]
+    found = FAMILIES.get(model_type) or outside.family(model_type)
+    if found is not None:
+        return found
     from mlc_llm.compiler.models import mlc_keys  # which also runs as a program
 
     reason = f": {mlc_keys.REASONS[model_type]}" if model_type in mlc_keys.REASONS else ""
-    near = get_close_matches(model_type, [*FAMILIES, *TEXTS], n=1)
+    known = [*FAMILIES, *_others()]
+    near = get_close_matches(model_type, [*known, *TEXTS], n=1)
     guess = f'; did you mean "{near[0]}"?' if near and not reason else ""
     raise UnsupportedError(
         f'model type "{model_type}" is not supported{reason}{guess}; '
-        f"available: {', '.join(FAMILIES)}",
+        f"available: {', '.join(known)}{faults_of_others()}",
         param="model_type",
     )
+
+
+def _others() -> dict[str, ModelFamily]:
+    """Families of other packages. A name that is taken here is not theirs."""
+    return {name: one for name, one in outside.families().items() if name not in FAMILIES}
+
+
+def faults_of_others() -> str:
+    """What is wrong with families of other packages, which may be the one that is wanted."""
+    return "".join(f"; {fault}" for fault in outside.faults())
 
 
 def model_type_of(hf_config: Mapping[str, Any]) -> str:
@@ -330,7 +345,7 @@ def gguf_families_of_experts() -> dict[str, str]:
 
 def _by_architecture(*, has_experts: bool) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, family in FAMILIES.items():
+    for name, family in (FAMILIES | _others()).items():
         if family.gguf is not None and family.gguf.experts == has_experts:
             found.setdefault(family.gguf.architecture, name)  # a family's first name counts
     return found

@@ -1,0 +1,120 @@
+"""Model families of other packages: the entry points of the group `mlc_llm.families`.
+
+    [project.entry-points."mlc_llm.families"]
+    my_model = "my_package.my_model:FAMILY"
+
+The entry point's name is the config's `model_type`; its object is a `ModelFamily`. A family here
+with that name comes first. Nothing is loaded before somebody asks for a name that is not here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlc_llm.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from mlc_llm.compiler.models.family import ModelFamily
+
+GROUP = "mlc_llm.families"
+
+
+def family(model_type: str) -> ModelFamily | None:
+    """The family that a package offers under this name; None if none does. The error for a family
+    that cannot be loaded names the package."""
+    found = [point for point in _points() if point.name == model_type]
+    if not found:
+        return None
+    packages = list(dict.fromkeys(map(_package, found)))
+    if len(packages) > 1:
+        raise UnsupportedError(
+            f'the packages {" and ".join(packages)} both offer the model family "{model_type}"; '
+            "remove one of them",
+            param="model_type",
+        )
+    return _loaded(found[0])
+
+
+def families() -> dict[str, ModelFamily]:
+    """All of them that can be loaded, by `model_type`."""
+    return {name: made for name, made in _every().items() if not isinstance(made, UnsupportedError)}
+
+
+def faults() -> list[str]:
+    """What is wrong with those that cannot be loaded, for the error of a model without a family."""
+    return [str(made) for made in _every().values() if isinstance(made, UnsupportedError)]
+
+
+def identity() -> list[str]:
+    """What the packages with families are: libraries and weights that were made by other ones are
+    made again. A look at the files comes first, because `importlib.metadata` is slow to load."""
+    lists = (
+        path
+        for folder in dict.fromkeys(sys.path)
+        for path in Path(folder).glob("*-info/entry_points.txt")
+    )
+    if not any(f"[{GROUP}]" in path.read_text("utf-8", "replace") for path in lists):
+        return []
+    return sorted(f"{p.name}={p.value} {_package(p)} {_sources(p)}" for p in _points())
+
+
+def _points() -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=GROUP))
+
+
+def _every() -> dict[str, ModelFamily | UnsupportedError]:
+    made: dict[str, ModelFamily | UnsupportedError] = {}
+    for name in sorted({point.name for point in _points()}):
+        try:
+            found = family(name)
+        except UnsupportedError as error:
+            made[name] = error
+        else:
+            assert found is not None
+            made[name] = found
+    return made
+
+
+def _loaded(point: EntryPoint) -> ModelFamily:
+    from mlc_llm.compiler.models.family import ModelFamily
+
+    try:
+        made: Any = point.load()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise _fault(point, f"cannot be loaded ({why}): update or remove that package") from error
+    if not isinstance(made, ModelFamily):
+        raise _fault(point, f"is of the type {type(made).__name__}: it must be a ModelFamily")
+    return made
+
+
+def _fault(point: EntryPoint, problem: str) -> UnsupportedError:
+    return UnsupportedError(
+        f'the model family "{point.name}" of the package {_package(point)} ({point.value}) '
+        f"{problem}",
+        param="model_type",
+    )
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def _sources(point: EntryPoint) -> str:
+    """A hash of the Python files of the entry point's package, which is not imported for it."""
+    spec = find_spec(point.module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return ""
+    file, digest = Path(spec.origin), hashlib.sha256()
+    files = sorted(file.parent.rglob("*.py")) if spec.submodule_search_locations else [file]
+    for path in files:
+        digest.update(f"{path.relative_to(file.parent)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,123 @@
+"""Families of other packages: a private one is found, converted, compiled and answers; a broken one
+is named, and breaks nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import gguf
+import pytest
+from family_fixtures import stored
+
+from mlc_llm.compiler import models, outside
+from mlc_llm.compiler.convert.gguf import GGUFModel
+from mlc_llm.compiler.family_check import check_family
+from mlc_llm.errors import UnsupportedError
+
+# Arcee's block, as its authors would write it if it were not here: the page shows it.
+PAGE = (Path(__file__).parents[3] / "docs/new-model.md").read_text(encoding="utf-8")
+SOURCE = PAGE.partition("```python\n# acme_models/family.py\n")[2].partition("```")[0]
+
+
+def install(
+    site: Path, package: str, entry_points: dict[str, str], source: str = SOURCE, version: str = "1"
+) -> None:
+    """A package with one module, as pip would install it."""
+    (site / package).mkdir(parents=True, exist_ok=True)
+    (site / package / "__init__.py").write_text("")
+    (site / package / "family.py").write_text(source)
+    info = site / f"{package}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    lines = [f"{name} = {value}" for name, value in entry_points.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{outside.GROUP}]", *lines, ""]))
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    for name in [name for name in sys.modules if name.startswith("acme_")]:
+        monkeypatch.delitem(sys.modules, name)
+    return folder
+
+
+def fixture_of_acme(file: Path, **changes: object) -> Path:
+    found = stored("arcee")
+    own = {"model_type": "acme", "architectures": ["AcmeForCausalLM"], **changes}
+    file.write_text(json.dumps({**found, "config": {**found["config"], **own}}))
+    return file
+
+
+def test_a_private_family_is_found_converted_compiled_and_answers(site: Path, tmp_path: Path):
+    """The logits and tokens are those of the programs that made Arcee's fixture."""
+    install(site, "acme_models", {"acme": "acme_models.family:FAMILY"})
+    check_family(fixture_of_acme(tmp_path / "acme.json"), tmp_path / "model")
+    assert models.gguf_families()["acme"] == "acme"
+
+
+def test_the_check_sees_a_wrong_family(site: Path, tmp_path: Path):
+    other = SOURCE.replace('activation="relu2"', 'activation="silu"')
+    install(site, "acme_wrong", {"acme": "acme_wrong.family:FAMILY"}, other)
+    with pytest.raises(AssertionError, match="NumPy's logits are .* apart"):
+        check_family(fixture_of_acme(tmp_path / "acme.json"), tmp_path / "model")
+    with pytest.raises(AssertionError, match=r"family alone: lm_head\.weight"):
+        changed = fixture_of_acme(tmp_path / "tied.json", tie_word_embeddings=True)
+        check_family(changed, tmp_path / "tied")
+
+
+BROKEN = {
+    "an import": ("import acme_missing", "family", "ModuleNotFoundError: No module named"),
+    "an object": ("FAMILY = 3", "family", "is of the type int: it must be a ModelFamily"),
+    "a module": ("", "elsewhere", "cannot be loaded (ModuleNotFoundError"),
+    "an attribute": ("", "family", "cannot be loaded (AttributeError"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_family_is_named_and_the_others_work(case: str, site: Path, tmp_path: Path):
+    source, module, why = BROKEN[case]
+    install(site, "acme_models", {"acme": "acme_models.family:FAMILY"})
+    broken = {"acme_broken": f"acme_broken.{module}:FAMILY"}
+    install(site, "acme_broken", broken, source, version="2.5")
+    with pytest.raises(UnsupportedError) as caught:
+        models.get("acme_broken")
+    assert caught.value.param == "model_type"
+    assert 'family "acme_broken" of the package acme_broken 2.5' in str(caught.value)
+    assert why in str(caught.value)
+    assert models.get("acme").gguf and models.get("llama") is models.FAMILIES["llama"]
+    assert models.gguf_families()["acme"] == "acme"
+    with pytest.raises(UnsupportedError, match=r'did you mean "acme"\?.*acme_broken 2\.5'):
+        models.get("acmee")
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "nobodys")
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(UnsupportedError, match="'nobodys' cannot be read.*acme_broken 2"):
+        GGUFModel(tmp_path / "m.gguf").hf_config()
+
+
+def test_two_packages_with_one_name_are_named(site: Path):
+    for package in ("acme_first", "acme_second"):
+        install(site, package, {"acme": f"{package}.family:FAMILY"})
+    with pytest.raises(UnsupportedError, match=r"packages acme_\w+ 1 and acme_\w+ 1 both offer"):
+        models.get("acme")
+
+
+def test_a_name_that_is_here_stays_ours(site: Path):
+    install(site, "acme_models", {"llama": "acme_models.family:FAMILY"})
+    assert models.get("llama") is models.FAMILIES["llama"]
+    assert models.gguf_families()["llama"] == "llama" and "acme" not in models.gguf_families()
+
+
+def test_what_was_made_by_another_version_is_made_again(site: Path):
+    assert outside.identity() == []
+    install(site, "acme_models", {"acme": "acme_models.family:FAMILY"})
+    first = outside.identity()
+    assert first[0].startswith("acme=acme_models.family:FAMILY acme_models 1 ")
+    (site / "acme_models" / "family.py").write_text(SOURCE + "# changed\n")
+    assert outside.identity() != first and "acme_models" not in sys.modules
