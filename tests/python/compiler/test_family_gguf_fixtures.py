@@ -27,7 +27,7 @@ CANNOT_SAY = (
     "qwen3_moe_window",
     "qwen3_window",
 )
-NOT_IN_LLAMA_CPP = ("gptj", "rwkv5")
+NOT_IN_LLAMA_CPP = ("gptj", "opt", "rwkv5")
 # Fixtures of which a file can say all but some fields: these as llama.cpp takes them to be.
 _FACTORS = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 9.0]
 _YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}

@@ -166,6 +166,7 @@ _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "silu": lambda x: x / 2 * (1 + np.tanh(x / 2)),
     "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
     "gelu_tanh": _gelu_tanh,
+    "relu": lambda x: np.maximum(x, 0),
     "relu2": lambda x: np.maximum(x, 0) ** 2,
     "tanh": np.tanh,
 }

@@ -346,7 +346,8 @@ class Source:
         return {name: TensorInfo(name, a.shape, "F32") for name, a in self.arrays.items()}
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
-        return self.arrays[name][start:stop].copy()
+        array = self.arrays[name]
+        return (array[start:stop] if array.ndim else array).copy()
 
     def has_float8(self, name: str) -> bool:
         return False

@@ -230,10 +230,11 @@ def _part_chunks(
     shape, together = part.source_shape, part.rows_together
     step = max(fewest, _CHUNK_ELEMENTS // math.prod(shape[1:]))
     step -= step % _ROWS if step > _ROWS else 0
-    step = max(step // together, 1) * together if together else shape[0]
+    every = shape[0] if shape else 1  # a number is no row
+    step = max(step // together, 1) * together if together else every
     if rows != range(part.shape[0]):
         assert part.moves_rows and rows.start % max(together, 1) == 0, (part, rows)
-    last = rows.stop if rows.stop < part.shape[0] else shape[0]
+    last = rows.stop if rows.stop < part.shape[0] else every
     for start in range(rows.start, last, step):
         yield apply_all(part.transforms, read(part.tensor, start, min(start + step, last)))
 

@@ -15,6 +15,7 @@ from mlc_llm.compiler.layers.rwkv6 import DecayMixSpec, GatedMixSpec
 from mlc_llm.compiler.layers.rwkv7 import ChannelMixSpec, TimeMixSpec
 from mlc_llm.compiler.layers.short_conv import ShortConvSpec
 from mlc_llm.compiler.layers.state_space import StateSpaceSpec
+from mlc_llm.compiler.layers.xielu import XIELUSpec
 
 __all__ = [
     "AttentionSpec",
@@ -32,4 +33,5 @@ __all__ = [
     "ShortConvSpec",
     "StateSpaceSpec",
     "TimeMixSpec",
+    "XIELUSpec",
 ]

@@ -17,6 +17,7 @@ from typing import Any
 
 from mlc_llm.compiler import outside
 from mlc_llm.compiler.models import (
+    apertus,
     arcee,
     baichuan,
     bert,
@@ -63,6 +64,7 @@ from mlc_llm.compiler.models import (
     olmo,
     olmo2,
     olmoe,
+    opt,
     orion,
     phi,
     phi3,
@@ -165,6 +167,8 @@ FAMILIES: dict[str, ModelFamily] = {
     "falcon": falcon.FAMILY,
     "bloom": bloom.FAMILY,
     "mpt": mpt.FAMILY,
+    "opt": opt.FAMILY,
+    "apertus": apertus.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -249,6 +253,8 @@ ARCHITECTURES: dict[str, str] = {
     "FalconForCausalLM": "falcon",
     "BloomForCausalLM": "bloom",
     "MptForCausalLM": "mpt",
+    "OPTForCausalLM": "opt",
+    "ApertusForCausalLM": "apertus",
 }
 
 __all__ = [

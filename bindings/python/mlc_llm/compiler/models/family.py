@@ -73,7 +73,8 @@ class GGUFFormat:
     `config` returns those fields of Hugging Face's config.json that not every architecture has,
     such as `hidden_act`. `experts`: it is the family of the architecture's files with experts, if
     another family has those without. `scales`: modules whose tensor `.scale` the model uses by
-    itself. Elsewhere it is a factor of the module's weight.
+    itself. Elsewhere it is a factor of the module's weight. `numbers`: keys of the metadata with
+    a number for each layer, which become tensors of one element (`blk.3.xielu.beta`).
     """
 
     architecture: str  # the file's `general.architecture`
@@ -82,6 +83,7 @@ class GGUFFormat:
     tensors: Callable[[Any], TensorMap]
     experts: bool = False
     scales: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
 
 _AS_OURS = TensorMap(layer="", sources={})

@@ -252,6 +252,14 @@ class MinusExp(_Rows):
 
 
 @dataclass(frozen=True)
+class Softplus(_Rows):
+    """log(1 + exp(w)), for positive numbers that are stored as any."""
+
+    def apply(self, array: Array) -> Array:
+        return np.logaddexp(0.0, array.astype(np.float64)).astype(np.float32)
+
+
+@dataclass(frozen=True)
 class LogMinusLog(_Rows):
     """log(-log(w)), for decays that are stored as exp(-exp(w))."""
 

@@ -4,6 +4,7 @@ form."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mlc_llm.compiler.convert.gguf.config import (
     eos_token_ids,
     family_of,
     hf_config,
+    layer_numbers,
     sampling_defaults,
 )
 from mlc_llm.compiler.convert.gguf.shards import open_gguf
@@ -42,9 +44,17 @@ class GGUFModel:
         self._tensors = self._file.tensors()
 
     def tensors(self) -> Mapping[str, TensorInfo]:
-        return self._tensors
+        return {**self._tensors, **{name: TensorInfo(name, (1,), "F32") for name in self._numbers}}
+
+    @cached_property
+    def _numbers(self) -> dict[str, float]:
+        """Numbers of the metadata that take the place of tensors."""
+        _, format = family_of(self._file)
+        return layer_numbers(self._file, format.numbers)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        if name not in self._tensors:
+            return np.array([self._numbers[name]], np.float32)[start:stop]
         values, factor = self._file.read(name, start, stop), self.factor(name, start, stop)
         if factor is None:
             return values

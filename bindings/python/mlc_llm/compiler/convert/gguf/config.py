@@ -268,6 +268,23 @@ class _Fields:
         )
 
 
+def layer_numbers(file: GGUFFile, keys: tuple[str, ...]) -> dict[str, float]:
+    """The numbers of each layer in the metadata, by the names of tensors."""
+    layers = _Fields(file).size("block_count") if keys else 0
+    found: dict[str, float] = {}
+    for key in keys:
+        given = file.metadata.get(key)
+        values = given if isinstance(given, list) else [given] * layers
+        if len(values) != layers or any(type(v) not in (int, float) for v in values):
+            raise CorruptFileError(
+                f"{file.path}: {key!r} must be a number for each of {layers} layers, not "
+                f"{given!r:.80}",
+                param=key,
+            )
+        found |= {f"blk.{layer}.{key}": float(value) for layer, value in enumerate(values)}
+    return found
+
+
 def family_of(file: GGUFFile) -> tuple[str, GGUFFormat]:
     """The name of the family, and its GGUF description."""
     name = file.metadata.get("general.architecture")
@@ -279,7 +296,7 @@ def family_of(file: GGUFFile) -> tuple[str, GGUFFormat]:
     if name not in known:
         raise UnsupportedError(
             f"{file.path}: architecture {name!r} cannot be read from GGUF; "
-            f"known: {', '.join(known)}",
+            f"known: {', '.join(known)}{models.faults_of_others()}",
             param="general.architecture",
         )
     if file.metadata.get(f"{name}.expert_count"):

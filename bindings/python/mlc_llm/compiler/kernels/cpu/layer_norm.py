@@ -17,6 +17,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_value,
     emit_zero,
     fma,
+    xielu,
 )
 
 
@@ -97,3 +98,22 @@ def activate(size: int, activation: str) -> tirx.PrimFunc:
         emit_rows(y.shape[0], row)
 
     return kernel([Arg("x", ("n", size)), Arg("y", ("n", size))], body)
+
+
+def curved(size: int, dtype: str) -> tirx.PrimFunc:
+    """f(x [n, size], curve [4], y [n, size]): y = xielu(x), with a curve that is learned."""
+
+    def body(x, curve, y) -> None:
+        def row(r) -> None:
+            numbers = [emit_value(to_float(curve[i], 1)) for i in range(4)]
+
+            def change(base, lanes: int) -> None:
+                value = emit_value(x[r, at(base, lanes)])
+                value = xielu(value, *(splat(number, lanes) for number in numbers), lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, change)
+
+        emit_rows(y.shape[0], row)
+
+    return kernel([Arg("x", ("n", size)), Arg("curve", (4,), dtype), Arg("y", ("n", size))], body)

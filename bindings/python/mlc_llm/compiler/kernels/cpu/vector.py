@@ -133,10 +133,21 @@ def tanh(x, lanes: int = LANES):
     return splat(2.0, lanes) * sigmoid(x * splat(2.0, lanes), lanes) - splat(1.0, lanes)
 
 
+def relu(x, lanes: int = LANES):
+    return T.max(x, splat(0.0, lanes))
+
+
 def relu2(x, lanes: int = LANES):
     """The square of the positive part."""
-    positive = emit_value(T.max(x, splat(0.0, lanes)))
+    positive = emit_value(relu(x, lanes))
     return positive * positive
+
+
+def xielu(x, rise, fall, slope, start, lanes: int = LANES):
+    """Above 0 rise x^2 + slope x, else (fall + slope) (exp(min(x, start)) - 1 - x) + slope x."""
+    power = exp2(T.min(x, start) * splat(math.log2(math.e), lanes), lanes)
+    below = (fall + slope) * (power - splat(1.0, lanes) - x)
+    return T.Select(x > splat(0.0, lanes), rise * x * x, below) + slope * x
 
 
 def gelu_tanh(x, lanes: int = LANES):
@@ -167,6 +178,7 @@ ACTIVATIONS = {
     "silu": silu,
     "gelu_tanh": gelu_tanh,
     "gelu": gelu,
+    "relu": relu,
     "relu2": relu2,
     "tanh": tanh,
     "sigmoid": sigmoid,

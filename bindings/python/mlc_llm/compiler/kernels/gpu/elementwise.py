@@ -170,6 +170,7 @@ ACTIVATIONS = {
     "silu": lambda x: x * sigmoid(x),
     "gelu_tanh": _gelu_tanh,
     "gelu": _gelu,
+    "relu": lambda x: T.max(x, scalar(0.0)),
     "relu2": _relu2,
     "tanh": lambda x: softcap(x, 1.0),
     "sigmoid": sigmoid,

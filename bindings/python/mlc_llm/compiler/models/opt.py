@@ -1,0 +1,84 @@
+"""OPT: learned positions, layer norms, biases, and an MLP without a gate whose activation is relu.
+
+transformers' `models/opt/modeling_opt.py`. OPT-350m has its norms behind the halves, and embeddings
+of another width: it is refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.family import ModelFamily
+from mlc_llm.compiler.models.gpt import GPTConfig
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec.transforms import Rows
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+
+_FIRST = 2  # the table's rows before that of position 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OPTConfig(GPTConfig):
+    positions: int  # number of learned position embeddings
+    enable_bias: bool
+    hidden_act: str = "relu"
+    activations = {**GPTConfig.activations, "relu": "relu"}
+    tied_by_default = True
+    aliases = {
+        **GPTConfig.aliases,
+        "intermediate_size": ("ffn_dim",),
+        "hidden_act": ("activation_function",),
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        read.always("do_layer_norm_before", True)
+        read.always("_remove_final_layer_norm", False)
+        read.always("layer_norm_elementwise_affine", True)
+        fields = super().fields(read)
+        width = read.integer("word_embed_proj_dim", default=fields["hidden_size"])
+        if width != fields["hidden_size"]:
+            raise UnsupportedError(
+                f"config: word_embed_proj_dim {width} is not supported in this family; it must be "
+                f"the hidden_size, {fields['hidden_size']}",
+                param="word_embed_proj_dim",
+            )
+        positions = read.integer("positions", "max_position_embeddings", default=2048)
+        if fields["context_window_size"] > positions:
+            raise InvalidRequestError(
+                f"context_window_size is {fields['context_window_size']}, and the model has "
+                f"embeddings of {positions} positions",
+                param="context_window_size",
+            )
+        bias = read.flag("enable_bias", default=True)
+        return {**fields, "positions": positions, "enable_bias": bias}
+
+
+def decoder(c: OPTConfig) -> DecoderSpec:
+    own = {"rope": None, "qkv_bias": c.enable_bias, "output_bias": c.enable_bias}
+    layers = [
+        LayerSpec((c.attention(i, **own), c.mlp(bias=c.enable_bias)), norm=c.norm())
+        for i in range(c.num_hidden_layers)
+    ]
+    return c.decoder(layers, norm=c.norm(), positions=c.positions)
+
+
+def _tensors(c: OPTConfig) -> TensorMap:
+    end = _FIRST + c.positions
+    return HUGGING_FACE.renamed(
+        embedding="model.decoder.embed_tokens",
+        norm="model.decoder.final_layer_norm",
+        attention_norm="self_attn_layer_norm",
+        output="self_attn.out_proj",
+        mlp_norm="final_layer_norm",
+        up="fc1",
+        down="fc2",
+    ).changed(
+        layer="model.decoder.layers.{}.",
+        positions=(Source("model.decoder.embed_positions", (Rows(_FIRST, end, end),)),),
+    )
+
+
+FAMILY = ModelFamily(config_class=OPTConfig, decoder=decoder, tensors=_tensors)
