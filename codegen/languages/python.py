@@ -103,11 +103,11 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/types_gen.py": common.render(
             "python/types.py.j2", stamp=stamp, views=views, exports=[view.name for view in views]
         ),
-        f"{FOLDER}/completions_gen.py": common.render(
+        f"{FOLDER}/sdk/completions_gen.py": common.render(
             "python/completions.py.j2", stamp=stamp, routes=routes, imports=imports
         ),
         **{
-            f"{FOLDER}/{helper.name}_gen.py": common.render(
+            f"{FOLDER}/sdk/{helper.name}_gen.py": common.render(
                 "python/helper.py.j2",
                 stamp=stamp,
                 helper=helper_view(helper, language.style(helper)),

@@ -22,8 +22,8 @@ from devtools.android import build, musl, publish, sysroot
 from devtools.debian_root import UnavailableError
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel, resolve_model
 from mlc_llm.package.aar import OPENCL_LIBRARIES
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 from mlc_llm.types_gen import ChatCompletion
 
 HERE = Path(__file__).parent

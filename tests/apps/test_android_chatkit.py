@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 CANNOT_BUILD = 77

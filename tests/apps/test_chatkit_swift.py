@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -19,7 +19,7 @@ from pathlib import Path
 import mlc_core_parts
 import numpy as np
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 PROMPT_TOKENS = 128
 

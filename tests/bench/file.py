@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cpu_parts import measure, peer, quality, text
 from cpu_parts.agreement import Scores
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 SHORT, LONG = measure.SHORT, measure.LONG
 CASES = (

@@ -29,8 +29,8 @@ sys.path.insert(0, str(ROOT / "tests" / "python" / "convert"))
 
 import tiny_models  # noqa: E402
 
-from mlc_llm.model_source import resolve_folder, resolve_model  # noqa: E402
-from mlc_llm.steps import LogSteps  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_folder, resolve_model  # noqa: E402
+from mlc_llm.prepare.progress import LogSteps  # noqa: E402
 
 HIDDEN, WIDE, HEADS, KV_HEADS, HEAD_DIM, VOCAB = 2048, 8192, 32, 8, 64, 128_256
 Times = tuple[float, float]  # wall, CPU: seconds

@@ -18,7 +18,7 @@ import tvm
 
 from mlc_llm.compiler import library, models
 from mlc_llm.compiler.compile import compile_model, library_spec, read_chat_config
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 # A device, and the quantization that it would be given.
 LIBRARIES = (

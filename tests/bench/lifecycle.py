@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 LONG = "The sea was calm and the ship went on to the north. " * 125  # about 1,500 tokens
 ENDLESS = {"ignore_eos": True}

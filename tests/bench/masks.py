@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "grammar"))
 from walk import walk  # noqa: E402

@@ -46,7 +46,7 @@ def resolved(scheme: str, file: Path | None, scratch: Path) -> Any:
     """The embedded model, or that of a file, in a scheme."""
     from cpu_parts import models
 
-    from mlc_llm.model_source import resolve_model
+    from mlc_llm.prepare.model_source import resolve_model
 
     if "+" in scheme:
         return resolve_model(converted(scheme, file, scratch))

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import file as one_file
 from cpu_parts import measure, peer, shapes
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 CASES = (
     measure.Case("decode", 1, measure.SHORT), measure.Case("decode", 4, measure.SHORT),

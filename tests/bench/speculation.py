@@ -15,7 +15,7 @@ import statistics
 from typing import Any
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 TEXT = (
     "The quick brown fox jumps over the lazy dog near the river bank while the sun sets behind the "

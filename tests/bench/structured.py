@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 # Free and guided answers run to max_tokens.
 ENTRY = {

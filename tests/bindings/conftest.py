@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import programs  # noqa: E402
 
-from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model  # noqa: E402
 
 
 @pytest.fixture(params=programs.languages())

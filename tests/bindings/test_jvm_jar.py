@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from devtools import jvm, jvm_machines
 
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 KOTLIN = ROOT / "bindings" / "kotlin" / "build.py"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "bindings" / "kotlin" / "build.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "swift"))

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from devtools.swift import linux, package
 
-from mlc_llm.model_source import ResolvedModel
 from mlc_llm.package.ar import read_members
+from mlc_llm.prepare.model_source import ResolvedModel
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "swift"))

@@ -110,12 +110,12 @@ def test_generated_python_type_checks(files: dict[str, str], tmp_path: Path) -> 
     pytest.importorskip("mypy", reason="mypy is not installed")
     package = tmp_path / "small"
     package.mkdir()
-    (package / "__init__.py").write_text("", encoding="utf-8")
-    (package / "errors.py").write_text(PYTHON_ERRORS, encoding="utf-8")
+    (package / "__init__.py").write_text(PYTHON_ERRORS, encoding="utf-8")
     base = ROOT / "bindings/python/mlc_llm/errors/base.py"
     for path, text in {**files, "base.py": base.read_text(encoding="utf-8")}.items():
         if path.endswith(".py"):
             text = text.replace("mlc_llm.errors", "small")
+            text = text.replace("mlc_llm.types_gen", "small.types_gen")
             (package / Path(path).name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "small"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

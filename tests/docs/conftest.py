@@ -18,7 +18,7 @@ for folder in (HERE, TESTS / "python", TESTS / "python" / "convert"):
 import fake_hub  # noqa: E402
 import tiny_models  # noqa: E402
 
-from mlc_llm.model_source import resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 LETTERS = {
     "report.txt": "Rain fell, and the harvest was good.\n",

@@ -15,8 +15,8 @@ import snippets
 from serving import serving
 
 import mlc_llm
-from mlc_llm.async_engine import AsyncMLCEngine
-from mlc_llm.engine import MLCEngine
+from mlc_llm.sdk.async_engine import AsyncMLCEngine
+from mlc_llm.sdk.engine import MLCEngine
 
 FAKE = snippets.ROOT / "tests" / "fixtures" / "fake-model"
 # Pages whose programs another test runs, with more asked of them.

@@ -17,7 +17,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "convert
 import kept_libraries  # noqa: E402
 import tiny_models  # noqa: E402
 
-from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model  # noqa: E402
 
 
 @pytest.fixture(scope="session")

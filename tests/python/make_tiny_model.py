@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "convert"))
 
 import tiny_models  # noqa: E402
 
-from mlc_llm.model_source import resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 
 def main() -> None:

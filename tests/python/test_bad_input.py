@@ -24,7 +24,7 @@ from mlc_llm.errors import (
     ResourceError,
     UnsupportedError,
 )
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 HELLO = [{"role": "user", "content": "hello"}]

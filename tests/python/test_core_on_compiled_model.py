@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 BINARY = Path(__file__).resolve().parents[2] / "build/dev/core/mlc_core_test"
 

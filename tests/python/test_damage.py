@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 FILES = (
     "params_shard_0.bin",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder
 
 # Short questions, and what the answer must hold.
 QUESTIONS = {

@@ -22,7 +22,7 @@ from random_weights import draw, unfolded  # noqa: E402
 
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.errors import InvalidRequestError, UnsupportedError  # noqa: E402
-from mlc_llm.model_source import resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 
 def fixture() -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from mlc_llm import AsyncMLCEngine, MLCEngine
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 FAKE = Path(__file__).parents[1] / "fixtures" / "fake-model"
 TEXTS = [

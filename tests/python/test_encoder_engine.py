@@ -29,7 +29,7 @@ from tiny_encoders import (  # noqa: E402
 
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.errors import InvalidRequestError, UnsupportedError  # noqa: E402
-from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model  # noqa: E402
 
 TEXTS = ["abc de f", "x", "Zebra, yak. " * 3, "the quick brown fox", "a b c d e f g h i j"]
 TOTAL = 64  # positions of the model

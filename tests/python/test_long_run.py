@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 SCRIPT = Path(__file__).with_name("long_run.py")
 # Rounds before the first reading and in all: with --long, and in every run.

@@ -14,7 +14,7 @@ import pytest
 
 import mlc_llm.serve
 from mlc_llm.errors import CancelledError, InvalidRequestError, MLCError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 from mlc_llm.protocol import openai_api_protocol as protocol
 from mlc_llm.protocol.conversation_protocol import Conversation, MessagePlaceholders
 from mlc_llm.protocol.debug_protocol import DebugConfig, DisaggConfig

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content"

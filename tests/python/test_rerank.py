@@ -23,7 +23,7 @@ from tiny_encoders import VOCABULARY, write_folder, write_gguf  # noqa: E402
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.compiler.convert.gguf import GGUFModel  # noqa: E402
 from mlc_llm.errors import UnsupportedError  # noqa: E402
-from mlc_llm.model_source import resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 QUERY = "abc de f"
 DOCUMENTS = ["x", "Zebra, yak. " * 2, "the quick brown fox", "", "a b c d e f g h i j " * 9]

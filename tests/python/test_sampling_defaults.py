@@ -17,7 +17,7 @@ import pytest
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import MLCError
-from mlc_llm.model_source import read_chat_config, resolve_folder
+from mlc_llm.prepare.model_source import read_chat_config, resolve_folder
 
 sys.path.append(str(Path(__file__).parent / "convert"))
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from mlc_llm import AsyncMLCEngine, MLCEngine
 from mlc_llm.errors import UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 from mlc_llm.structured import UnfinishedAnswerError, format_of, schema_of
 
 FAKE = Path(__file__).parents[1] / "fixtures" / "fake-model"

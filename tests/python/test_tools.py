@@ -13,10 +13,10 @@ import pytest
 from pydantic import BaseModel
 
 from mlc_llm import MLCEngine
-from mlc_llm.answer_fold import AnswerFold
-from mlc_llm.chat_helpers import AsyncHelpedChatCompletions, HelpedChatCompletions
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
+from mlc_llm.sdk.answer_fold import AnswerFold
+from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions, HelpedChatCompletions
 from mlc_llm.tools import Tool
 from mlc_llm.types_gen import ChatCompletionChunk
 

@@ -8,7 +8,8 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from mlc_llm import completions_gen, types_gen
+from mlc_llm import types_gen
+from mlc_llm.sdk import completions_gen
 
 CHUNK = {
     "id": "c1",

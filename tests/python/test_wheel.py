@@ -20,7 +20,7 @@ import arm64_linux
 import pytest
 from devtools.wheel import build
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ROOT / "tests" / "fixtures" / "fake-model"

@@ -20,7 +20,7 @@ import pytest
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"

@@ -24,9 +24,10 @@ from test_web_engine import (
 )
 from web_package import packaged
 
-from mlc_llm import MLCEngine, wasm_linker
+from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.model_source import DEFAULT_MODEL, ResolvedModel, resolve_model
+from mlc_llm.prepare import wasm_linker
+from mlc_llm.prepare.model_source import DEFAULT_MODEL, ResolvedModel, resolve_model
 
 pytestmark = [
     pytest.mark.skipif(not WASM.exists(), reason="no build/web/mlc_llm.wasm: ./dev build web"),

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.jit_cache import MakeRules, Policies
 from mlc_llm.package.config import read_config
 from mlc_llm.package.package import package_app
-from mlc_llm.steps import LogSteps
+from mlc_llm.prepare.jit_cache import MakeRules, Policies
+from mlc_llm.prepare.progress import LogSteps
 
 SIZES = {"context_window_size": 512, "prefill_chunk_size": 64}
 

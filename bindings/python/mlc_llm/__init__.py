@@ -17,10 +17,10 @@ from mlc_llm.errors import MLCError
 
 if TYPE_CHECKING:
     __version__: str
-    from mlc_llm.async_engine import AsyncMLCEngine
-    from mlc_llm.core_engine import set_directories
-    from mlc_llm.engine import MLCEngine
-    from mlc_llm.planning import plan
+    from mlc_llm.sdk.async_engine import AsyncMLCEngine
+    from mlc_llm.sdk.core_engine import set_directories
+    from mlc_llm.sdk.engine import MLCEngine
+    from mlc_llm.sdk.planning import plan
 
 __all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan", "set_directories"]
 
@@ -29,19 +29,19 @@ def __getattr__(name: str) -> object:
     """Imports a name when it is first used, because the core takes time to load and the toolchain
     does not need it."""
     if name == "MLCEngine":
-        from mlc_llm.engine import MLCEngine
+        from mlc_llm.sdk.engine import MLCEngine
 
         return MLCEngine
     if name == "AsyncMLCEngine":
-        from mlc_llm.async_engine import AsyncMLCEngine
+        from mlc_llm.sdk.async_engine import AsyncMLCEngine
 
         return AsyncMLCEngine
     if name == "plan":
-        from mlc_llm.planning import plan
+        from mlc_llm.sdk.planning import plan
 
         return plan
     if name == "set_directories":
-        from mlc_llm.core_engine import set_directories
+        from mlc_llm.sdk.core_engine import set_directories
 
         return set_directories
     if name == "__version__":

@@ -30,8 +30,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from mlc_llm.structured import close_schema
-from mlc_llm.tools_gen import (
+from mlc_llm.sdk.tools_gen import (
     MAX_TOOL_CALLS,
     ToolOutcome,
     ToolResult,
@@ -43,6 +42,7 @@ from mlc_llm.tools_gen import (
     ToolRunResult,
     ToolRunText,
 )
+from mlc_llm.structured import close_schema
 from mlc_llm.types_gen import ChatCompletionToolParam, FunctionDefinitionParam
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Any
 
 from cpu_parts import bandwidth, models, peer
 from cpu_parts.process import Process, busy_neighbours
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 STEPS = 24  # of decode, in one timing
 LONG = 2048

@@ -7,7 +7,7 @@ from pathlib import Path
 import gguf
 
 from cpu_parts import peer
-from mlc_llm.model_source import ResolvedModel, resolve_model, resolve_source
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model, resolve_source
 
 PREFIX = "gguf_"
 

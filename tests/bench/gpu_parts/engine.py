@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_parts.random_model import random_model
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model
 
 DEFAULT = "135M"  # the embedded model; the others' weights are random
 

@@ -16,7 +16,7 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE, WeightWriter
 from mlc_llm.compiler.quantization.pack import numpy_dtype
-from mlc_llm.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder
 
 _BLOCK = 1 << 20  # random elements, over and over
 _CONFIG = "mlc-chat-config.json"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from tool_loops import run_case
 
 from mlc_llm import MLCEngine, MLCError, errors, types_gen
-from mlc_llm.answer_fold import AnswerFold
+from mlc_llm.sdk.answer_fold import AnswerFold
 
 # The name in the schema, where the Python type has another: as in the package `openai`.
 RESPONSES = {"EmbeddingResponse": "CreateEmbeddingResponse"}

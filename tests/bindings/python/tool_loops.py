@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlc_llm import MLCError
-from mlc_llm.chat_helpers import HelpedChatCompletions
+from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.tools import ToolRunEvent
 from mlc_llm.types_gen import ChatCompletionChunk
 

@@ -19,7 +19,7 @@ from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.compiler import library, memory, models, programs  # noqa: E402
 from mlc_llm.compiler.compile import library_spec  # noqa: E402
-from mlc_llm.model_source import ResolvedModel  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel  # noqa: E402
 
 PROMPT = [int(i) for i in np.random.default_rng(3).integers(3, 60, 37)]
 

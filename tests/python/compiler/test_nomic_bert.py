@@ -24,7 +24,7 @@ from tokenizers.models import WordLevel  # noqa: E402
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.compiler import models  # noqa: E402
 from mlc_llm.errors import InvalidRequestError, UnsupportedError  # noqa: E402
-from mlc_llm.model_source import resolve_model  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 FIXTURE = json.loads((FIXTURES / "encoders" / "nomic_bert.json").read_text(encoding="utf-8"))
 # The fields of nomic-embed-text-v1's config.json, with the fixture's sizes.

@@ -13,7 +13,7 @@ from mlc_llm.compiler import targets
 from mlc_llm.compiler.trailer import trailer
 from mlc_llm.compiler.variants import Variant, by_speed, pack
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 # No processor has both.
 ABSENT = ["dotprod", "avx512f"]

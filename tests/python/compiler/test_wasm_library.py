@@ -14,11 +14,11 @@ import tvm
 from kernel_cases import CASES
 from test_compile import CONFIG
 
-from mlc_llm import wasm_linker
 from mlc_llm.compiler import hosts, lowering, targets
 from mlc_llm.compiler.compile import compile_model
 from mlc_llm.compiler.trailer import MAGIC, as_wasm_section, fnv1a, trailer
 from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.prepare import wasm_linker
 
 SMALL = {**CONFIG, "num_hidden_layers": 1}
 

@@ -302,7 +302,7 @@ def test_a_living_conversion_is_not_cleaned_away(tmp_path):
 def test_a_cleaner_leaves_a_folder_that_moves_into_place(tmp_path, monkeypatch):
     """Another process starts, and cleans, between the last file and the rename."""
     from mlc_llm.compiler.convert import output_folder
-    from mlc_llm.scratch import remove_leftovers
+    from mlc_llm.prepare.temporary_files import remove_leftovers
 
     monkeypatch.setattr(output_folder, "_sync", lambda folder: remove_leftovers(tmp_path))
     with output_folder.staged_folder(tmp_path / "m", needed_bytes=0) as stage:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from gpu_engines import LibraryOf, compiled
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mlc_llm import MLCEngine, _core
-from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import UnavailableError
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
+from mlc_llm.sdk.core_engine import choose_device
 
 # Both would take every core; and a layer of Mesa's complains where no desktop runs.
 os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")

@@ -19,9 +19,9 @@ from mlc_llm import _core, set_directories
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.compiler.seal import seal_object, sealed
 from mlc_llm.compiler.targets import PRESETS
-from mlc_llm.model_source import ResolvedModel
 from mlc_llm.package.ar import read_members
 from mlc_llm.package.libraries import c_name
+from mlc_llm.prepare.model_source import ResolvedModel
 
 ROOT = Path(__file__).parents[3]
 # What tells them apart. The first one has no CPU in its name, as that for a GPU.

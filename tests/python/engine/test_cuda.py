@@ -21,9 +21,9 @@ from gpu_engines import LibraryOf
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler import nvrtc, targets
-from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InternalError, UnavailableError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
+from mlc_llm.sdk.core_engine import choose_device
 
 pytestmark = pytest.mark.skipif(
     not nvrtc.is_installed(), reason='NVRTC is not installed: pip install "mlc-llm[cuda]"'

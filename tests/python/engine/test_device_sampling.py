@@ -13,7 +13,7 @@ import pytest
 from gpu_engines import LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 TOKENS = 12
 TOKEN_BYTES = 4

@@ -14,7 +14,7 @@ from real_requests import Answer, ask, ask_at_once, greedy_requests
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import UnsupportedError
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 ROOMY, TIGHT = 16384, 448  # tokens of KV cache; a tight one makes the engine preempt
 DRAFTS: dict[str, dict[str, Any]] = {

@@ -20,9 +20,9 @@ from gpu_engines import (
 )
 
 from mlc_llm import MLCEngine
-from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InvalidRequestError, UnavailableError
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
+from mlc_llm.sdk.core_engine import choose_device
 
 
 @pytest.fixture(scope="module", params=DEVICES)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from gpu_engines import DRIVER_VARIABLES, require
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LONG = "not config.getoption('--long', default=False)"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from gpu_engines import PROMPTS, LibraryOf, answer, compiled, leave_samplers_out, opened, require
 
-from mlc_llm.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder
 
 sys.path.append(str(Path(__file__).parents[1] / "convert"))
 

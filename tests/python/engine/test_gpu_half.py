@@ -26,7 +26,7 @@ from gpu_engines import (
 )
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_folder, resolve_model
+from mlc_llm.prepare.model_source import resolve_folder, resolve_model
 
 TOLERANCE = 0.02
 STEP = {"logprobs": True, "top_logprobs": 5}

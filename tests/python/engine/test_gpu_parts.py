@@ -22,7 +22,7 @@ from gpu_engines import (
 
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.compile import library_spec, read_chat_config
-from mlc_llm.model_source import ResolvedModel, resolve_folder
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_folder
 
 LARGEST = 2000  # bytes; the small model's matrices have up to 12,800
 

@@ -12,7 +12,7 @@ import tiny_models
 from gpu_engines import DEVICES, LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder
 
 Libraries = dict[str, Path]
 

@@ -15,7 +15,7 @@ from real_requests import Answer, ask_at_once, user
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 SCHEMAS = 200
 

@@ -14,7 +14,7 @@ from test_prefix_cache import engine_of
 
 from mlc_llm import AsyncMLCEngine, MLCEngine, plan
 from mlc_llm.errors import InvalidRequestError, MLCError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 MESSAGES = [
     {"role": "system", "content": "You are a helpful assistant who answers in one sentence."},

@@ -17,11 +17,11 @@ from gpu_engines import leave_samplers_out
 from mlc_llm import MLCEngine, _core
 from mlc_llm.compiler.archive import OUR_LOOPS, TVMS_BARRIER, TVMS_LOOPS, with_our_loops
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InvalidRequestError, UnavailableError, UnsupportedError
-from mlc_llm.model_source import ResolvedModel, resolve_model
 from mlc_llm.package.ar import read_members
 from mlc_llm.package.objects import read_object
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
+from mlc_llm.sdk.core_engine import choose_device
 
 ROOT = Path(__file__).parents[3]
 

@@ -15,9 +15,9 @@ import pytest
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.core_engine import choose_device
 from mlc_llm.errors import InvalidRequestError, UnavailableError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
+from mlc_llm.sdk.core_engine import choose_device
 
 STAND_IN = Path(__file__).parents[2] / "fixtures" / "metal-stand-in" / "metal_stand_in.cc"
 pytestmark = pytest.mark.skipif(platform.system() == "Darwin", reason="a Mac has Metal")
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(platform.system() == "Darwin", reason="a Mac has
 PROGRAM = """
 import json, sys
 from mlc_llm import MLCEngine, _core
-from mlc_llm.core_engine import choose_device
+from mlc_llm.sdk.core_engine import choose_device
 from mlc_llm.errors import MLCError
 
 folder, *libraries = sys.argv[1:]

@@ -11,7 +11,7 @@ from gpu_engines import LOADING, leave_samplers_out, require, run_child
 
 from mlc_llm import MLCEngine, _core
 from mlc_llm.errors import UnsupportedError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 
 @pytest.fixture(scope="module", autouse=True)

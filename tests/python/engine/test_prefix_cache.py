@@ -9,7 +9,7 @@ import pytest
 import tiny_models
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel, resolve_model
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 
 def engine_of(model: ResolvedModel, **config: Any) -> MLCEngine:

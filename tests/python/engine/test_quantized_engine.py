@@ -30,7 +30,7 @@ from test_gguf_schemes import in_halves
 
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
-from mlc_llm.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compiler" / "support"))
 

@@ -9,7 +9,7 @@ import pytest
 from real_requests import ask, ask_at_once, random_request
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 POOL = 160  # tokens; eight sequences would take over five hundred
 

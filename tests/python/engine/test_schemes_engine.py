@@ -19,7 +19,7 @@ from test_quantized_engine import EXACTLY, Array, greedy
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.quantization import schemes
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 DOWN = "model.layers.1.mlp.down_proj."
 NOT_READ = ("q_calibration_scale", "activation_scale")  # kernels do not need them

@@ -23,7 +23,7 @@ from gpu_engines import (
 )
 
 from mlc_llm import _core
-from mlc_llm.model_source import ResolvedModel, resolve_folder
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_folder
 
 
 @pytest.fixture(scope="module", autouse=True)

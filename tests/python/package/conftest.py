@@ -16,11 +16,11 @@ sys.path[:0] = [str(TESTS), str(TESTS / "engine")]
 from fake_hub import FakeHub, serve  # noqa: E402
 from gpu_engines import leave_samplers_out  # noqa: E402
 
-from mlc_llm.jit_cache import MakeRules, Policies  # noqa: E402
-from mlc_llm.model_source import ResolvedModel  # noqa: E402
 from mlc_llm.package.config import read_config  # noqa: E402
 from mlc_llm.package.package import package_app  # noqa: E402
-from mlc_llm.steps import LogSteps  # noqa: E402
+from mlc_llm.prepare.jit_cache import MakeRules, Policies  # noqa: E402
+from mlc_llm.prepare.model_source import ResolvedModel  # noqa: E402
+from mlc_llm.prepare.progress import LogSteps  # noqa: E402
 
 REPOSITORIES = ("mlc-ai/one-MLC", "mlc-ai/two-MLC", "mlc-ai/three-MLC", "mlc-ai/four-MLC")
 
@@ -68,7 +68,7 @@ def packager(
         jit._compile(job)
 
     leave_samplers_out(monkeypatch)
-    monkeypatch.setattr("mlc_llm.jit_cache.run_job", run)
+    monkeypatch.setattr("mlc_llm.prepare.jit_cache.run_job", run)
     monkeypatch.setenv("MLC_LLM_HOME", str(cache_home))
     monkeypatch.delenv("MLC_LLM_RUNTIME_DIR", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,6 @@ import pytest
 from mlc_llm import _core
 from mlc_llm.compiler.seal import seal_fits
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
-from mlc_llm.model_source import ResolvedModel
 from mlc_llm.package import ar
 from mlc_llm.package.bundle import HUB
 from mlc_llm.package.check import check_package
@@ -22,6 +21,7 @@ from mlc_llm.package.devices import DEVICES
 from mlc_llm.package.libraries import joined
 from mlc_llm.package.objects import read_object
 from mlc_llm.package.runtime import lacks_abi
+from mlc_llm.prepare.model_source import ResolvedModel
 
 Entry = Callable[..., dict[str, Any]]
 SMALL = {"prefill_chunk_size": 128, "context_window_size": 256}

@@ -17,10 +17,10 @@ from mlc_llm.compiler.library import SCHEMA_VERSION
 from mlc_llm.compiler.seal import seal_fits, seal_object, sealed
 from mlc_llm.compiler.trailer import trailer
 from mlc_llm.errors import CorruptFileError, NotFoundError
-from mlc_llm.model_source import ResolvedModel
 from mlc_llm.package import ar, check
 from mlc_llm.package.check import check_package
 from mlc_llm.package.objects import read_object
+from mlc_llm.prepare.model_source import ResolvedModel
 
 Entry = Callable[..., dict[str, Any]]
 CORE = next(Path(_core.__file__).parent.glob("libmlc_llm.*"))

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from mlc_llm import wasm_linker
 from mlc_llm.errors import InvalidRequestError, MLCError
 from mlc_llm.package.check import check_package
 from mlc_llm.package.config import read_config
+from mlc_llm.prepare import wasm_linker
 
 Entry = Callable[..., dict[str, Any]]
 SMALL = {"prefill_chunk_size": 64, "context_window_size": 128}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 from .conftest import PATIENCE, Running, get, post, started_server
 from .load_client import CHAT, HealthProbe, run_load

@@ -12,12 +12,12 @@ import pytest
 import uvicorn
 
 from mlc_llm.errors import CorruptFileError, MLCError
+from mlc_llm.prepare.progress import Steps
 from mlc_llm.serve.app import create_app
 from mlc_llm.serve.lifecycle import Drain, Server
 from mlc_llm.serve.loading import Load, Loading, LoadingSteps, Report
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry, ModelSpec
-from mlc_llm.steps import Steps
 
 from .conftest import FAKE, PATIENCE, get, post, started_server
 

@@ -8,7 +8,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from mlc_llm import MLCEngine
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 from mlc_llm.serve import metrics
 
 

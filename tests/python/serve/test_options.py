@@ -13,7 +13,7 @@ import pytest
 
 from mlc_llm.cli.serve import model_specs
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.model_names import same_model
+from mlc_llm.sdk.model_names import same_model
 
 from .conftest import ENDLESS, FAKE, PATIENCE, get, post, running_server
 

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from mlc_llm.errors import MLCError
-from mlc_llm.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
+from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
 from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import param_of, parse, to_chat
 from mlc_llm.serve.schemas import all_schemas, reference

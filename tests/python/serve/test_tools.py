@@ -10,7 +10,7 @@ import openai
 import pydantic
 import pytest
 
-from mlc_llm.model_source import ResolvedModel
+from mlc_llm.prepare.model_source import ResolvedModel
 
 from .conftest import started_server
 

@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> None:
     settings = parse_chat_settings(args.set)
     overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
     from mlc_llm.cli.chat_session import DEFAULT_MAX_TOKENS, ChatSession
-    from mlc_llm.core_engine import CoreEngine
-    from mlc_llm.model_source import plain_model
+    from mlc_llm.prepare.model_source import plain_model
+    from mlc_llm.sdk.core_engine import CoreEngine
 
     steps = steps_for(args)
     is_embedded = plain_model(args.model) is None
@@ -108,7 +108,7 @@ def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
         session.answer(f"{args.prompt}\n\n{piped}" if piped else args.prompt)
     elif is_terminal:
         from mlc_llm.cli.chat_terminal import interact, suggest_once
-        from mlc_llm.model_source import plain_model
+        from mlc_llm.prepare.model_source import plain_model
 
         if plain_model(args.model) is None and not args.quiet:
             suggest_once()

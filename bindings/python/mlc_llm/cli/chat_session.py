@@ -13,10 +13,10 @@ from mlc_llm import _core
 from mlc_llm.cli.chat_screen import Screen
 from mlc_llm.cli.chat_words import command_of, help_text, quoted, settings_of, unknown
 from mlc_llm.cli.settings import ChatSettings, format_settings, settings_table
-from mlc_llm.core_engine import raise_if_error
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.steps import Steps
+from mlc_llm.prepare.progress import Steps
+from mlc_llm.sdk.core_engine import raise_if_error
 
 Message = dict[str, str]
 

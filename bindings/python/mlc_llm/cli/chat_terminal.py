@@ -18,7 +18,7 @@ from mlc_llm.cli.chat_session import ChatSession
 from mlc_llm.cli.chat_words import ALIASES, COMMANDS, opens_quotes
 from mlc_llm.cli.settings import CHAT_SETTINGS
 from mlc_llm.errors import MLCError
-from mlc_llm.jit_cache import home
+from mlc_llm.prepare.jit_cache import home
 
 _HISTORY = "chat_history"
 _MOST_HISTORY = 1 << 20  # bytes
@@ -59,10 +59,10 @@ def interact(session: ChatSession) -> None:
 
 def suggest_once() -> None:
     """In the first chat on this machine: names a larger model that fits."""
-    from mlc_llm import suggested
     from mlc_llm.cli.list import megabytes
+    from mlc_llm.prepare import suggested_models
 
-    if (home() / _HISTORY).exists() or (model := suggested.best_fit()) is None:
+    if (home() / _HISTORY).exists() or (model := suggested_models.best_fit()) is None:
         return
     size = megabytes(model.parameter_bytes)
     print(f"A larger model answers better ({size}): {model.command}")

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mlc_llm import linker
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_kv_cache_option
-from mlc_llm.steps import Steps, Update
+from mlc_llm.prepare import linker
+from mlc_llm.prepare.progress import Steps, Update
 
 _STATIC = (".tar", ".a")  # archives, which are not linked here
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
     """The -MLC folder, or the config file in it. A model in another format is converted."""
-    from mlc_llm.model_source import CHAT_CONFIG, resolve_folder
+    from mlc_llm.prepare.model_source import CHAT_CONFIG, resolve_folder
 
     path = Path(args.model)
     if path.name == CHAT_CONFIG or (path / CHAT_CONFIG).is_file():

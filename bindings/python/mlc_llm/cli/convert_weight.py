@@ -10,7 +10,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
-from mlc_llm.steps import Steps
+from mlc_llm.prepare.progress import Steps
 
 SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
     path = path_of(args, steps)
     quantization = quantization_of(args, path)
     from mlc_llm.compiler.convert import notes, write_weights
-    from mlc_llm.jit_cache import types_said
+    from mlc_llm.prepare.jit_cache import types_said
 
     source = open_model(path, source=args.source, source_format=args.source_format)
     for note in notes(source, quantization):
@@ -132,8 +132,8 @@ def measured(args: argparse.Namespace, source: Any, quantization: str, steps: St
 def _tokens(source: Any, model_type: str | None, text: str) -> list[int]:
     """The text's token ids, by the model's own tokenizer."""
     from mlc_llm.compiler.convert import write_config
-    from mlc_llm.core_engine import CoreEngine
-    from mlc_llm.model_source import FAKE_DEVICE
+    from mlc_llm.prepare.model_source import FAKE_DEVICE
+    from mlc_llm.sdk.core_engine import CoreEngine
 
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
@@ -150,8 +150,8 @@ def _tokens(source: Any, model_type: str | None, text: str) -> list[int]:
 
 def path_of(args: argparse.Namespace, steps: Steps) -> Path:
     """The folder or file of CONFIG. A repository is downloaded."""
-    from mlc_llm.hub_download import PREFIX
-    from mlc_llm.model_source import DEFAULT_MODEL, resolve_source
+    from mlc_llm.prepare.hub_download import PREFIX
+    from mlc_llm.prepare.model_source import DEFAULT_MODEL, resolve_source
 
     if args.config.startswith(PREFIX) or args.config == DEFAULT_MODEL:
         return resolve_source(args.config, progress=steps)

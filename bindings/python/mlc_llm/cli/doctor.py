@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _machine() -> dict[str, Any]:
-    from mlc_llm import _core, jit_cache, linker
+    from mlc_llm import _core
+    from mlc_llm.prepare import jit_cache, linker
 
     return {
         "mlc_llm": mlc_llm.__version__,
@@ -78,7 +79,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _plans(args: argparse.Namespace) -> Sequence[Any]:
-    from mlc_llm.planning import plan_modes
+    from mlc_llm.sdk.planning import plan_modes
 
     return plan_modes(
         [args.mode] if args.mode else _MODES,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.embedded_model import NAME
-from mlc_llm.hub_download import MARK, PREFIX
-from mlc_llm.jit_cache import LAST_USE, home
+from mlc_llm.prepare.embedded_model import NAME
+from mlc_llm.prepare.hub_download import MARK, PREFIX
+from mlc_llm.prepare.jit_cache import LAST_USE, home
 
 _CONVERTED = re.compile(r"(?P<name>.+)-(?P<quantization>[^-]+)-[0-9a-f]{12}-MLC")
 

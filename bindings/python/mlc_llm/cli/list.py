@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     if args.suggested:
         return _list_suggested(as_json=args.json)
     from mlc_llm.cli.kept import kept_models
-    from mlc_llm.jit_cache import home
+    from mlc_llm.prepare.jit_cache import home
 
     models = kept_models()
     if args.json:
@@ -60,10 +60,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _list_suggested(*, as_json: bool) -> None:
-    from mlc_llm import suggested
+    from mlc_llm.prepare import suggested_models
 
-    available = suggested.available_bytes()
-    rows = [(model, model.memory_bytes <= available) for model in suggested.SUGGESTED]
+    available = suggested_models.available_bytes()
+    rows = [(model, model.memory_bytes <= available) for model in suggested_models.SUGGESTED]
     if as_json:
         columns = ("model", "memory_gb", "parameter_bytes", "memory_bytes")
         found = [{name: getattr(m, name) for name in columns} | {"fits": fit} for m, fit in rows]
@@ -82,8 +82,8 @@ def _list_suggested(*, as_json: bool) -> None:
     ]
     _print(table)
     print(
-        f"Memory: the weights and {suggested.CONTEXT} tokens of context; {megabytes(available)} "
-        "are free here. `mlc_llm doctor MODEL` has the whole plan."
+        f"Memory: the weights and {suggested_models.CONTEXT} tokens of context; "
+        f"{megabytes(available)} are free here. `mlc_llm doctor MODEL` has the whole plan."
     )
 
 

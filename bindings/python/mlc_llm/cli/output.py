@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mlc_llm.steps import TerminalSteps
+from mlc_llm.prepare.progress import TerminalSteps
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     if args.check:
         return _check(args.output)
-    from mlc_llm.jit_cache import MakeRules, Policies
     from mlc_llm.package.config import read_config
     from mlc_llm.package.package import package_app
+    from mlc_llm.prepare.jit_cache import MakeRules, Policies
 
     steps = steps_for(args)
     if args.mlc_llm_source_dir is not None:

@@ -26,8 +26,8 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
-    from mlc_llm.core_engine import choose_device
-    from mlc_llm.model_source import resolve_folder, resolve_model
+    from mlc_llm.prepare.model_source import resolve_folder, resolve_model
+    from mlc_llm.sdk.core_engine import choose_device
 
     steps = steps_for(args)
     device = choose_device(args.device, steps)

@@ -43,15 +43,15 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _plain(name: str) -> str:
-    from mlc_llm.embedded_model import NAME
-    from mlc_llm.model_source import DEFAULT_MODEL
+    from mlc_llm.prepare.embedded_model import NAME
+    from mlc_llm.prepare.model_source import DEFAULT_MODEL
 
     return NAME if name == DEFAULT_MODEL else name.rstrip("/")
 
 
 def _remove(paths: tuple[Path, ...]) -> None:
-    from mlc_llm.scratch import locked
-    from mlc_llm.steps import TerminalSteps
+    from mlc_llm.prepare.progress import TerminalSteps
+    from mlc_llm.prepare.temporary_files import locked
 
     for path in paths:
         with locked(path, TerminalSteps()):  # waits while a process writes it

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError
-from mlc_llm.sampling_gen import SAMPLING_NUMBERS
+from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 
 def _number(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
-from mlc_llm.sampling_gen import SAMPLING_NUMBERS
+from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 # Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
 SAMPLING = tuple(SAMPLING_NUMBERS)
@@ -39,9 +39,9 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
-    from mlc_llm.core_engine import choose_device
-    from mlc_llm.model_source import resolve_model
-    from mlc_llm.planning import plan_modes
+    from mlc_llm.prepare.model_source import resolve_model
+    from mlc_llm.sdk.core_engine import choose_device
+    from mlc_llm.sdk.planning import plan_modes
 
     steps = steps_for(args)
     device = choose_device(args.device, steps)

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm import linker, wasm_linker
 from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.models import mlc_folders
@@ -33,7 +32,8 @@ from mlc_llm.errors import (
     UnsupportedError,
 )
 from mlc_llm.package import android
-from mlc_llm.scratch import remove_leftovers, scratch_folder
+from mlc_llm.prepare import linker, wasm_linker
+from mlc_llm.prepare.temporary_files import remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.library import LibrarySpec

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mlc_llm.errors import InvalidRequestError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.linker import failure
+from mlc_llm.prepare.linker import failure
 
 MACHINES = {"arm64-v8a": 183, "x86_64": 62}  # ELF's numbers
 NEEDED = ("libmlc_llm.so", "libm.so", "libc.so")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
-from mlc_llm.hub_download import PREFIX
 from mlc_llm.package.config import ADDRESSES
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
+from mlc_llm.prepare.hub_download import PREFIX
 
 APP_CONFIG = "mlc-app-config.json"
 HUB = "https://huggingface.co/"

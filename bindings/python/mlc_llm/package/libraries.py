@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
-from mlc_llm.jit_cache import LibraryOptions, MakeRules, library_digest, packaged_library
 from mlc_llm.package import ar
 from mlc_llm.package.config import ModelEntry, PackageConfig
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.objects import read_object
+from mlc_llm.prepare.jit_cache import LibraryOptions, MakeRules, library_digest, packaged_library
 
 _BINARY = "__tvm_ffi__library_bin"
 

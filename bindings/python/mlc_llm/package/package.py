@@ -14,17 +14,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mlc_llm import linker
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, ResourceError
-from mlc_llm.jit_cache import MakeRules
-from mlc_llm.model_source import CHAT_CONFIG, read_chat_config, resolve_folder, resolve_source
 from mlc_llm.package import bundle, libraries, web
 from mlc_llm.package.config import ModelEntry, PackageConfig
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
 from mlc_llm.package.packagers import packager_of
 from mlc_llm.package.runtime import folder_of, lacks_abi, missing_runtime, runtime_for
-from mlc_llm.scratch import remove_leftovers, scratch_folder
+from mlc_llm.prepare import linker
+from mlc_llm.prepare.jit_cache import MakeRules
+from mlc_llm.prepare.model_source import (
+    CHAT_CONFIG,
+    read_chat_config,
+    resolve_folder,
+    resolve_source,
+)
+from mlc_llm.prepare.temporary_files import remove_leftovers, scratch_folder
 
 # In the package's folder: which weights were copied, so that they are not copied again.
 RECORD = ".mlc-package.json"

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlc_llm.jit_cache import MakeRules
 from mlc_llm.package import android, bundle, libraries, web
 from mlc_llm.package.config import PackageConfig
 from mlc_llm.package.devices import WEB_CPU, AppDevice, DeviceKind
 from mlc_llm.package.libraries import PreparedModel
+from mlc_llm.prepare.jit_cache import MakeRules
 
 
 @dataclass(frozen=True)

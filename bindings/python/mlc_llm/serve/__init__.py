@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlc_llm.async_engine import AsyncMLCEngine
-    from mlc_llm.engine import MLCEngine
+    from mlc_llm.sdk.async_engine import AsyncMLCEngine
+    from mlc_llm.sdk.engine import MLCEngine
     from mlc_llm.serve.config import EngineConfig
 
 __all__ = ["AsyncMLCEngine", "EngineConfig", "MLCEngine"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import MLCError, UnsupportedError
+from mlc_llm.sdk.core_engine import CoreEngine
 
 # A picture without bytes. A model with a vision tower refuses it as invalid; another one refuses
 # every picture as unsupported. Neither generates anything.

@@ -12,9 +12,9 @@ from typing import Any
 from starlette.requests import Request
 
 from mlc_llm import _core
-from mlc_llm.core_engine import call_core
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.sdk.core_engine import call_core
 from mlc_llm.serve.body_room import Body
 
 _LARGE = 1 << 16  # a body of at least so many bytes is parsed on another thread

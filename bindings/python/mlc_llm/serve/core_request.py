@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from mlc_llm import _core
-from mlc_llm.core_engine import CoreEngine
+from mlc_llm.sdk.core_engine import CoreEngine
 
 Event = tuple[int, str]
 MAX_WAITING = 1 << 17  # most characters of events that wait; above it the request is paused

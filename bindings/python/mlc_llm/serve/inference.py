@@ -17,9 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from mlc_llm import _core
-from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest, Event
 from mlc_llm.serve.errors import error_body, error_response

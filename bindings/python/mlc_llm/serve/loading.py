@@ -10,7 +10,7 @@ from typing import Any
 
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.steps import Measure, Steps, Update
+from mlc_llm.prepare.progress import Measure, Steps, Update
 
 Report = Callable[[float, str], bool]
 # Loads one model. It reports its progress, and stops when a report returns False.

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from mlc_llm.core_engine import CoreEngine
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.model_names import same_model
-from mlc_llm.model_source import StepListener
+from mlc_llm.prepare.model_source import StepListener
+from mlc_llm.sdk.core_engine import CoreEngine
+from mlc_llm.sdk.model_names import same_model
 from mlc_llm.serve.abilities import Abilities, abilities_of
 from mlc_llm.serve.loading import Loading, Report
 from mlc_llm.serve.model_names import require_path

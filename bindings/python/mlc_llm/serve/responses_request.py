@@ -8,7 +8,7 @@ from typing import Any
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.sampling_gen import SAMPLING_FIELDS
+from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
 from mlc_llm.serve.body import parse_object
 from mlc_llm.serve.validation import check
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from kernel_cases import Array, Case
 
-from mlc_llm import linker, wasm_linker
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.targets import PRESETS, Device
+from mlc_llm.prepare import linker, wasm_linker
 
 sys.path.append(str(Path(__file__).parents[4]))
 

@@ -11,7 +11,7 @@ from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
 from mlc_llm.compiler.models.mlc_folders import OURS
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
-from mlc_llm.sampling_gen import SAMPLING_NUMBERS
+from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 CHAT_CONFIG = "mlc-chat-config.json"
 VERSION = "0.1.0"

@@ -1,7 +1,7 @@
 """An output folder that is written as a whole or not at all.
 
-Everything is written into a scratch folder beside it (`scratch.py`) and moved at the end. The files
-of an earlier run that was killed are removed.
+Everything is written into a scratch folder beside it (`prepare/temporary_files.py`) and moved at
+the end. The files of an earlier run that was killed are removed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from pathlib import Path
 
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
 from mlc_llm.errors import ResourceError
-from mlc_llm.scratch import LOCK, check_space, disk_full, remove_leftovers, scratch_folder
+from mlc_llm.prepare.temporary_files import (
+    LOCK,
+    check_space,
+    disk_full,
+    remove_leftovers,
+    scratch_folder,
+)
 
 _INDEXES = (TENSOR_CACHE, "tensor-cache-b16.json", "ndarray-cache.json", "ndarray-cache-b16.json")
 _SPARE_BYTES = 16 << 20  # for the config, the tokenizer and the file system

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm import embedded_model
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.models.config_reader import is_off, may_matter
 from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.prepare import embedded_model
 
 _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
 # Metadata that repeats another key or a tensor's shape, or does not change the result. (All

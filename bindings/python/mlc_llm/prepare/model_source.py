@@ -1,0 +1,405 @@
+"""Turns a model argument into a folder and a library that the core can load.
+
+    resolved = resolve_model("HF://org/repo", device="cpu")
+    resolved.folder, resolved.model_lib
+
+A model argument is `HF://org/repo[:revision]` (a prepared `-MLC` repository or an ordinary one), a
+local folder of either kind, a `.gguf` file, or None or "default": the embedded default model.
+Missing files are made just in time and kept under MLC_LLM_HOME. This module never imports the
+toolchain.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
+from mlc_llm.prepare import content_hash, embedded_model, hub_download, linker
+from mlc_llm.prepare.background import InBackground
+from mlc_llm.prepare.jit_cache import (
+    LAST_USE,
+    LibraryOptions,
+    MakeRules,
+    Policies,
+    TakeConfig,
+    clean_home,
+    converted_folder,
+    home,
+    library_path,
+    mark_used,
+    model_library,
+)
+from mlc_llm.prepare.progress import Steps, steps_of
+
+CHAT_CONFIG = "mlc-chat-config.json"
+_HF_CONFIG = "config.json"
+_LATER_PART = re.compile(r"-(?!0*1-)\d+-of-\d+\.gguf$")  # a file that is not the first of several
+
+# A script in the core answers instead of a model: for tests and benchmarks.
+FAKE_DEVICE = "fake"
+
+# A quantization: a GGUF file keeps its own types; other models get the default.
+OWN_TYPES = "auto"
+# The model argument that means the embedded model.
+DEFAULT_MODEL = "default"
+
+# The quantization of a GGUF file whose own types have no kernels. It runs on every device.
+_FALLBACK = "q4f32_1"
+
+Log = Callable[[str], None]
+StepListener = Steps | Log | None  # who gets the progress: see `progress.py`
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedModel:
+    """A model that can be loaded: the folder, its library and the folder's config."""
+
+    folder: Path
+    model_lib: Path
+    config: Mapping[str, Any]
+    name: str
+
+    @property
+    def quantization(self) -> str:
+        return str(self.config.get("quantization", ""))
+
+    def core_json(self, device: str, draft: ResolvedModel | None = None) -> dict[str, Any]:
+        """The argument of the core's `load` and `plan`. `draft`: the model of speculative
+        decoding."""
+        paths: dict[str, Any] = {
+            "model": str(self.folder),
+            "model_lib": str(self.model_lib),
+            "device": device,
+            "name": self.name,
+        }
+        if draft is not None:
+            paths["draft"] = {"model": str(draft.folder), "model_lib": str(draft.model_lib)}
+        return paths
+
+
+def resolve_model(
+    model: str | Path | None,
+    *,
+    quantization: str | None = None,
+    device: str = "cpu",
+    model_lib: str | Path | None = None,
+    opt: str = "O2",
+    overrides: Mapping[str, int] | None = None,
+    kv_cache_dtype: str | None = None,
+    policies: Policies | None = None,
+    progress: StepListener = None,
+) -> ResolvedModel:
+    """Finds a model. Downloads, converts and compiles what is missing.
+
+    `quantization` is for a model that is converted; a prepared folder keeps its own, and a
+    different one is an error. `progress`: steps, or a function that gets a line for each step
+    (default: a bar on the terminal for long steps).
+    """
+    needs_linker = model_lib is None and device != FAKE_DEVICE
+    steps = steps_of(progress)
+    rules = MakeRules(
+        policies=policies or Policies.from_environment(),
+        steps=steps,
+        check=(lambda: linker.require(steps)) if needs_linker else _nothing,
+    )
+    clean_home()
+    if needs_linker:
+        options = LibraryOptions(opt=opt, overrides=overrides, kv_cache_dtype=kv_cache_dtype)
+        return _converted_and_compiled(model, quantization, device, options, rules)
+    folder = _folder(model, quantization, device, rules)
+    library = Path(model_lib) if model_lib is not None and device != FAKE_DEVICE else Path()
+    if device != FAKE_DEVICE and not library.is_file():
+        raise NotFoundError(f"{library}: no such model library", param="model_lib")
+    config = read_chat_config(folder)
+    return ResolvedModel(folder=folder, model_lib=library, config=config, name=_name(model))
+
+
+def _converted_and_compiled(
+    model: str | Path | None,
+    quantization: str | None,
+    device: str,
+    options: LibraryOptions,
+    rules: MakeRules,
+) -> ResolvedModel:
+    """The folder and the library. What is missing of both is made at the same time: the library
+    needs the config, but not the weights."""
+    name, kind = _name(model), _device(device)
+
+    def library_for(folder: Path, config: Mapping[str, Any]) -> Path:
+        return model_library(folder, config, name=name, device=kind, options=options, rules=rules)
+
+    with InBackground[Path](rules.children) as background:
+
+        def compile_beside(folder: Path, config: Mapping[str, Any]) -> None:
+            background.start(lambda: library_for(folder, config))
+
+        folder = _folder(model, quantization, device, rules, compile_beside)
+        config = read_chat_config(folder)
+        library = background.result()
+    # a file whose own types have no kernels may get another config than the first one
+    if library is None or library != library_path(config, device=kind, options=options):
+        library = library_for(folder, config)
+    return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
+
+
+def resolve_folder(
+    model: str | Path | None,
+    *,
+    quantization: str | None = None,
+    device: str = "cpu",
+    policies: Policies | None = None,
+    progress: StepListener = None,
+) -> Path:
+    """The `-MLC` folder of a model argument."""
+    rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    clean_home()
+    return _folder(model, quantization, device, rules)
+
+
+def resolve_source(
+    model: str | Path | None, *, policies: Policies | None = None, progress: StepListener = None
+) -> Path:
+    """The folder or file that a model argument names: downloaded, but not converted."""
+    rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
+    return _local_path(plain_model(model), rules)
+
+
+def _folder(
+    model: str | Path | None,
+    quantization: str | None,
+    device: str,
+    rules: MakeRules,
+    take_config: TakeConfig | None = None,
+) -> Path:
+    """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
+    model = plain_model(model)
+    path = _local_path(model, rules)
+    if (path / CHAT_CONFIG).is_file():
+        _require_same_quantization(path, quantization)
+        if path.is_relative_to(home()):
+            mark_used(path / LAST_USE)
+        return path
+    identity = _identity(path, rules.steps)
+
+    def needs_other_types(config: Mapping[str, Any]) -> bool:
+        return quantization is None and chosen == OWN_TYPES and _needs_half(config, device)
+
+    def take(folder: Path, config: Mapping[str, Any]) -> None:
+        if take_config is not None and not needs_other_types(config):
+            take_config(folder, config)
+
+    def converted(chosen: str) -> Path:
+        return converted_folder(
+            path,
+            name=_name(model),
+            origin=str(model or embedded_model.NAME),
+            identity=identity,
+            quantization=chosen,
+            fallback=_FALLBACK if quantization is None and chosen == OWN_TYPES else None,
+            extra=embedded_model.config_of(chosen == OWN_TYPES) if model is None else {},
+            rules=rules,
+            take_config=take,
+        )
+
+    chosen = _quantization(path, quantization, device)
+    folder = converted(chosen)
+    if needs_other_types(read_chat_config(folder)):
+        chosen = default_quantization(device)
+        folder = converted(chosen)
+    return folder
+
+
+def plain_model(model: str | Path | None) -> str | Path | None:
+    """A model argument in its plain form: None for the embedded model's name (unless a folder has
+    that name), `HF://org/repo` for all ways to write a repository."""
+    if not isinstance(model, str) or Path(model).exists():
+        return model
+    if model == DEFAULT_MODEL:
+        return None
+    return hub_download.repository(model) or model
+
+
+def default_quantization(device: str) -> str:
+    """The quantization when the user gives none and the file has no types to keep."""
+    if _device(device) in ("cpu", FAKE_DEVICE) or not _has_half(device):
+        return "q4f32_1"
+    return "q4f16_1"
+
+
+def _has_half(device: str) -> bool:
+    """Whether a device has 16-bit floats. True for a GPU that is not found."""
+    return _device(device) == "cpu" or bool(_probe(device).get("f16", True))
+
+
+def _needs_half(config: Mapping[str, Any], device: str) -> bool:
+    """Whether the weights of a config are 16-bit floats and the device has none."""
+    return config.get("quantization") == "q0f16" and not _has_half(device)
+
+
+def _probe(device: str) -> dict[str, Any]:
+    """What the driver of a device tells about it; nothing if the device is not here."""
+    from mlc_llm import _core
+
+    try:
+        choice = json.loads(_core.choose_device(device.encode(errors="replace")))
+    except _core.CoreError:
+        return {}
+    return cast("dict[str, Any]", choice["probes"][-1])
+
+
+def _quantization(path: Path, asked: str | None, device: str) -> str:
+    """A GGUF file keeps its own types on every device, unless the user asks for others."""
+    if asked not in (None, OWN_TYPES):
+        return str(asked)
+    if path.suffix == ".gguf":
+        return OWN_TYPES
+    # 4 bits change vectors too much: MiniLM's have a cosine of 0.95 with float64's (8 bits: 0.9996)
+    return "q8f32_1" if (path / "modules.json").is_file() else default_quantization(device)
+
+
+def read_chat_config(folder: Path) -> dict[str, Any]:
+    """The `mlc-chat-config.json` of an `-MLC` folder."""
+    path = folder / CHAT_CONFIG
+    try:
+        config = json.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise NotFoundError(f"{path}: {error.strerror}", param=CHAT_CONFIG) from None
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{path}: not valid JSON: {error}", param=CHAT_CONFIG) from None
+    if not isinstance(config, dict):
+        raise CorruptFileError(f"{path}: must hold a JSON object", param=CHAT_CONFIG)
+    return cast("dict[str, Any]", config)
+
+
+def _local_path(model: str | Path | None, rules: MakeRules) -> Path:
+    """The folder or file that the argument names, downloaded if necessary."""
+    weights_home = home() / "model_weights"
+    if model is None:
+        return embedded_model.embedded_model_file(weights_home / "embedded", rules)
+    if isinstance(model, str) and model.startswith(hub_download.PREFIX):
+        repository = hub_download.HubModel.parse(model)
+        return hub_download.download(repository, weights_home, rules)
+    path = Path(model).expanduser()
+    if path.is_file() and path.name == CHAT_CONFIG:
+        path = path.parent
+    if not path.exists() and (kept := _kept_folder(str(model))) is not None:
+        return kept
+    path = _only_gguf(path) or path
+    _require_model(path)
+    return path.absolute()
+
+
+def _only_gguf(folder: Path) -> Path | None:
+    """The GGUF file of a folder that holds no other model."""
+    if not folder.is_dir() or any((folder / name).is_file() for name in (CHAT_CONFIG, _HF_CONFIG)):
+        return None
+    files = [path for path in sorted(folder.glob("*.gguf")) if not _LATER_PART.search(path.name)]
+    if len(files) > 1:
+        raise InvalidRequestError(
+            f"{folder} holds {len(files)} models; give one of them: "
+            + ", ".join(path.name for path in files),
+            param="model",
+        )
+    return files[0] if files else None
+
+
+def _kept_folder(name: str) -> Path | None:
+    """The converted model with this name in `mlc_llm list`; of several, the one used last."""
+    if not re.fullmatch(r"[\w.-]+", name):
+        return None
+    folder = home() / "model_weights" / "converted"
+    key = re.compile(re.escape(name) + r"(-[^-]+)?-[0-9a-f]{12}-MLC")
+    found = [path for path in folder.glob(f"{name}-*-MLC") if key.fullmatch(path.name)]
+    return max(found, key=_last_use, default=None)
+
+
+def _last_use(folder: Path) -> float:
+    mark = folder / LAST_USE
+    return mark.stat().st_mtime if mark.exists() else 0.0
+
+
+def _require_model(path: Path) -> None:
+    if path.is_dir():
+        if not (path / CHAT_CONFIG).is_file() and not (path / _HF_CONFIG).is_file():
+            raise NotFoundError(
+                f"{path}: neither {CHAT_CONFIG} nor {_HF_CONFIG} nor a .gguf file is in this "
+                "folder",
+                param="model",
+            )
+    elif not path.is_file():
+        hub = hub_download.PREFIX
+        may_be_there = len(path.parts) == 2 and not path.is_absolute() and path.suffix != ".gguf"
+        raise NotFoundError(
+            f"{path}: no such model; give a folder, a .gguf file, {hub}org/repo or "
+            f"'{DEFAULT_MODEL}'"
+            + (f" (if it is a repository of the hub: {hub}{path})" if may_be_there else ""),
+            param="model",
+        )
+    elif path.suffix != ".gguf":
+        raise InvalidRequestError(
+            f"{path}: a model file must be a .gguf file; for others give the folder", param="model"
+        )
+    elif kind := _text_kind(path):
+        raise CorruptFileError(f"{path}: this is {kind}, and no GGUF file", param="model")
+
+
+def _text_kind(path: Path) -> str | None:
+    """What kind of text a file holds; None for other files."""
+    with path.open("rb") as file:
+        begin = file.read(256)
+    if not begin.strip() or begin[:4] == b"GGUF":
+        return None
+    if re.match(rb"version \S+git-lfs", begin):
+        return "a pointer of git-lfs (`git lfs pull` fetches the file)"
+    if begin.lstrip()[:1] == b"<":
+        return "a web page (download the file itself)"
+    return "a text file" if all(byte >= 9 for byte in begin) else None
+
+
+def _require_same_quantization(folder: Path, asked: str | None) -> None:
+    if asked in (None, OWN_TYPES):
+        return
+    has = read_chat_config(folder).get("quantization")
+    if has != asked:
+        raise InvalidRequestError(
+            f"{folder} is prepared with quantization {has}; {asked} was asked for. "
+            "Give the original model to convert it anew",
+            param="quantization",
+        )
+
+
+def _identity(path: Path, steps: Steps) -> Any:
+    """A value that changes only when the model changes: hashes of the files, or the commit of a
+    download."""
+    commit = hub_download.commit_of(path)
+    if commit is not None:
+        return commit
+    memory = home() / "content"
+    if path.is_file():
+        return content_hash.hash_of(path, memory, steps)
+    return content_hash.hashes_of(path, hub_download.ORDINARY_FILES, memory, steps)
+
+
+def _name(model: str | Path | None) -> str:
+    """A short name for folders and answers."""
+    model = plain_model(model)
+    if model is None:
+        return embedded_model.NAME
+    text = str(model).removeprefix(hub_download.PREFIX).partition(":")[0].rstrip("/")
+    path = Path(text)
+    stem = path.stem if path.suffix == ".gguf" else path.absolute().name
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in stem) or "model"
+
+
+def _device(device: str) -> str:
+    """`cuda:0` -> `cuda`. `auto` means the CPU here: the caller has already chosen a device."""
+    kind = device.partition(":")[0]
+    return "cpu" if kind == "auto" else kind
+
+
+def _nothing() -> None: ...

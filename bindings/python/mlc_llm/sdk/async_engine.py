@@ -1,0 +1,294 @@
+"""AsyncMLCEngine: the engine for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from mlc_llm.protocol.answers import as_mlc_llm
+from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
+from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
+from mlc_llm.sdk.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
+from mlc_llm.types_gen import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionMessageParam,
+    Completion,
+    CreateEmbeddingResponse,
+    KVLoadResponse,
+    KVSaveResponse,
+    PrewarmResponse,
+    RerankResponse,
+    ThermalLimits,
+    ThermalState,
+    TrimLevel,
+    TrimResponse,
+)
+
+Event = tuple[int, str]
+_Chunk = TypeVar("_Chunk", bound=BaseModel)
+
+
+def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], Callable[..., None]]:
+    """A queue for this event loop, and the callback that fills it from the core's thread."""
+    events: asyncio.Queue[Event] = asyncio.Queue()
+
+    def callback(kind: int, text: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(events.put_nowait, (kind, text))
+
+    return events, callback
+
+
+async def _submit(
+    core: CoreEngine,
+    route: str,
+    request: Mapping[str, Any],
+    callback: Any,
+    name: str | None = None,
+) -> int:
+    """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
+    loop = asyncio.get_running_loop()
+    submitted = loop.run_in_executor(None, core.submit, route, request, callback, name)
+    try:
+        return await asyncio.shield(submitted)
+    except asyncio.CancelledError:  # the thread continues and will submit the request
+
+        def abort(done: asyncio.Future[int]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                core.abort(done.result())
+                core.forget(name, done.result())
+
+        submitted.add_done_callback(abort)
+        raise
+
+
+class AsyncChunkStream(Generic[_Chunk]):
+    """The chunks in order. The request ends when the stream is closed, when its `async with` block
+    is left, when the task that reads it is cancelled, or when nothing refers to it any more. A
+    `break` alone does not end it: a later loop goes on."""
+
+    def __init__(
+        self,
+        core: CoreEngine,
+        chunk: type[_Chunk],
+        request_id: int,
+        events: asyncio.Queue[Event],
+        name: str | None = None,
+    ) -> None:
+        self._core = core
+        self._chunk = chunk
+        self._id = request_id
+        self._name = name
+        self._events = events
+        self._open = True
+
+    def __aiter__(self) -> AsyncChunkStream[_Chunk]:
+        return self
+
+    async def __anext__(self) -> _Chunk:
+        if not self._open:
+            raise StopAsyncIteration
+        try:
+            kind, text = await self._events.get()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if ends_stream(kind):
+            self._end()
+        raise_if_error(kind, text)
+        if not text:
+            raise StopAsyncIteration
+        return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
+
+    async def close(self) -> None:
+        """Ends the request. Closing again has no effect."""
+        self._abort()
+
+    def _end(self) -> None:
+        self._open = False
+        self._core.forget(self._name, self._id)
+
+    def _abort(self) -> None:
+        if self._open:
+            self._end()
+            self._core.abort(self._id)
+
+    async def __aenter__(self) -> AsyncChunkStream[_Chunk]:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        self._abort()
+
+
+async def _open(
+    core: CoreEngine,
+    route: str,
+    chunk: type[_Chunk],
+    request: Mapping[str, Any],
+    name: str | None = None,
+) -> AsyncChunkStream[_Chunk]:
+    events, callback = _events_of(asyncio.get_running_loop())
+    request_id = await _submit(core, route, request, callback, name)
+    return AsyncChunkStream(core, chunk, request_id, events, name)
+
+
+async def _call(
+    core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None = None
+) -> str:
+    """The answer of a request that is not streamed."""
+    events, callback = _events_of(asyncio.get_running_loop())
+    request_id = await _submit(core, route, request, callback, name)
+    try:
+        kind, text = await events.get()
+    except asyncio.CancelledError:
+        core.abort(request_id)
+        raise
+    finally:
+        core.forget(name, request_id)
+    raise_if_error(kind, text)
+    return text
+
+
+class _AsyncChatCompletions(AsyncHelpedChatCompletions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
+    ) -> ChatCompletion | AsyncChunkStream[ChatCompletionChunk]:
+        route = "chat.completions"
+        if stream:
+            return await _open(self._core, route, ChatCompletionChunk, request, request_id)
+        answer = await _call(self._core, route, request, request_id)
+        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
+
+
+class _AsyncCompletions(AsyncCompletions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
+    ) -> Completion | AsyncChunkStream[Completion]:
+        if stream:
+            return await _open(self._core, "completions", Completion, request, request_id)
+        answer = await _call(self._core, "completions", request, request_id)
+        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
+
+
+class _AsyncEmbeddings(AsyncEmbeddings):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        answer = await _call(self._core, "embeddings", request)
+        return CreateEmbeddingResponse.model_validate_json(answer)
+
+
+class _AsyncRerank(AsyncRerank):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    async def _create(self, request: dict[str, Any]) -> RerankResponse:
+        return RerankResponse.model_validate_json(await _call(self._core, "rerank", request))
+
+
+class AsyncChat:
+    """`engine.chat`."""
+
+    def __init__(self, completions: AsyncHelpedChatCompletions) -> None:
+        self.completions = completions
+
+
+class AsyncMLCEngine(EngineBase):
+    """The asynchronous `MLCEngine`: the same arguments, awaited calls."""
+
+    @cached_property
+    def chat(self) -> AsyncChat:
+        """`chat.completions` answers a conversation."""
+        return AsyncChat(_AsyncChatCompletions(self._core))
+
+    @cached_property
+    def completions(self) -> AsyncCompletions:
+        """Continues a text without a chat template."""
+        return _AsyncCompletions(self._core)
+
+    @cached_property
+    def rerank(self) -> AsyncRerank:
+        """Says how well each of some documents answers a query."""
+        return _AsyncRerank(self._core)
+
+    @cached_property
+    def embeddings(self) -> AsyncEmbeddings:
+        """Gives a vector for each text."""
+        return _AsyncEmbeddings(self._core)
+
+    async def metrics(self) -> dict[str, Any]:
+        """Counters under MLC-LLM's names, and the timings of the last request."""
+        return self._core.metrics()
+
+    async def reset(self) -> None:
+        """Ends every request and clears the metrics; the model stays loaded."""
+        self._core.reset()
+
+    async def abort(self, request_id: str) -> None:
+        """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
+        error."""
+        self._core.abort_named(request_id)
+
+    async def save_kv(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        path: str | Path,
+        *,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> KVSaveResponse:
+        """Saves the state of a conversation to a file; see `MLCEngine.save_kv`."""
+        return await asyncio.to_thread(self._core.save_kv, messages, path, chat_template_kwargs)
+
+    async def load_kv(self, path: str | Path) -> KVLoadResponse:
+        """Puts a saved state into the prefix cache; see `MLCEngine.load_kv`."""
+        return await asyncio.to_thread(self._core.load_kv, path)
+
+    async def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
+        """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
+        of KV pages that no running answer uses. `all`: also the pages of running answers, which are
+        computed again and stay the same, and weights that can be read from their files again."""
+        return await asyncio.to_thread(self._core.trim_memory, level)
+
+    async def prewarm(self) -> PrewarmResponse:
+        """Reads the weights into memory and computes one step, so that the first request does not
+        wait for them."""
+        return await asyncio.to_thread(self._core.prewarm)
+
+    async def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
+        """Lowers the threads and the requests at a time on a hot device, or sets them back
+        (`nominal`). Answers stay the same. Returns the limits that hold now."""
+        return await asyncio.to_thread(self._core.set_thermal_state, state)
+
+    async def close(self) -> None:
+        """Ends every request and frees the model."""
+        await asyncio.to_thread(self._core.close)
+
+    async def __aenter__(self) -> AsyncMLCEngine:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

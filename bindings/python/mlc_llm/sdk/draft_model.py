@@ -1,0 +1,103 @@
+"""Finds the draft model of speculative decoding: `additional_models` of an engine's config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from mlc_llm.errors import InvalidRequestError
+from mlc_llm.prepare.model_source import ResolvedModel, StepListener, resolve_model
+from mlc_llm.serve.config import EngineConfig
+
+if TYPE_CHECKING:  # slow to import
+    from pydantic import BaseModel
+
+    EngineSettings: TypeAlias = Mapping[str, Any] | BaseModel | EngineConfig
+else:
+    EngineSettings = Any
+
+# MLC-LLM's Python names of settings that have another name on its command line and in this engine.
+_OTHER_NAMES = {
+    "max_total_sequence_length": "max_total_seq_length",
+    "max_single_sequence_length": "context_window_size",
+}
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """What to load. MLC-LLM's `EngineConfig` may contain these settings too."""
+
+    model: str | Path | None
+    model_lib: str | Path | None
+    opt: str = "O2"
+
+    def with_settings(self, settings: EngineSettings | None) -> ModelChoice:
+        if not isinstance(settings, EngineConfig):
+            return self
+        return ModelChoice(
+            _same("model", self.model, settings.model),
+            _same("model_lib", self.model_lib, settings.model_lib),
+            settings.opt or self.opt,
+        )
+
+
+def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:
+    """The engine's config in the form of the core, from a mapping or an `EngineConfig`."""
+    if isinstance(settings, EngineConfig):
+        given: Mapping[str, Any] = settings.core_settings()
+        mode = _same("mode", mode, settings.mode)
+    elif settings is not None and not isinstance(settings, Mapping):
+        given = settings.model_dump(exclude_none=True)
+    else:
+        given = settings or {}
+    config: dict[str, Any] = {"mode": mode or "local"} if mode or "mode" not in given else {}
+    config |= {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
+    models = config.get("additional_models")
+    if isinstance(models, (list, tuple)):
+        entries = cast("Sequence[Any]", models)
+        config["additional_models"] = [_as_text(entry) for entry in entries]
+    return config
+
+
+def resolve_draft(
+    config: Mapping[str, Any], *, device: str, progress: StepListener
+) -> ResolvedModel | None:
+    """The draft model of `small_draft`. Its missing parts are made. The core refuses wrong
+    settings."""
+    models = config.get("additional_models")
+    if config.get("speculative_mode") != "small_draft" or not models:
+        return None
+    model, library = _split(models[0])
+    return resolve_model(
+        model,
+        device=device,
+        model_lib=library,
+        kv_cache_dtype=config.get("kv_cache_dtype"),
+        progress=progress,
+    )
+
+
+def _same(name: str, argument: Any, setting: Any) -> Any:
+    """The value that is given in one of the two places."""
+    if None not in (argument, setting) and str(argument) != str(setting):
+        raise InvalidRequestError(
+            f"{name} is {argument} and engine_config.{name} is {setting}; give it once",
+            param=f"engine_config.{name}",
+        )
+    return setting if argument is None else argument
+
+
+def _as_text(entry: object) -> object:
+    """A pair of model and library, which MLC-LLM also accepts, as one text."""
+    if isinstance(entry, (list, tuple)):
+        parts = cast("Sequence[object]", entry)
+        return f"{parts[0]},{parts[1]}" if len(parts) == 2 else parts
+    return str(entry) if isinstance(entry, Path) else entry
+
+
+def _split(entry: str) -> tuple[str, str | None]:
+    """Divides `MODEL` or `MODEL,LIBRARY`."""
+    model, comma, library = entry.rpartition(",")
+    return (model, library) if comma and not Path(entry).exists() else (entry, None)

@@ -1,0 +1,239 @@
+"""MLCEngine: the synchronous engine, with the interface of the `openai` package's client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from mlc_llm import _core
+from mlc_llm.protocol.answers import as_mlc_llm
+from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
+from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
+from mlc_llm.sdk.core_engine import CoreEngine, EngineBase, raise_if_error
+from mlc_llm.types_gen import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionMessageParam,
+    Completion,
+    CreateEmbeddingResponse,
+    KVLoadResponse,
+    KVSaveResponse,
+    PrewarmResponse,
+    RerankResponse,
+    ThermalLimits,
+    ThermalState,
+    TrimLevel,
+    TrimResponse,
+)
+
+_CHUNK = _core.EVENT_CHUNK  # looked up once, because a stream uses it for each chunk
+_Chunk = TypeVar("_Chunk", bound=BaseModel)
+
+
+class ChunkStream(Generic[_Chunk]):
+    """The chunks in order. The request ends when the stream is closed, when its `with` block is
+    left, or when nothing refers to it any more. A `break` alone does not end it: a later loop goes
+    on."""
+
+    def __init__(
+        self,
+        core: CoreEngine,
+        route: str,
+        chunk: type[_Chunk],
+        request: Mapping[str, Any],
+        name: str | None = None,
+    ) -> None:
+        self._core = core
+        self._chunk = chunk
+        self._name = name
+        self._id, self._events = core.stream(route, request, name)
+        self._open = True
+
+    def __iter__(self) -> ChunkStream[_Chunk]:
+        return self
+
+    def __next__(self) -> _Chunk:
+        if not self._open:
+            raise StopIteration
+        kind, text = self._events.next()
+        if kind != _CHUNK:
+            self._end()
+            raise_if_error(kind, text)
+            raise StopIteration
+        return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
+
+    def close(self) -> None:
+        """Ends the request. Closing again has no effect."""
+        if self._open:
+            self._end()
+            self._core.abort(self._id)
+
+    def _end(self) -> None:
+        self._open = False
+        self._core.forget(self._name, self._id)
+
+    def __enter__(self) -> ChunkStream[_Chunk]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", False) and hasattr(self, "_id"):
+            self.close()
+
+
+class _ChatCompletions(HelpedChatCompletions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
+    ) -> ChatCompletion | ChunkStream[ChatCompletionChunk]:
+        route = "chat.completions"
+        if stream:
+            return ChunkStream(self._core, route, ChatCompletionChunk, request, request_id)
+        answer = self._core.call(route, request, request_id)
+        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
+
+
+class _Completions(Completions):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(
+        self, request: dict[str, Any], stream: bool, request_id: str | None = None
+    ) -> Completion | ChunkStream[Completion]:
+        if stream:
+            return ChunkStream(self._core, "completions", Completion, request, request_id)
+        answer = self._core.call("completions", request, request_id)
+        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
+
+
+class _Embeddings(Embeddings):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
+        answer = self._core.call("embeddings", request)
+        return CreateEmbeddingResponse.model_validate_json(answer)
+
+
+class _Rerank(Rerank):
+    def __init__(self, core: CoreEngine) -> None:
+        self._core = core
+
+    def _create(self, request: dict[str, Any]) -> RerankResponse:
+        return RerankResponse.model_validate_json(self._core.call("rerank", request))
+
+
+class Chat:
+    """`engine.chat`."""
+
+    def __init__(self, completions: HelpedChatCompletions) -> None:
+        self.completions = completions
+
+
+class MLCEngine(EngineBase):
+    """An engine with one model.
+
+    `model`: `HF://org/repo`, a folder, a `.gguf` file, or None for the embedded default model.
+    `model_lib`: a compiled library; None finds or compiles one. `device`: "auto", "cpu", "cuda:0".
+    `mode`: "local" (a few requests), "interactive" (one) or "server" (many). `quantization`: for a
+    model that is not converted yet. `engine_config`: MLC-LLM's `--overrides` as a mapping, or its
+    `mlc_llm.serve.EngineConfig`. Close it with `terminate()` or use it as a context manager.
+    """
+
+    @cached_property
+    def chat(self) -> Chat:
+        """`chat.completions` answers a conversation."""
+        return Chat(_ChatCompletions(self._core))
+
+    @cached_property
+    def completions(self) -> Completions:
+        """Continues a text without a chat template."""
+        return _Completions(self._core)
+
+    @cached_property
+    def rerank(self) -> Rerank:
+        """Says how well each of some documents answers a query."""
+        return _Rerank(self._core)
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """Gives a vector for each text."""
+        return _Embeddings(self._core)
+
+    def metrics(self) -> dict[str, Any]:
+        """Counters under MLC-LLM's names, and the timings of the last request."""
+        return self._core.metrics()
+
+    def reset(self) -> None:
+        """Ends every request and clears the metrics; the model stays loaded."""
+        self._core.reset()
+
+    def abort(self, request_id: str) -> None:
+        """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
+        error."""
+        self._core.abort_named(request_id)
+
+    def save_kv(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        path: str | Path,
+        *,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> KVSaveResponse:
+        """Saves the state of a conversation to a file: the keys and values of its tokens.
+
+        The part that the prefix cache does not hold is computed first. The file belongs to this
+        model and this compiled library. `chat_template_kwargs`: as in `chat.completions.create`.
+        """
+        return self._core.save_kv(messages, path, chat_template_kwargs)
+
+    def load_kv(self, path: str | Path) -> KVLoadResponse:
+        """Puts a saved state into the prefix cache. Requests that begin alike find it there.
+
+        Raises an error for a file of another model or library, a damaged file, or a state that does
+        not fit.
+        """
+        return self._core.load_kv(path)
+
+    def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
+        """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
+        of KV pages that no running answer uses. `all`: also the pages of running answers, which are
+        computed again and stay the same, and weights that can be read from their files again."""
+        return self._core.trim_memory(level)
+
+    def prewarm(self) -> PrewarmResponse:
+        """Reads the weights into memory and computes one step, so that the first request does not
+        wait for them."""
+        return self._core.prewarm()
+
+    def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
+        """Lowers the threads and the requests at a time on a hot device, or sets them back
+        (`nominal`). Answers stay the same. Returns the limits that hold now."""
+        return self._core.set_thermal_state(state)
+
+    def close(self) -> None:
+        """The same as `terminate()`."""
+        self.terminate()
+
+    unload = close
+
+    def __enter__(self) -> MLCEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminate()

@@ -1,0 +1,206 @@
+"""`mlc_llm list`, `rm`, `pull`, `show` and completion, on a home whose models hold nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlc_llm.cli import COMMANDS, main
+from mlc_llm.cli.completion import candidates
+from mlc_llm.cli.show import generation_fields
+from mlc_llm.prepare.model_source import ResolvedModel
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
+
+
+def write(path: Path, text: str, age: float = 0.0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A download, two conversions of it, a conversion of a file, and libraries."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("MLC_LLM_HOME", str(home))
+    weights, libraries = home / "model_weights", home / "model_lib"
+    write(weights / "hf/org/model/.mlc-downloaded.json", '{"repo": "org/model", "commit": "1"}')
+    write(weights / "hf/org/model/model.safetensors", "x" * 5000, age=90_000)
+    converted = weights / "converted"
+    for name, quantization, origin, age in (
+        ("model-q4f32_1-0123456789ab-MLC", "q4f32_1", "HF://org/model", 7300),
+        ("model-q0f32-0123456789ac-MLC", "q0f32", "HF://org/model", 3700),
+        ("file-auto-0123456789ad-MLC", "gguf_q4_1", "/some/file.gguf", 200),
+    ):
+        config = json.dumps({"quantization": quantization})
+        write(converted / name / "mlc-chat-config.json", config, age)
+        os.utime(converted / name, (time.time() - age,) * 2)
+        write(converted / name / ".last-use", json.dumps({"model": origin}), age)
+    write(libraries / "aa.so", "x" * 1000, 9000)
+    write(libraries / "aa.json", json.dumps({"folder": "model-q0f32-0123456789ac-MLC"}), 9000)
+    write(libraries / "bb.so", "x" * 10, 9e5)
+    write(libraries / "bb.json", json.dumps({"folder": "mine-MLC"}), 9e5)
+    return home
+
+
+def listed(capsys: pytest.CaptureFixture) -> list[list[str]]:
+    assert main(["list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+
+
+def test_list(home: Path, capsys: pytest.CaptureFixture) -> None:
+    rows = listed(capsys)
+    assert rows[0] == ["NAME", "QUANTIZATION", "SIZE", "LAST USE"]
+    assert [(row[0], row[1], row[3]) for row in rows[1:]] == [
+        ("HF://org/model", "-", "just now"),
+        ("file", "gguf_q4_1", "3 minutes ago"),
+        ("HF://org/model", "q0f32", "1 hour ago"),
+        ("HF://org/model", "q4f32_1", "2 hours ago"),
+        ("library of mine-MLC", "-", "10 days ago"),
+    ]
+    assert main(["list", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)
+    sizes = {entry["quantization"]: entry["size_bytes"] for entry in entries[:-1]}
+    assert sizes["q0f32"] > 1000 > sizes["q4f32_1"]  # its library counts to it
+    shutil.rmtree(home)
+    assert main(["list"]) == 0 and "mlc_llm pull" in capsys.readouterr().out
+
+
+def test_rm(home: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["rm", "file", "nothing"]) == 1
+    assert "no model 'nothing' is kept here" in capsys.readouterr().err
+    assert len(listed(capsys)) == 6  # an unknown name removes nothing
+    assert main(["rm", "model-q0f32-0123456789ac-MLC"]) == 0
+    assert "Removed HF://org/model (q0f32)" in capsys.readouterr().out
+    assert not (home / "model_lib" / "aa.so").exists()
+    assert main(["rm", "HF://org/model"]) == 0
+    assert capsys.readouterr().out.count("Removed HF://org/model") == 2
+    assert [row[0] for row in listed(capsys)[1:]] == ["file", "library of mine-MLC"]
+    left = [path for path in home.rglob("*") if path.name.endswith(".lock")]
+    assert left == []
+
+
+def test_a_kept_model_is_found_by_its_name(home: Path) -> None:
+    from mlc_llm.prepare.model_source import resolve_folder
+
+    assert resolve_folder("file").name == "file-auto-0123456789ad-MLC"
+    assert resolve_folder("model").name == "model-q0f32-0123456789ac-MLC"  # the last used
+    assert resolve_folder("model-q4f32_1").name == "model-q4f32_1-0123456789ab-MLC"
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["ch"], ["chat"]),
+        (["", ], sorted([*COMMANDS, "--help", "--version"])),
+        (["chat", "--promp"], ["--prompt"]),
+        (["chat", "--device", "c"], ["cpu", "cuda"]),
+        (["serve", "--device", "w"], ["webgpu"]),
+        (["chat", "HF"], ["HF://org/model"]),
+        (["rm", "f"], ["file"]),
+        (["chat", ""], ["HF://org/model", "default", "file"]),
+        (["doctor", "--mode", "s"], ["server"]),
+        (["convert-weight", "d"], ["default"]),
+        (["completion", ""], ["bash", "fish", "zsh"]),
+        (["nonsense", ""], []),
+    ],
+)  # fmt: skip
+def test_candidates(home: Path, words: list[str], wanted: list[str]) -> None:
+    assert candidates(words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("shell", "program"),
+    [
+        ("bash", 'COMP_LINE="mlc_llm {0}"; COMP_POINT=${{#COMP_LINE}}; _mlc_llm; '
+                 'printf "%s\\n" "${{COMPREPLY[@]}}"'),
+        ("zsh", "compadd() {{ shift; print -l -- $@; }}; _files() {{ :; }}; "
+                "words=(mlc_llm {0}); CURRENT=$#words; _mlc_llm"),
+        ("fish", 'complete -C "mlc_llm {0}"'),
+    ],
+)  # fmt: skip
+def test_scripts_of_shells(home: Path, tmp_path: Path, shell: str, program: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    command = tmp_path / "mlc_llm"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mlc_llm "$@"\n')
+    command.chmod(0o755)
+    script = subprocess.run(
+        [command, "completion", shell], capture_output=True, text=True, check=True
+    ).stdout
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for line, wanted in (("chat --promp", ["--prompt"]), ("rm HF://o", ["HF://org/model"])):
+        code = f"{script}\n{program.format(line)}"
+        done = subprocess.run([shell, "-c", code], capture_output=True, text=True, env=path)
+        found = [word.partition("\t")[0] for word in done.stdout.split()]
+        if shell == "bash" and ":" in line:  # bash's words end at a colon
+            wanted = [word.partition(":")[2] for word in wanted]
+        assert found == wanted, done
+
+
+def test_show(mlc_llm: Run, tiny_model: ResolvedModel) -> None:
+    shown = mlc_llm("show", tiny_model.folder, "--model-lib", tiny_model.model_lib)
+    assert shown.returncode == 0, shown.stderr
+    for words in (
+        "model_type: llama",
+        "quantization: q4f32_1",
+        "hidden_size: 64",
+        "temperature: ",
+        "Chat template:",
+        '"interactive"',
+        "It fits.",
+    ):
+        assert words in shown.stdout, shown.stdout
+    options = ("--json", "--model-lib", tiny_model.model_lib)
+    answer = json.loads(mlc_llm("show", tiny_model.folder, *options).stdout)
+    assert [plan["fits"] for plan in answer["plans"]] == [True] * 3
+
+
+def test_generation_fields_without_effect_are_named(tmp_path: Path) -> None:
+    original = {"temperature": 0.2, "top_k": 40, "num_beams": 4, "eos_token_id": 2}
+    write(tmp_path / "generation_config.json", json.dumps(original))
+    config = {"temperature": 0.2, "top_k": 40, "top_p": 0.95, "eos_token_id": 2, "version": "1"}
+    fields = generation_fields(tmp_path, config)
+    assert fields["without_effect"] == {"num_beams": 4}
+    assert fields["applies"] == {name: value for name, value in config.items() if name != "version"}
+
+
+HEAVY = ("pydantic", "rich", "prompt_toolkit", "numpy", "tvm", "huggingface_hub", "asyncio")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import mlc_llm",
+        "from mlc_llm.cli import main; main(['complete', 'chat', ''])",
+        "from mlc_llm.cli import main; main(['chat', FAKE, '--device', 'fake', '--prompt', 'x'])",
+    ],
+)
+def test_a_start_loads_nothing_heavy(code: str) -> None:
+    """What `import mlc_llm`, completion and a chat take is what they import."""
+    program = f"FAKE = {str(FAKE)!r}\n{code}\nimport sys\n"
+    program += f"print('loaded:', [name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_a_help_that_waits_for_nothing(mlc_llm: Run) -> None:
+    shown = mlc_llm("--help")
+    assert all(name in shown.stdout for name in COMMANDS)
+    help_of = {
+        name: mlc_llm(name.replace("_", "-"), "--help").stdout for name in ("rm", "gen_config")
+    }
+    assert "kept models" in help_of["rm"] and "--conv-template" in help_of["gen_config"]

@@ -1,0 +1,109 @@
+"""Speculative decoding through MLCEngine: what is asked for, refused and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlc_llm import MLCEngine, plan
+from mlc_llm.cli.settings import parse_overrides
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.types_gen import EngineConfig
+
+FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
+HELLO = [{"role": "user", "content": "Hello"}]
+
+
+def answers(config: object) -> tuple[list[str], dict]:
+    with MLCEngine(FAKE, device="fake", engine_config=config) as engine:
+        texts = [
+            engine.chat.completions.create(
+                messages=HELLO, seed=seed, temperature=seed % 2, max_tokens=60
+            )
+            .choices[0]
+            .message.content
+            for seed in range(4)
+        ]
+        return texts, engine.metrics()
+
+
+def test_answers_are_those_without_speculation() -> None:
+    plain, metrics = answers(None)
+    assert "spec_decode" not in metrics
+    for config in (
+        EngineConfig(speculative_mode="prompt_lookup", spec_draft_length=4),
+        {"speculative_mode": "small_draft", "additional_models": [FAKE], "spec_draft_length": 3},
+        {"speculative_mode": "small_draft", "additional_models": [(FAKE, "unused")]},
+        EngineConfig(speculative_mode="prompt_lookup", spec_draft_length=4, spec_tree_width=3),
+        {
+            "speculative_mode": "small_draft",
+            "additional_models": [FAKE],
+            "spec_draft_length": 3,
+            "spec_tree_width": 2,
+        },
+    ):
+        texts, _ = answers(config)
+        assert texts == plain
+
+
+def test_metrics_have_mlc_llm_s_names() -> None:
+    config = EngineConfig(
+        speculative_mode="small_draft", additional_models=[str(FAKE)], spec_draft_length=3
+    )
+    _, metrics = answers(config)
+    counts = metrics["spec_decode"]
+    assert counts["draft_count"][0] == counts["accept_count"][0] > 0
+    assert len(counts["draft_count"]) == 4
+    assert counts["accept_prob"]["accept_prob{step=1}"] > 0.9  # it drafts for itself
+    assert metrics["verify_time_by_batch_size"] and metrics["draft_time_by_batch_size"]
+
+
+@pytest.mark.parametrize(
+    ("config", "param"),
+    [
+        ({"speculative_mode": "small_draft"}, "speculative_mode"),
+        ({"additional_models": ["x"]}, "additional_models"),
+        ({"spec_draft_length": 3}, "spec_draft_length"),
+        ({"spec_tree_width": 2}, "spec_tree_width"),
+        ({"speculative_mode": "prompt_lookup", "spec_tree_width": 17}, "spec_tree_width"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(config: dict, param: str) -> None:
+    with pytest.raises(InvalidRequestError) as error:
+        MLCEngine(FAKE, device="fake", engine_config=config)
+    assert error.value.param == param
+
+
+def test_heads_on_hidden_states_are_not_supported() -> None:
+    for mode in ("eagle", "medusa"):
+        with pytest.raises(UnsupportedError, match="small_draft or prompt_lookup"):
+            MLCEngine(FAKE, device="fake", engine_config={"speculative_mode": mode})
+
+
+def test_a_draft_of_another_vocabulary_is_refused(tiny_model) -> None:
+    config = {"speculative_mode": "small_draft", "additional_models": [str(FAKE)]}
+    with pytest.raises(InvalidRequestError, match="vocabulary"):
+        MLCEngine(
+            FAKE, device="fake", engine_config={**config, "additional_models": [tiny_model.folder]}
+        )
+
+
+def test_a_plan_counts_the_draft_model(default_model) -> None:
+    pair = f"{default_model.folder},{default_model.model_lib}"
+    options = {"model_lib": default_model.model_lib, "device": "cpu"}
+    alone = plan(default_model.folder, **options)
+    both = plan(
+        default_model.folder,
+        engine_config={"speculative_mode": "small_draft", "additional_models": [pair]},
+        **options,
+    )
+    assert both.parameter_bytes == 2 * alone.parameter_bytes
+    assert both.kv_bytes_per_token == 2 * alone.kv_bytes_per_token
+
+
+def test_overrides_can_say_it() -> None:
+    assert parse_overrides("speculative_mode=small_draft;additional_models=m,l.so") == {
+        "speculative_mode": "small_draft",
+        "additional_models": ["m,l.so"],
+    }
