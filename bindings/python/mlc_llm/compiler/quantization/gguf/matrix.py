@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class StripMatrix:
+class BlockMatrix:
     """GGUF's blocks in the layout of `types.py`."""
 
     kind: BlockType
@@ -32,7 +32,7 @@ class StripMatrix:
     stored: tuple[StoredParam, ...]
     granule: int = STRIP
 
-    def cut(self, outputs: range) -> StripMatrix:
+    def cut(self, outputs: range) -> BlockMatrix:
         strips = range(outputs.start // STRIP, -(-outputs.stop // STRIP))
         stored = tuple(param.part(strips) for param in self.stored)
         return replace(self, shape=(len(outputs), self.shape[1]), stored=stored)

@@ -154,9 +154,9 @@ class BlockType:
         )
 
     def matrix(self, module: str, shape: tuple[int, int]) -> Matrix:
-        from mlc_llm.compiler.quantization.gguf.matrix import StripMatrix
+        from mlc_llm.compiler.quantization.gguf.matrix import BlockMatrix
 
-        return StripMatrix(self, shape, self.stored_params(module, shape))
+        return BlockMatrix(self, shape, self.stored_params(module, shape))
 
 
 @dataclass(frozen=True, kw_only=True)
