@@ -133,7 +133,7 @@ def test_the_layer_law_sees_a_broken_law(tmp_path: Path, file: str, included: st
     [
         ("core/src/runtime/device.cc", "dlfcn.h"),
         ("core/src/base/json.cc", "sys/mman.h"),
-        ("core/src/engine/engine_thread.cc", "sched.h"),
+        ("core/src/engine/engine_loop.cc", "sched.h"),
         ("core/src/runtime/device/opencl/opencl_api.cc", "dlfcn.h"),
         ("core/src/model/tvm_model.cc", "tvm/ffi/function.h"),
         ("core/src/chat/chat_engine.cc", "nlohmann/json.hpp"),

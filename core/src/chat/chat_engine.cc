@@ -216,8 +216,8 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->bundle = std::move(bundle);
   loaded->bundle.max_length = engine->max_length();
   loaded->name = std::move(name);
-  loaded->thread =
-      std::make_unique<EngineThread>(std::move(engine), [threads] { SetComputeThreads(threads); });
+  loaded->loop =
+      std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });
   return loaded;
 }
 
@@ -229,7 +229,7 @@ void ChatEngine::Install(std::unique_ptr<Loaded> loaded) {
 }
 
 Status ChatEngine::Unload() {
-  if (EngineThread::InCallback()) {  // Unload would wait for this callback
+  if (EngineLoop::InCallback()) {  // Unload would wait for this callback
     return InvalidArgument("a model cannot be loaded or unloaded from within a callback");
   }
   std::lock_guard<std::mutex> one_at_a_time(load_mutex_);
@@ -258,7 +258,7 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
   MLC_ASSIGN_OR_RETURN(Json json, ParseRequestJson(text));
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
-  MLC_RETURN_IF_ERROR(CheckHasRoute(route, loaded_->thread->info()));
+  MLC_RETURN_IF_ERROR(CheckHasRoute(route, loaded_->loop->info()));
   MLC_RETURN_IF_ERROR(CheckTakesBuffers(route, buffers));
   if (route == "chat.completions") return SubmitChat(json, std::move(callback), buffers);
   if (route == "completions") return SubmitCompletion(json, std::move(callback));
@@ -269,12 +269,12 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
     return SubmitKV(route, json, std::move(callback), buffers);
   }
   if (LifecycleRoutes::Has(route)) {
-    LifecycleRoutes routes{loaded_->thread.get(), NumThreads(config_)};
+    LifecycleRoutes routes{loaded_->loop.get(), NumThreads(config_)};
     MLC_RETURN_IF_ERROR(routes.Submit(route, json, std::move(callback)));
     return next_id_++;
   }
   MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
-  loaded_->thread->Post([callback = std::move(callback), answer = answer.Dump()] {
+  loaded_->loop->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
   });
   return next_id_++;
@@ -285,7 +285,7 @@ Result<RequestId> ChatEngine::SubmitTrace(ChatCallback callback) {
     return InvalidArgument("nothing is traced; set enable_tracing in the engine's config")
         .WithParam("enable_tracing");
   }
-  loaded_->thread->TakeTrace([callback = std::move(callback)](const std::string& json) {
+  loaded_->loop->TakeTrace([callback = std::move(callback)](const std::string& json) {
     callback(ChatEventKind::kResult, json);
   });
   return next_id_++;
@@ -293,7 +293,7 @@ Result<RequestId> ChatEngine::SubmitTrace(ChatCallback callback) {
 
 Result<RequestId> ChatEngine::SubmitKV(std::string_view route, const Json& json,
                                        ChatCallback callback, const MediaBuffers& buffers) {
-  KVRoutes routes{config_, loaded_->bundle, loaded_->thread.get()};
+  KVRoutes routes{config_, loaded_->bundle, loaded_->loop.get()};
   RequestId id = next_id_++;
   MLC_RETURN_IF_ERROR(route == "kv.save" ? routes.Save(id, json, buffers, std::move(callback))
                                          : routes.Load(json, std::move(callback)));
@@ -305,7 +305,7 @@ Result<RequestId> ChatEngine::SubmitChat(const Json& json, ChatCallback callback
   MLC_ASSIGN_OR_RETURN(auto parsed, ParseRequest<protocol::ChatCompletionRequest>(config_, json));
   MLC_ASSIGN_OR_RETURN(PlannedRequest planned, PlanRequest(loaded_->bundle, parsed, buffers));
   Request& request = planned.request;
-  MLC_RETURN_IF_ERROR(loaded_->thread->Check(request));
+  MLC_RETURN_IF_ERROR(loaded_->loop->Check(request));
   request.id = next_id_++;
   AnswerOptions options{
       request.id, loaded_->name, loaded_->bundle.tokenizer, std::move(planned.plan),
@@ -323,7 +323,7 @@ Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback ca
   std::vector<Request> requests;
   std::vector<std::string> echoes;
   for (PromptRequest& prompt : prompts) {
-    Status fits = loaded_->thread->Check(prompt.request);
+    Status fits = loaded_->loop->Check(prompt.request);
     if (!fits.ok()) return std::move(fits).WithParam("prompt");
     prompt.request.id = id + requests.size();
     requests.push_back(std::move(prompt.request));
@@ -341,7 +341,7 @@ Result<RequestId> ChatEngine::SubmitCompletion(const Json& json, ChatCallback ca
 Result<RequestId> ChatEngine::SubmitEmbedding(const Json& json, ChatCallback callback) {
   MLC_ASSIGN_OR_RETURN(auto parsed, ParseRequest<protocol::EmbeddingRequest>(config_, json));
   Pooling pooling = PoolingOf(config_, loaded_->bundle.config);
-  const ModelInfo& info = loaded_->thread->info();
+  const ModelInfo& info = loaded_->loop->info();
   int size = info.head_size > 0 ? info.head_size : info.hidden_size;
   MLC_ASSIGN_OR_RETURN(auto texts, BuildEmbedding(loaded_->bundle, parsed, pooling, size));
   MLC_ASSIGN_OR_RETURN(std::vector<Request> requests, TakeTexts(std::move(texts)));
@@ -366,7 +366,7 @@ Result<std::vector<Request>> ChatEngine::TakeTexts(std::vector<TextRequest> text
   RequestId id = next_id_.fetch_add(texts.size());
   std::vector<Request> requests;
   for (TextRequest& text : texts) {
-    Status fits = loaded_->thread->Check(text.request);
+    Status fits = loaded_->loop->Check(text.request);
     bool is_text = fits.param() == "input";
     if (!fits.ok()) return is_text ? std::move(fits).WithParam(text.path) : fits;
     text.request.id = id + requests.size();
@@ -377,7 +377,7 @@ Result<std::vector<Request>> ChatEngine::TakeTexts(std::vector<TextRequest> text
 
 void ChatEngine::Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer) {
   RequestId first = requests.front().id;
-  auto group = std::make_shared<RequestGroup>(loaded_->thread.get(), std::move(requests),
+  auto group = std::make_shared<RequestGroup>(loaded_->loop.get(), std::move(requests),
                                               std::move(answerer), [this, first] {
                                                 std::lock_guard<std::mutex> lock(groups_mutex_);
                                                 groups_.erase(first);
@@ -389,10 +389,10 @@ void ChatEngine::Run(std::vector<Request> requests, std::unique_ptr<Answerer> an
   group->Start();
 }
 
-Status ChatEngine::WithThread(const std::function<void(EngineThread*)>& act) {
+Status ChatEngine::WithLoop(const std::function<void(EngineLoop*)>& act) {
   std::shared_lock<std::shared_mutex> lock(loaded_mutex_);
   if (loaded_ == nullptr) return NoModel();
-  act(loaded_->thread.get());
+  act(loaded_->loop.get());
   return Status();
 }
 
@@ -405,37 +405,36 @@ std::shared_ptr<RequestGroup> ChatEngine::FindGroup(RequestId id) {
 Status ChatEngine::PauseRequest(RequestId id, bool paused) {
   std::shared_ptr<RequestGroup> group = FindGroup(id);
   if (group == nullptr) return Status();
-  (void)WithThread([&](EngineThread* thread) { group->Pause(thread, paused); });
+  (void)WithLoop([&](EngineLoop* loop) { group->Pause(loop, paused); });
   return Status();
 }
 
 Status ChatEngine::Abort(RequestId id) {
   std::shared_ptr<RequestGroup> group = FindGroup(id);
   Status status = Cancelled("the request was cancelled").WithReason(Reason::kRequestCancelled);
-  (void)WithThread([&](EngineThread* thread) {
-    group != nullptr ? group->Abort(thread, status) : thread->Abort(id, status);
+  (void)WithLoop([&](EngineLoop* loop) {
+    group != nullptr ? group->Abort(loop, status) : loop->Abort(id, status);
   });
   return Status();
 }
 
 Status ChatEngine::Reset() {
   Status status = Cancelled("the engine was reset").WithReason(Reason::kRequestCancelled);
-  return WithThread([&](EngineThread* thread) { thread->Reset(status); });
+  return WithLoop([&](EngineLoop* loop) { loop->Reset(status); });
 }
 
 Status ChatEngine::TrimMemory() {
-  (void)WithThread([](EngineThread* thread) { thread->TrimMemory(); });
+  (void)WithLoop([](EngineLoop* loop) { loop->TrimMemory(); });
   return Status();
 }
 
 Status ChatEngine::Pause(bool paused) {
-  return WithThread([paused](EngineThread* thread) { thread->Pause(paused); });
+  return WithLoop([paused](EngineLoop* loop) { loop->Pause(paused); });
 }
 
 Result<std::string> ChatEngine::MetricsJson() {
   std::string json;
-  MLC_RETURN_IF_ERROR(
-      WithThread([&](EngineThread* thread) { json = thread->metrics().ToJson().Dump(); }));
+  MLC_RETURN_IF_ERROR(WithLoop([&](EngineLoop* loop) { json = loop->metrics().ToJson().Dump(); }));
   return json;
 }
 

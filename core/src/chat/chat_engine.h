@@ -23,7 +23,7 @@
 #include "chat/protocol/protocol.gen.h"
 #include "chat/request/embedding_builder.h"
 #include "chat/request/media.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 
@@ -63,7 +63,7 @@ class ChatEngine {
   struct Loaded {
     ModelBundle bundle;
     std::string name;
-    std::unique_ptr<EngineThread> thread;
+    std::unique_ptr<EngineLoop> loop;
   };
   class LoadScope;
   Status LoadFiles(std::string_view model_json, const ChatProgress& progress);
@@ -86,7 +86,7 @@ class ChatEngine {
   void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
   static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
   std::shared_ptr<RequestGroup> FindGroup(RequestId id);
-  Status WithThread(const std::function<void(EngineThread*)>& act);
+  Status WithLoop(const std::function<void(EngineLoop*)>& act);
 
   protocol::EngineConfig config_;
   std::mutex closing_mutex_;

@@ -70,7 +70,7 @@ Status KVRoutes::Save(RequestId id, const Json& json, const MediaBuffers& buffer
   MLC_ASSIGN_OR_RETURN(auto save, protocol::KVSaveRequest::Parse(json));
   MLC_RETURN_IF_ERROR(CheckPath(save.path));
   MLC_ASSIGN_OR_RETURN(Request request, BuildPrompt(bundle, save, buffers));
-  MLC_RETURN_IF_ERROR(thread->Check(request));
+  MLC_RETURN_IF_ERROR(loop->Check(request));
   request.id = id;
   auto done = [callback = std::move(callback)](const Result<SavedKV>& saved) {
     if (!saved.ok()) return Fail(callback, saved.status());
@@ -79,7 +79,7 @@ Status KVRoutes::Save(RequestId id, const Json& json, const MediaBuffers& buffer
     response.bytes = saved->num_bytes;
     Answer(callback, response);
   };
-  SaveKVState(thread, std::move(request), std::move(save.path), std::move(done));
+  SaveKVState(loop, std::move(request), std::move(save.path), std::move(done));
   return Status();
 }
 
@@ -87,7 +87,7 @@ Status KVRoutes::Load(const Json& json, ChatCallback callback) const {
   MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
   MLC_ASSIGN_OR_RETURN(auto load, protocol::KVLoadRequest::Parse(json));
   MLC_RETURN_IF_ERROR(CheckPath(load.path));
-  return LoadKVState(thread, load.path, [callback = std::move(callback)](const Result<int>& held) {
+  return LoadKVState(loop, load.path, [callback = std::move(callback)](const Result<int>& held) {
     if (!held.ok()) return Fail(callback, held.status());
     protocol::KVLoadResponse response;
     response.tokens = *held;

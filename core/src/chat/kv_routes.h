@@ -6,14 +6,14 @@
 #include "chat/load/model_bundle.h"
 #include "chat/protocol/protocol.gen.h"
 #include "chat/request/media.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 
 struct KVRoutes {
   const protocol::EngineConfig& config;
   const ModelBundle& bundle;
-  EngineThread* thread;
+  EngineLoop* loop;
 
   // Take a KVSaveRequest and a KVLoadRequest. A wrong request is refused, without an event;
   // otherwise `callback` gets one event. `id`: the request id under which the prompt is computed if

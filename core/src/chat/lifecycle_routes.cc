@@ -42,8 +42,8 @@ Status LifecycleRoutes::Submit(std::string_view route, const Json& json,
 
 Status LifecycleRoutes::Trim(const Json& json, ChatCallback callback) const {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::TrimRequest::Parse(json));
-  EngineThread* to = thread;
-  thread->Do([to, level = LevelOf(request.level), callback = std::move(callback)](Engine* engine) {
+  EngineLoop* to = loop;
+  loop->Do([to, level = LevelOf(request.level), callback = std::move(callback)](Engine* engine) {
     TrimmedMemory trimmed = engine->TrimMemory(level);
     ReleaseFreeMemory();
     protocol::TrimResponse response;
@@ -58,8 +58,8 @@ Status LifecycleRoutes::Trim(const Json& json, ChatCallback callback) const {
 
 Status LifecycleRoutes::Prewarm(const Json& json, ChatCallback callback) const {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::PrewarmRequest::Parse(json));
-  EngineThread* to = thread;
-  thread->Do([to, step = request.step, callback = std::move(callback)](Engine* engine) {
+  EngineLoop* to = loop;
+  loop->Do([to, step = request.step, callback = std::move(callback)](Engine* engine) {
     Result<int64_t> bytes = engine->Prewarm(step);
     protocol::PrewarmResponse response;
     response.weight_bytes = bytes.ok() ? *bytes : 0;
@@ -74,9 +74,9 @@ Status LifecycleRoutes::Prewarm(const Json& json, ChatCallback callback) const {
 
 Status LifecycleRoutes::SetThermalState(const Json& json, ChatCallback callback) const {
   MLC_ASSIGN_OR_RETURN(auto hint, protocol::ThermalHint::Parse(json));
-  EngineThread* to = thread;
-  thread->Do([to, state = StateOf(hint.state), threads = num_threads,
-              callback = std::move(callback)](Engine* engine) {
+  EngineLoop* to = loop;
+  loop->Do([to, state = StateOf(hint.state), threads = num_threads,
+            callback = std::move(callback)](Engine* engine) {
     ThermalLimits limits = engine->SetThermalState(state, threads);
     SetComputeThreads(limits.num_threads);  // of this thread, which computes
     protocol::ThermalLimits response;

@@ -7,12 +7,12 @@
 
 #include "chat/answer/answerer.h"
 #include "chat/protocol/protocol.gen.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 
 struct LifecycleRoutes {
-  EngineThread* thread;
+  EngineLoop* loop;
   int num_threads;  // that compute when the device is cool
 
   static bool Has(std::string_view route);

@@ -2,12 +2,12 @@
 #ifndef MLC_CHAT_TURNS_H_
 #define MLC_CHAT_TURNS_H_
 
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 
-// EngineThread::TakeTurns.
-inline int TakeTurns() { return EngineThread::TakeTurns(); }
+// EngineLoop::TakeTurns.
+inline int TakeTurns() { return EngineLoop::TakeTurns(); }
 
 }  // namespace mlc
 

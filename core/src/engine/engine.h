@@ -1,5 +1,5 @@
 // The engine: it takes requests, computes one step at a time, and gives events. It is
-// single-threaded; engine_thread drives it.
+// single-threaded; engine_loop drives it.
 //
 // A step plans (scheduler), runs (batch, model) and commits (sample, accept, roll back, free). When
 // a step fails, the requests in it end. When no token can be chosen for one row, only the request

@@ -80,11 +80,10 @@ Result<std::vector<int32_t>> IdsOf(const KVFileHead& head, ContentNames* names) 
 }
 
 // The size of the largest file whose pages fit into the cache.
-int64_t MaxFileBytes(const EngineThread& thread) {
+int64_t MaxFileBytes(const EngineLoop& loop) {
   constexpr int64_t kHeadBytes = 1 << 21;
-  int64_t pages = thread.num_pages() * thread.info().page_bytes;
-  return pages + thread.info().state_bytes + kHeadBytes +
-         4 * static_cast<int64_t>(thread.max_length());
+  int64_t pages = loop.num_pages() * loop.info().page_bytes;
+  return pages + loop.info().state_bytes + kHeadBytes + 4 * static_cast<int64_t>(loop.max_length());
 }
 
 // A file in memory, and its bytes.
@@ -93,9 +92,9 @@ struct LoadedKV {
   KVFile file;
 };
 
-Result<std::shared_ptr<LoadedKV>> ReadKVFile(const EngineThread& thread, const std::string& path) {
+Result<std::shared_ptr<LoadedKV>> ReadKVFile(const EngineLoop& loop, const std::string& path) {
   auto loaded = std::make_shared<LoadedKV>();
-  Result<std::string> bytes = ReadFile(path, MaxFileBytes(thread));
+  Result<std::string> bytes = ReadFile(path, MaxFileBytes(loop));
   if (!bytes.ok() && bytes.status().code() == StatusCode::kResourceExhausted) {
     return ResourceExhausted(bytes.status().message() +
                              ": the KV cache cannot hold it; raise max_total_seq_length");
@@ -103,7 +102,7 @@ Result<std::shared_ptr<LoadedKV>> ReadKVFile(const EngineThread& thread, const s
   if (!bytes.ok()) return bytes.status();
   loaded->bytes = std::move(bytes).value();
   MLC_ASSIGN_OR_RETURN(loaded->file, DecodeKVFile(loaded->bytes));
-  MLC_RETURN_IF_ERROR(CheckFits(loaded->file.head, thread.info()));
+  MLC_RETURN_IF_ERROR(CheckFits(loaded->file.head, loop.info()));
   return loaded;
 }
 
@@ -165,11 +164,9 @@ int Engine::NumHeld(uint64_t adapter, const Prompt& prompt) {
   return ids.ok() ? cache_.FindPages(adapter, *ids).length : 0;
 }
 
-void SaveKVState(EngineThread* thread, Request request, std::string path,
+void SaveKVState(EngineLoop* loop, Request request, std::string path,
                  std::function<void(const Result<SavedKV>&)> done) {
-  auto fail = [thread, done](const Status& status) {
-    thread->Post([done, status] { done(status); });
-  };
+  auto fail = [loop, done](const Status& status) { loop->Post([done, status] { done(status); }); };
   uint64_t adapter = request.adapter;
   Prompt prompt = request.prompt;
   auto save = [=, path = std::move(path), prompt = std::move(prompt)](Engine* engine,
@@ -177,25 +174,25 @@ void SaveKVState(EngineThread* thread, Request request, std::string path,
     if (!computed.ok()) return fail(computed);
     Result<std::shared_ptr<KVState>> state = engine->CopyState(adapter, prompt);
     if (!state.ok()) return fail(state.status());
-    thread->DoFileWork([thread, done, path, state = *state] {
+    loop->DoFileWork([loop, done, path, state = *state] {
       Result<SavedKV> saved = WriteKVFile(*state, path);
-      thread->Post([done, saved] { done(saved); });
+      loop->Post([done, saved] { done(saved); });
     });
   };
-  thread->WithPrompt(std::move(request), std::move(save));
+  loop->WithPrompt(std::move(request), std::move(save));
 }
 
-Status LoadKVState(EngineThread* thread, const std::string& path,
+Status LoadKVState(EngineLoop* loop, const std::string& path,
                    std::function<void(const Result<int>&)> done) {
-  Result<std::shared_ptr<LoadedKV>> loaded = ReadKVFile(*thread, path);
+  Result<std::shared_ptr<LoadedKV>> loaded = ReadKVFile(*loop, path);
   if (!loaded.ok()) {
     bool has_place = loaded.status().message().rfind(path, 0) == 0;
     Status status = std::move(loaded).status();
     return (has_place ? std::move(status) : std::move(status).In(path)).WithParam("path");
   }
-  thread->Do([thread, loaded = *loaded, done = std::move(done)](Engine* engine) {
+  loop->Do([loop, loaded = *loaded, done = std::move(done)](Engine* engine) {
     Result<int> adopted = engine->AdoptState(loaded->file);
-    thread->Post([done, adopted] { done(adopted); });
+    loop->Post([done, adopted] { done(adopted); });
   });
   return Status();
 }

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 #include "kv/kv_file.h"
 
 namespace mlc {
@@ -30,14 +30,14 @@ struct SavedKV {
 
 // Saves the state of the request's prompt. The part that the cache does not hold is computed first.
 // `done` is called once, on the callback thread.
-void SaveKVState(EngineThread* thread, Request request, std::string path,
+void SaveKVState(EngineLoop* loop, Request request, std::string path,
                  std::function<void(const Result<SavedKV>&)> done);
 
 // Reads and checks the file before it returns. Then the state goes into the prefix cache. `done`
 // gets the number of tokens that requests can find; it runs on the callback thread, and only if
 // this function succeeds. Errors: kNotFound, kCorrupt; kInvalidArgument for a file of another model
 // or library; kResourceExhausted when the cache cannot hold the state.
-Status LoadKVState(EngineThread* thread, const std::string& path,
+Status LoadKVState(EngineLoop* loop, const std::string& path,
                    std::function<void(const Result<int>&)> done);
 
 }  // namespace mlc

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "engine/engine_driver.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 namespace {
@@ -142,68 +142,68 @@ std::string SlowSchema(int variant) {
   return "{\"enum\":[" + values + "]}";
 }
 
-std::unique_ptr<EngineThread> Start() {
+std::unique_ptr<EngineLoop> Start() {
   EngineOptions options = Driver::Options();
   options.max_sequences = 4;
-  return std::make_unique<EngineThread>(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options),
-                                        nullptr);
+  return std::make_unique<EngineLoop>(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options),
+                                      nullptr);
 }
 
-TEST(GuidedEngineThread, OthersGoOnWhileAGrammarIsCompiled) {
+TEST(GuidedEngineLoop, OthersGoOnWhileAGrammarIsCompiled) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   Inbox inbox;
-  std::unique_ptr<EngineThread> thread = Start();
+  std::unique_ptr<EngineLoop> loop = Start();
   Request guided = Ask(1, "guided", 40);
   guided.grammar = *compiler.CompileJsonSchema(SlowSchema(0));
   EXPECT_FALSE(guided.grammar->ready());
-  thread->Submit(std::move(guided), inbox.Sink());
-  thread->Submit(Ask(2, "free", 4), inbox.Sink());
+  loop->Submit(std::move(guided), inbox.Sink());
+  loop->Submit(Ask(2, "free", 4), inbox.Sink());
   auto ended = inbox.WaitFor(2);
   EXPECT_EQ(ended[0].first, 2u);
   for (const auto& [id, status] : ended) EXPECT_TRUE(status.ok()) << id << status.message();
 }
 
-TEST(GuidedEngineThread, OneSchemaIsCompiledOnceForAll) {
+TEST(GuidedEngineLoop, OneSchemaIsCompiledOnceForAll) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   Inbox inbox;
-  std::unique_ptr<EngineThread> thread = Start();
+  std::unique_ptr<EngineLoop> loop = Start();
   for (RequestId id = 1; id <= 8; ++id) {
     Request request = Ask(id, "guided", 40);
     request.grammar = *compiler.CompileJsonSchema(SlowSchema(1));
-    thread->Submit(std::move(request), inbox.Sink());
+    loop->Submit(std::move(request), inbox.Sink());
   }
   for (const auto& [id, status] : inbox.WaitFor(8)) EXPECT_TRUE(status.ok()) << id;
   EXPECT_EQ(compiler.stats().compiled, 1);
 }
 
-TEST(GuidedEngineThread, AnErrorOfTheCompilerEndsItsRequest) {
+TEST(GuidedEngineLoop, AnErrorOfTheCompilerEndsItsRequest) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   Inbox inbox;
-  std::unique_ptr<EngineThread> thread = Start();
+  std::unique_ptr<EngineLoop> loop = Start();
   Request wrong = Ask(1, "guided", 4);
   wrong.grammar =
       compiler.CompileStructuralTag(R"({"type": "structural_tag", "format": {"type": "nothing"}})")
           ->For("response_format");
-  thread->Submit(std::move(wrong), inbox.Sink());
+  loop->Submit(std::move(wrong), inbox.Sink());
   Status status = inbox.WaitFor(1)[0].second;
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.param(), "response_format");
 }
 
-TEST(GuidedEngineThread, ARequestCanBeAbortedWhileItsGrammarIsCompiled) {
+TEST(GuidedEngineLoop, ARequestCanBeAbortedWhileItsGrammarIsCompiled) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   Inbox inbox;
-  std::unique_ptr<EngineThread> thread = Start();
+  std::unique_ptr<EngineLoop> loop = Start();
   Request guided = Ask(1, "guided", 40);
   guided.grammar = *compiler.CompileJsonSchema(SlowSchema(2));
-  thread->Submit(std::move(guided), inbox.Sink());
-  thread->Abort(1, Cancelled("no more"));
+  loop->Submit(std::move(guided), inbox.Sink());
+  loop->Abort(1, Cancelled("no more"));
   EXPECT_EQ(inbox.WaitFor(1)[0].second.code(), StatusCode::kCancelled);
-  thread->Submit(Ask(2, "free", 4), inbox.Sink());
+  loop->Submit(Ask(2, "free", 4), inbox.Sink());
   EXPECT_TRUE(inbox.WaitFor(2)[1].second.ok());
 }
 
-TEST(GuidedEngineThread, UnloadingEndsWhatIsBeingCompiled) {
+TEST(GuidedEngineLoop, UnloadingEndsWhatIsBeingCompiled) {
   constexpr int kCompileThreads = 2;
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   Inbox inbox;
@@ -212,10 +212,10 @@ TEST(GuidedEngineThread, UnloadingEndsWhatIsBeingCompiled) {
     requests.push_back(Ask(id, "guided", 40));
     requests.back().grammar = *compiler.CompileJsonSchema(SlowSchema(static_cast<int>(id) + 2));
   }
-  std::unique_ptr<EngineThread> thread = Start();
-  for (Request& request : requests) thread->Submit(std::move(request), inbox.Sink());
+  std::unique_ptr<EngineLoop> loop = Start();
+  for (Request& request : requests) loop->Submit(std::move(request), inbox.Sink());
   auto compiled = compiler.stats().compiled;
-  thread.reset();
+  loop.reset();
   for (const auto& [id, status] : inbox.WaitFor(6)) {
     EXPECT_TRUE(status.ok() || status.code() == StatusCode::kUnavailable) << id;
   }

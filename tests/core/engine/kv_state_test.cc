@@ -36,7 +36,7 @@ class Host {
     auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
     auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
     MLC_ICHECK(engine.ok());
-    thread = std::make_unique<EngineThread>(std::move(engine).value(), nullptr);
+    loop = std::make_unique<EngineLoop>(std::move(engine).value(), nullptr);
   }
 
   Request Ask(Prompt prompt, int max_tokens) {
@@ -51,7 +51,7 @@ class Host {
   Outcome Answer(Prompt prompt, int max_tokens) {
     auto outcome = std::make_shared<Outcome>();
     std::promise<void> ended;
-    thread->Submit(Ask(std::move(prompt), max_tokens), [&, outcome](const RequestEvent& event) {
+    loop->Submit(Ask(std::move(prompt), max_tokens), [&, outcome](const RequestEvent& event) {
       outcome->Add(event);
       if (event.finished) ended.set_value();
     });
@@ -60,21 +60,21 @@ class Host {
   }
   Result<SavedKV> Save(Prompt prompt, const std::string& path) {
     std::promise<Result<SavedKV>> saved;
-    SaveKVState(thread.get(), Ask(std::move(prompt), 1), path, [&saved](const auto& result) {
-      EXPECT_TRUE(EngineThread::InCallback());
+    SaveKVState(loop.get(), Ask(std::move(prompt), 1), path, [&saved](const auto& result) {
+      EXPECT_TRUE(EngineLoop::InCallback());
       saved.set_value(result);
     });
     return saved.get_future().get();
   }
   Result<int> Load(const std::string& path) {
     std::promise<Result<int>> loaded;
-    Status status = LoadKVState(thread.get(), path,
-                                [&loaded](const auto& result) { loaded.set_value(result); });
+    Status status =
+        LoadKVState(loop.get(), path, [&loaded](const auto& result) { loaded.set_value(result); });
     if (!status.ok()) return status;
     return loaded.get_future().get();
   }
 
-  std::unique_ptr<EngineThread> thread;
+  std::unique_ptr<EngineLoop> loop;
 
  private:
   RequestId next_id_ = 1;
@@ -106,13 +106,13 @@ TEST(KVState, ANewEngineGoesOnWhereTheOldOneStopped) {
   std::vector<int32_t> answer = first.Answer(kPrompt, 6).choices[0].tokens;
   std::vector<int32_t> chat = Join(kPrompt, answer);
   chat.pop_back();  // the last token was never computed
-  int64_t computed = first.thread->metrics().prefill_tokens;
+  int64_t computed = first.loop->metrics().prefill_tokens;
   Result<SavedKV> saved = first.Save(chat, folder.Path("chat.kv"));
   ASSERT_TRUE(saved.ok()) << saved.status().message();
   EXPECT_EQ(saved->num_tokens, static_cast<int>(chat.size()));
   EXPECT_EQ(saved->num_bytes,
             static_cast<int64_t>(std::filesystem::file_size(folder.Path("chat.kv"))));
-  EXPECT_EQ(first.thread->metrics().prefill_tokens, computed) << "the cache held it all";
+  EXPECT_EQ(first.loop->metrics().prefill_tokens, computed) << "the cache held it all";
 
   Result<int> loaded = second.Load(folder.Path("chat.kv"));
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
@@ -233,7 +233,7 @@ TEST(KVState, RunningRequestsGoOn) {
   std::vector<int32_t> other = Bytes("what others ask");
   std::promise<void> ended;
   Outcome outcome;
-  host.thread->Submit(host.Ask(other, 40), [&](const RequestEvent& event) {
+  host.loop->Submit(host.Ask(other, 40), [&](const RequestEvent& event) {
     outcome.Add(event);
     if (event.finished) ended.set_value();
   });
@@ -274,7 +274,7 @@ TEST(KVState, APoolThatIsTooSmallRefuses) {
   Host small(TestInfo(), options);
   Result<int> loaded = small.Load(folder.Path("chat.kv"));
   EXPECT_EQ(loaded.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(small.thread->metrics().num_free_pages, 8);
+  EXPECT_EQ(small.loop->metrics().num_free_pages, 8);
   EXPECT_TRUE(small.Answer(kPrompt, 3).status.ok());
 }
 
@@ -348,10 +348,10 @@ TEST(KVState, AnEngineThatEndsAnswersItsSaves) {
   for (int round = 0; round < 20; ++round) {
     Host host;
     for (int i = 0; i < 3; ++i) {
-      SaveKVState(host.thread.get(), host.Ask(kPrompt, 1), folder.Path("chat.kv"),
+      SaveKVState(host.loop.get(), host.Ask(kPrompt, 1), folder.Path("chat.kv"),
                   [&num_answers](const Result<SavedKV>&) { ++num_answers; });
     }
-    host.thread.reset();
+    host.loop.reset();
     EXPECT_EQ(num_answers, 3 * (round + 1));
   }
 }

@@ -16,9 +16,9 @@ RequestEvent Failed(Status status) {
 
 }  // namespace
 
-RequestGroup::RequestGroup(EngineThread* thread, std::vector<Request> requests,
+RequestGroup::RequestGroup(EngineLoop* loop, std::vector<Request> requests,
                            std::unique_ptr<Answerer> answerer, std::function<void()> on_end)
-    : thread_(thread),
+    : loop_(loop),
       first_id_(requests.front().id),
       requests_(std::move(requests)),
       next_(std::min(kInFlight, requests_.size())),
@@ -30,13 +30,13 @@ void RequestGroup::Start() {
 }
 
 void RequestGroup::Submit(size_t prompt) {
-  bool taken = thread_->Submit(std::move(requests_[prompt]),
-                               [self = shared_from_this(), prompt](const RequestEvent& event) {
-                                 self->Take(prompt, event);
-                               });
+  bool taken = loop_->Submit(std::move(requests_[prompt]),
+                             [self = shared_from_this(), prompt](const RequestEvent& event) {
+                               self->Take(prompt, event);
+                             });
   // Pause handles the requests that are in the engine already. This one may come later, so it is
   // checked here.
-  if (paused_) thread_->PauseRequest(first_id_ + prompt, true);
+  if (paused_) loop_->PauseRequest(first_id_ + prompt, true);
   if (!taken)
     Take(prompt, Failed(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded)));
 }
@@ -51,20 +51,20 @@ void RequestGroup::Take(size_t prompt, const RequestEvent& event) {
   }
   if (answerer_->ended()) {
     // the answer has failed: ends its other requests
-    if (!event.status.ok()) Abort(thread_, event.status);
+    if (!event.status.ok()) Abort(loop_, event.status);
     return on_end_();
   }
   if (more) Submit(next_++);
 }
 
-void RequestGroup::Pause(EngineThread* thread, bool paused) {
+void RequestGroup::Pause(EngineLoop* loop, bool paused) {
   paused_ = paused;
-  for (size_t i = 0; i < requests_.size(); ++i) thread->PauseRequest(first_id_ + i, paused);
+  for (size_t i = 0; i < requests_.size(); ++i) loop->PauseRequest(first_id_ + i, paused);
 }
 
-void RequestGroup::Abort(EngineThread* thread, const Status& status) {
+void RequestGroup::Abort(EngineLoop* loop, const Status& status) {
   aborted_ = true;
-  for (size_t i = 0; i < requests_.size(); ++i) thread->Abort(first_id_ + i, status);
+  for (size_t i = 0; i < requests_.size(); ++i) loop->Abort(first_id_ + i, status);
 }
 
 }  // namespace mlc

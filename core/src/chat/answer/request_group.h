@@ -11,30 +11,30 @@
 #include <vector>
 
 #include "chat/answer/answerer.h"
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 namespace mlc {
 
 class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
  public:
   // `on_end` is called on the callback thread when the answer has ended.
-  RequestGroup(EngineThread* thread, std::vector<Request> requests,
-               std::unique_ptr<Answerer> answerer, std::function<void()> on_end);
+  RequestGroup(EngineLoop* loop, std::vector<Request> requests, std::unique_ptr<Answerer> answerer,
+               std::function<void()> on_end);
 
   // Call it once. After that, only the callback thread uses the members that are not atomic.
   void Start();
-  // Ends the answer with `status`, unless it has ended. Any thread may call it. `thread` is the
-  // thread of the current engine: the group's own engine may be unloaded, and its ids mean nothing
+  // Ends the answer with `status`, unless it has ended. Any thread may call it. `loop` is the
+  // loop of the current engine: the group's own engine may be unloaded, and its ids mean nothing
   // to another engine.
-  void Abort(EngineThread* thread, const Status& status);
-  // Pauses or resumes all of its requests. Any thread may call it; `thread` as above.
-  void Pause(EngineThread* thread, bool paused);
+  void Abort(EngineLoop* loop, const Status& status);
+  // Pauses or resumes all of its requests. Any thread may call it; `loop` as above.
+  void Pause(EngineLoop* loop, bool paused);
 
  private:
   void Submit(size_t prompt);
   void Take(size_t prompt, const RequestEvent& event);
 
-  EngineThread* thread_;
+  EngineLoop* loop_;
   const RequestId first_id_;
   std::vector<Request> requests_;
   size_t next_;  // index of the first request that is not submitted yet

@@ -1,10 +1,10 @@
-// Runs an engine on a thread of its own and delivers its events on another (engine_threads.cc), or
-// in turns where there are no threads (engine_turns.cc).
+// Runs an engine on a thread of its own and delivers its events on another
+// (engine_loop_threads.cc), or in turns where there are no threads (engine_loop_turns.cc).
 //
 // Every method may be called from any thread. Only the destructor must not run inside a callback.
 // Each submitted request ends with exactly one event that has `finished`.
-#ifndef MLC_ENGINE_ENGINE_THREAD_H_
-#define MLC_ENGINE_ENGINE_THREAD_H_
+#ifndef MLC_ENGINE_ENGINE_LOOP_H_
+#define MLC_ENGINE_ENGINE_LOOP_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -23,12 +23,12 @@ namespace mlc {
 // Called in order, never twice at the same time.
 using EventSink = std::function<void(RequestEvent event)>;
 
-class EngineThread {
+class EngineLoop {
  public:
   // `on_start` runs first on the compute thread, to set the size of its worker pool.
-  EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start);
+  EngineLoop(std::unique_ptr<Engine> engine, std::function<void()> on_start);
   // Ends all unfinished requests with kUnavailable. Returns after the last callback.
-  ~EngineThread();
+  ~EngineLoop();
 
   const ModelInfo& info() const { return engine_->info(); }
   int max_length() const { return engine_->max_length(); }
@@ -115,4 +115,4 @@ class EngineThread {
 
 }  // namespace mlc
 
-#endif  // MLC_ENGINE_ENGINE_THREAD_H_
+#endif  // MLC_ENGINE_ENGINE_LOOP_H_

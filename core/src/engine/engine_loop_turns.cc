@@ -1,10 +1,10 @@
-// EngineThread where there are no threads: a browser's page or worker calls TakeTurns.
+// EngineLoop where there are no threads: a browser's page or worker calls TakeTurns.
 #if defined(__EMSCRIPTEN__)
 #include <algorithm>
 #include <chrono>
 #include <set>
 
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 #include "engine/guarded.h"
 
 namespace mlc {
@@ -12,8 +12,8 @@ namespace {
 
 bool in_callback = false;
 
-std::set<EngineThread*>& Live() {
-  static auto* live = new std::set<EngineThread*>();
+std::set<EngineLoop*>& Live() {
+  static auto* live = new std::set<EngineLoop*>();
   return *live;
 }
 
@@ -23,13 +23,13 @@ void RunAll(BlockingQueue<std::function<void()>>* queue) {
 
 }  // namespace
 
-EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
+EngineLoop::EngineLoop(std::unique_ptr<Engine> engine, std::function<void()> on_start)
     : engine_(std::move(engine)), metrics_(engine_->metrics()) {
   if (on_start) on_start();
   Live().insert(this);
 }
 
-EngineThread::~EngineThread() {
+EngineLoop::~EngineLoop() {
   Live().erase(this);
   stopping_ = true;
   RunOnce(std::move(commands_), /*stopping=*/true, /*paused=*/true);
@@ -37,32 +37,32 @@ EngineThread::~EngineThread() {
   RunCallbacks();
 }
 
-void EngineThread::RunCallbacks() {
+void EngineLoop::RunCallbacks() {
   in_callback = true;
   RunAll(&callbacks_);
   in_callback = false;
 }
 
-bool EngineThread::Do(Command command) {
+bool EngineLoop::Do(Command command) {
   if (stopping_) return false;
   commands_.push_back(std::move(command));
   return true;
 }
 
 // The next turn compiles. The callbacks of this turn come first.
-void EngineThread::Compile(RequestId id, Grammar grammar) {
+void EngineLoop::Compile(RequestId id, Grammar grammar) {
   compile_work_.Push(CompileTask(id, std::move(grammar)));
 }
 
-void EngineThread::DoFileWork(std::function<void()> work) { file_work_.Push(std::move(work)); }
+void EngineLoop::DoFileWork(std::function<void()> work) { file_work_.Push(std::move(work)); }
 
-void EngineThread::Reset(Status status) { ResetEngine(status); }
+void EngineLoop::Reset(Status status) { ResetEngine(status); }
 
-void EngineThread::Pause(bool paused) { paused_ = paused; }
+void EngineLoop::Pause(bool paused) { paused_ = paused; }
 
-bool EngineThread::InCallback() { return in_callback; }
+bool EngineLoop::InCallback() { return in_callback; }
 
-int EngineThread::TakeTurn() {
+int EngineLoop::TakeTurn() {
   if (compile_work_.size() > 0) Guarded(*compile_work_.Pop());
   std::vector<Command> commands;
   commands.swap(commands_);
@@ -77,9 +77,9 @@ int EngineThread::TakeTurn() {
   return static_cast<int>(std::clamp<int64_t>(left.count() + 1, 1, 60 * 1000));
 }
 
-int EngineThread::TakeTurns() {
+int EngineLoop::TakeTurns() {
   int next_ms = -1;
-  for (EngineThread* thread : std::set<EngineThread*>(Live())) {
+  for (EngineLoop* thread : std::set<EngineLoop*>(Live())) {
     if (Live().count(thread) == 0) continue;  // a callback destroyed it
     int wait_ms = thread->TakeTurn();
     if (wait_ms >= 0 && (next_ms < 0 || wait_ms < next_ms)) next_ms = wait_ms;

@@ -1,4 +1,4 @@
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 
 #include "engine/guarded.h"
 #include "platform/host.h"
@@ -11,7 +11,7 @@ constexpr int kTrimShare = 50;
 
 }  // namespace
 
-bool EngineThread::Submit(Request request, EventSink sink) {
+bool EngineLoop::Submit(Request request, EventSink sink) {
   auto shared = std::make_shared<EventSink>(std::move(sink));
   return Do(
       [this, shared = std::move(shared), request = std::move(request)](Engine* engine) mutable {
@@ -30,7 +30,7 @@ bool EngineThread::Submit(Request request, EventSink sink) {
       });
 }
 
-std::function<void()> EngineThread::CompileTask(RequestId id, Grammar grammar) {
+std::function<void()> EngineLoop::CompileTask(RequestId id, Grammar grammar) {
   auto has_ended = std::make_shared<std::atomic<bool>>(false);
   compiling_[id] = has_ended;
   return [this, id, has_ended, grammar = std::move(grammar)] {
@@ -42,7 +42,7 @@ std::function<void()> EngineThread::CompileTask(RequestId id, Grammar grammar) {
   };
 }
 
-void EngineThread::WithPrompt(Request request, Continuation then) {
+void EngineLoop::WithPrompt(Request request, Continuation then) {
   Do([this, request = std::move(request), then = std::move(then)](Engine* engine) mutable {
     int held = engine->NumHeld(request.adapter, request.prompt);
     if (held == request.prompt.size()) return then(engine, Status());
@@ -55,7 +55,7 @@ void EngineThread::WithPrompt(Request request, Continuation then) {
   });
 }
 
-bool EngineThread::Continue(const RequestEvent& event) {
+bool EngineLoop::Continue(const RequestEvent& event) {
   auto found = continuations_.find(event.id);
   if (found == continuations_.end()) return false;
   if (!event.finished) return true;
@@ -65,27 +65,27 @@ bool EngineThread::Continue(const RequestEvent& event) {
   return true;
 }
 
-void EngineThread::Abort(RequestId id, Status status) {
+void EngineLoop::Abort(RequestId id, Status status) {
   Do([id, status = std::move(status)](Engine* engine) { engine->Abort(id, status); });
 }
 
-void EngineThread::PauseRequest(RequestId id, bool paused) {
+void EngineLoop::PauseRequest(RequestId id, bool paused) {
   Do([id, paused](Engine* engine) { engine->PauseRequest(id, paused); });
 }
 
-Metrics EngineThread::metrics() {
+Metrics EngineLoop::metrics() {
   std::lock_guard<std::mutex> lock(mutex_);
   return metrics_;
 }
 
-void EngineThread::TrimMemory() {
+void EngineLoop::TrimMemory() {
   Do([](Engine* engine) {
     engine->ClearPrefixCache();
     ReleaseFreeMemory();
   });
 }
 
-void EngineThread::TakeTrace(std::function<void(const std::string& json)> callback) {
+void EngineLoop::TakeTrace(std::function<void(const std::string& json)> callback) {
   Do([this, callback = std::move(callback)](Engine* engine) {
     if (engine->trace() == nullptr) return Post([callback] { callback(""); });
     // The compute thread copies the trace. The callback thread writes the text.
@@ -94,7 +94,7 @@ void EngineThread::TakeTrace(std::function<void(const std::string& json)> callba
 }
 
 // What both kinds of loops do each time.
-void EngineThread::RunOnce(std::vector<Command> commands, bool stopping, bool paused) {
+void EngineLoop::RunOnce(std::vector<Command> commands, bool stopping, bool paused) {
   for (Command& command : commands) command(engine_.get());
   if (stopping)
     engine_->AbortAll(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded));
@@ -110,7 +110,7 @@ void EngineThread::RunOnce(std::vector<Command> commands, bool stopping, bool pa
   TrimWhenIdle();
 }
 
-void EngineThread::ResetEngine(const Status& status) {
+void EngineLoop::ResetEngine(const Status& status) {
   engine_->AbortAll(status);
   engine_->UnpinPrompts();
   engine_->ClearPrefixCache();
@@ -121,7 +121,7 @@ void EngineThread::ResetEngine(const Status& status) {
 // Prompts need large temporaries of many sizes. After they are freed, the process keeps their
 // memory, and the next ones are allocated beside it. A chat with a small model grows by 30 MB in
 // 100 answers.
-void EngineThread::TrimWhenIdle() {
+void EngineLoop::TrimWhenIdle() {
   Clock::time_point begin = Clock::now();
   if (!has_stepped_ || engine_->has_work() || begin < next_trim_) return;
   ReleaseFreeMemory();
@@ -130,16 +130,16 @@ void EngineThread::TrimWhenIdle() {
   has_stepped_ = false;
 }
 
-void EngineThread::PublishMetrics() {
+void EngineLoop::PublishMetrics() {
   std::lock_guard<std::mutex> lock(mutex_);
   metrics_ = engine_->metrics();
 }
 
-void EngineThread::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
+void EngineLoop::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }
 
 // The events of a step are delivered together, so the callback thread wakes once and not once for
 // each event.
-void EngineThread::Deliver(std::vector<RequestEvent> events) {
+void EngineLoop::Deliver(std::vector<RequestEvent> events) {
   std::vector<std::pair<std::shared_ptr<EventSink>, RequestEvent>> deliveries;
   deliveries.reserve(events.size());
   for (RequestEvent& event : events) {

@@ -45,7 +45,7 @@ std::vector<RequestId> OrderOfEnds(Engine* engine) {
   return order;
 }
 
-TEST(EngineTurns, HigherPrioritiesEndFirst) {
+TEST(EngineQueue, HigherPrioritiesEndFirst) {
   EngineOptions options = Driver::Options();
   options.max_sequences = 1;
   std::unique_ptr<Engine> engine = MakeEngine(Hash(), options);
@@ -55,7 +55,7 @@ TEST(EngineTurns, HigherPrioritiesEndFirst) {
   EXPECT_EQ(OrderOfEnds(engine.get()), (std::vector<RequestId>{3, 1, 2}));
 }
 
-TEST(EngineTurns, WhoGivesWayLosesNothing) {
+TEST(EngineQueue, WhoGivesWayLosesNothing) {
   EngineOptions options = Driver::Options();
   options.max_sequences = 1;
   Driver driver(MakeEngine(Hash(), options));
@@ -71,7 +71,7 @@ TEST(EngineTurns, WhoGivesWayLosesNothing) {
   EXPECT_TRUE(driver.AllPagesFree());
 }
 
-TEST(EngineTurns, AnOverdueRequestEndsWhereverItIs) {
+TEST(EngineQueue, AnOverdueRequestEndsWhereverItIs) {
   EngineOptions options = Driver::Options();
   options.max_sequences = 1;
   options.prefill_chunk_size = 4;
@@ -95,7 +95,7 @@ TEST(EngineTurns, AnOverdueRequestEndsWhereverItIs) {
   }
 }
 
-TEST(EngineTurns, AStepEndsWhatIsOverdueFirst) {
+TEST(EngineQueue, AStepEndsWhatIsOverdueFirst) {
   Driver driver(MakeEngine(Hash()));
   Request late = Ask(1, "late", 5), other = Ask(2, "other", 5);
   late.timeout = std::chrono::milliseconds(1);
@@ -108,7 +108,7 @@ TEST(EngineTurns, AStepEndsWhatIsOverdueFirst) {
   EXPECT_EQ(driver.Take(2).choices, Alone(other).choices);
 }
 
-TEST(EngineTurns, ATimeLimitThatIsKeptChangesNothing) {
+TEST(EngineQueue, ATimeLimitThatIsKeptChangesNothing) {
   Driver driver(MakeEngine(Hash()));
   Request request = Ask(1, "in time", 5);
   request.timeout = std::chrono::hours(24 * 24);
@@ -118,7 +118,7 @@ TEST(EngineTurns, ATimeLimitThatIsKeptChangesNothing) {
   EXPECT_EQ(driver.engine().next_deadline(), std::nullopt);
 }
 
-TEST(EngineTurns, TheQueueCountsRequestsThatNeverRan) {
+TEST(EngineQueue, TheQueueCountsRequestsThatNeverRan) {
   EngineOptions options = Driver::Options();
   options.max_queued_requests = 2;
   options.max_sequences = 2;
@@ -140,7 +140,7 @@ TEST(EngineTurns, TheQueueCountsRequestsThatNeverRan) {
   EXPECT_TRUE(driver.AllPagesFree());
 }
 
-TEST(EngineTurns, BothPrefillModesGiveTheSameAnswers) {
+TEST(EngineQueue, BothPrefillModesGiveTheSameAnswers) {
   for (PrefillMode mode : {PrefillMode::kHybrid, PrefillMode::kChunked}) {
     EngineOptions options = Driver::Options();
     options.prefill_mode = mode;
@@ -163,7 +163,7 @@ TEST(EngineTurns, BothPrefillModesGiveTheSameAnswers) {
   }
 }
 
-TEST(EngineTurns, CancelBetweenChunksFreesThePagesAtOnce) {
+TEST(EngineQueue, CancelBetweenChunksFreesThePagesAtOnce) {
   for (PrefillMode mode : {PrefillMode::kHybrid, PrefillMode::kChunked}) {
     EngineOptions options = Driver::Options();
     options.prefill_chunk_size = 4;

@@ -1,8 +1,8 @@
-// The threads of EngineThread. Without threads engine_turns.cc takes their place.
+// The threads of EngineLoop. Without threads engine_loop_turns.cc takes their place.
 #if !defined(__EMSCRIPTEN__)
 #include <future>
 
-#include "engine/engine_thread.h"
+#include "engine/engine_loop.h"
 #include "engine/guarded.h"
 
 namespace mlc {
@@ -16,13 +16,13 @@ constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
 
 }  // namespace
 
-EngineThread::EngineThread(std::unique_ptr<Engine> engine, std::function<void()> on_start)
+EngineLoop::EngineLoop(std::unique_ptr<Engine> engine, std::function<void()> on_start)
     : engine_(std::move(engine)), metrics_(engine_->metrics()) {
   compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
   callback_thread_ = std::thread([this] { CallbackLoop(); });
 }
 
-EngineThread::~EngineThread() {
+EngineLoop::~EngineLoop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
@@ -37,7 +37,7 @@ EngineThread::~EngineThread() {
   callback_thread_.join();
 }
 
-bool EngineThread::Do(Command command) {
+bool EngineLoop::Do(Command command) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return false;
@@ -48,7 +48,7 @@ bool EngineThread::Do(Command command) {
 }
 
 // Two threads compile, so that one slow grammar does not delay all others.
-void EngineThread::Compile(RequestId id, Grammar grammar) {
+void EngineLoop::Compile(RequestId id, Grammar grammar) {
   constexpr size_t kThreads = 2;
   if (compile_threads_.size() < kThreads) {
     compile_threads_.emplace_back([this] {
@@ -58,7 +58,7 @@ void EngineThread::Compile(RequestId id, Grammar grammar) {
   compile_work_.Push(CompileTask(id, std::move(grammar)));
 }
 
-void EngineThread::DoFileWork(std::function<void()> work) {
+void EngineLoop::DoFileWork(std::function<void()> work) {
   if (!file_thread_.joinable()) {
     file_thread_ = std::thread([this] {
       while (std::optional<std::function<void()>> next = file_work_.Pop()) Guarded(*next);
@@ -67,7 +67,7 @@ void EngineThread::DoFileWork(std::function<void()> work) {
   file_work_.Push(std::move(work));
 }
 
-void EngineThread::Reset(Status status) {
+void EngineLoop::Reset(Status status) {
   // shared, because set_value may still run when the wait is over
   auto done = std::make_shared<std::promise<void>>();
   Do([this, done, status = std::move(status)](Engine*) {
@@ -77,7 +77,7 @@ void EngineThread::Reset(Status status) {
   done->get_future().wait();  // waits for the current step: every other wait is shorter
 }
 
-void EngineThread::Pause(bool paused) {
+void EngineLoop::Pause(bool paused) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     paused_ = paused;
@@ -85,7 +85,7 @@ void EngineThread::Pause(bool paused) {
   changed_.notify_one();
 }
 
-void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
+void EngineLoop::ComputeLoop(const std::function<void()>& on_start) {
   if (on_start) on_start();
   bool stopping = false;
   while (!stopping) {
@@ -102,7 +102,7 @@ void EngineThread::ComputeLoop(const std::function<void()>& on_start) {
   }
 }
 
-void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
+void EngineLoop::WaitForWork(std::unique_lock<std::mutex>* lock) {
   auto wakes = [this] {
     if (stopping_ || !commands_.empty()) return true;
     return engine_->has_work() && !paused_ && !CallbacksAreBehind();
@@ -114,15 +114,15 @@ void EngineThread::WaitForWork(std::unique_lock<std::mutex>* lock) {
   }
 }
 
-bool EngineThread::CallbacksAreBehind() {
+bool EngineLoop::CallbacksAreBehind() {
   if (callbacks_.size() <= kMaxBacklog) return false;
   waits_for_callbacks_ = true;
   return true;
 }
 
-bool EngineThread::InCallback() { return is_callback_thread; }
+bool EngineLoop::InCallback() { return is_callback_thread; }
 
-void EngineThread::CallbackLoop() {
+void EngineLoop::CallbackLoop() {
   is_callback_thread = true;
   while (std::optional<std::function<void()>> callback = callbacks_.Pop()) {
     Guarded(*callback);
