@@ -6,17 +6,16 @@ import json
 from dataclasses import dataclass
 
 from codegen import ir
-from codegen.languages import common, swift
+from codegen.languages import common, kotlin, swift
 
 # How a language calls its class of a kind. Swift has cases in place of classes.
 ENDINGS = {"python": "Error", "typescript": "Error", "kotlin": "Exception"}
-KOTLIN = "bindings/kotlin/core/src/main/kotlin/ai/mlc/mlcllm"
 FILES = {
     "core/src/base/reason.gen.h": "reason.h.j2",
     "bindings/python/mlc_llm/errors/reasons_gen.py": "reasons.py.j2",
     "bindings/python/mlc_llm/errors/kinds_gen.py": "kinds.py.j2",
     f"{swift.FOLDER}/Errors.gen.swift": "errors.swift.j2",
-    f"{KOTLIN}/Errors.gen.kt": "errors.kt.j2",
+    f"{kotlin.FOLDER}/Errors.gen.kt": "errors.kt.j2",
     "bindings/web/runtime/reasons.gen.ts": "reasons.ts.j2",
     "bindings/web/src/protocol/kinds.gen.ts": "kinds.ts.j2",
     "docs/errors.md": "errors.md.j2",

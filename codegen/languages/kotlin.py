@@ -17,7 +17,8 @@ TAKEN_TYPES = (
     "Serializable", "String", "Tool", "ToolLoop", "ToolOutcome", "ToolResult", "ToolRun",
     "ToolRunEvent", "ToolsTexts", "UnionSerializer", "WholeRoute", "Word", "WordSerializer",
 )  # fmt: skip
-FOLDER = "bindings/kotlin/core/src/main/kotlin/ai/mlc/mlcllm"
+PACKAGE = "bindings/kotlin/core/src/main/kotlin/ai/mlc/mlcllm"
+FOLDER = f"{PACKAGE}/generated"
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -36,7 +37,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     stamp = common.stamp(protocol)
     return {
         f"{FOLDER}/Types.gen.kt": common.render("kotlin/types.kt.j2", stamp=stamp, views=views),
-        f"{FOLDER}/OpenAIProtocol.gen.kt": common.render(
+        f"{PACKAGE}/compat/OpenAIProtocol.gen.kt": common.render(
             "kotlin/compatible.kt.j2", stamp=stamp, views=compatible
         ),
         f"{FOLDER}/Routes.gen.kt": common.render(

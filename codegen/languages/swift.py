@@ -46,11 +46,12 @@ MLC_LLM_ORDER = (
 )  # fmt: skip
 # Apple's FoundationModels has types of these names, and an app may import both modules.
 APART = {"Prompt": "PromptInput"}
-# MLC-LLM's types that are written by hand (Runtime/CompatibleAnswers.swift), with its numbers.
+# MLC-LLM's types that are written by hand (Compat/CompatibleAnswers.swift), with its numbers.
 OWN_COMPATIBLE = frozenset(
     "ChatCompletionStreamResponseChoice LogProbs LogProbsContent TopLogProbs".split()
 )
-FOLDER = "bindings/swift/Sources/MLCSwift/Generated"
+PACKAGE = "bindings/swift/Sources/MLCSwift"
+FOLDER = f"{PACKAGE}/Generated"
 WIDTH = 100
 
 
@@ -185,7 +186,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/Types.gen.swift": common.render(
             "swift/types.swift.j2", stamp=stamp, declarations=views
         ),
-        f"{FOLDER}/Compatibility.gen.swift": common.render(
+        f"{PACKAGE}/Compat/Compatibility.gen.swift": common.render(
             "swift/compatibility.swift.j2", stamp=stamp, aliases=language.aliases()
         ),
         f"{FOLDER}/Completions.gen.swift": common.render(

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BINDINGS = ROOT / "bindings"
 PROGRAMS = {
     "swift": BINDINGS / "swift/Tests/MLCSwiftTests/MLCLLMAppTests.swift",
-    "kotlin": BINDINGS / "kotlin/core/src/test/kotlin/ai/mlc/mlcllm/MlcLlmAppTest.kt",
+    "kotlin": BINDINGS / "kotlin/core/src/test/kotlin/ai/mlc/mlcllm/compat/MlcLlmAppTest.kt",
 }
 PYTHON = ROOT / "tests/python/test_mlc_llm_names.py"
 TABLE = ROOT / "docs/coming-from-mlc-llm.md"

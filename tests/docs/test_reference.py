@@ -101,9 +101,9 @@ def test_all_that_is_public_in_swift_is_on_a_page() -> None:
 
 
 def test_all_that_is_public_in_kotlin_is_on_a_page() -> None:
-    sources = "\n".join(path.read_text("utf-8") for path in sorted(KOTLIN.glob("*.kt")))
+    sources = "\n".join(path.read_text("utf-8") for path in sorted(KOTLIN.rglob("*.kt")))
     public = KOTLIN_DECLARATION.findall(sources)
-    public += KOTLIN_METHOD.findall((KOTLIN / "MLCEngine.kt").read_text("utf-8"))
+    public += KOTLIN_METHOD.findall((KOTLIN / "engine" / "MLCEngine.kt").read_text("utf-8"))
     text = page("kotlin.md", "kotlin-types.md")
     assert len(public) > 100 and missing(public, text) == []
     assert {("fun", "load"), ("fun", "trimMemory"), ("fun", "runTools")} <= set(public)

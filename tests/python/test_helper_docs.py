@@ -18,7 +18,7 @@ DOCS = (ROOT / "docs" / "helpers.md").read_text(encoding="utf-8")
 FAKE = ROOT / "tests" / "fixtures" / "fake-model"
 TESTS = {
     "swift": "bindings/swift/Tests/MLCSwiftTests/SnippetTests.swift",
-    "kotlin": "bindings/kotlin/core/src/test/kotlin/ai/mlc/mlcllm/HelperSnippetTest.kt",
+    "kotlin": "bindings/kotlin/core/src/test/kotlin/ai/mlc/mlcllm/docs/HelperSnippetTest.kt",
 }
 
 
