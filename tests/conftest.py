@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from devtools import skips
 
 QUICK = Path(__file__).parent / "python" / "quick_site"
 sys.path.append(str(QUICK))
@@ -44,6 +45,7 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the full counts of soak tests")
+    skips.add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if str(QUICK) not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(QUICK), *paths]))
     quick_compile.install()
+    skips.install(config)
 
 
 def pytest_collection_finish() -> None:
