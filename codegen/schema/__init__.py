@@ -6,6 +6,16 @@ everything that they reach is generated.
 
 from __future__ import annotations
 
+from codegen.schema.anthropic import (
+    AnthropicCountTokensRequest,
+    AnthropicRequest,
+    AnthropicTokenCount,
+)
+from codegen.schema.anthropic_answer import (
+    AnthropicErrorEvent,
+    AnthropicMessage,
+    AnthropicStreamEvent,
+)
 from codegen.schema.base import CallModel, PlainRoute, ProtocolRoots, RouteModel
 from codegen.schema.chat_request import ChatCompletionRequest
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
@@ -47,6 +57,7 @@ from codegen.schema.server import (
 from codegen.schema.tokenization import (
     DetokenizeRequest,
     DetokenizeResponse,
+    InputTokensResponse,
     RenderResponse,
     TokenizeRequest,
     TokenizeResponse,
@@ -78,6 +89,7 @@ PROTOCOL = ProtocolRoots(
         RerankResponse,
         TokenizeResponse,
         DetokenizeResponse,
+        InputTokensResponse,
         RenderResponse,
         KVSaveResponse,
         KVLoadResponse,
@@ -114,6 +126,7 @@ PROTOCOL = ProtocolRoots(
         CallModel("tokenize", TokenizeRequest, TokenizeResponse),
         CallModel("detokenize", DetokenizeRequest, DetokenizeResponse),
         CallModel("render", ChatCompletionRequest, RenderResponse),
+        CallModel("input_tokens", ChatCompletionRequest, InputTokensResponse),
         CallModel("kv.save", KVSaveRequest, KVSaveResponse),
         CallModel("kv.load", KVLoadRequest, KVLoadResponse),
         CallModel("memory.trim", TrimRequest, TrimResponse),
@@ -129,8 +142,18 @@ PROTOCOL = ProtocolRoots(
     ),
     sampling=SAMPLING,
     errors=ERRORS,
-    server_requests=(ResponseCreateRequest, ServerLoadRequest, ServerUnloadRequest),
+    server_requests=(
+        ResponseCreateRequest,
+        AnthropicRequest,
+        AnthropicCountTokensRequest,
+        ServerLoadRequest,
+        ServerUnloadRequest,
+    ),
     server_responses=(
+        AnthropicMessage,
+        AnthropicStreamEvent,
+        AnthropicTokenCount,
+        AnthropicErrorEvent,
         Response,
         ResponseStreamEvent,
         HealthStatus,

@@ -80,6 +80,9 @@ class ChatCompletionChoice(Model):
         None, "The log probabilities, when they were asked for.", always=True
     )
     finish_reason: FinishReason = field(..., "Why the answer ended.")
+    stop_reason: str | None = field(
+        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
+    )
 
 
 class PromptTokensDetails(Model):
@@ -172,6 +175,9 @@ class ChatCompletionChunkChoice(Model):
     )
     finish_reason: FinishReason | None = field(
         None, "Why the answer ended; null until its last chunk.", always=True
+    )
+    stop_reason: str | None = field(
+        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
     )
 
 

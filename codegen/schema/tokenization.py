@@ -40,6 +40,12 @@ class DetokenizeResponse(Model):
     text: str = field(..., "The text; bytes that are no UTF-8 are replaced by U+FFFD.")
 
 
+class InputTokensResponse(Model):
+    """The length of a conversation as the model would read it."""
+
+    input_tokens: int = field(..., "The length of the prompt.", unit="tokens", ge=0)
+
+
 class RenderResponse(Model):
     """A conversation as the model's chat template writes it."""
 

@@ -198,6 +198,7 @@ typedef struct {
  *   "tokenize": TokenizeRequest -> TokenizeResponse
  *   "detokenize": DetokenizeRequest -> DetokenizeResponse
  *   "render": ChatCompletionRequest -> RenderResponse
+ *   "input_tokens": ChatCompletionRequest -> InputTokensResponse
  *   "kv.save": KVSaveRequest -> KVSaveResponse
  *   "kv.load": KVLoadRequest -> KVLoadResponse
  *   "memory.trim": TrimRequest -> TrimResponse

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 import snippets
 from serving import serving
@@ -30,6 +29,11 @@ MODULES = {
     ),
     "CONTRIBUTING.md": ("codegen.schema.base",),
 }
+# Clients of the server: their module and class, and the argument that says where it is.
+CLIENTS = (
+    ("openai", "OpenAI", "base_url", "/v1"),
+    ("anthropic", "Anthropic", "base_url", ""),
+)
 PAGES = {p: s for p, s in snippets.by_page("python").items() if p not in ELSEWHERE}
 
 
@@ -59,6 +63,11 @@ def small_qwen3() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def at(client: Any, place: dict[str, str], **said: Any) -> Any:
+    """A client that asks this server, whatever the page says."""
+    return client(**said | place)
+
+
 def run_page(page: str) -> dict[str, Any]:
     names = names_for(page)
     for snippet in PAGES[page]:
@@ -76,11 +85,15 @@ def test_the_programs_of_a_page_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if any("openai" in snippet.text for snippet in PAGES[page]):
+    text = "".join(snippet.text for snippet in PAGES[page])
+    clients = [client for client in CLIENTS if f"from {client[0]} import {client[1]}\n" in text]
+    if clients:
         command = [sys.executable, "-m", "mlc_llm", "serve", str(FAKE), "--device", "fake"]
-        with serving([*command, "--port", "0"], tmp_path / "log") as url:
-            base, real = {"base_url": f"{url}/v1"}, openai.OpenAI
-            monkeypatch.setattr(openai, "OpenAI", lambda **said: real(**said | base))
+        with serving([*command, "--port", "0", "--any-model-name"], tmp_path / "log") as url:
+            for module, name, argument, path in clients:
+                real = getattr(importlib.import_module(module), name)
+                made = functools.partial(at, real, {argument: url + path})
+                monkeypatch.setattr(f"{module}.{name}", made)
             names = run_page(page)
     else:
         names = run_page(page)

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 67c03a78d5f13a69
+# Schema hash: 543d9512bb58b317
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -114,6 +114,7 @@ __all__ = [
     "RerankResponse",
     "TokenizeResponse",
     "DetokenizeResponse",
+    "InputTokensResponse",
     "RenderResponse",
     "KVSaveResponse",
     "KVLoadResponse",
@@ -133,7 +134,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "67c03a78d5f13a69"
+SCHEMA_HASH = "543d9512bb58b317"
 
 
 class _Model(BaseModel):
@@ -1410,6 +1411,9 @@ class Choice(_Model):
     finish_reason: FinishReason
     """Why the answer ended."""
 
+    stop_reason: str | None = None
+    """The stop text that ended the answer, as vLLM gives it; absent if none did."""
+
 
 class PromptTokensDetails(_Model):
     """What the prompt's tokens were."""
@@ -1597,6 +1601,9 @@ class ChunkChoice(_Model):
 
     finish_reason: FinishReason | None = None
     """Why the answer ended; null until its last chunk."""
+
+    stop_reason: str | None = None
+    """The stop text that ended the answer, as vLLM gives it; absent if none did."""
 
 
 class ChatCompletionChunk(_Model):
@@ -1786,6 +1793,13 @@ class DetokenizeResponse(_Model):
 
     text: str
     """The text; bytes that are no UTF-8 are replaced by U+FFFD."""
+
+
+class InputTokensResponse(_Model):
+    """The length of a conversation as the model would read it."""
+
+    input_tokens: int
+    """The length of the prompt. Range: at least 0. Unit: tokens."""
 
 
 class RenderResponse(_Model):

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The reasons of errors. base/status.h says how they are used.
 #ifndef MLC_BASE_REASON_GEN_H_

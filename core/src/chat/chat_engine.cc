@@ -83,7 +83,7 @@ Result<Json> Detokenize(const ModelBundle& bundle, const Json& json) {
 // Routes that write text or keep what was computed for it, and those that make vectors or scores.
 Status CheckHasRoute(std::string_view route, const ModelInfo& model) {
   for (std::string_view name :
-       {"chat.completions", "completions", "render", "kv.save", "kv.load"}) {
+       {"chat.completions", "completions", "render", "input_tokens", "kv.save", "kv.load"}) {
     if (route == name) return CheckWritesText(model);
   }
   if (route == "embeddings") return CheckMakesVectors(model);
@@ -92,10 +92,10 @@ Status CheckHasRoute(std::string_view route, const ModelInfo& model) {
 }
 
 Status CheckTakesBuffers(std::string_view route, const MediaBuffers& buffers) {
-  bool takes_them = route == "chat.completions" || route == "kv.save";
+  bool takes_them = route == "chat.completions" || route == "input_tokens" || route == "kv.save";
   if (takes_them || buffers.empty()) return Status();
   return InvalidArgument("the route '" + std::string(route) +
-                         "' takes no buffers; chat.completions and kv.save do")
+                         "' takes no buffers; chat.completions, input_tokens and kv.save do")
       .WithParam("buffers");
 }
 
@@ -103,6 +103,13 @@ Result<Json> RenderRoute(const ModelBundle& bundle, const Json& json) {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::ChatCompletionRequest::Parse(json));
   protocol::RenderResponse response;
   MLC_ASSIGN_OR_RETURN(response.prompt, RenderPrompt(bundle, request));
+  return response.ToJson();
+}
+
+Result<Json> CountTokens(const ModelBundle& bundle, const Json& json, const MediaBuffers& buffers) {
+  MLC_ASSIGN_OR_RETURN(auto request, protocol::ChatCompletionRequest::Parse(json));
+  protocol::InputTokensResponse response;
+  MLC_ASSIGN_OR_RETURN(response.input_tokens, CountPrompt(bundle, request, buffers));
   return response.ToJson();
 }
 
@@ -241,11 +248,12 @@ Status ChatEngine::Unload() {
   return Status();
 }
 
-Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view route,
-                                const Json& json) {
+Result<Json> ChatEngine::Answer(const ModelBundle& bundle, std::string_view route, const Json& json,
+                                const MediaBuffers& buffers) {
   if (route == "tokenize") return Tokenize(bundle, json);
   if (route == "detokenize") return Detokenize(bundle, json);
   if (route == "render") return RenderRoute(bundle, json);
+  if (route == "input_tokens") return CountTokens(bundle, json, buffers);
   std::string known;
   for (const char* name : protocol::kRoutes)
     known += (known.empty() ? "" : ", ") + std::string(name);
@@ -273,7 +281,7 @@ Result<RequestId> ChatEngine::Submit(std::string_view route, std::string_view te
     MLC_RETURN_IF_ERROR(routes.Submit(route, json, std::move(callback)));
     return next_id_++;
   }
-  MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json));
+  MLC_ASSIGN_OR_RETURN(Json answer, Answer(loaded_->bundle, route, json, buffers));
   loaded_->loop->Post([callback = std::move(callback), answer = answer.Dump()] {
     callback(ChatEventKind::kResult, answer);
   });

@@ -84,7 +84,8 @@ class ChatEngine {
   Result<std::vector<Request>> TakeTexts(std::vector<TextRequest> texts);
   // Queues the requests of one answer. Their ids are consecutive.
   void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
-  static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json);
+  static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json,
+                             const MediaBuffers& buffers);
   std::shared_ptr<RequestGroup> FindGroup(RequestId id);
   Status WithLoop(const std::function<void(EngineLoop*)>& act);
 

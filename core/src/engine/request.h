@@ -78,6 +78,7 @@ struct Delta {
   std::string text;                    // whole code points; it is never taken back
   std::vector<GeneratedToken> tokens;  // without stop tokens
   std::optional<FinishReason> finish;
+  std::string stop;  // the stop string that ended it; empty: none did
 };
 
 struct Usage {

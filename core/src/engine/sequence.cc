@@ -142,14 +142,17 @@ bool Sequence::AtLimit(int max_length) const {
 void Sequence::Finish(FinishReason reason, Delta* delta) {
   StopMatcher::Out last = stops_.Put(decoder_.Finish());
   // the decoder had held back the text with the stop string
-  if (last.stopped) reason = FinishReason::kStop;
+  if (last.stopped) {
+    reason = FinishReason::kStop;
+    delta->stop = request->request.stop_strings[last.index];
+  }
   delta->text += last.text + stops_.Finish();
   delta->finish = finish_ = reason;
 }
 
 void Sequence::Accept(GeneratedToken token, int max_length) {
   MLC_ICHECK(!finished() && drafts_.empty());
-  if (!unpublished_) unpublished_ = Delta{choice, "", {}, std::nullopt};
+  if (!unpublished_) unpublished_ = Delta{choice, "", {}, std::nullopt, ""};
   Delta& delta = *unpublished_;
   ++num_unpublished_;
   if (IsStopToken(token.id)) return Finish(FinishReason::kStop, &delta);
@@ -163,6 +166,7 @@ void Sequence::Accept(GeneratedToken token, int max_length) {
   delta.tokens.push_back(std::move(token));
   if (out.stopped) {
     delta.finish = finish_ = FinishReason::kStop;
+    delta.stop = request->request.stop_strings[out.index];
   } else if (grammar_ && grammar_->finished()) {
     Finish(FinishReason::kStop, &delta);
   } else if (AtLimit(max_length)) {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -330,6 +330,7 @@ void VisitMembers(const ChatCompletionChoice& object, Visit&& visit) {
   visit("message", object.message);
   visit("logprobs", object.logprobs);
   visit("finish_reason", object.finish_reason);
+  visit("stop_reason", object.stop_reason);
 }
 template <typename Visit>
 void VisitMembers(const PromptTokensDetails& object, Visit&& visit) {
@@ -406,6 +407,7 @@ void VisitMembers(const ChatCompletionChunkChoice& object, Visit&& visit) {
   visit("delta", object.delta);
   visit("logprobs", object.logprobs);
   visit("finish_reason", object.finish_reason);
+  visit("stop_reason", object.stop_reason);
 }
 template <typename Visit>
 void VisitMembers(const ChatCompletionChunk& object, Visit&& visit) {
@@ -483,6 +485,10 @@ void VisitMembers(const TokenizeResponse& object, Visit&& visit) {
 template <typename Visit>
 void VisitMembers(const DetokenizeResponse& object, Visit&& visit) {
   visit("text", object.text);
+}
+template <typename Visit>
+void VisitMembers(const InputTokensResponse& object, Visit&& visit) {
+  visit("input_tokens", object.input_tokens);
 }
 template <typename Visit>
 void VisitMembers(const RenderResponse& object, Visit&& visit) {
@@ -739,6 +745,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "RerankResponse") return act(RerankResponse()), true;
   if (name == "TokenizeResponse") return act(TokenizeResponse()), true;
   if (name == "DetokenizeResponse") return act(DetokenizeResponse()), true;
+  if (name == "InputTokensResponse") return act(InputTokensResponse()), true;
   if (name == "RenderResponse") return act(RenderResponse()), true;
   if (name == "KVSaveResponse") return act(KVSaveResponse()), true;
   if (name == "KVLoadResponse") return act(KVLoadResponse()), true;

@@ -212,7 +212,9 @@ TEST_F(ChatEngineTest, StopStringsAndLimits) {
   Ask(R"("stop": [" three", "wo"])", &stopped);
   EXPECT_EQ(stopped.Content(), "one t");
   EXPECT_EQ(stopped.Choice().Find("finish_reason")->as_string(), "stop");
+  EXPECT_EQ(stopped.Choice().Find("stop_reason")->as_string(), "wo");
   Ask(R"("max_tokens": 3)", &cut);
+  EXPECT_EQ(cut.Choice().Find("stop_reason"), nullptr);
   EXPECT_EQ(cut.Content(), "one");
   EXPECT_EQ(cut.Choice().Find("finish_reason")->as_string(), "length");
 }
@@ -295,6 +297,7 @@ TEST_F(ChatEngineTest, TheSmallRoutes) {
   EXPECT_EQ(ask("detokenize", R"({"tokens": [97, 256], "skip_special_tokens": false})"),
             R"({"text":"a<end>"})");
   EXPECT_EQ(ask("render", HiJson()), R"({"prompt":"Hi"})");
+  EXPECT_EQ(ask("input_tokens", HiJson()), R"({"input_tokens":2})");
   for (const char* bad : {R"({"tokens": "x"})", "{}"}) {
     EXPECT_EQ(Refusal(bad, "detokenize").param(), "tokens") << bad;
   }

@@ -16,10 +16,12 @@ from mlc_llm import _core
 from .conftest import PATIENCE, running_server
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
+MESSAGES = "/v1/messages"
 BODIES: dict[str, dict[str, Any]] = {
     CHAT: {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2},
     TEXT: {"prompt": "x", "max_tokens": 2},
     RESPONSES: {"input": "x", "max_output_tokens": 2},
+    MESSAGES: {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2},
     "/tokenize": {"text": "x"},
 }
 DEBUG = '"debug_config": {"ignore_eos": true}'
@@ -69,7 +71,7 @@ def test_debug_config_is_seen_however_it_is_written(
 
 
 def test_of_two_members_the_same_one_counts_everywhere(plain: httpx.Client) -> None:
-    for path in (CHAT, TEXT, RESPONSES):
+    for path in (CHAT, TEXT, RESPONSES, MESSAGES):
         wrong, right = '"model": "nobody"', '"model": "fake-model"'
         assert plain.post(path, content=body_of(path, wrong, right)).status_code == 200
         assert plain.post(path, content=body_of(path, right, wrong)).status_code == 404

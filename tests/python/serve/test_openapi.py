@@ -31,7 +31,7 @@ def document(small_url: str) -> Any:
 def test_every_route_is_described(document: Any) -> None:
     assert set(document["paths"]) == {
         "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank",
-        "/v1/responses", "/tokenize",
+        "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize",
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
         "/admin/load", "/admin/unload",
     }  # fmt: skip
@@ -65,6 +65,8 @@ def check_events(document: Any, path: str, text: str) -> None:
             jsonschema_rs.validate(schema, json.loads(event))
     if path == "/v1/responses":
         assert json.loads(data[-1])["type"].startswith("response.")
+    elif path == "/v1/messages":
+        assert json.loads(data[-1])["type"] in ("message_stop", "error")
     else:
         assert data[-1] == "[DONE]" or "error" in json.loads(data[-1])
 
@@ -73,6 +75,8 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /v1/chat/completions": 250,
     "POST /v1/completions": 170,
     "POST /v1/responses": 250,
+    "POST /v1/messages": 200,
+    "POST /v1/messages/count_tokens": 40,
     "POST /v1/embeddings": 80,
     "POST /tokenize": 70,
     "POST /detokenize": 70,

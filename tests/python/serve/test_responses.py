@@ -12,8 +12,8 @@ import pytest
 
 from mlc_llm.errors import MLCError
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
-from mlc_llm.serve.responses import ResponsesAnswerFormat
-from mlc_llm.serve.responses_request import param_of, parse, to_chat
+from mlc_llm.serve.responses import RESPONSES, ResponsesAnswerFormat
+from mlc_llm.serve.responses_request import param_of, to_chat
 from mlc_llm.serve.schemas import all_schemas, reference
 
 MODEL = "fake-model"
@@ -109,7 +109,7 @@ def test_everything_is_said_in_the_chats_words() -> None:
     assert chat["tool_choice"] == {"type": "function", "function": {"name": "f"}}
     assert chat["reasoning_effort"] == "low" and chat["stream_options"] == {"include_usage": True}
     with pytest.raises(MLCError) as error:
-        parse(b'{"input": "x", "tools": [{"type": "web_search"}]}')
+        RESPONSES.parse(b'{"input": "x", "tools": [{"type": "web_search"}]}')
     assert error.value.param == "tools[0].type"
 
 
@@ -227,9 +227,9 @@ def test_faults_have_the_responses_names(chat: str | None, response: str | None)
 def test_every_sampling_field_is_handed_on() -> None:
     given = {name: 1 for name in SAMPLING_NUMBERS} | {"logit_bias": {"3": 2}, "seed": 7}
     assert given.keys() == set(SAMPLING_FIELDS)
-    asked = parse(json.dumps({"input": "Hi", **given}).encode())
+    asked = RESPONSES.parse(json.dumps({"input": "Hi", **given}).encode())
     chat = to_chat(asked)
     assert {name: chat[name] for name in given} == given
     with pytest.raises(MLCError) as refused:
-        parse(b'{"input": "Hi", "min_p": 2}')
+        RESPONSES.parse(b'{"input": "Hi", "min_p": 2}')
     assert refused.value.param == "min_p"

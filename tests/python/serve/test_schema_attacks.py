@@ -39,6 +39,9 @@ def sets() -> dict[str, Any]:
 ATTACKS = [doubling(16), doubling(20), doubling(60), constants(3, 1000, 1000), sets()]
 
 
+_JSON = {"type": "json_schema"}
+
+
 def forms(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The routes that take a schema."""
     named = {"name": "x", "schema": schema, "strict": True}
@@ -49,6 +52,7 @@ def forms(schema: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [
         (CHAT, {**for_chat, "response_format": {"type": "json_schema", "json_schema": named}}),
         (CHAT, {**for_chat, **use}),
+        ("/v1/messages", {**for_chat, "output_config": {"format": _JSON | {"schema": schema}}}),
         ("/v1/responses", {**text, "text": {"format": {"type": "json_schema", **named}}}),
     ]
 
@@ -79,10 +83,12 @@ def test_a_small_schema_takes_little_memory_and_holds_nobody_up() -> None:
         assert running.peak_kb() - idle < MOST_KB
 
 
-@pytest.mark.parametrize("path, body", forms(doubling(60)), ids=["chat", "tools", "responses"])
+@pytest.mark.parametrize(
+    "path, body", forms(doubling(60)), ids=["chat", "tools", "messages", "responses"]
+)
 def test_leaving_ends_the_work_on_a_schema(path: str, body: dict[str, Any]) -> None:
     endless = {**body, "stream": True, "max_tokens": 1_000_000}
-    if path != CHAT:
+    if path == "/v1/responses":
         endless["max_output_tokens"] = endless.pop("max_tokens")
     data = json.dumps(endless).encode()
     with server() as running:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 67c03a78d5f13a69
+# Schema hash: 543d9512bb58b317
 """The kinds of errors, each a class."""
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
+    ChatCompletionToolParam,
     Completion,
     CreateEmbeddingResponse,
     KVLoadResponse,
@@ -252,6 +253,18 @@ class AsyncMLCEngine(EngineBase):
         """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
         error."""
         self._core.abort_named(request_id)
+
+    async def input_tokens(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        *,
+        tools: Iterable[ChatCompletionToolParam] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> int:
+        """The length of a conversation's prompt in tokens; see `MLCEngine.input_tokens`."""
+        return await asyncio.to_thread(
+            self._core.input_tokens, messages, tools, chat_template_kwargs
+        )
 
     async def save_kv(
         self,

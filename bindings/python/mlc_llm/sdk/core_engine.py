@@ -36,6 +36,7 @@ from mlc_llm.sdk.model_names import same_model
 if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
     from mlc_llm.types_gen import (
         ChatCompletionMessageParam,
+        ChatCompletionToolParam,
         KVLoadResponse,
         KVSaveResponse,
         PrewarmResponse,
@@ -293,6 +294,19 @@ class CoreEngine:
 
         answer = self.call("kv.load", {"path": _absolute(path)})
         return KVLoadResponse.model_validate_json(answer)
+
+    def input_tokens(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        tools: Iterable[ChatCompletionToolParam] | None,
+        chat_template_kwargs: Mapping[str, Any] | None,
+    ) -> int:
+        request: dict[str, Any] = {"messages": list(messages)}
+        if tools is not None:
+            request["tools"] = list(tools)
+        if chat_template_kwargs is not None:
+            request["chat_template_kwargs"] = dict(chat_template_kwargs)
+        return int(json.loads(self.call("input_tokens", request))["input_tokens"])
 
     def plan(self) -> dict[str, Any]:
         """What the engine allocates for its model, and its limits: the protocol's `Plan`."""

@@ -19,6 +19,7 @@ from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
+    ChatCompletionToolParam,
     Completion,
     CreateEmbeddingResponse,
     KVLoadResponse,
@@ -187,6 +188,16 @@ class MLCEngine(EngineBase):
         """Ends the request with the name `create(..., request_id=...)`. Its reader gets an
         error."""
         self._core.abort_named(request_id)
+
+    def input_tokens(
+        self,
+        messages: Iterable[ChatCompletionMessageParam],
+        *,
+        tools: Iterable[ChatCompletionToolParam] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+    ) -> int:
+        """The length of a conversation's prompt in tokens, as the model would read it."""
+        return self._core.input_tokens(messages, tools, chat_template_kwargs)
 
     def save_kv(
         self,

@@ -1,15 +1,60 @@
-"""Errors in the form of OpenAI's REST API: a status and the error object, never encoded twice."""
+"""Errors of the HTTP routes: a status, and OpenAI's error object or that of the route's own API."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from mlc_llm.errors import MLCError, error_from_json
 from mlc_llm.errors.reasons_gen import BY_WORD, Reason
+
+Shape = Callable[[Mapping[str, Any], Reason], dict[str, Any]]
+
+
+class _ErrorResponse(JSONResponse):
+    """An error in the shape of the API to which the request's path belongs."""
+
+    def __init__(self, error: Mapping[str, Any], reason: Reason, **options: Any) -> None:
+        self._error, self._reason = error, reason
+        super().__init__(status_code=reason.http, **options)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _, shape = shape_of(scope["path"])
+        if shape is not None:
+            self.body = self.render(shape(self._error, self._reason))
+            self.headers["Content-Length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+
+def anthropic_body(error: Mapping[str, Any], reason: Reason) -> dict[str, Any]:
+    """Anthropic's `error`; its `type` follows from the status."""
+    kind = _ANTHROPIC_TYPES.get(reason.http)
+    kind = kind or ("invalid_request_error" if reason.http < 500 else "api_error")
+    return {"type": "error", "error": {"type": kind, "message": error["message"]}}
+
+
+_ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
+# The shapes of APIs other than OpenAI's, by the beginning of their paths: the schema of an error,
+# and the function that makes it.
+SHAPES: dict[str, tuple[str, Shape]] = {"/v1/messages": ("AnthropicErrorEvent", anthropic_body)}
+
+
+def shape_of(path: str) -> tuple[str, Shape | None]:
+    """That of a path. None: OpenAI's, which the response has already."""
+    found = (shape for prefix, shape in SHAPES.items() if path.startswith(prefix))
+    return next(found, ("ErrorResponse", None))
 
 
 def reason_of(error: Mapping[str, Any]) -> Reason:
@@ -35,7 +80,7 @@ def error_response(
     if reason.http == 408:
         headers = {"X-Should-Retry": "false"}  # otherwise OpenAI's clients would retry
     content = {**(beside or {}), **error_body(error)}
-    return JSONResponse(content, status_code=reason.http, headers=headers)
+    return _ErrorResponse(error, reason, content=content, headers=headers)
 
 
 def error_body(error: Mapping[str, Any]) -> dict[str, Any]:

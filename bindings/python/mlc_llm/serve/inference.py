@@ -26,13 +26,15 @@ from mlc_llm.serve.errors import error_body, error_response
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 
-_SSE_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-_KEEP_ALIVE = b": keep-alive\n\n"
+_STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 class AnswerFormat:
     """The form of an answer. This class has the form of OpenAI's completions, which the core
     writes."""
+
+    media_type = "text/event-stream"  # of a stream
+    keep_alive = b": keep-alive\n\n"  # what a stream sends when nothing comes for some time
 
     def begin(self) -> bytes:
         """The first bytes of a stream."""
@@ -118,13 +120,14 @@ class RequestHandler:
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
         stream = self._server_sent_events(events)
-        return _EventStream(stream, self._core, self._options.stalled_timeout)
+        timeout = self._options.stalled_timeout
+        return _EventStream(stream, self._core, timeout, self._format.media_type)
 
     async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
         """Sends events when they come, and comments when no event comes for some time."""
         head = self._format.begin()
         while True:
-            yield head + (self._write(events) or _KEEP_ALIVE)
+            yield head + (self._write(events) or self._format.keep_alive)
             head = b""
             if events and events[-1][0] != _core.EVENT_CHUNK:
                 return
@@ -165,9 +168,13 @@ class _EventStream(StreamingResponse):
     when its client does not read for too long, so that the request stays paused."""
 
     def __init__(
-        self, events: AsyncIterator[bytes], core: CoreRequest, stalled_timeout: float
+        self,
+        events: AsyncIterator[bytes],
+        core: CoreRequest,
+        stalled_timeout: float,
+        media_type: str,
     ) -> None:
-        super().__init__(events, media_type="text/event-stream", headers=_SSE_HEADERS)
+        super().__init__(events, media_type=media_type, headers=_STREAM_HEADERS)
         self._core = core
         self._stalled_timeout = stalled_timeout
 

@@ -27,8 +27,8 @@ PAGE_FILES = "/page/"
 
 
 class AccessMiddleware:
-    """Requires `Authorization: Bearer KEY` with one of the keys. The scheme is case-insensitive;
-    the keys are compared in constant time."""
+    """Requires `Authorization: Bearer KEY`, or Anthropic's `x-api-key: KEY`, with one of the keys.
+    The scheme is case-insensitive; the keys are compared in constant time."""
 
     def __init__(self, app: ASGIApp, *, api_keys: Sequence[str]) -> None:
         self._app = app
@@ -37,7 +37,10 @@ class AccessMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or _is_open(scope["method"], scope["path"]):
             return await self._app(scope, receive, send)
-        given = Headers(scope=scope).get("authorization", "")
+        headers = Headers(scope=scope)
+        given = headers.get("authorization", "")
+        if not given and "x-api-key" in headers:
+            given = f"Bearer {headers['x-api-key']}"
         scheme, _, key = given.partition(" ")
         # Starlette reads headers as Latin-1; a key that is not ASCII comes in UTF-8.
         sent = key.strip().encode("latin-1")

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from mlc_llm.serve.errors import shape_of
 from mlc_llm.serve.limits import OPEN_PATHS
 from mlc_llm.serve.schemas import reachable, reference, references_in
 
@@ -47,10 +48,13 @@ def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> di
 
 def _event(name: str) -> dict[str, Any]:
     """A server-sent event in the form of OpenAPI 3.2."""
+    is_openai = name in ("ChatCompletionChunk", "Completion")
     either = {"anyOf": [reference(name), reference("ErrorResponse")]}
-    data: dict[str, Any] = {"type": "string", "contentMediaType": JSON, "contentSchema": either}
-    words = f"A {name}. An error may take its place and is then the last one."
-    if name != "ResponseStreamEvent":
+    schema = either if is_openai else reference(name)
+    data: dict[str, Any] = {"type": "string", "contentMediaType": JSON, "contentSchema": schema}
+    words = f"A {name}."
+    if is_openai:
+        words += " An error may take its place and is then the last one."
         data = {"anyOf": [{"const": "[DONE]"}, data]}
         words += " The last one is `[DONE]`."
     data["description"] = words
@@ -68,7 +72,8 @@ def document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
     for path, operations in out["paths"].items():
         for method in _METHODS:
             if method in operations:
-                _complete(operations[method], with_key=with_key and path not in OPEN_PATHS)
+                needs_key = with_key and path not in OPEN_PATHS
+                _complete(operations[method], shape_of(path)[0], with_key=needs_key)
     components = out["components"] = {"schemas": {}}
     if with_key:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -76,8 +81,9 @@ def document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
     return out
 
 
-def _complete(operation: dict[str, Any], *, with_key: bool) -> None:
-    """Adds the errors of all routes. A wrong parameter gives 400 here, not FastAPI's 422."""
+def _complete(operation: dict[str, Any], error: str, *, with_key: bool) -> None:
+    """Adds the errors of all routes; `error` is their schema. A wrong parameter gives 400 here, not
+    FastAPI's 422."""
     responses = operation["responses"]
     responses.pop("422", None)
     errors = dict(_ERRORS)
@@ -87,6 +93,6 @@ def _complete(operation: dict[str, Any], *, with_key: bool) -> None:
         errors["401"] = "The key is missing or wrong."
         operation["security"] = [{"key": []}]
     for status, description in errors.items():
-        content = {JSON: {"schema": reference("ErrorResponse")}}
+        content = {JSON: {"schema": reference(error)}}
         responses[status] = {"description": description, "content": content}
     operation["responses"] = dict(sorted(responses.items()))

@@ -16,7 +16,8 @@ from mlc_llm.serve.responses_items import (
     OutputItem,
     ReasoningItem,
 )
-from mlc_llm.serve.responses_request import param_of
+from mlc_llm.serve.responses_request import param_of, to_chat
+from mlc_llm.serve.translated import Translation
 
 _ERROR_CODES = {
     "rate_limit_error": "rate_limit_exceeded",
@@ -185,3 +186,13 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": completion.get("reasoning_tokens") or 0},
         "total_tokens": usage["total_tokens"],
     }
+
+
+RESPONSES = Translation(
+    "ResponseCreateRequest",
+    lambda asked: ("chat.completions", to_chat(asked)),
+    ResponsesAnswerFormat,
+    # fields that need state or services that this server does not have
+    ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls"),
+    "This server keeps no state: send the whole conversation in 'input'.",
+)

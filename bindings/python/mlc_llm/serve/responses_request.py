@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlc_llm.errors import error_of
-from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
-from mlc_llm.serve.body import parse_object
-from mlc_llm.serve.validation import check
 
 # Fields with the same meaning in both, by their name in the chat request.
 _SAME = {
@@ -22,8 +17,6 @@ _SAME = {
     "stream": "stream",
     "metadata": "metadata",
 }
-# Fields that need state or services that this server does not have.
-_REFUSED = ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls")
 _LOGPROBS = "message.output_text.logprobs"
 # The name of a wrong field in the chat request, and in the response request.
 _PARAMS = (
@@ -33,21 +26,6 @@ _PARAMS = (
     ("response_format", "text.format"),
     ("reasoning_effort", "reasoning.effort"),
 )
-
-
-def parse(body: bytes) -> dict[str, Any]:
-    """Parses the request. Refuses what the schema does not allow, and what needs state."""
-    asked = parse_object(body)
-    for name in _REFUSED:
-        if asked.get(name):
-            raise error_of(
-                reasons.UNSUPPORTED_PARAMETER,
-                f"Unsupported parameter: '{name}'. This server keeps no state: send the whole "
-                "conversation in 'input'.",
-                param=name,
-            )
-    check(asked, "ResponseCreateRequest")
-    return asked
 
 
 def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,9 +143,3 @@ def _texts(content: object) -> Iterator[str]:
         yield content
     for part in content if isinstance(content, list) else []:
         yield part.get("text") or ""
-
-
-def dump(chat: Mapping[str, Any]) -> bytes:
-    """The chat request as bytes for the core. The core refuses half of a surrogate pair, so it is
-    kept."""
-    return json.dumps(chat).encode()

@@ -12,12 +12,12 @@ from starlette.responses import Response
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve import metrics as server_metrics
-from mlc_llm.serve import responses_request
+from mlc_llm.serve.anthropic_answer import COUNT, MESSAGES
 from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_name
 from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.openapi import gives, gives_text, takes
-from mlc_llm.serve.responses import ResponsesAnswerFormat
+from mlc_llm.serve.responses import RESPONSES
 from mlc_llm.serve.state import drain_of, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
@@ -92,17 +92,27 @@ async def rerank(request: Request) -> Response:
 )
 async def create_response(request: Request) -> Response:
     """OpenAI's responses, without state: text, streamed events, function tools."""
-    require_json(request)
-    body = body_of(request)
-    async with body.parsing():
-        asked = await asyncio.to_thread(responses_request.parse, body.data)
-    model = models_of(request).find(model_name(asked))
-    body.data = responses_request.dump(responses_request.to_chat(asked))
-    handler = RequestHandler(
-        model.engine, ResponsesAnswerFormat(asked, model.name), options_of(request)
-    )
-    stream = asked.get("stream") is True
-    return await handler.run(request, "chat.completions", body, stream=stream)
+    return await RESPONSES.run(request)
+
+
+@inference.post(
+    "/v1/messages",
+    openapi_extra=takes("AnthropicRequest"),
+    responses=gives("AnthropicMessage", events="AnthropicStreamEvent"),
+)
+async def create_message(request: Request) -> Response:
+    """Anthropic's messages: text, thoughts, images, tools, streamed events."""
+    return await MESSAGES.run(request)
+
+
+@inference.post(
+    "/v1/messages/count_tokens",
+    openapi_extra=takes("AnthropicCountTokensRequest"),
+    responses=gives("AnthropicTokenCount"),
+)
+async def count_message_tokens(request: Request) -> Response:
+    """The tokens of a message's prompt."""
+    return await COUNT.run(request)
 
 
 @service.get("/v1/models", responses=gives("ModelList"))

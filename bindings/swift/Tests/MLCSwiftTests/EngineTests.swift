@@ -62,6 +62,8 @@ import Testing
     #expect(text.text == "Hello, wörld")
     let prompt = try await engine.render(ChatCompletionRequest(messages: user("Hi")))
     #expect(prompt.prompt.contains("Hi"))
+    let count = try await engine.inputTokens(ChatCompletionRequest(messages: user("Hi")))
+    #expect(count.input_tokens > 0)
     let raw = try await engine.call("tokenize", ["text": "Hello, wörld"])
     #expect(raw["count"]?.intValue == tokens.count)
     await #expect(throws: MLCError.self) { try await engine.call("no.such.route", [:]) }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -502,6 +502,7 @@ export const ChatCompletionChoice: Codec<types.ChatCompletionChoice> = struct([
   required("message", ChatCompletionResponseMessage),
   always("logprobs", ChoiceLogprobs),
   required("finish_reason", FinishReason),
+  optional("stop_reason", text),
 ]);
 
 export const PromptTokensDetails: Codec<types.PromptTokensDetails> = struct([
@@ -582,6 +583,7 @@ export const ChatCompletionChunkChoice: Codec<types.ChatCompletionChunkChoice> =
   required("delta", ChatCompletionChunkDelta),
   always("logprobs", ChoiceLogprobs),
   always("finish_reason", FinishReason),
+  optional("stop_reason", text),
 ]);
 
 export const ChatCompletionChunk: Codec<types.ChatCompletionChunk> = struct([
@@ -664,6 +666,10 @@ export const TokenizeResponse: Codec<types.TokenizeResponse> = struct([
 
 export const DetokenizeResponse: Codec<types.DetokenizeResponse> = struct([
   required("text", text),
+]);
+
+export const InputTokensResponse: Codec<types.InputTokensResponse> = struct([
+  required("input_tokens", whole),
 ]);
 
 export const RenderResponse: Codec<types.RenderResponse> = struct([

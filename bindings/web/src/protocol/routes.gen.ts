@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The typed functions of each route. Their parameters are described at the types of the requests.
 
@@ -140,6 +140,11 @@ export class Calls {
   /** `render`: one answer, all at once; a failure throws an `MLCError`. */
   render(request: types.ChatCompletionRequest, options?: RequestOptions): Promise<types.RenderResponse> {
     return this.channel.result("render", request, codecs.RenderResponse, options);
+  }
+
+  /** `inputTokens`: one answer, all at once; a failure throws an `MLCError`. */
+  inputTokens(request: types.ChatCompletionRequest, options?: RequestOptions): Promise<types.InputTokensResponse> {
+    return this.channel.result("input_tokens", request, codecs.InputTokensResponse, options);
   }
 
   /** `kvSave`: one answer, all at once; a failure throws an `MLCError`. */

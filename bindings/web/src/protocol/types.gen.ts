@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "67c03a78d5f13a69";
+export const SCHEMA_HASH = "543d9512bb58b317";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1046,6 +1046,8 @@ export interface ChatCompletionChoice {
   logprobs: ChoiceLogprobs | null;
   /** Why the answer ended. */
   finish_reason: FinishReason;
+  /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+  stop_reason?: string;
 }
 
 /** What the prompt's tokens were. */
@@ -1192,6 +1194,8 @@ export interface ChatCompletionChunkChoice {
   logprobs: ChoiceLogprobs | null;
   /** Why the answer ended; null until its last chunk. */
   finish_reason: FinishReason | null;
+  /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+  stop_reason?: string;
 }
 
 /** A piece of the answers to a request. */
@@ -1335,6 +1339,12 @@ export interface TokenizeResponse {
 export interface DetokenizeResponse {
   /** The text; bytes that are no UTF-8 are replaced by U+FFFD. */
   text: string;
+}
+
+/** The length of a conversation as the model would read it. */
+export interface InputTokensResponse {
+  /** The length of the prompt. Range: at least 0. Unit: tokens. */
+  input_tokens: number;
 }
 
 /** A conversation as the model's chat template writes it. */

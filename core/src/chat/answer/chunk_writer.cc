@@ -116,6 +116,7 @@ protocol::ChatCompletionChunkDelta ChunkWriter::WritePart(int choice,
 // MLC-LLM's programs append the content of the last chunk without a check that it exists.
 void ChunkWriter::Finish(const Delta& delta, protocol::ChatCompletionChunkChoice* choice) const {
   choice->finish_reason = WriteFinish(delta);
+  if (!delta.stop.empty()) choice->stop_reason = delta.stop;
   if (last_delta_ == LastDelta::kEmptyContent && !choice->delta.content) {
     choice->delta.content = "";
   }
@@ -185,6 +186,7 @@ void ChunkWriter::Collect(const RequestEvent& event) {
     for (const AnswerPart& part : PartsOf(delta)) CollectPart(delta.choice, part);
     if (delta.finish) {
       choice.finish_reason = WriteFinish(delta);
+      if (!delta.stop.empty()) choice.stop_reason = delta.stop;
       if (choice.message.tool_calls && choice.message.content->empty()) {
         choice.message.content.reset();
       }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1218,6 +1218,7 @@ Result<ChatCompletionChoice> ChatCompletionChoice::Parse(const Json& json, const
   reader.Required("message", &out.message);
   reader.Optional("logprobs", &out.logprobs);
   reader.Required("finish_reason", &out.finish_reason);
+  reader.Optional("stop_reason", &out.stop_reason);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1228,6 +1229,7 @@ Json ChatCompletionChoice::ToJson() const {
       .Required("message", message)
       .Always("logprobs", logprobs)
       .Required("finish_reason", finish_reason)
+      .Optional("stop_reason", stop_reason)
       .Finish();
 }
 
@@ -1438,6 +1440,7 @@ Result<ChatCompletionChunkChoice> ChatCompletionChunkChoice::Parse(const Json& j
   reader.Required("delta", &out.delta);
   reader.Optional("logprobs", &out.logprobs);
   reader.Optional("finish_reason", &out.finish_reason);
+  reader.Optional("stop_reason", &out.stop_reason);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1448,6 +1451,7 @@ Json ChatCompletionChunkChoice::ToJson() const {
       .Required("delta", delta)
       .Always("logprobs", logprobs)
       .Always("finish_reason", finish_reason)
+      .Optional("stop_reason", stop_reason)
       .Finish();
 }
 
@@ -1679,6 +1683,18 @@ Result<DetokenizeResponse> DetokenizeResponse::Parse(const Json& json, const wir
 
 Json DetokenizeResponse::ToJson() const {
   return wire::ObjectWriter().Required("text", text).Finish();
+}
+
+Result<InputTokensResponse> InputTokensResponse::Parse(const Json& json, const wire::Path& path) {
+  InputTokensResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("input_tokens", &out.input_tokens, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json InputTokensResponse::ToJson() const {
+  return wire::ObjectWriter().Required("input_tokens", input_tokens).Finish();
 }
 
 Result<RenderResponse> RenderResponse::Parse(const Json& json, const wire::Path& path) {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,13 +21,13 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "67c03a78d5f13a69";
+inline constexpr char kSchemaHash[] = "543d9512bb58b317";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
-    "chat.completions", "completions", "embeddings", "rerank",  "tokenize",
-    "detokenize",       "render",      "kv.save",    "kv.load", "memory.trim",
-    "prewarm",          "thermal.set", "trace"};
+    "chat.completions", "completions", "embeddings",   "rerank",  "tokenize",
+    "detokenize",       "render",      "input_tokens", "kv.save", "kv.load",
+    "memory.trim",      "prewarm",     "thermal.set",  "trace"};
 
 // How tokens are chosen.
 struct SamplingFields {
@@ -1073,6 +1073,8 @@ struct ChatCompletionChoice {
   std::optional<ChoiceLogprobs> logprobs;
   // Why the answer ended.
   wire::OpenEnum<FinishReason> finish_reason = FinishReason::kStop;
+  // The stop text that ended the answer, as vLLM gives it; absent if none did.
+  std::optional<std::string> stop_reason;
 
   static Result<ChatCompletionChoice> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1243,6 +1245,8 @@ struct ChatCompletionChunkChoice {
   std::optional<ChoiceLogprobs> logprobs;
   // Why the answer ended; null until its last chunk.
   std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+  // The stop text that ended the answer, as vLLM gives it; absent if none did.
+  std::optional<std::string> stop_reason;
 
   static Result<ChatCompletionChunkChoice> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1424,6 +1428,15 @@ struct DetokenizeResponse {
   std::string text;
 
   static Result<DetokenizeResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The length of a conversation as the model would read it.
+struct InputTokensResponse {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  int64_t input_tokens = 0;
+
+  static Result<InputTokensResponse> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

@@ -166,6 +166,18 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
   return std::move(planned.request);
 }
 
+Result<int64_t> CountPrompt(const ModelBundle& model, const ChatCompletionRequest& request,
+                            const MediaBuffers& buffers) {
+  MLC_RETURN_IF_ERROR(CheckConsistent(request));
+  MLC_ASSIGN_OR_RETURN(Pictures pictures, ReadPictures(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
+  EncodeOptions options;
+  options.mark = prompt.mark;
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt.text, options));
+  MLC_ASSIGN_OR_RETURN(Prompt rows, PlacePictures(model, std::move(ids), pictures));
+  return static_cast<int64_t>(model.prompt_prefix.size()) + rows.size();
+}
+
 Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletionRequest& request,
                                    const MediaBuffers& buffers) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));

@@ -48,6 +48,11 @@ Result<Request> BuildRequest(const ModelBundle& model,
                              const protocol::ChatCompletionRequest& request,
                              const MediaBuffers& buffers = {});
 
+// The length of the prompt of `request` in tokens, also if it is longer than the model's context.
+Result<int64_t> CountPrompt(const ModelBundle& model,
+                            const protocol::ChatCompletionRequest& request,
+                            const MediaBuffers& buffers = {});
+
 // The same for a finished prompt: sampling, limits, stops, grammar. It does not use the messages of
 // `request`. `plan`: the plan of an answer with calls or thoughts, or null.
 Result<Request> BuildGeneration(const ModelBundle& model,

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -590,6 +590,10 @@ extension MLCEngine {
     /// `render`: one answer, all at once; a failure throws an ``MLCError``.
     public func render(_ request: ChatCompletionRequest) async throws -> RenderResponse {
         try await self.channel.result("render", request)
+    }
+    /// `inputTokens`: one answer, all at once; a failure throws an ``MLCError``.
+    public func inputTokens(_ request: ChatCompletionRequest) async throws -> InputTokensResponse {
+        try await self.channel.result("input_tokens", request)
     }
     /// `kvSave`: one answer, all at once; a failure throws an ``MLCError``.
     public func kvSave(_ request: KVSaveRequest) async throws -> KVSaveResponse {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "67c03a78d5f13a69"
+let schemaHash = "543d9512bb58b317"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2880,17 +2880,21 @@ public struct ChatCompletionChoice: WireObject {
     public var logprobs: ChoiceLogprobs?
     /// Why the answer ended.
     public var finish_reason: FinishReason
+    /// The stop text that ended the answer, as vLLM gives it; absent if none did.
+    public var stop_reason: String?
 
     public init(
         index: Int,
         message: ChatCompletionResponseMessage,
         logprobs: ChoiceLogprobs? = nil,
-        finish_reason: FinishReason
+        finish_reason: FinishReason,
+        stop_reason: String? = nil
     ) {
         self.index = index
         self.message = message
         self.logprobs = logprobs
         self.finish_reason = finish_reason
+        self.stop_reason = stop_reason
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -2899,6 +2903,7 @@ public struct ChatCompletionChoice: WireObject {
         self.message = try reader.required("message")
         self.logprobs = try reader.optional("logprobs")
         self.finish_reason = try reader.required("finish_reason")
+        self.stop_reason = try reader.optional("stop_reason")
     }
 
     public var jsonValue: JSONValue {
@@ -2907,6 +2912,7 @@ public struct ChatCompletionChoice: WireObject {
         writer.required("message", self.message)
         writer.always("logprobs", self.logprobs)
         writer.required("finish_reason", self.finish_reason)
+        writer.optional("stop_reason", self.stop_reason)
         return writer.jsonValue
     }
 }
@@ -3349,17 +3355,21 @@ public struct ChatCompletionChunkChoice: WireObject {
     public var logprobs: ChoiceLogprobs?
     /// Why the answer ended; null until its last chunk.
     public var finish_reason: FinishReason?
+    /// The stop text that ended the answer, as vLLM gives it; absent if none did.
+    public var stop_reason: String?
 
     public init(
         index: Int,
         delta: ChatCompletionChunkDelta,
         logprobs: ChoiceLogprobs? = nil,
-        finish_reason: FinishReason? = nil
+        finish_reason: FinishReason? = nil,
+        stop_reason: String? = nil
     ) {
         self.index = index
         self.delta = delta
         self.logprobs = logprobs
         self.finish_reason = finish_reason
+        self.stop_reason = stop_reason
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -3368,6 +3378,7 @@ public struct ChatCompletionChunkChoice: WireObject {
         self.delta = try reader.required("delta")
         self.logprobs = try reader.optional("logprobs")
         self.finish_reason = try reader.optional("finish_reason")
+        self.stop_reason = try reader.optional("stop_reason")
     }
 
     public var jsonValue: JSONValue {
@@ -3376,6 +3387,7 @@ public struct ChatCompletionChunkChoice: WireObject {
         writer.required("delta", self.delta)
         writer.always("logprobs", self.logprobs)
         writer.always("finish_reason", self.finish_reason)
+        writer.optional("stop_reason", self.stop_reason)
         return writer.jsonValue
     }
 }
@@ -3860,6 +3872,29 @@ public struct DetokenizeResponse: WireObject {
     public var jsonValue: JSONValue {
         var writer = WireWriter()
         writer.required("text", self.text)
+        return writer.jsonValue
+    }
+}
+
+/// The length of a conversation as the model would read it.
+public struct InputTokensResponse: WireObject {
+    /// The length of the prompt. Range: at least 0. Unit: tokens.
+    public var input_tokens: Int
+
+    public init(
+        input_tokens: Int
+    ) {
+        self.input_tokens = input_tokens
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.input_tokens = try reader.required("input_tokens")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("input_tokens", self.input_tokens)
         return writer.jsonValue
     }
 }

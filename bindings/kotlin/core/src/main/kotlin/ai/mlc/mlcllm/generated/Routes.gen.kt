@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -2652,6 +2652,10 @@ abstract class Calls internal constructor() {
     /** The route "render". */
     suspend fun render(request: ChatCompletionRequest): RenderResponse =
         call("render", request, ChatCompletionRequest.serializer(), RenderResponse.serializer())
+
+    /** The route "input_tokens". */
+    suspend fun inputTokens(request: ChatCompletionRequest): InputTokensResponse =
+        call("input_tokens", request, ChatCompletionRequest.serializer(), InputTokensResponse.serializer())
 
     /** The route "kv.save". */
     suspend fun kvSave(request: KVSaveRequest): KVSaveResponse =

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 67c03a78d5f13a69
+// Schema hash: 543d9512bb58b317
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "67c03a78d5f13a69"
+internal const val SCHEMA_HASH = "543d9512bb58b317"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2228,6 +2228,8 @@ data class ChatCompletionChoice @JvmOverloads constructor(
     val logprobs: ChoiceLogprobs? = null,
     /** Why the answer ended. */
     val finish_reason: String,
+    /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+    val stop_reason: String? = null,
 ) {
     /** `finish_reason` as a value that tells known words from unknown ones. */
     val finishReasonEnum: FinishReason get() = FinishReason.of(finish_reason)
@@ -2422,6 +2424,8 @@ data class ChatCompletionChunkChoice @JvmOverloads constructor(
     /** Why the answer ended; null until its last chunk. */
     @EncodeDefault
     val finish_reason: String? = null,
+    /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+    val stop_reason: String? = null,
 ) {
     /** `finish_reason` as a value that tells known words from unknown ones. */
     val finishReasonEnum: FinishReason? get() = finish_reason?.let(FinishReason::of)
@@ -2642,6 +2646,14 @@ data class TokenizeResponse(
 data class DetokenizeResponse(
     /** The text; bytes that are no UTF-8 are replaced by U+FFFD. */
     val text: String,
+)
+
+/** The length of a conversation as the model would read it. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class InputTokensResponse(
+    /** The length of the prompt. Range: at least 0. Unit: tokens. */
+    val input_tokens: Long,
 )
 
 /** A conversation as the model's chat template writes it. */

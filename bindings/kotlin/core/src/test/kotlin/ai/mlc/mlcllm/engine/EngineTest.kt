@@ -314,6 +314,7 @@ class EngineTest {
         val tokens = engine.tokenize(TokenizeRequest("Hello 😀")).tokens
         assertEquals("Hello 😀", engine.detokenize(DetokenizeRequest(tokens)).text)
         assertTrue("Hello" in engine.render(ChatCompletionRequest(listOf(user("Hello")))).prompt)
+        assertTrue(engine.inputTokens(ChatCompletionRequest(listOf(user("Hello")))).input_tokens > 0)
         val raw = engine.call("tokenize", JsonObject(mapOf("text" to JsonPrimitive("Hello 😀"))))
         assertEquals(tokens.size, ((raw as JsonObject)["tokens"] as JsonArray).size)
     }

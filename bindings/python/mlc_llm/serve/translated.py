@@ -1,0 +1,66 @@
+"""Requests in another form than the core's: the server reads them as the core reads JSON, checks
+them against their schema, and asks the core in its own words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
+from mlc_llm.serve.inference import AnswerFormat, RequestHandler
+from mlc_llm.serve.state import models_of, options_of
+from mlc_llm.serve.validation import check
+
+Asked = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """`schema`: of the request. `refused`: fields that this server has no use for, `why` being the
+    end of the message. `to_core`: the route of the core and its request. `answer`: the form of the
+    answer, by what was asked and the model's name. `streams`: whether the answer is streamed."""
+
+    schema: str
+    to_core: Callable[[Asked], tuple[str, dict[str, Any]]]
+    answer: Callable[[Asked, str], AnswerFormat]
+    refused: Collection[str] = ()
+    why: str = ""
+    streams: Callable[[Asked], bool] = lambda asked: asked.get("stream") is True
+
+    def parse(self, body: bytes) -> dict[str, Any]:
+        """Parses the request. Refuses what the schema does not allow, and `refused` fields."""
+        asked = parse_object(body)
+        for name in self.refused:
+            if asked.get(name):
+                raise error_of(
+                    reasons.UNSUPPORTED_PARAMETER,
+                    f"Unsupported parameter: '{name}'. {self.why}",
+                    param=name,
+                )
+        check(asked, self.schema)
+        return asked
+
+    async def run(self, request: Request) -> Response:
+        """Answers a request."""
+        require_json(request)
+        body = body_of(request)
+        async with body.parsing():
+            asked = await asyncio.to_thread(self.parse, body.data)
+        model = models_of(request).find(model_name(asked))
+        route, fields = self.to_core(asked)
+        body.data = dump(fields)
+        handler = RequestHandler(model.engine, self.answer(asked, model.name), options_of(request))
+        return await handler.run(request, route, body, stream=self.streams(asked))
+
+
+def dump(fields: Asked) -> bytes:
+    """A request as bytes for the core. The core refuses half of a surrogate pair, so it is kept."""
+    return json.dumps(fields).encode()
