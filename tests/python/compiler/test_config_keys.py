@@ -59,8 +59,10 @@ HARMLESS = {
     ),
     **dict.fromkeys(
         "attention_softmax_in_fp32 attn_implementation attn_mode chunk_size fuse_cross_entropy "
-        "fuse_norm mamba_chunk_size pretraining_tp reference_compile residual_in_fp32 "
-        "scale_attention_softmax_in_fp32".split(),
+        "fuse_norm mamba_chunk_size num_logits_to_keep pretraining_tp reference_compile "
+        "residual_in_fp32 "
+        "scale_attention_softmax_in_fp32 use_mamba_kernels mamba_ssm_cache_dtype "
+        "use_mambapy use_associative_scan".split(),
         _SPEED,
     ),
     "num_mtp_layers": "layers that predict a second token, which are not used",
@@ -69,6 +71,13 @@ HARMLESS = {
 _HEAD = "of heads for other tasks"
 _NO_HEAD = "an encoder has no head"
 _LENGTH = "a state has no length"
+_DRAFTS = "layers that predict a second token, which are not used"
+_INDEXER = "of the indexer, which is not used: a note says so"
+_EXPERTS = (
+    "moe_intermediate_size moe_latent_size moe_shared_expert_intermediate_size n_group "
+    "moe_shared_expert_overlap n_routed_experts n_shared_experts norm_topk_prob "
+    "num_experts_per_tok routed_scaling_factor topk_group"
+).split()
 _RESCALED = "for activations of 16 bits; these are float32"
 # And those that change nothing in one family.
 IN_FAMILY = {
@@ -81,6 +90,14 @@ IN_FAMILY = {
     ("roberta", "tie_word_embeddings"): _NO_HEAD,
     ("xlm-roberta", "tie_word_embeddings"): _NO_HEAD,
     ("deepseek_v2", "head_dim"): "transformers sets it to qk_rope_head_dim",
+    ("deepseek_v32", "head_dim"): "transformers sets it to qk_rope_head_dim",
+    ("deepseek_v32", "index_head_dim"): _INDEXER,
+    ("deepseek_v32", "index_n_heads"): _INDEXER,
+    ("falcon_h1", "mamba_expand"): "mamba_d_ssm says it",
+    ("nemotron_h", "mtp_layers_block_type"): _DRAFTS,
+    ("nemotron_h", "num_nextn_predict_layers"): _DRAFTS,
+    ("nemotron_h", "expand"): "mamba_num_heads and mamba_head_dim say it",
+    **{("nemotron_h", name): "no layer has experts, or the model is refused" for name in _EXPERTS},
     ("minicpm3", "head_dim"): "transformers sets it to qk_rope_head_dim",
     ("bloom", "slow_but_exact"): _SPEED,
     ("ernie4_5_moe", "moe_norm_min"): "against a division by zero alone",

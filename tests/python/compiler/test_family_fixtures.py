@@ -26,7 +26,8 @@ def apart(made, expected) -> float:
 def test_a_config_and_its_tensors_mean_what_the_references_compute(name):
     fixture = load(name)
     read = {part.tensor for weight in fixture.weight_map() for part in weight.parts}
-    assert read == fixture.weights.keys()
+    unused = fixture.family.unused
+    assert read == {name for name in fixture.weights if not unused or unused not in name}
     made = reference.logits(fixture.spec, fixture.params(), fixture.ids)
     assert apart(made, fixture.logits) < TOLERANCE
 

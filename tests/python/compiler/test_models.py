@@ -30,11 +30,13 @@ TINY = {
 # Fields that families with experts, latent attention, Mamba 2's mixers or scales need.
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "shared_expert_intermediate_size": 48}
 LATENT = {"kv_lora_rank": 32, "qk_rope_head_dim": 16, "qk_nope_head_dim": 24}
-MAMBA = {"mamba_n_heads": 6}
+MAMBA = {"mamba_n_heads": 6, "mamba_d_ssm": 96}
 GROUPS = {"n_group": 1, "topk_group": 1}
 SCALES = {"scale_emb": 12.0, "scale_depth": 1.4, "dim_model_base": 256.0}
 # Their word in `layer_types` for layers that are no full attention.
-LINEAR = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "granitemoehybrid")
+LINEAR = (
+    "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "granitemoehybrid", "jamba", "nemotron_h",
+)  # fmt: skip
 OTHERS = {
     "lfm2": "conv",
     "lfm2_moe": "conv",
@@ -53,6 +55,8 @@ def test_a_config_survives_the_way_through_mlc_chat_config():
         own = {name: value for name, value in needed.items() if name in fields}
         if family == "gptj":
             own["rotary_dim"] = 8
+        if family == "nemotron_h":
+            own["layers_block_type"] = ["mlp", "full_attention"]
         # ModernBERT's windows have another field, nomic-bert has none: they refuse this one
         last = {"sliding_window": None} if family in ("modernbert", "nomic_bert") else {}
         mixed = ["full_attention", OTHERS.get(family, "sliding_attention")]

@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 
 from mlc_llm.compiler.layers import (
     AttentionSpec,
+    BesideSpec,
     DecayMixSpec,
     GatedMixSpec,
     LatentSpec,
     LayerInput,
     LayerScale,
     MoESpec,
+    SelectiveSpec,
     StateSpaceSpec,
     TimeMixSpec,
 )
@@ -71,13 +73,16 @@ def changed(
 ) -> DecoderSpec:
     """With other parts in the place of those of a kind; None: with none."""
 
-    def parts(one: LayerSpec) -> Iterator[LayerPart]:
-        for part in one.parts:
+    def parts(some: tuple[LayerPart, ...]) -> Iterator[LayerPart]:
+        for part in some:
+            if isinstance(part, BesideSpec) and kind is not BesideSpec:
+                yield replace(part, parts=tuple(parts(part.parts)))
+                continue
             made = change(part) if isinstance(part, kind) else part
             if made is not None:
                 yield made
 
-    layers = [replace(one, parts=tuple(parts(one))) for one in spec.layers]
+    layers = [replace(one, parts=tuple(parts(one.parts))) for one in spec.layers]
     return replace(spec, layers=tuple(layers))
 
 
@@ -137,7 +142,8 @@ def _of_layers(spec: DecoderSpec) -> Iterator[Switch]:
 
 
 def _of_feed_forward(spec: DecoderSpec) -> Iterator[Switch]:
-    parts = [part for part in spec.layers[0].parts if hasattr(part, "activation")]
+    having = ([p for p in one.parts if hasattr(p, "activation")] for one in spec.layers)
+    parts = next(filter(None, having), [])  # of the first layer that has any
     other = "gelu_tanh" if parts and parts[0].activation in ("silu", "clipped_swish") else "silu"
     for part in parts:
         if isinstance(part, LayerInput):
@@ -150,10 +156,11 @@ def _of_feed_forward(spec: DecoderSpec) -> Iterator[Switch]:
 
 
 def _of_recurrent(spec: DecoderSpec) -> Iterator[Switch]:
-    """Mamba 2 without biases; RWKV 7: no layer mixes its values with the first layer's; RWKV 5 and
-    6: mixes that say the contrary, another norm of heads."""
+    """Mamba 1 and 2 without biases; RWKV 7: no layer mixes its values with the first layer's; RWKV
+    5 and 6: mixes that say the contrary, another norm of heads."""
     for name in ("conv_bias", "bias"):
-        yield f"Mamba 2: {name}", with_fields(spec, StateSpaceSpec, **{name: False})
+        for kind in (StateSpaceSpec, SelectiveSpec):
+            yield f"{kind.__name__}: {name}", with_fields(spec, kind, **{name: False})
     yield "RWKV 7: values", with_fields(spec, TimeMixSpec, values=0)
     yield "RWKV 5, 6: norm", with_fields(spec, DecayMixSpec, eps=64.0)
     for mix in parts_of(spec, GatedMixSpec)[:1]:

@@ -83,7 +83,14 @@ def notes(source: ModelSource, quantization: str) -> list[str]:
     found = [_requantizing_note(source, quantization)]
     if (whole := source.text_part_of()) is not None:
         found.append(f"Only the text part of this model ({whole}) is read: it takes no pictures.")
+    found.append(_family_note(source))
     return [note for note in found if note is not None]
+
+
+def _family_note(source: ModelSource) -> str | None:
+    config = source.hf_config()
+    name = models.model_type_of(config)
+    return models.get(name).note(models.config_from_hf(config, name)) or None
 
 
 Report = Callable[[float], None]  # takes how much is done, 0 .. 1

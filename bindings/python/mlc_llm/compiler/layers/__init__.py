@@ -6,6 +6,7 @@ imports TVM only while it builds, because the converter needs no compiler.
 """
 
 from mlc_llm.compiler.layers.attention import AttentionSpec
+from mlc_llm.compiler.layers.beside import BesideSpec
 from mlc_llm.compiler.layers.delta_rule import DeltaRuleSpec
 from mlc_llm.compiler.layers.experts import MoESpec, RouterSpec
 from mlc_llm.compiler.layers.latent import LatentSpec
@@ -13,12 +14,14 @@ from mlc_llm.compiler.layers.layer_inputs import LayerInput, LayerInputSpec, Lay
 from mlc_llm.compiler.layers.mlp import MLPSpec
 from mlc_llm.compiler.layers.rwkv6 import DecayMixSpec, GatedMixSpec
 from mlc_llm.compiler.layers.rwkv7 import ChannelMixSpec, TimeMixSpec
+from mlc_llm.compiler.layers.selective import SelectiveSpec
 from mlc_llm.compiler.layers.short_conv import ShortConvSpec
 from mlc_llm.compiler.layers.state_space import StateSpaceSpec
 from mlc_llm.compiler.layers.xielu import XIELUSpec
 
 __all__ = [
     "AttentionSpec",
+    "BesideSpec",
     "ChannelMixSpec",
     "DecayMixSpec",
     "DeltaRuleSpec",
@@ -30,6 +33,7 @@ __all__ = [
     "MLPSpec",
     "MoESpec",
     "RouterSpec",
+    "SelectiveSpec",
     "ShortConvSpec",
     "StateSpaceSpec",
     "TimeMixSpec",

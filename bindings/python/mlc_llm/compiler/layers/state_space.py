@@ -31,7 +31,8 @@ class StateSpaceSpec(Mixer):
         state = exp(decay * t) * state + outer(writer, t * values)
         y = reader @ state + skip * values
 
-    Then norm(y * silu(z)), with a norm for each group. `heads // groups` neighbouring heads share a
+    Then norm(y * silu(z)), with a norm for each group or with none. `heads // groups` neighbouring
+    heads share a
     writer and a reader.
     """
 
@@ -40,7 +41,7 @@ class StateSpaceSpec(Mixer):
     state_dim: int
     groups: int
     taps: int
-    norm: NormSpec
+    norm: NormSpec | None
     bias: bool = False  # whether `in` and `out` have a bias
     conv_bias: bool = False
 
@@ -61,7 +62,8 @@ class StateSpaceSpec(Mixer):
         yield from at.linear("recurrent_in", pieces, at.hidden, self.bias)
         yield from states.conv_parameters(at, self.taps, self.convolved, self.conv_bias)
         yield from [at.vector(role, self.heads) for role in _VECTORS]
-        yield at.vector("recurrent_norm", self.values)
+        if self.norm is not None:
+            yield at.vector("recurrent_norm", self.values)
         yield from at.linear("recurrent_out", (at.hidden,), self.values, self.bias)
 
     def build(self, nn: Builder, at: Place) -> _StateSpace:
@@ -88,6 +90,8 @@ class StateSpaceSpec(Mixer):
             state = state * kept[n][:, None, None] + new
             y[n] = np.einsum("hn,hnp->hp", readers[n], state) + skip[:, None] * values[n]
         gated = y.reshape(len(x), self.values) * z * sigmoid(z)
+        if self.norm is None:
+            return at.linear("recurrent_out", gated, self.bias)
         groups = gated.reshape(len(x), self.groups, -1)
         groups = groups / np.sqrt((groups * groups).mean(-1, keepdims=True) + self.norm.eps)
         made = groups.reshape(gated.shape) * at.weight("recurrent_norm")
@@ -98,7 +102,7 @@ _VECTORS = ("decay", "time_step", "skip")
 
 
 class _StateSpace:
-    """A convolution, then the scan, then the norm of what the gates leave."""
+    """A convolution, then the scan, then the norm of what the gates leave, if it has one."""
 
     def __init__(self, r: StateSpaceSpec, nn: Builder, at: Place) -> None:
         from mlc_llm.compiler.kernels.common.recurrent import ScanShape
@@ -121,9 +125,12 @@ class _StateSpace:
         sizes = {"width": r.convolved, "taps": r.taps, "columns": shape.columns}
         self.conv = states.Conv(nn, at, bias=r.conv_bias, is_gated=False, **sizes)
         self.states = states.Recurrence(nn, at, shape)
-        wide = r.values // r.groups
-        key = (r.groups, wide, r.norm.eps, shape.columns, shape.convolved)
-        self.norm = states.Norm(nn, at, "norm_of_gated", kernels.norm_of_gated, key)
+        wide, gates = r.values // r.groups, (shape.columns, shape.convolved)
+        if r.norm is None:
+            self.norm: Any = states.Gate(nn, kernels.gated_rows, (r.values, *gates))
+        else:
+            key = (r.groups, wide, r.norm.eps, *gates)
+            self.norm = states.Norm(nn, at, "norm_of_gated", kernels.norm_of_gated, key)
         self.before = nn.linear(at.name("recurrent_in"), shape.columns, at.hidden, bias=r.bias)
         self.behind = nn.linear(at.name("recurrent_out"), at.hidden, r.values, bias=r.bias)
 

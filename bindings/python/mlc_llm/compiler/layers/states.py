@@ -103,6 +103,20 @@ class Norm:
         return nn.call(kernel, [made, x, nn.param(self.weight)], out)
 
 
+class Gate:
+    """Each row's result times silu of the gates in the mixer's input."""
+
+    def __init__(self, nn: Builder, make: Callable[..., Any], key: tuple[int, int, int]) -> None:
+        """`key`: the width, that of the input, and where the gates begin in it."""
+        self.nn, self.make, self.key = nn, make, key
+
+    def __call__(self, made: Any, x: Any) -> Any:
+        nn, key = self.nn, self.key
+        types = nn.typed(x_dtype=x, y_dtype=nn.row_dtype)
+        kernel = nn.kernel("gated_rows", (*key, *types.items()), partial(self.make, *key, **types))
+        return nn.call(kernel, [made, x], nn.rows(x, key[0], dtype=nn.row_dtype))
+
+
 class Conv:
     """A causal convolution and its state: each channel is the weighted sum of the last `taps`
     rows."""

@@ -25,9 +25,11 @@ from mlc_llm.compiler.models import (
     cohere,
     cohere2,
     deepseek,
+    deepseek_v32,
     ernie4_5,
     exaone4,
     falcon,
+    falcon_h1,
     gemma,
     gemma2,
     gemma3,
@@ -46,6 +48,7 @@ from mlc_llm.compiler.models import (
     hunyuan,
     internlm,
     internlm2,
+    jamba,
     lfm2,
     lfm2_moe,
     llama,
@@ -60,6 +63,7 @@ from mlc_llm.compiler.models import (
     modernbert,
     mpt,
     nemotron,
+    nemotron_h,
     nomic_bert,
     olmo,
     olmo2,
@@ -169,6 +173,10 @@ FAMILIES: dict[str, ModelFamily] = {
     "mpt": mpt.FAMILY,
     "opt": opt.FAMILY,
     "apertus": apertus.FAMILY,
+    "deepseek_v32": deepseek_v32.FAMILY,
+    "nemotron_h": nemotron_h.FAMILY,
+    "jamba": jamba.FAMILY,
+    "falcon_h1": falcon_h1.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -255,6 +263,10 @@ ARCHITECTURES: dict[str, str] = {
     "MptForCausalLM": "mpt",
     "OPTForCausalLM": "opt",
     "ApertusForCausalLM": "apertus",
+    "DeepseekV32ForCausalLM": "deepseek_v32",
+    "NemotronHForCausalLM": "nemotron_h",
+    "JambaForCausalLM": "jamba",
+    "FalconH1ForCausalLM": "falcon_h1",
 }
 
 __all__ = [

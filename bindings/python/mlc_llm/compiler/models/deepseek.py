@@ -93,7 +93,7 @@ def tensors(c: DeepseekConfig) -> TensorMap:
     )
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     if not fields.has_tensor("blk.0.attn_k_b.weight"):
         raise UnsupportedError(
             "this file was made before llama.cpp stored attn_k_b and attn_v_b (April 2025); "
@@ -145,7 +145,7 @@ FAMILY = ModelFamily(
     config_class=DeepseekV3Config,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat("deepseek2", "DeepseekV3ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("deepseek2", "DeepseekV3ForCausalLM", gguf_config, lambda c: GGUF),
     mlc=_MLC,
 )
 V2 = ModelFamily(config_class=DeepseekConfig, decoder=decoder, tensors=tensors, mlc=_MLC)

@@ -117,6 +117,9 @@ class ModelFamily:
     # how embedding models of this family make a vector if no file says it; None: a chat model
     pooling: PoolingStrategy | None = None
     has_classifier: bool = False  # whether the class ...ForSequenceClassification is supported
+    # what names of tensors hold that the model does not use, and what a user should know of that
+    unused: str = ""
+    note: Callable[[Any], str] = lambda c: ""
 
     def weight_map(self, config: Any, source: FileFormat = "huggingface") -> list[WeightSource]:
         """All tensors of the model in the order of the library's parameters, and where a file of

@@ -23,7 +23,7 @@ from mlc_llm.compiler.spec import (
     TensorMap,
 )
 from mlc_llm.compiler.spec.tensors import CONV
-from mlc_llm.compiler.spec.transforms import MinusExp, Reshaped, Rows, Transposed
+from mlc_llm.compiler.spec.transforms import MinusExp, Reshaped, Rows, Transform, Transposed
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 
@@ -120,7 +120,7 @@ def mixer_sources(r: StateSpaceSpec, prefix: str) -> dict[str, tuple[Source, ...
     """Where Hugging Face's files store a mixer, behind `prefix`. Their `in_proj` begins with the
     gates; ours ends with the gates and the time steps."""
     return {
-        "recurrent_in": _in_sources(r, f"{prefix}.in_proj"),
+        "recurrent_in": in_sources(r, f"{prefix}.in_proj"),
         "recurrent_conv": (Source(f"{prefix}.conv1d", CONV),),
         "recurrent_conv_bias": (Source(f"{prefix}.conv1d"),),
         "decay": (Source(f"{prefix}.A_log", (MinusExp(),), is_whole=True),),
@@ -134,7 +134,7 @@ def mixer_sources(r: StateSpaceSpec, prefix: str) -> dict[str, tuple[Source, ...
 def gguf_mixer_sources(r: StateSpaceSpec) -> dict[str, tuple[Source, ...]]:
     column = Reshaped((r.heads, 1))
     return {
-        "recurrent_in": _in_sources(r, "ssm_in"),
+        "recurrent_in": in_sources(r, "ssm_in"),
         "recurrent_conv": (Source("ssm_conv1d", (Transposed(),)),),
         "recurrent_conv_bias": (Source("ssm_conv1d"),),
         "decay": (Source("ssm_a", (column,), is_whole=True),),
@@ -145,10 +145,11 @@ def gguf_mixer_sources(r: StateSpaceSpec) -> dict[str, tuple[Source, ...]]:
     }
 
 
-def _in_sources(r: StateSpaceSpec, name: str) -> tuple[Source, ...]:
+def in_sources(r: StateSpaceSpec, name: str, *changes: Transform) -> tuple[Source, ...]:
+    """`changes`: of the whole tensor."""
     ends = (0, r.values, r.values + r.convolved, r.values + r.convolved + r.heads)
     gates, values, steps = (
-        Source(name, (Rows(start, stop, ends[-1]),))
+        Source(name, (*changes, Rows(start, stop, ends[-1])))
         for start, stop in zip(ends, ends[1:], strict=False)
     )
     return (values, gates, steps)

@@ -234,6 +234,24 @@ class Times(_Rows):
 
 
 @dataclass(frozen=True)
+class TimesParts:
+    """Neighbouring rows times a factor: of each part, its number of rows and its factor."""
+
+    parts: tuple[tuple[int, float], ...]
+    moves_rows = False
+    rows_together = 0
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] == sum(count for count, _ in self.parts), (self, shape)
+        return shape
+
+    def apply(self, array: Array) -> Array:
+        counts, factors = zip(*self.parts, strict=True)
+        column = np.repeat(np.array(factors, np.float32), counts)
+        return array.astype(np.float32) * column.reshape(-1, *[1] * (array.ndim - 1))
+
+
+@dataclass(frozen=True)
 class Normalized(_Rows):
     """Each row divided by its length."""
 

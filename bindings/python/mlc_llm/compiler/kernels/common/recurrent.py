@@ -136,6 +136,38 @@ class ScanShape:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SelectiveShape:
+    """Sizes of a selective scan (SelectiveSpec). The gates are behind `width` other columns."""
+
+    width: int
+    state_dim: int
+    decay_dtype: str = "float32"
+    skip_dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.width % LANES:
+            raise UnsupportedError(
+                f"{self.width} recurrent channels: there must be a multiple of {LANES}",
+                param="mamba_expand",
+            )
+
+    @property
+    def state(self) -> tuple[int, int]:
+        return (self.state_dim, self.width)
+
+    def args(self, x_dtype: str = "float32", time_dtype: str = "float32") -> list[Arg]:
+        """x, gates, times, pair, decay, skip."""
+        return [
+            Arg("x", ("n", self.width)),
+            Arg("gates", ("n", 2 * self.width), x_dtype),
+            Arg("times", ("n", self.width), time_dtype),
+            Arg("pair", ("n", 2 * self.state_dim)),
+            Arg("decay", self.state, self.decay_dtype),
+            Arg("skip", (self.width,), self.skip_dtype),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ShiftShape:
     """Rows mixed with the row before in `count` ways (layers/rwkv7.py, layers/rwkv6.py).
 

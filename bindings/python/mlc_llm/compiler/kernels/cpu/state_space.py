@@ -116,6 +116,25 @@ class _Head:
             T.buffer_store(self.sums, value * splat(self.weights[2]), [at(j * LANES)])
 
 
+def gated_rows(width: int, columns: int, first: int) -> tirx.PrimFunc:
+    """f(x [n, width], gates [n, columns], y [n, width]): x times silu of the gates, which are the
+    columns from `first` on."""
+
+    def body(x, gates, y) -> None:
+        def row(r) -> None:
+            def gate(base, lanes: int) -> None:
+                value = emit_value(gates[r, at(first + base, lanes)])
+                value = x[r, at(base, lanes)] * silu(value, lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(width, gate)
+
+        emit_rows(y.shape[0], row)
+
+    x, gates = Arg("x", ("n", width)), Arg("gates", ("n", columns))
+    return kernel([x, gates, Arg("y", ("n", width))], body)
+
+
 def norm_of_gated(
     groups: int, dim: int, eps: float, columns: int, first: int, dtype: str
 ) -> tirx.PrimFunc:

@@ -224,7 +224,7 @@ class _DeltaHead:
         """By how much row r multiplies the state."""
         s, (rate, bias) = self.shape, self.weights
         step = self.gates[r, s.convolved + s.values + s.heads + self.state.head]
-        return emit_value(T.exp(rate * _softplus(to_float(step, 1) + bias)))
+        return emit_value(T.exp(rate * softplus(to_float(step, 1) + bias)))
 
     def _emit_recall(self, r: Any, i: Any, value: Any, kept: Any) -> Any:
         """A number of the state decays; what it has for the key of row r."""
@@ -255,7 +255,7 @@ class _DeltaHead:
         T.buffer_store(self.y, self.answer[0] * length, [r, column])
 
 
-def _softplus(x: Any) -> Any:
+def softplus(x: Any) -> Any:
     x = emit_value(x)
     magnitude = T.max(x, scalar(0.0) - x)
     return emit_value(T.max(x, scalar(0.0)) + T.log(scalar(1.0) + T.exp(scalar(0.0) - magnitude)))
@@ -309,7 +309,7 @@ class _ScanHead:
         kept, taken = [], []
         for j in range(rows):
             time = self.gates[first + j, s.convolved + s.values + self.state.head]
-            step = _softplus(to_float(time, 1) + bias)
+            step = softplus(to_float(time, 1) + bias)
             kept.append(emit_value(T.exp(rate * step)))
             value = emit_value(self.xbc[first + j, column])
             taken.append(emit_value(value * step))
@@ -353,6 +353,22 @@ def gated_norm(
     given = [Arg("gates", ("n", columns), x_dtype), Arg("weight", (dim,), dtype)]
     x, y = Arg("x", ("n", heads * dim)), Arg("y", ("n", heads * dim), y_dtype)
     return kernel([x, *given, y], body)
+
+
+def gated_rows(
+    width: int, columns: int, first: int, *, x_dtype: str = "float32", y_dtype: str = "float32"
+) -> tirx.PrimFunc:
+    """f(x [n, width], gates [n, columns], y [n, width])."""
+
+    def body(x, gates, y) -> None:
+        with grid((-(-width // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
+            k = emit_value(part * ITEMS + item)
+            with T.If(k < width), T.Then():
+                gate = emit_value(to_float(gates[row, first + k], 1))
+                emit_store(y, x[row, k] * _silu(gate), [row, k])
+
+    x, gates = Arg("x", ("n", width)), Arg("gates", ("n", columns), x_dtype)
+    return kernel([x, gates, Arg("y", ("n", width), y_dtype)], body)
 
 
 def norm_of_gated(

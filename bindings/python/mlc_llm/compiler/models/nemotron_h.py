@@ -1,0 +1,213 @@
+"""Nemotron-H: a layer is one part, a mixer of Mamba 2, an attention without positions, or an MLP
+whose activation is the square of relu.
+
+transformers' `models/nemotron_h/modeling_nemotron_h.py`. Models with experts (Nemotron 3) are
+refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.layers import MLPSpec, StateSpaceSpec
+from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.mamba2 import (
+    check_heads,
+    gguf_mixer_config,
+    gguf_mixer_sources,
+    mixer_sources,
+    refuse_limits,
+)
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+LINEAR, MLP = "linear_attention", "mlp"  # Hugging Face's words in `layers_block_type`
+# Older words, and the letters of `hybrid_override_pattern`.
+_KINDS = {LINEAR: LINEAR, "mamba": LINEAR, FULL: FULL, "attention": FULL, MLP: MLP}
+_LETTERS = {"M": LINEAR, "*": FULL, "-": MLP, "E": "moe"}
+_NAMES = {  # other names of our fields, of the mixer
+    "n_groups": "mamba_n_groups",
+    "conv_kernel": "mamba_d_conv",
+    "expand": "mamba_expand",
+    "use_conv_bias": "mamba_conv_bias",
+    "time_step_limit": "mamba_dt_limit",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NemotronHConfig(DecoderConfig):
+    mamba_num_heads: int
+    mamba_head_dim: int
+    ssm_state_size: int
+    n_groups: int
+    conv_kernel: int
+    use_conv_bias: bool
+    mamba_proj_bias: bool
+    attention_bias: bool
+    mlp_bias: bool
+    hidden_act = "relu2"
+    activations = {"relu2": "relu2"}
+    default_eps = 1e-5
+    kinds_matter = True
+    aliases = {
+        "rms_norm_eps": ("layer_norm_epsilon", "norm_eps"),
+        "hidden_act": ("mlp_hidden_act",),
+        "head_dim": ("attention_head_dim",),
+    }
+
+    @classmethod
+    def fields(cls, read: ConfigReader) -> dict[str, Any]:
+        kinds = _kinds(read)
+        given = {ours: read.config[name] for ours, name in _NAMES.items() if name in read.config}
+        read.seen.update((*_NAMES.values(), "expand", "num_logits_to_keep"))
+        read = ConfigReader(
+            {
+                "head_dim": 128,
+                **read.config,
+                **given,
+                "layer_types": kinds,
+                "num_hidden_layers": len(kinds),
+            },
+            read.seen,
+        )
+        refuse_limits(read)
+        read.always("use_bias", False)
+        read.choice("mamba_hidden_act", of={"silu": "", "swish": ""}, default="silu")
+        # the first three: layers for drafts; then those of experts, which no layer has
+        read.seen.update(("num_nextn_predict_layers", "mtp_layers_block_type"))
+        read.seen.update(("mtp_hybrid_override_pattern", *_EXPERTS))
+        read.seen.update(("residual_in_fp32", "rescale_prenorm_residual"))
+        read.seen.update(("mamba_ssm_cache_dtype", "use_mamba_kernels"))  # how it is computed
+        return {
+            **super().fields(read),
+            "mamba_num_heads": read.integer("mamba_num_heads", default=128),
+            "mamba_head_dim": read.integer("mamba_head_dim", default=64),
+            "ssm_state_size": read.integer("ssm_state_size", default=128),
+            "n_groups": read.integer("n_groups", default=8),
+            "conv_kernel": read.integer("conv_kernel", default=4, minimum=2, maximum=16),
+            "use_conv_bias": read.flag("use_conv_bias", default=True),
+            "mamba_proj_bias": read.flag("mamba_proj_bias", default=False),
+            "attention_bias": read.flag("attention_bias", default=False),
+            "mlp_bias": read.flag("mlp_bias", default=False),
+        }
+
+    @classmethod
+    def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
+        others = {k: v for k, v in read.config.items() if k != "layer_types"}
+        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        return {**windows, "layer_types": tuple(read.config["layer_types"])}
+
+    def check(self) -> None:
+        super().check()
+        if LINEAR in self.layer_types:
+            mixer = self.mixer()
+            check_heads(mixer, mixer.values, "mamba_head_dim", "n_groups")
+
+    def mixer(self) -> StateSpaceSpec:
+        return StateSpaceSpec(
+            heads=self.mamba_num_heads,
+            head_dim=self.mamba_head_dim,
+            state_dim=self.ssm_state_size,
+            groups=self.n_groups,
+            taps=self.conv_kernel,
+            norm=self.rms,
+            bias=self.mamba_proj_bias,
+            conv_bias=self.use_conv_bias,
+        )
+
+
+_EXPERTS = (
+    "moe_intermediate_size moe_latent_size moe_shared_expert_intermediate_size n_group "
+    "moe_shared_expert_overlap n_routed_experts n_shared_experts norm_topk_prob "
+    "num_experts_per_tok routed_scaling_factor topk_group num_local_experts"
+).split()
+
+
+def _kinds(read: ConfigReader) -> tuple[str, ...]:
+    """The kind of each layer, from the field that the config has."""
+    names = ("layers_block_type", "layer_types", "hybrid_override_pattern")
+    read.seen.update(names)
+    name = next((name for name in names if read.config.get(name)), names[0])
+    found = read.config.get(name)
+    if name == names[2] and isinstance(found, str):
+        found = [_LETTERS.get(letter, letter) for letter in found]
+    if not isinstance(found, (list, tuple)) or not all(isinstance(kind, str) for kind in found):
+        raise CorruptFileError(f"config: {name} must be a list of the layers' kinds", param=name)
+    for kind in found:
+        if kind not in _KINDS:
+            raise UnsupportedError(
+                f'config: {name} holds "{kind}", which is not supported in this family; available: '
+                f"{', '.join(_KINDS)}",
+                param=name,
+            )
+    return tuple(_KINDS[kind] for kind in found)
+
+
+def decoder(c: NemotronHConfig) -> DecoderSpec:
+    mlp = MLPSpec(width=c.intermediate_size, activation="relu2", bias=c.mlp_bias, gated=False)
+    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+
+    def part(layer: int, kind: str) -> Any:
+        if kind == FULL:
+            return c.attention(layer, rope=None, **bias)
+        return mlp if kind == MLP else c.mixer()
+
+    layers = [LayerSpec((part(i, kind),), norm=c.rms) for i, kind in enumerate(c.layer_types)]
+    return c.decoder(layers)
+
+
+def tensors(c: NemotronHConfig) -> TensorMap:
+    return HUGGING_FACE.renamed(
+        embedding="backbone.embeddings",
+        norm="backbone.norm_f",
+        attention_norm="norm",
+        mlp_norm="norm",
+        qkv="mixer.q_proj mixer.k_proj mixer.v_proj",
+        output="mixer.o_proj",
+        up="mixer.up_proj",
+        down="mixer.down_proj",
+    ).changed(layer="backbone.layers.{}.", **mixer_sources(c.mixer(), "mixer"))
+
+
+def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    mixer = gguf_mixer_config(fields)
+    heads, widths = fields.sizes("attention.head_count_kv"), fields.sizes("feed_forward_length")
+    kinds = [
+        FULL if kv else MLP if width else LINEAR for kv, width in zip(heads, widths, strict=True)
+    ]
+    first = {kind: kinds.index(kind) for kind in set(kinds)}
+
+    def has(kind: str, tensor: str) -> bool:
+        return kind in first and fields.has_tensor(f"blk.{first[kind]}.{tensor}.bias")
+
+    return {
+        "layers_block_type": kinds,
+        "num_key_value_heads": max(heads),
+        "intermediate_size": max(widths),
+        "hidden_act": "relu2",
+        "mamba_num_heads": mixer["heads"],
+        "mamba_head_dim": mixer["head_dim"],
+        "ssm_state_size": mixer["state_dim"],
+        "n_groups": mixer["groups"],
+        "conv_kernel": mixer["taps"],
+        "use_conv_bias": has(LINEAR, "ssm_conv1d"),
+        "mamba_proj_bias": has(LINEAR, "ssm_out"),
+        "attention_bias": has(FULL, "attn_output"),
+        "mlp_bias": has(MLP, "ffn_up"),
+        "partial_rotary_factor": 1.0,
+    }
+
+
+FAMILY = ModelFamily(
+    config_class=NemotronHConfig,
+    decoder=decoder,
+    tensors=tensors,
+    gguf=GGUFFormat(
+        "nemotron_h",
+        "NemotronHForCausalLM",
+        _gguf_config,
+        lambda c: GGUF.renamed(mlp_norm="attn_norm").changed(**gguf_mixer_sources(c.mixer())),
+    ),
+)
