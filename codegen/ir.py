@@ -145,11 +145,14 @@ class Variant:
 
 @dataclass(frozen=True)
 class Union:
+    """`mostly_first`: type checkers of Python see the first variant alone."""
+
     names: Names
     description: str
     variants: tuple[Variant, ...]
     discriminator: str | None
     usage: Usage
+    mostly_first: bool = False
 
 
 @dataclass(frozen=True)

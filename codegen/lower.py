@@ -244,7 +244,8 @@ class _Lowering:
         else:
             variants = tuple(self._typed(model, m) for m in members)
         _check_distinct(model.__name__, variants)
-        return ir.Union(_names(model), _doc(model), variants, discriminator, ir.Usage())
+        names, doc = _names(model), _doc(model)
+        return ir.Union(names, doc, variants, discriminator, ir.Usage(), model.mostly_first)
 
     def _tagged(self, model: type[OneOf], member: Any, discriminator: str) -> ir.Variant:
         where = f"{model.__name__}: {member.__name__}"

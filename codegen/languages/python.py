@@ -27,9 +27,6 @@ TAKEN_TYPES = (
     "TracebackType", "TypeVar", "TYPE_CHECKING", "Unpack",
 )  # fmt: skip
 MEASUREMENTS = ("CompletionUsageExtra",)  # which can be read as a `dict`
-# Unions that type checkers know by their first form, as OpenAI's package: who asks for another one
-# knows it.
-BY_FIRST_FORM = ("EmbeddingVector", "SmallVector")  # the second is of the tests' schema
 FOLDER = "bindings/python/mlc_llm"
 WIDTH = 100
 
@@ -193,7 +190,7 @@ class _Python:
 
     def _union(self, union: ir.Union, *, sent: bool) -> AliasView:
         members = [self.type_of(variant.type, sent=sent) for variant in union.variants]
-        checked = members[0] if union.names.name in BY_FIRST_FORM else ""
+        checked = members[0] if union.mostly_first else ""
         name, doc = self._name(union, sent=sent), _doc(union.description)
         return AliasView("alias", name, " | ".join(members), doc, checked)
 

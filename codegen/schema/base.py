@@ -35,11 +35,14 @@ class Model(BaseModel):
 class OneOf(RootModel[Any]):
     """A union: of objects told apart by a tag, or of values told apart by their JSON type.
 
-    Members of the second kind carry their name: `Annotated[str, Case("text")]`.
+    Members of the second kind carry their name: `Annotated[str, Case("text")]`. `mostly_first`:
+    Python's type checkers see the first form alone, as in OpenAI's package; who asks for another
+    form knows it.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     names: ClassVar[dict[str, str]] = {}
+    mostly_first: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class EmbeddingRequest(Model):
 class EmbeddingVector(OneOf):
     """A vector: its numbers, or their base64."""
 
+    mostly_first = True
     root: Annotated[list[float], Case("numbers")] | Annotated[str, Case("base64")]
 
 

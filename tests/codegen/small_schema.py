@@ -190,6 +190,7 @@ class Term(Tastes):
 class SmallVector(OneOf):
     """A union whose first form Python's type checkers see."""
 
+    mostly_first = True
     root: Annotated[list[float], Case("numbers")] | Annotated[str, Case("text")]
 
 

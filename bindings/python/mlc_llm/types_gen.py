@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 543d9512bb58b317
+# Schema hash: 1204e92109146aae
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -134,7 +134,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "543d9512bb58b317"
+SCHEMA_HASH = "1204e92109146aae"
 
 
 class _Model(BaseModel):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -187,7 +188,9 @@ class _EventStream(StreamingResponse):
         except asyncio.CancelledError:
             if not self._core.stalled:
                 raise
-            task.uncancel()  # the server closes a connection whose answer is incomplete
+            if sys.version_info >= (3, 11):  # before it tasks do not count their cancellations
+                task.uncancel()
+            # The server closes a connection whose answer is incomplete.
         finally:
             self._core.end()
 

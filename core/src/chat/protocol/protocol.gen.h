@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 543d9512bb58b317
+// Schema hash: 1204e92109146aae
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "543d9512bb58b317";
+inline constexpr char kSchemaHash[] = "1204e92109146aae";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {

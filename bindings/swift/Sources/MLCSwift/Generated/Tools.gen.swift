@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 543d9512bb58b317
+// Schema hash: 1204e92109146aae
 //
 // What a helper has in common in all languages: its types, its events, its words.
 

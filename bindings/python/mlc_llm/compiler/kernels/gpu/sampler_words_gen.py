@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 543d9512bb58b317
+# Schema hash: 1204e92109146aae
 """What the core hands to the kernels that sample on a GPU: records of 32-bit words.
 
 A float's word is its bits. The core has the same in core/src/model/sampler_words.gen.h.

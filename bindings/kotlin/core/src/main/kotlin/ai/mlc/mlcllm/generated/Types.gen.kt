@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 543d9512bb58b317
+// Schema hash: 1204e92109146aae
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "543d9512bb58b317"
+internal const val SCHEMA_HASH = "1204e92109146aae"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
