@@ -1,8 +1,8 @@
 // The app for users with Gradle and Android Studio. Never run in this repository, which has no Android
-// SDK: `./dev app android` builds `app` from the same ChatKit and the same texts.
+// SDK: `./dev app android` builds the same sources.
 //
 //     ./dev build android && ./dev build jvm
-//     cd apps/android && gradle :compose:assembleDebug
+//     cd apps/android && gradle :app:assembleDebug
 pluginManagement {
     repositories {
         google()
@@ -20,4 +20,4 @@ dependencyResolutionManagement {
     }
 }
 rootProject.name = "mlc_chat"
-include(":chatkit", ":compose")
+include(":chatkit", ":app")

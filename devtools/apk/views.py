@@ -1,10 +1,9 @@
-"""python -m devtools.apk.views [FOLDER]: draws the screens of apps/android/app on the JVM.
+"""python -m devtools.apk.views FOLDER: draws the screens of apps/android/app on the JVM.
 
 Debian has no renderer of Android's layouts: android.jar has the names alone. So the app's own
 sources are compiled against the stand-ins of tests/apps/android_views, which measure as Android
-does and draw by Java2D, and each screen becomes a PNG file in FOLDER. The sources of
-apps/android/compose are compiled with them, against stand-ins that run nothing, so that their calls
-are typed. Exit status 77: something needed is not here; the last line says what.
+does and draw by Java2D, and each screen becomes a PNG file in FOLDER. Exit
+status 77: something needed is not here; the last line says what.
 """
 
 from __future__ import annotations
@@ -19,11 +18,7 @@ from devtools.kotlin_parts import kotlin_build
 
 ROOT = chatkit.ROOT
 APP = ROOT / "apps" / "android" / "app" / "src" / "main"
-SOURCES = [
-    ROOT / "apps" / "android" / face / "src" / "main" / "kotlin"
-    for face in ("app", "shared", "compose")
-]
-STANDINS = [ROOT / "tests" / "apps" / name for name in ("android_views", "compose_standins")]
+STANDINS = ROOT / "tests" / "apps" / "android_views"
 FAKE_MODEL = ROOT / "tests" / "fixtures" / "fake-model"
 FOLDER = ROOT / "build" / "apps" / "views"
 
@@ -48,7 +43,7 @@ def compiled() -> list[Path]:
     kotlin = kotlin_build()
     output, stamp = FOLDER / "classes", FOLDER / "classes.stamp"
     path = [chatkit.compiled(), kotlin.core_classes(), *kotlin.libraries(), *kotlin.junit()]
-    files = [p for folder in (*SOURCES, *STANDINS) for p in kotlin.sources(folder, ".kt")]
+    files = [p for folder in (APP / "kotlin", STANDINS) for p in kotlin.sources(folder, ".kt")]
     files.append(identifiers())
     wanted = kotlin.digest(files, (chatkit.FOLDER / "classes.stamp").read_text())
     if not kotlin.is_current(stamp, wanted):
@@ -72,13 +67,8 @@ def command(pictures: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def main(pictures: Path | None) -> int:
-    """Without a folder the sources are compiled alone."""
+def main(pictures: Path) -> int:
     try:
-        if pictures is None:
-            with kotlin_build().exclusive():
-                compiled()
-            return 0
         words = command(pictures)
     except Exception as error:
         if type(error).__name__ != "UnavailableError":  # the class of a file that is no module
@@ -90,4 +80,4 @@ def main(pictures: Path | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+    sys.exit(main(Path(sys.argv[1])))

@@ -56,7 +56,7 @@ class ModelsActivity : Screen() {
         when (item.itemId) {
             R.string.benchmark -> startActivity(Intent(this, BenchmarkActivity::class.java))
             R.string.licences -> AlertDialog.Builder(this).setTitle(R.string.licences)
-                .setMessage(Licences.text(hasCompose = false)).setPositiveButton(R.string.ok, null).show()
+                .setMessage(Licences.text).setPositiveButton(R.string.ok, null).show()
             R.string.clear_data -> ask(getString(R.string.clear_data_question), R.string.delete) { clear() }
             else -> return super.onOptionsItemSelected(item)
         }

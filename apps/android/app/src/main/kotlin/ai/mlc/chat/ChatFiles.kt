@@ -13,7 +13,7 @@ import java.io.InputStream
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.withContext
 
-/** Files that the user chooses, for both faces: where an export goes, and the picture of a question. */
+/** Files that the user chooses: where an export goes, and the picture of a question. */
 object ChatFiles {
     enum class Format(val ending: String, val type: String) {
         JSON("json", "application/json"),

@@ -5,7 +5,7 @@ import android.app.ActivityManager
 import android.content.Context
 import kotlinx.coroutines.delay
 
-/** The memory of the phone, for both faces. */
+/** The memory of the phone. */
 object PhoneMemory {
     private const val LOOK_MS = 5000L
 

@@ -2,16 +2,14 @@ package ai.mlc.chat
 
 /** What is inside the app, and under which licence. docs/apps-android.md has the same list. */
 object Licences {
-    private val COMMON = listOf(
+    private val PARTS = listOf(
         "mlc_llm, Apache TVM, xgrammar, DLPack" to "Apache 2.0",
         "nlohmann/json" to "MIT",
         "picojson (inside xgrammar)" to "BSD with two clauses",
         "Kotlin's standard library, kotlinx.coroutines, kotlinx.serialization" to "Apache 2.0",
         "libc++ and libunwind of LLVM (inside the engine)" to "Apache 2.0 with LLVM exceptions",
     )
-    private val COMPOSE = listOf("Compose, AndroidX, WorkManager" to "Apache 2.0")
 
     /** A line for each part. */
-    fun text(hasCompose: Boolean): String =
-        (COMMON + if (hasCompose) COMPOSE else emptyList()).joinToString("\n\n") { (part, licence) -> "$part: $licence" }
+    val text = PARTS.joinToString("\n\n") { (part, licence) -> "$part: $licence" }
 }

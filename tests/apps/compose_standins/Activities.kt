@@ -1,7 +1,0 @@
-@file:Suppress("UNUSED_PARAMETER")
-
-package androidx.activity
-
-open class ComponentActivity : android.app.Activity()
-
-fun ComponentActivity.enableEdgeToEdge() = Unit
