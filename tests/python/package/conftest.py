@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS), str(TESTS / "engine")]
+sys.path[:0] = [str(TESTS), str(TESTS / "engine"), str(TESTS / "convert")]
 
 from fake_hub import FakeHub, serve  # noqa: E402
 from gpu_engines import leave_samplers_out  # noqa: E402
@@ -64,6 +64,8 @@ def packager(
     made = Packager(tmp_path)
 
     def run(job: dict[str, Any], title: str, steps: LogSteps, **_: Any) -> None:
+        if job["kind"] == "convert":
+            return jit._convert(job)
         made.compiled.append(f"{job['device']} {job['system_lib_prefix']}")
         jit._compile(job)
 

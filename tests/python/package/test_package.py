@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_models
+from gguf import GGMLQuantizationType
 
 from mlc_llm import _core
 from mlc_llm.compiler.seal import seal_fits
@@ -150,6 +152,19 @@ def test_an_iphone_without_metal(packager: Any, entry: Entry) -> None:
     own = {name for name in called if name.startswith(("mlc_", "TVM"))}
     assert own and all(name.startswith(("mlc_", "TVMFFI", "TVMBackend")) for name in own)
     assert called - own <= OF_LIBC, called - own
+
+
+def test_a_gguf_file_keeps_its_own_types(packager: Any, entry: Entry) -> None:
+    """It is not quantized a second time, and the choice is said."""
+    file = packager.folder / "tiny.gguf"
+    tiny_models.write_gguf(file, tiny_models.random_weights(), kind=GGMLQuantizationType.Q4_1)
+    model = entry("one", model=str(file), bundle_weight=True, overrides=SMALL)
+    dist = packager({"device": "iphone-cpu", "model_list": [model]})
+    assert app_list(dist)[0]["model_lib"].startswith("llama_gguf_q4_1_")
+    config = json.loads((dist / "bundle" / "one-MLC" / "mlc-chat-config.json").read_text())
+    assert config["quantization"] == "gguf_q4_1"
+    assert "one-MLC: quantization gguf_q4_1, the types of its GGUF file" in packager.lines
+    assert check_package(dist).problems == []
 
 
 def test_a_desktop_app_loads_what_was_packaged(

@@ -118,6 +118,20 @@ def test_a_moved_home_keeps_its_cache(tmp_path, monkeypatch, hf_folder, compiler
     assert len(compiler.runs) == runs
 
 
+@pytest.mark.parametrize(
+    ("kind", "unread", "kept"),
+    [("Q4_1", ("F16", "BF16"), "gguf_q4_1"), ("F16", (), "q0f16"), ("F16", ("F16",), "q4f16_1")],
+)
+def test_types_that_an_app_s_devices_do_not_read(kind, unread, kept, tmp_path):
+    """The devices of a package are not here: they are told by their types."""
+    weights = tiny_models.random_weights()
+    path = tiny_models.write_gguf(
+        tmp_path / "m.gguf", weights, kind=getattr(GGMLQuantizationType, kind)
+    )
+    folder = resolve_folder(path, otherwise="q4f16_1", unread=unread, progress=Lines())
+    assert json.loads((folder / "mlc-chat-config.json").read_text())["quantization"] == kept
+
+
 def test_a_gguf_file_keeps_its_own_types(tmp_path, hf_folder):
     weights = tiny_models.random_weights()
     path = tiny_models.write_gguf(tmp_path / "m.gguf", weights, kind=GGMLQuantizationType.Q4_1)

@@ -30,6 +30,7 @@ class AppDevice:
     kind: DeviceKind = "archive"
     abi: str = ""  # Android's name of the machine
     runtime: str = ""  # the folder of its runtime, where that is another device's
+    unread: tuple[str, ...] = ()  # GGUF's types that it does not read: such a file is quantized
 
     @property
     def is_shared(self) -> bool:
@@ -110,6 +111,7 @@ DEVICES = {
             host="wasm32",
             machine="wasm32",
             kind="web",
+            unread=("F16", "BF16"),  # WebGPU has no bfloat16, and float16 in some browsers alone
         ),
     )
 }

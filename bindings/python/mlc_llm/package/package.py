@@ -23,12 +23,7 @@ from mlc_llm.package.packagers import packager_of
 from mlc_llm.package.runtime import folder_of, lacks_abi, missing_runtime, runtime_for
 from mlc_llm.prepare import linker
 from mlc_llm.prepare.jit_cache import MakeRules
-from mlc_llm.prepare.model_source import (
-    CHAT_CONFIG,
-    read_chat_config,
-    resolve_folder,
-    resolve_source,
-)
+from mlc_llm.prepare.model_source import read_chat_config, resolve_folder
 from mlc_llm.prepare.temporary_files import remove_leftovers, scratch_folder
 
 # In the package's folder: which weights were copied, so that they are not copied again.
@@ -70,21 +65,27 @@ def _prepared(entry: ModelEntry, devices: Sequence[AppDevice], rules: MakeRules)
     """Downloads and converts a model if necessary."""
     model = bundle.as_hub_model(entry.model, entry.place)
     try:
-        source = resolve_source(model, policies=rules.policies, progress=rules.steps)
-        is_ready = (source / CHAT_CONFIG).is_file()
-        quantization = entry.quantization
-        if quantization is None and not is_ready:
-            quantization = "q4f32_1" if any(d.is_shared for d in devices) else "q4f16_1"
         folder = resolve_folder(
-            model, quantization=quantization, policies=rules.policies, progress=rules.steps
+            model,
+            quantization=entry.quantization,
+            policies=rules.policies,
+            progress=rules.steps,
+            otherwise="q4f32_1" if any(d.is_shared for d in devices) else "q4f16_1",
+            unread={kind for device in devices for kind in device.unread},
         )
     except (InvalidRequestError, NotFoundError, CorruptFileError) as error:
         raise type(error)(
             f"{entry.place}.model: {error.message}", param=f"{entry.place}.model", code=error.code
         ) from None
     config = read_chat_config(folder)
+    rules.steps.note(f"{entry.model_id}: {_types_said(str(config.get('quantization')))}")
     name = libraries.library_name(entry, config)
     return PreparedModel(entry=entry, folder=folder, config=config, model_lib=name)
+
+
+def _types_said(quantization: str) -> str:
+    own = quantization.startswith("gguf_")
+    return f"quantization {quantization}{', the types of its GGUF file' if own else ''}"
 
 
 def _copy_runtime(folder: Path, device: AppDevice, rules: MakeRules) -> None:

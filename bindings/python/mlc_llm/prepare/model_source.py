@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -154,11 +154,15 @@ def resolve_folder(
     device: str = "cpu",
     policies: Policies | None = None,
     progress: StepListener = None,
+    otherwise: str | None = None,
+    unread: Collection[str] = (),
 ) -> Path:
-    """The `-MLC` folder of a model argument."""
+    """The `-MLC` folder of a model argument. For devices that are not here: `otherwise` is the
+    quantization of a model that has no types to keep, `unread` are GGUF's types that they do not
+    read."""
     rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
     clean_home()
-    return _folder(model, quantization, device, rules)
+    return _folder(model, quantization, device, rules, otherwise=otherwise, unread=unread)
 
 
 def resolve_source(
@@ -175,6 +179,9 @@ def _folder(
     device: str,
     rules: MakeRules,
     take_config: TakeConfig | None = None,
+    *,
+    otherwise: str | None = None,
+    unread: Collection[str] = (),
 ) -> Path:
     """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
     model = plain_model(model)
@@ -187,7 +194,10 @@ def _folder(
     identity = _identity(path, rules.steps)
 
     def needs_other_types(config: Mapping[str, Any]) -> bool:
-        return quantization is None and chosen == OWN_TYPES and _needs_half(config, device)
+        if quantization is not None or chosen != OWN_TYPES:
+            return False
+        types = _types_of(config)
+        return not types.isdisjoint(unread) or ("F16" in types and not _has_half(device))
 
     def take(folder: Path, config: Mapping[str, Any]) -> None:
         if take_config is not None and not needs_other_types(config):
@@ -206,10 +216,10 @@ def _folder(
             take_config=take,
         )
 
-    chosen = _quantization(path, quantization, device)
+    chosen = _quantization(path, quantization, device, otherwise)
     folder = converted(chosen)
     if needs_other_types(read_chat_config(folder)):
-        chosen = default_quantization(device)
+        chosen = otherwise or default_quantization(device)
         folder = converted(chosen)
     return folder
 
@@ -236,9 +246,11 @@ def _has_half(device: str) -> bool:
     return _device(device) == "cpu" or bool(_probe(device).get("f16", True))
 
 
-def _needs_half(config: Mapping[str, Any], device: str) -> bool:
-    """Whether the weights of a config are 16-bit floats and the device has none."""
-    return config.get("quantization") == "q0f16" and not _has_half(device)
+def _types_of(config: Mapping[str, Any]) -> set[str]:
+    """The types of a GGUF file that a config keeps, by their names there."""
+    scheme = str(config.get("quantization")).removeprefix("gguf_").removeprefix("q0").upper()
+    others = cast("Mapping[str, list[list[str]]]", config.get("weight_types") or {})
+    return {scheme, *(run[0] for runs in others.values() for run in runs)}
 
 
 def _probe(device: str) -> dict[str, Any]:
@@ -252,14 +264,16 @@ def _probe(device: str) -> dict[str, Any]:
     return cast("dict[str, Any]", choice["probes"][-1])
 
 
-def _quantization(path: Path, asked: str | None, device: str) -> str:
+def _quantization(path: Path, asked: str | None, device: str, otherwise: str | None) -> str:
     """A GGUF file keeps its own types on every device, unless the user asks for others."""
     if asked not in (None, OWN_TYPES):
         return str(asked)
     if path.suffix == ".gguf":
         return OWN_TYPES
     # 4 bits change vectors too much: MiniLM's have a cosine of 0.95 with float64's (8 bits: 0.9996)
-    return "q8f32_1" if (path / "modules.json").is_file() else default_quantization(device)
+    if (path / "modules.json").is_file():
+        return "q8f32_1"
+    return otherwise or default_quantization(device)
 
 
 def read_chat_config(folder: Path) -> dict[str, Any]:
