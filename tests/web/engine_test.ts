@@ -55,6 +55,43 @@ Deno.test("an answer whole and in chunks; its message and its speed", async () =
   assert.equal(seen.loads[0]?.library, 77);
 });
 
+Deno.test("what WebLLM writes in another way reaches the engine as the protocol has it", async () => {
+  const { engine, seen } = await made();
+  const whole = await engine.chat.completions.create({
+    ...ask("one two"),
+    stream: false,
+    ignore_eos: true,
+    extra_body: { enable_thinking: false, top_k: 3 },
+    response_format: {
+      type: "structural_tag",
+      structural_tag: { type: "structural_tag", format: { type: "any_text" } },
+    },
+  });
+  const { messages: _, stream: __, ...sent } = seen.requests.at(-1)!;
+  assert.deepEqual(sent, {
+    top_k: 3,
+    chat_template_kwargs: { enable_thinking: false },
+    response_format: { type: "structural_tag", format: { type: "any_text" } },
+    debug_config: { ignore_eos: true },
+    usage_extra: true,
+  });
+  assert.equal(whole.usage?.extra.decode_tokens_per_s, 2.5);
+  assert.equal(whole.usage?.extra.e2e_latency_s, 3);
+  assert.equal(whole.usage?.extra.time_to_first_token_s, 0);
+  await engine.completions.create({ prompt: "a", logprobs: true, top_logprobs: 2 });
+  assert.deepEqual(seen.requests.at(-1), { prompt: "a", logprobs: 2 });
+  await assert.rejects(
+    async () =>
+      await engine.chat.completions.create({
+        ...ask("a"),
+        extra_body: { enable_latency_breakdown: true },
+      }),
+    (error) =>
+      error instanceof mlc.UnsupportedError &&
+      error.param === "extra_body.enable_latency_breakdown",
+  );
+});
+
 Deno.test("progress goes from 0 to 1 and says what is done", async () => {
   const reports: mlc.InitProgressReport[] = [];
   await made({ ...CONFIG, initProgressCallback: (report) => reports.push(report) });
@@ -180,7 +217,10 @@ Deno.test("what cannot run is refused before any download", async () => {
     mlc.CreateMLCEngine("tiny", config, undefined, runtime),
     mlc.UnsupportedError,
   );
-  const logits = { ...CONFIG, logitProcessorRegistry: new Map([["tiny", {}]]) };
+  const logits = {
+    ...CONFIG,
+    logitProcessorRegistry: new Map([["tiny", {} as mlc.LogitProcessor]]),
+  };
   await assert.rejects(
     async () => await mlc.CreateMLCEngine("tiny", logits, undefined, runtime),
     mlc.UnsupportedError,
@@ -201,7 +241,7 @@ Deno.test("a failed load leaves nothing loaded, and another load works", async (
   const { fake, server, runtime } = setUp();
   const shard = server.files.get(`${ORIGIN}tiny/params_shard_0.bin`)!;
   server.files.delete(`${ORIGIN}tiny/params_shard_0.bin`);
-  const host = new mlc.LocalHost(runtime), engine = new mlc.MLCEngine(host, CONFIG);
+  const host = new mlc.LocalHost(runtime), engine = new mlc.HostedEngine(host, CONFIG);
   await assert.rejects(engine.reload("tiny"), mlc.NotFoundError);
   await assert.rejects(engine.chat.completions.create(ask("a")), mlc.UnavailableError);
   server.files.set(`${ORIGIN}tiny/params_shard_0.bin`, shard);

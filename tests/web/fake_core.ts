@@ -18,13 +18,14 @@ type Json = any;
 /** What the tests look at. */
 export interface Seen {
   loads: { config: Json; library: number; engineConfig: Json }[];
+  requests: Json[];
   aborted: number;
   destroyed: number;
   mostAtOnce: number;
 }
 
 export class FakeRuntime {
-  readonly seen: Seen = { loads: [], aborted: 0, destroyed: 0, mostAtOnce: 0 };
+  readonly seen: Seen = { loads: [], requests: [], aborted: 0, destroyed: 0, mostAtOnce: 0 };
   schemaHash = SCHEMA_HASH;
 
   readonly loadCore = (_options: CoreOptions): Promise<Core> => {
@@ -82,6 +83,7 @@ class FakeEngine {
       });
     }
     this.running.set(id, onEvent);
+    this.seen.requests.push(request);
     this.seen.mostAtOnce = Math.max(this.seen.mostAtOnce, this.running.size);
     const words = String(messages.at(-1).content).split(/(?<= )/);
     void this.answer(id, route, request, words);
@@ -111,7 +113,13 @@ class FakeEngine {
 
   private async answer(id: number, route: string, request: Json, words: string[]) {
     const head = { id: `${this.model}-${id}`, created: 1, model: this.model };
-    const usage = { prompt_tokens: 1, completion_tokens: words.length, total_tokens: 1 };
+    const extra = { decode_tokens_per_s: 2.5, end_to_end_latency_s: 3 };
+    const usage = {
+      prompt_tokens: 1,
+      completion_tokens: words.length,
+      total_tokens: 1,
+      ...(request.usage_extra ? { extra } : {}),
+    };
     if (route === "embeddings") {
       const inputs = Array.isArray(request.input) ? request.input : [request.input];
       const data = inputs.map((text: string, index: number) => ({
@@ -134,6 +142,11 @@ class FakeEngine {
       const choices = [{ index: 0, delta: {}, finish_reason: "stop", logprobs: null }];
       this.tell(id, { ...head, object: "chat.completion.chunk", choices, usage });
       return this.end(id, { kind: "done" });
+    }
+    if (route === "completions") {
+      const choices = [{ index: 0, text: words.join(""), logprobs: null, finish_reason: "stop" }];
+      const json = JSON.stringify({ ...head, object: "text_completion", choices, usage });
+      return this.end(id, { kind: "result", json });
     }
     const message = { role: "assistant", content: words.join(""), refusal: null };
     const choices = [{ index: 0, message, logprobs: null, finish_reason: "stop" }];

@@ -5,7 +5,11 @@
 //   deno run -A packaged_model.ts DIST WASM REQUESTS.json    (test_web_model.py)
 
 import { type Core, loadCore, openGpu } from "../../bindings/web/runtime/core.ts";
-import { CreateMLCEngine, fetchAppConfig } from "../../bindings/web/src/mod.ts";
+import {
+  type ChatCompletionRequestStreaming,
+  CreateMLCEngine,
+  fetchAppConfig,
+} from "../../bindings/web/src/mod.ts";
 
 const [dist, wasm, requests] = Deno.args as [string, string, string];
 const server = Deno.serve(
@@ -39,7 +43,8 @@ const engine = await CreateMLCEngine(appConfig.model_list[0]!.model_id, config, 
 const texts: string[] = [];
 for (const request of JSON.parse(Deno.readTextFileSync(requests))) {
   let text = "";
-  for await (const chunk of await engine.chat.completions.create({ ...request, stream: true })) {
+  const asked: ChatCompletionRequestStreaming = { ...request, stream: true };
+  for await (const chunk of await engine.chat.completions.create(asked)) {
     text += chunk.choices[0]?.delta.content ?? "";
   }
   texts.push(text);

@@ -56,7 +56,7 @@ async function inWorker() {
   return { engine, worker, seen: fake.seen };
 }
 
-async function read(engine: mlc.MLCEngine, content: string) {
+async function read(engine: mlc.HostedEngine, content: string) {
   let text = "";
   for await (
     const chunk of await engine.chat.completions.create({ ...ask(content), stream: true })
@@ -169,7 +169,7 @@ class FakeServiceWorker {
 }
 
 async function ofPage(worker: FakeServiceWorker, id: string) {
-  const engine = new mlc.MLCEngine(new RemoteHost(worker.port(id), QUICK), CONFIG);
+  const engine = new mlc.HostedEngine(new RemoteHost(worker.port(id), QUICK), CONFIG);
   await engine.reload("tiny");
   return engine;
 }

@@ -18,7 +18,7 @@ export type { FileStore } from "./cache/file_store.ts";
 export { verifyIntegrity } from "./cache/integrity.ts";
 export type { ModelIntegrity } from "./cache/model_files.ts";
 export { AnswerStream, type RequestOptions } from "./engine/channel.ts";
-export { MLCEngine } from "./engine/engine.ts";
+export { HostedEngine } from "./engine/engine.ts";
 export * from "./errors.ts";
 export { LocalHost, type Runtime } from "./host/local_host.ts";
 export type { CacheBackend, Host } from "./host/host.ts";
@@ -32,10 +32,31 @@ export {
   fetchAppConfig,
   type InitProgressCallback,
   type InitProgressReport,
+  type LogitProcessor,
   type MLCEngineConfig,
   type ModelRecord,
   prebuiltAppConfig,
 } from "./webllm/config.ts";
 export * from "./webllm/create.ts";
 export * from "./webllm/names.ts";
+// In place of the protocol's types of these names.
+export type { CreateEmbeddingResponse, Embedding } from "./webllm/names.ts";
+export type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  ChatCompletionRequestBase,
+  ChatCompletionRequestNonStreaming,
+  ChatCompletionRequestStreaming,
+  Completion,
+  CompletionCreateParams,
+  CompletionCreateParamsBase,
+  CompletionCreateParamsNonStreaming,
+  CompletionCreateParamsStreaming,
+  CompletionUsage,
+  ExtraBody,
+  ResponseFormat,
+  ResponseFormatWholeTag,
+  UsageExtra,
+} from "./webllm/protocol.ts";
 export type { RemoteOptions } from "./worker/remote_host.ts";

@@ -1,14 +1,53 @@
-/** `engine.chat.completions`: the route, and the helpers over it. */
+/** `engine.chat.completions`: the route, and helpers over it. */
 
 import { InternalError } from "../errors.ts";
-import type { RequestOptions } from "../engine/channel.ts";
-import { ChatCompletions } from "../protocol/routes.gen.ts";
+import type { AnswerStream, Channel, RequestOptions } from "../engine/channel.ts";
+import * as codecs from "../protocol/codecs.gen.ts";
 import type { ToolRun, ToolRunEvent } from "../protocol/tools.gen.ts";
 import type { FromSchema, JSONSchema } from "./schema.ts";
 import { formatOf, parsed, type ParsedChatCompletion, type ParseRequest } from "./structured.ts";
+import {
+  type ChatCompletion,
+  type ChatCompletionChunk,
+  type ChatCompletionRequestBase,
+  type ChatCompletionRequestNonStreaming,
+  type ChatCompletionRequestStreaming,
+  plainRequest,
+  withNames,
+} from "../webllm/protocol.ts";
 import { toolEvents, type ToolOptions, type ToolRequest } from "./tool_loop.ts";
 
-export class HelpedChatCompletions extends ChatCompletions {
+const ROUTE = "chat.completions";
+
+export class HelpedChatCompletions {
+  constructor(private readonly channel: Channel) {}
+
+  /**
+   * The chunks in order (`stream: true`), or the whole answer. It also takes and gives what WebLLM
+   * writes in another way (`webllm/protocol.ts`).
+   */
+  create(
+    request: ChatCompletionRequestNonStreaming,
+    options?: RequestOptions,
+  ): Promise<ChatCompletion>;
+  create(
+    request: ChatCompletionRequestStreaming,
+    options?: RequestOptions,
+  ): Promise<AnswerStream<ChatCompletionChunk>>;
+  create(
+    request: ChatCompletionRequestBase,
+    options?: RequestOptions,
+  ): Promise<AnswerStream<ChatCompletionChunk> | ChatCompletion>;
+  create(
+    request: ChatCompletionRequestBase,
+    options?: RequestOptions,
+  ): Promise<AnswerStream<ChatCompletionChunk> | ChatCompletion> {
+    const { channel } = this, plain = plainRequest(request);
+    return request.stream === true
+      ? channel.stream(ROUTE, plain, codecs.ChatCompletionChunk, options, withNames)
+      : channel.result(ROUTE, plain, codecs.ChatCompletion, options, withNames);
+  }
+
   /** The answer as a value of `request.schema`: `choices[0].message.parsed`. */
   async parse<const S extends JSONSchema>(
     request: ParseRequest<S>,
@@ -36,7 +75,8 @@ export class HelpedChatCompletions extends ChatCompletions {
     options: ToolOptions & RequestOptions = {},
   ): AsyncGenerator<ToolRunEvent, void, undefined> {
     const { signal } = options;
-    const ask = (asked: object) => this.create({ ...asked, stream: true } as never, { signal });
+    const ask = (asked: object) =>
+      this.create({ ...asked, stream: true } as ChatCompletionRequestStreaming, { signal });
     return toolEvents(ask as Parameters<typeof toolEvents>[0], request, options);
   }
 }

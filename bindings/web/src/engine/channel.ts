@@ -31,33 +31,37 @@ export class Channel {
     for (const stream of this.active) stream.abort();
   }
 
-  /** A request that gives one answer. */
-  async result<T>(
+  /** A request that gives one answer. `refine`: makes the caller's value of what was read. */
+  async result<T, U = T>(
     route: string,
     request: object,
     codec: Codec<T>,
     options: RequestOptions = {},
-  ): Promise<T> {
-    const stream = this.start(codec, route, request, options);
+    refine: (value: T) => U = (value) => value as unknown as U,
+  ): Promise<U> {
+    const read = (json: unknown) => refine(decode(codec, json));
+    const stream = this.start(read, route, request, options);
     const { value, done } = await stream.next();
     if (done) throw new CancelledError(`the request was interrupted before its answer was whole`);
     return value;
   }
 
   /** A request whose answer comes in chunks. A refused request throws when it is read. */
-  async stream<T>(
+  async stream<T, U = T>(
     route: string,
     request: object,
     codec: Codec<T>,
     options: RequestOptions = {},
-  ): Promise<AnswerStream<T>> {
-    const stream = this.start(codec, route, request, options);
+    refine: (value: T) => U = (value) => value as unknown as U,
+  ): Promise<AnswerStream<U>> {
+    const read = (json: unknown) => refine(decode(codec, json));
+    const stream = this.start(read, route, request, options);
     await stream.begun();
     return stream;
   }
 
   private start<T>(
-    codec: Codec<T>,
+    read: (json: unknown) => T,
     route: string,
     request: object,
     { signal }: RequestOptions,
@@ -66,7 +70,7 @@ export class Channel {
     const { model: given } = request as { model?: unknown };
     const model = typeof given === "string" ? given : null;
     const backend = this.find(model), body = toJson(request);
-    const stream = new AnswerStream(codec, (answer) => this.observe(model, answer));
+    const stream = new AnswerStream(read, (answer) => this.observe(model, answer));
     this.active.add(stream as AnswerStream<unknown>);
     stream.onEnd = () => this.active.delete(stream as AnswerStream<unknown>);
     stream.follow(backend.submit(route, body, stream.take), signal);
@@ -111,7 +115,7 @@ export class AnswerStream<T> implements AsyncIterableIterator<T> {
   onEnd = () => {};
 
   constructor(
-    private readonly codec: Codec<T>,
+    private readonly read: (json: unknown) => T,
     private readonly observe: (value: T) => void = () => {},
   ) {}
 
@@ -144,7 +148,7 @@ export class AnswerStream<T> implements AsyncIterableIterator<T> {
     try {
       const json: unknown = JSON.parse(event.json);
       if (event.kind === "error") return this.end(errorFromJson(json));
-      this.give(decode(this.codec, json));
+      this.give(this.read(json));
       if (event.kind === "result") this.end();
     } catch (error) {
       this.submission?.abort();

@@ -1,18 +1,20 @@
 /** The engine: loads models and answers requests; WebLLM's functions beside our own. */
 
 import type { HelpedChatCompletions } from "../chat/completions.ts";
+import type { HelpedCompletions } from "../chat/text_completions.ts";
+import type { HelpedEmbeddings } from "../chat/embeddings.ts";
 import type { Host, InitProgressReport, ModelRecord } from "../host/host.ts";
 import {
   type AppConfig,
   type ChatOptions,
   defaultWasm,
   findModel,
+  type LogitProcessor,
   type MLCEngineConfig,
   prebuiltAppConfig,
 } from "../webllm/config.ts";
 import { InvalidRequestError, UnsupportedError } from "../errors.ts";
 import { EngineMetrics } from "../protocol/codecs.gen.ts";
-import type { Completions } from "../protocol/routes.gen.ts";
 import type * as types from "../protocol/types.gen.ts";
 import { decode } from "../protocol/wire.ts";
 import { Channel } from "./channel.ts";
@@ -31,7 +33,7 @@ interface LastAnswer {
  *
  * Several requests at once share the model's steps.
  */
-export class MLCEngine extends EngineRoutes {
+export class HostedEngine extends EngineRoutes {
   private appConfig: AppConfig;
   private onProgress: (report: InitProgressReport) => void;
   private loaded: ModelRecord[] = [];
@@ -155,16 +157,16 @@ export class MLCEngine extends EngineRoutes {
   ) as HelpedChatCompletions["create"];
 
   /** The same as `completions.create`. */
-  readonly completion: Completions["create"] = this.completions.create.bind(
+  readonly completion: HelpedCompletions["create"] = this.completions.create.bind(
     this.completions,
-  ) as Completions["create"];
+  ) as HelpedCompletions["create"];
 
   /** The same as `embeddings.create`. */
-  embedding(request: types.EmbeddingRequest): Promise<types.EmbeddingResponse> {
-    return this.embeddings.create(request);
-  }
+  readonly embedding: HelpedEmbeddings["create"] = this.embeddings.create.bind(
+    this.embeddings,
+  ) as HelpedEmbeddings["create"];
 
-  setLogitProcessorRegistry(registry?: ReadonlyMap<string, unknown>): void {
+  setLogitProcessorRegistry(registry?: ReadonlyMap<string, LogitProcessor>): void {
     if (registry?.size) refuseProcessors();
   }
 

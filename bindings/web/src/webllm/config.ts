@@ -35,8 +35,15 @@ export interface MLCEngineConfig {
   /** The URL of `mlc_llm.wasm`. Default: beside this package's files. */
   wasm?: string;
   /** Not supported: a registry with an entry is refused. */
-  logitProcessorRegistry?: ReadonlyMap<string, unknown>;
+  logitProcessorRegistry?: ReadonlyMap<string, LogitProcessor>;
   logLevel?: string;
+}
+
+/** A program's own function on the numbers of which the next token is chosen. */
+export interface LogitProcessor {
+  processLogits(logits: Float32Array): Float32Array;
+  processSampledToken(token: number): void;
+  resetState(): void;
 }
 
 /**

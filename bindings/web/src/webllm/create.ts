@@ -1,7 +1,6 @@
 /** WebLLM's ways to make an engine, in this thread or in a worker, and the workers' handlers. */
 
-import { MLCEngine } from "../engine/engine.ts";
-import type { Host } from "../host/host.ts";
+import { HostedEngine } from "../engine/engine.ts";
 import { LocalHost, type Runtime } from "../host/local_host.ts";
 import { isOurs, type ToPage } from "../worker/messages.ts";
 import { serviceWorkerPort, type WorkerLike, workerPort } from "../worker/ports.ts";
@@ -13,13 +12,21 @@ import type { ChatOptions, MLCEngineConfig } from "./config.ts";
 type Ids = string | readonly string[];
 type Options = ChatOptions | readonly ChatOptions[];
 
-async function created(
-  host: Host,
-  ids: Ids,
-  config: MLCEngineConfig | undefined,
-  options: Options | undefined,
-): Promise<MLCEngine> {
-  const engine = new MLCEngine(host, config);
+/** An engine in this thread. `reload` loads its models. */
+export class MLCEngine extends HostedEngine {
+  constructor(config?: MLCEngineConfig, runtime: Runtime = browserRuntime) {
+    super(new LocalHost(runtime), config);
+  }
+}
+
+/** An engine whose models are in a worker that has a `WebWorkerMLCEngineHandler`. */
+export class WebWorkerMLCEngine extends HostedEngine {
+  constructor(worker: WorkerLike, config?: MLCEngineConfig, remote?: RemoteOptions) {
+    super(new RemoteHost(workerPort(worker), remote), config);
+  }
+}
+
+async function loaded<E extends HostedEngine>(engine: E, ids: Ids, options?: Options): Promise<E> {
   await engine.reload(ids, options);
   return engine;
 }
@@ -31,7 +38,7 @@ export function CreateMLCEngine(
   chatOpts?: Options,
   runtime: Runtime = browserRuntime,
 ): Promise<MLCEngine> {
-  return created(new LocalHost(runtime), modelId, engineConfig, chatOpts);
+  return loaded(new MLCEngine(engineConfig, runtime), modelId, chatOpts);
 }
 
 /** An engine whose models are in a worker that has a `WebWorkerMLCEngineHandler`. */
@@ -41,8 +48,8 @@ export function CreateWebWorkerMLCEngine(
   engineConfig?: MLCEngineConfig,
   chatOpts?: Options,
   remote?: RemoteOptions,
-): Promise<MLCEngine> {
-  return created(new RemoteHost(workerPort(worker), remote), modelId, engineConfig, chatOpts);
+): Promise<WebWorkerMLCEngine> {
+  return loaded(new WebWorkerMLCEngine(worker, engineConfig, remote), modelId, chatOpts);
 }
 
 /** An engine whose models are in the page's service worker; pages share them. */
@@ -51,9 +58,13 @@ export async function CreateServiceWorkerMLCEngine(
   engineConfig?: MLCEngineConfig,
   chatOpts?: Options,
   remote?: RemoteOptions,
-): Promise<MLCEngine> {
+): Promise<HostedEngine> {
   const port = await serviceWorkerPort();
-  return await created(new RemoteHost(port, remote), modelId, engineConfig, chatOpts);
+  return await loaded(
+    new HostedEngine(new RemoteHost(port, remote), engineConfig),
+    modelId,
+    chatOpts,
+  );
 }
 
 /**
