@@ -22,6 +22,7 @@ def test_the_page_is_open_and_its_questions_need_the_key(url: str) -> None:
     assert get(f"{url}/page-info").status_code == 401
     info = get(f"{url}/page-info", headers={"Authorization": f"Bearer {KEY}"}).json()
     model = {"id": "fake-model", "context_window_size": 8192, "takes_pictures": False}
+    model["defaults"] = {"temperature": 1.0, "top_p": 1.0, "context": 8192}
     assert info == {"models": [model], "can_load": False, "loading": None}
 
 

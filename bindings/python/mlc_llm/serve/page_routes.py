@@ -90,4 +90,5 @@ def _describe(model: ServedModel) -> dict[str, Any] | None:
         "id": model.name,
         "context_window_size": abilities.context_window_size,
         "takes_pictures": abilities.takes_pictures,
+        "defaults": dict(abilities.defaults),
     }

@@ -41,6 +41,7 @@ class Model:
     id: str
     context_window_size: int = 4096
     takes_pictures: bool = False
+    defaults: dict[str, float] = field(default_factory=lambda: {"temperature": 0.2, "top_p": 0.9})
 
 
 # Deltas, texts (short for {"content": text}), events to wait for, pauses in seconds, CUT; or a

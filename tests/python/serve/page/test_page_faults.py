@@ -68,6 +68,7 @@ def test_a_lost_connection_is_shown_until_it_is_back(page: Page, server: Scripte
     server.answers.append([CUT])
     page.say("Hello")
     page.until(lambda: "does not answer" in page.element("banner").text, "nothing is shown")
+    assert page.element("banner").get_attribute("role") == "alert"
     server.is_alive = True
     page.until(lambda: not page.element("banner").is_displayed(), "it is still shown")
 
@@ -96,7 +97,10 @@ def test_the_progress_of_the_server_is_shown(
 ) -> None:
     models, server.models, server.loading = server.models, [], 0.42
     page = open_page()
-    assert "loads its models: 42" in page.element("banner").text
+    banner = page.element("banner")
+    assert "loads its models: 42" in banner.text
+    assert (banner.get_attribute("role"), banner.get_attribute("class")) == ("status", "")
+    assert page.script("return document.querySelector('#banner progress').value") == 0.42
     server.models, server.loading = models, None
     page.until(lambda: not page.element("banner").is_displayed(), "it is still shown")
     assert page.element("model").get_property("value") == "scripted"

@@ -166,6 +166,40 @@ def test_a_phone_shows_one_thing_at_a_time(page: Page, server: Scripted) -> None
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_an_empty_chat_offers_questions_and_settings_say_their_defaults(
+    page: Page, server: Scripted
+) -> None:
+    page.open_settings()
+    hints = [page.element(name).get_attribute("placeholder") for name in ("temperature", "seed")]
+    assert hints == ["Default: 0.2", ""]
+    server.usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    page.click(".examples button")
+    page.until(lambda: page.bodies("assistant") == ["Yes."], "it is not asked")
+    assert page.bodies("user") == ["Explain in simple words why the sky is blue."]
+    page.finish()
+    assert page.text("#chat .stats").startswith("1 token ·") and page.all(".examples") == []
+
+
+def test_tables_formulas_and_code_are_drawn(page: Page, server: Scripted) -> None:
+    table = "| a | number |\n|---|--:|\n| environmentally friendly | 1 |"
+    server.answers.append([f"$$\\sqrt{{x}}$$\n\n{table}\n\n```py\ndef", " f(): pass\n```\n"])
+    page.ask("Show me")
+    assert page.text("math").replace("√", "") == "x"
+    assert page.texts(".code-keyword") == ["def", "pass"]
+    align = "return getComputedStyle(document.querySelectorAll('#chat td')[1]).textAlign"
+    assert page.script(align) == "right"
+    size = {"width": 300, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:  # a word is wider than its column's share, and is not cut
+        wide = "const range = document.createRange();"
+        wide += "range.selectNodeContents(document.querySelector('#chat td'));"
+        wide += "return new Set([...range.getClientRects()].map((r) => r.top)).size"
+        assert page.script(wide) <= 2 and page.script(OVERFLOW) <= 0
+        assert page.problems() == []
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_right_to_left_text_and_languages(page: Page, server: Scripted) -> None:
     server.answers.append(["مرحبا بك\n\nHello to you"])
     page.ask("مرحبا")

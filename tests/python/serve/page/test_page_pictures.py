@@ -19,14 +19,14 @@ pytestmark = pytest.mark.skipif(not FOLDER, reason="MLC_TEST_PICTURES names no f
 ANSWER = """The **page cache** keeps keys and values in pages of 16 tokens:
 
 1. A *block table* says which pages a sequence owns.
-2. Sequences with the same beginning share pages.
+2. Sequences with the same beginning share pages: of $n$ tokens $\\lfloor n / 16 \\rfloor$ pages.
 
 ```python
 pages = -(-num_tokens // 16)  # rounded up
 ```
 
 | tokens | pages |
-|---|---|
+|--:|--:|
 | 16 | 1 |
 | 100 | 7 |
 """

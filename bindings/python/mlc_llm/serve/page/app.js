@@ -7,7 +7,7 @@ import { faultOf } from "./io/faults.js";
 import { Preferences } from "./io/preferences.js";
 import { Server } from "./io/server.js";
 import { Storage } from "./io/storage.js";
-import { loadTexts, number, t } from "./io/texts.js";
+import { counted, loadTexts, number, t } from "./io/texts.js";
 import { KEYS, setUpShortcuts } from "./shortcuts.js";
 import { Library } from "./state/library.js";
 import { Models } from "./state/models.js";
@@ -52,6 +52,7 @@ class App {
       edit: (message, text) => text && this.run(() => this.session.edit(this.chat, message, text)),
       retry: (message) => this.run(() => this.session.retry(this.chat, message)),
       decide: (call, isAllowed) => this.run(() => this.session.decide(this.chat, call, isAllowed)),
+      example: (text) => this.send(text, []),
     }, () => this.session.isRunning);
     this.composer = new Composer({
       send: (text, pictures) => this.send(text, pictures),
@@ -197,10 +198,10 @@ class App {
     byId("model").disabled = all.length === 0;
     this.composer.showPictureButton(chosen?.takes_pictures ?? null);
     this.showBanner(
-      loading === null ? "" : t("models.server_loads", {
-        percent: number(loading * 100),
-      }),
+      loading === null ? "" : t("models.server_loads", { percent: number(loading * 100) }),
+      loading,
     );
+    this.settings.showDefaults(chosen?.defaults ?? {});
     this.showMeter();
   }
 
@@ -210,12 +211,17 @@ class App {
     const limit = limitOf(this.chat, this.models.chosen);
     const values = { used: number(used), limit: limit === null ? "" : number(limit) };
     const key = limit === null ? "meter.used" : "meter.of";
-    byId("meter").textContent = used > 0 || limit !== null ? t(key, values) : "";
+    byId("meter").textContent = used > 0 || limit !== null ? counted(key, used, values) : "";
   }
 
-  showBanner(text) {
-    byId("banner").hidden = text === "";
-    byId("banner").textContent = text;
+  // `progress`: from 0 to 1 while something is awaited; null for what is wrong.
+  showBanner(text, progress = null) {
+    const banner = byId("banner"), isFault = progress === null;
+    banner.hidden = text === "";
+    banner.className = isFault ? "fault" : "";
+    banner.setAttribute("role", isFault ? "alert" : "status");
+    const bar = isFault ? [] : [h("progress", { max: 1, value: progress, "aria-hidden": "true" })];
+    banner.replaceChildren(h("span", {}, text), ...bar);
   }
 
   showConnection(isLost) {

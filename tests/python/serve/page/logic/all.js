@@ -1,6 +1,7 @@
 // Runs every test file; `test_page_logic.py` reads what it prints.
 
 import "./markdown_test.js";
+import "./formulas_test.js";
 import "./chats_test.js";
 import "./answers_test.js";
 import "./vectors_test.js";

@@ -30,6 +30,7 @@ const WORDS = {
 };
 const TEXTS = {
   t: (key, values = {}) => english[key].replace(/\{(\w+)\}/g, (_, name) => values[name]),
+  counted: (key, _, values) => TEXTS.t(key, values), // the vectors have one form for all numbers
   number(value, digits = 0) {
     const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
     return new Intl.NumberFormat("en", options).format(value);

@@ -26,6 +26,12 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
+// The text for so many: some languages have other words for 1, or for a few. `values` are shown.
+export function counted(key, count, values) {
+  const form = `${key}#${new Intl.PluralRules(texts.language).select(count)}`;
+  return t(hasText(form) ? form : key, values);
+}
+
 // A number in the user's language.
 export function number(value, digits = 0) {
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
@@ -33,7 +39,7 @@ export function number(value, digits = 0) {
 }
 
 // Fills elements by their attributes: data-text (the text), data-label (the accessible name and the
-// tooltip), data-hint (the placeholder).
+// tooltip), data-hint (the placeholder; data-touch-hint where there is no keyboard).
 export function translate(root) {
   for (const element of root.querySelectorAll("[data-text]")) {
     element.textContent = t(element.dataset.text);
@@ -42,7 +48,9 @@ export function translate(root) {
     element.setAttribute("aria-label", t(element.dataset.label));
     if (element.tagName === "BUTTON") element.title = t(element.dataset.label);
   }
+  const hasKeys = !matchMedia("(pointer: coarse)").matches; // a phone has no Shift+Enter
   for (const element of root.querySelectorAll("[data-hint]")) {
-    element.placeholder = t(element.dataset.hint);
+    const { hint, touchHint } = element.dataset;
+    element.placeholder = t(hasKeys ? hint : touchHint ?? hint);
   }
 }

@@ -1,6 +1,7 @@
 // The inline part of Markdown: a text becomes nodes of a tree.
 //
-// A node is a string or {tag, attributes, children}. Nothing here makes HTML: raw HTML in the text
+// A node is a string or {tag, attributes, children}; a formula of LaTeX is {tag: "formula", isBlock,
+// text}. Nothing here makes HTML: raw HTML in the text
 // stays text. Each part is read once from left to right, so the time grows with the length only.
 
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
@@ -8,6 +9,7 @@ const LINK =
   /(!?)\[([^[\]]*)\]\(\s*<?([^()\s<>]*(?:\([^()\s<>]*\)[^()\s<>]*)*)>?(?:\s+"[^"\n]*")?\s*\)/y;
 const ADDRESS = /https?:\/\/[^\s<>"]+/y;
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:)/i;
+const MAX_FORMULA = 2000; // characters
 const MARKS = { "**": "strong", "__": "strong", "*": "em", "_": "em", "~~": "del" };
 
 // The nodes of a line or of several lines.
@@ -36,7 +38,8 @@ class InlineReader {
 
   step() {
     const next = this.text[this.at];
-    if (next === "\\") return this.escape();
+    if (next === "\\") return this.formulaOrEscape();
+    if (next === "$") return this.dollars();
     if (next === "`") return this.code();
     if (next === "\n") return this.lineBreak();
     if (next === "[" || (next === "!" && this.text[this.at + 1] === "[")) return this.linkOrText();
@@ -52,8 +55,35 @@ class InlineReader {
 
   plain() {
     let end = this.at + 1;
-    while (end < this.text.length && !"\\`\n[!h*_~".includes(this.text[end])) end++;
+    while (end < this.text.length && !"\\`\n[!h*_~$".includes(this.text[end])) end++;
     this.push(this.text.slice(this.at, end), end - this.at);
+  }
+
+  // \( ... \) and \[ ... \]
+  formulaOrEscape() {
+    const close = { "(": "\\)", "[": "\\]" }[this.text[this.at + 1]];
+    const end = close ? this.text.indexOf(close, this.at + 2) : -1;
+    if (end < 0 || end - this.at > MAX_FORMULA) return this.escape();
+    this.formula(2, end, close === "\\]");
+  }
+
+  // $...$, of which a price is none: no space inside the marks, no digit behind them. $$...$$
+  dollars() {
+    const { text, at } = this;
+    const length = text[at + 1] === "$" ? 2 : 1;
+    const end = text.indexOf("$".repeat(length), at + length);
+    if (end < 0 || end === at + length || end - at > MAX_FORMULA) return this.push("$", 1);
+    const isPrice = isSpace(text[at + 1]) || isSpace(text[end - 1]) ||
+      /\d/.test(text[end + 1] ?? "");
+    if (length === 1 && (isPrice || text.slice(at, end).includes("\n\n"))) return this.push("$", 1);
+    this.formula(length, end, length === 2);
+  }
+
+  // What stands between marks of this length becomes a formula.
+  formula(length, end, isBlock) {
+    const text = this.text.slice(this.at + length, end).trim();
+    this.nodes.push({ tag: "formula", isBlock, text });
+    this.at = end + length;
   }
 
   escape() {

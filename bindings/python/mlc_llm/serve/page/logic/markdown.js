@@ -1,7 +1,7 @@
 // Markdown as a tree: headings, paragraphs, lists, quotes, tables, rules and code blocks.
 //
 // A node is a string or {tag, attributes, children}. A code block is
-// {tag: "codeblock", language, text, isOpen}. `thread/markdown_view.js` makes elements of them.
+// {tag: "codeblock", language, text, isOpen}, a formula {tag: "formula", isBlock, text}. `thread/markdown_view.js` makes elements of them.
 
 import { parseInline } from "./inline.js";
 
@@ -11,6 +11,7 @@ const HEADING = /^ {0,3}(#{1,6})(?=\s|$)/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}|\t|$)/;
+const FORMULA = /^ {0,3}(\$\$|\\\[)/; // until the mark that closes it
 const TABLE_LINE = /^[ \t|:-]+$/;
 
 // The blocks of a text.
@@ -61,6 +62,10 @@ function parseBlocks(lines, depth) {
 function readBlock(lines, at, depth) {
   const line = lines[at];
   if (FENCE.test(line)) return readFence(lines, at);
+  if (FORMULA.test(line)) {
+    const found = readFormula(lines, at);
+    if (found !== null) return found;
+  }
   if (HEADING.test(line)) return [heading(line), at + 1];
   if (RULE.test(line)) return [{ tag: "hr" }, at + 1];
   if (depth < MAX_DEPTH && QUOTE.test(line)) return readQuote(lines, at, depth);
@@ -83,6 +88,21 @@ function readFence(lines, at) {
   while (end < lines.length && !closesFence(lines[end], fence)) end++;
   const text = lines.slice(at + 1, end).join("\n");
   return [{ tag: "codeblock", language, text, isOpen: end === lines.length }, end + 1];
+}
+
+// A formula on lines of its own. Null: it is not closed before the next empty line, or text follows.
+function readFormula(lines, at) {
+  const open = FORMULA.exec(lines[at])[1];
+  const close = open === "$$" ? "$$" : "\\]";
+  let text = lines[at].trimStart().slice(2);
+  for (let end = at; end < lines.length && (end === at || lines[end].trim() !== ""); end++) {
+    if (end > at) text += `\n${lines[end]}`;
+    const found = text.indexOf(close);
+    if (found < 0) continue;
+    if (text.slice(found + 2).trim() !== "") return null;
+    return [{ tag: "formula", isBlock: true, text: text.slice(0, found).trim() }, end + 1];
+  }
+  return null;
 }
 
 // Headings of an answer begin below those of the page.
@@ -156,15 +176,27 @@ function cellsOf(line) {
 
 function readTable(lines, at) {
   const width = cellsOf(lines[at]).length;
+  const sides = cellsOf(lines[at + 1]).map(sideOf);
   const row = (line, tag) => {
     const cells = cellsOf(line).slice(0, width);
-    return { tag: "tr", children: cells.map((cell) => ({ tag, children: parseInline(cell) })) };
+    const made = cells.map((cell, column) => {
+      const attributes = sides[column] ? { class: sides[column] } : {};
+      return { tag, attributes, children: parseInline(cell) };
+    });
+    return { tag: "tr", children: made };
   };
   let end = at + 2;
   while (end < lines.length && lines[end].includes("|") && lines[end].trim() !== "") end++;
   const head = { tag: "thead", children: [row(lines[at], "th")] };
   const body = { tag: "tbody", children: lines.slice(at + 2, end).map((l) => row(l, "td")) };
   return [{ tag: "table", children: [head, body] }, end];
+}
+
+// The side of a column by the colons of its dashes.
+function sideOf(dashes) {
+  const [isLeft, isRight] = [dashes.startsWith(":"), dashes.endsWith(":")];
+  if (isLeft && isRight) return "at-middle";
+  return isRight ? "at-right" : isLeft ? "at-left" : "";
 }
 
 function readParagraph(lines, at, depth) {

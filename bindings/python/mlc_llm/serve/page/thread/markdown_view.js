@@ -1,10 +1,13 @@
 // Markdown in elements. While a text grows, only its last blocks are changed.
 
+import { highlight } from "../logic/highlight.js";
 import { finalLength, parseMarkdown } from "../logic/markdown.js";
+import { parseMath } from "../logic/math.js";
 import { t } from "../io/texts.js";
 import { copyText, h, smallButton } from "../view/dom.js";
 
 const OWN_DIRECTION = new Set(["p", "h3", "h4", "h5", "h6", "ul", "ol", "blockquote", "td", "th"]);
+const MATHML = "http://www.w3.org/1998/Math/MathML";
 const SHOWN_MS = 1500; // how long a button says that it has copied
 
 export class MarkdownView {
@@ -68,8 +71,14 @@ export class MarkdownView {
     const isText = typeof old === "string" && typeof fresh === "string";
     if (isText) return patchText(element, old, fresh);
     if (!isSameKind(old, fresh)) return element.replaceWith(this.elementOf(fresh));
+    if (fresh.tag === "formula") {
+      return old.text === fresh.text || element.replaceWith(this.elementOf(fresh));
+    }
     if (fresh.tag === "codeblock") {
-      return patchText(element.querySelector("code").firstChild, old.text, fresh.text);
+      if (old.isOpen === fresh.isOpen && old.text === fresh.text) return;
+      const code = element.querySelector("code");
+      if (old.isOpen && fresh.isOpen) return patchText(code.firstChild, old.text, fresh.text);
+      return code.replaceChildren(...coloured(fresh));
     }
     const inside = fresh.tag === "table" ? element.firstChild : element;
     this.patchChildren(inside, old.children ?? [], fresh.children ?? []);
@@ -86,16 +95,68 @@ export class MarkdownView {
   elementOf(node) {
     if (typeof node === "string") return document.createTextNode(node);
     if (node.tag === "codeblock") return codeBlock(node);
+    if (node.tag === "formula") return formula(node);
     const direction = OWN_DIRECTION.has(node.tag) ? { dir: "auto" } : {};
     const element = h(node.tag, { ...direction, ...node.attributes });
     this.append(element, node.children ?? []);
     if (node.tag !== "table") return element;
-    return h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": t("table") },
-      element,
-    );
+    return scrolled(t("table"), element);
   }
+}
+
+// What may be wider than its place.
+function scrolled(name, element) {
+  const attributes = { class: "scroll", tabindex: "0", role: "region", "aria-label": name };
+  return h("div", attributes, element);
+}
+
+// A formula, as the browser draws it.
+function formula({ text, isBlock }) {
+  const made = mathElement(parseMath(text, isBlock));
+  made.setAttribute("aria-label", text);
+  return isBlock ? scrolled(t("formula"), made) : made;
+}
+
+function mathElement(node) {
+  const { tag, attributes = {}, children } = drawable(node);
+  const element = document.createElementNS(MATHML, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  const made = (child) => typeof child === "string" ? child : mathElement(child);
+  element.append(...children.map(made));
+  return element;
+}
+
+// Browsers draw the sign of a root with a font for formulas alone. Where there is none, the sign is a
+// letter, and what is under it gets a line.
+function drawable(node) {
+  if (!["msqrt", "mroot"].includes(node.tag) || drawsRoots()) return node;
+  const [inside, degree] = node.children;
+  const sign = { tag: "mo", attributes: { form: "prefix" }, children: ["√"] };
+  const under = { tag: "mrow", attributes: { class: "radicand" }, children: [inside] };
+  const before = degree && { tag: "msup", children: [{ tag: "mrow", children: [] }, degree] };
+  return { tag: "mrow", children: [before, sign, under].filter(Boolean) };
+}
+
+let hasRoots = null;
+
+function drawsRoots() {
+  if (hasRoots === null) {
+    const root = document.createElementNS(MATHML, "msqrt");
+    const math = document.createElementNS(MATHML, "math");
+    math.append(root);
+    document.body.append(math);
+    hasRoots = root.getBoundingClientRect().width > 1;
+    math.remove();
+  }
+  return hasRoots;
+}
+
+// The code in its colours. While it grows it is one text.
+function coloured({ language, text, isOpen }) {
+  if (isOpen) return [document.createTextNode(text)];
+  return highlight(language, text).map(([kind, piece]) => (
+    kind ? h("span", { class: `code-${kind}` }, piece) : document.createTextNode(piece)
+  ));
 }
 
 function patchText(element, old, fresh) {
@@ -106,13 +167,15 @@ function patchText(element, old, fresh) {
 
 function isSameKind(old, fresh) {
   if (old.tag !== fresh.tag || old.language !== fresh.language) return false;
+  if (old.isBlock !== fresh.isBlock) return false;
   const [before, now] = [old.attributes ?? {}, fresh.attributes ?? {}];
   for (const name in { ...before, ...now }) if (before[name] !== now[name]) return false;
   return true;
 }
 
-export function codeBlock({ language, text }) {
-  const code = h("code", {}, document.createTextNode(text));
+export function codeBlock(block) {
+  const { language } = block;
+  const code = h("code", {}, ...coloured(block));
   const copy = copyButton(t("copy_code"), () => code.textContent);
   const name = t("code");
   const pre = h("pre", { tabindex: "0", dir: "ltr", role: "region", "aria-label": name }, code);

@@ -1,6 +1,6 @@
 // One message of the conversation.
 
-import { number, t } from "../io/texts.js";
+import { counted, number, t } from "../io/texts.js";
 import { callView, pretty } from "./call_view.js";
 import { statsText } from "../logic/statistics.js";
 import { h, smallButton } from "../view/dom.js";
@@ -87,7 +87,7 @@ export class MessageView {
   showFoot() {
     const { message, actions } = this;
     if (!message.stats) return this.foot.replaceChildren();
-    const stats = h("span", { class: "stats quiet" }, statsText(message, { t, number }));
+    const stats = h("span", { class: "stats quiet" }, statsText(message, { t, counted, number }));
     this.foot.replaceChildren(
       stats,
       copyButton(t("copy"), () => message.content),

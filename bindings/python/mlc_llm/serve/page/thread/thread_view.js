@@ -10,7 +10,7 @@ const NEAR_PX = 60; // so near to the end, the view follows the answer
 const REST = 4; // a render is followed by a pause of this many times its duration
 
 export class ThreadView {
-  // `actions`: see MessageView. `isRunning()`: whether an answer is being generated.
+  // `actions`: those of MessageView, and example(text). `isRunning()`: whether an answer is being generated.
   constructor(actions, isRunning) {
     this.element = byId("chat");
     this.actions = actions;
@@ -38,7 +38,7 @@ export class ThreadView {
     }
     this.views = views;
     const elements = [...views.values()].map((view) => view.element);
-    this.place(elements.length > 0 ? elements : [emptyView()]);
+    this.place(elements.length > 0 ? elements : [emptyView(this.actions)]);
     this.toEnd();
   }
 
@@ -116,6 +116,20 @@ export class ThreadView {
   }
 }
 
-function emptyView() {
-  return h("div", { class: "empty" }, h("h2", {}, t("empty.title")), h("p", {}, t("empty.text")));
+const EXAMPLES = ["empty.explain", "empty.write", "empty.code", "empty.table"];
+
+// A chat without messages: what can be asked.
+function emptyView({ example }) {
+  const examples = EXAMPLES.map((key) => {
+    const ask = () => example(t(key));
+    return h("li", {}, h("button", { type: "button", onclick: ask }, t(key)));
+  });
+  return h(
+    "div",
+    { class: "empty" },
+    h("img", { src: "page/icon.svg", alt: "", class: "mark" }),
+    h("h2", {}, t("empty.title")),
+    h("p", { class: "quiet" }, t("empty.text")),
+    h("ul", { class: "examples" }, ...examples),
+  );
 }

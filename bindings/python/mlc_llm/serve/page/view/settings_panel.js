@@ -2,7 +2,7 @@
 
 import { DEFAULT_SETTINGS } from "../logic/chats.js";
 import { TOOLS } from "../logic/tools.js";
-import { language, LANGUAGES } from "../io/texts.js";
+import { language, LANGUAGES, number, t } from "../io/texts.js";
 import { byId, h } from "./dom.js";
 
 const TEXTS = ["system", "schema", "extra"];
@@ -24,6 +24,15 @@ export class SettingsPanel {
     }
   }
 
+  // What a setting without a value means, by the settings' names.
+  showDefaults(defaults) {
+    for (const id of NUMBERS) {
+      byId(id).placeholder = Object.hasOwn(defaults, id) && defaults[id] !== null
+        ? t("settings.default", { value: number(defaults[id], decimalsOf(defaults[id])) })
+        : "";
+    }
+  }
+
   read() {
     const settings = { ...DEFAULT_SETTINGS };
     for (const id of TEXTS) settings[id] = byId(id).value;
@@ -32,6 +41,8 @@ export class SettingsPanel {
     return settings;
   }
 }
+
+const decimalsOf = (value) => Math.min(String(value).split(".")[1]?.length ?? 0, 3);
 
 // Language, colours and the API key.
 export function setUpPageSettings(preferences, { onLanguage, onKey }) {
