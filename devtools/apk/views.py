@@ -24,13 +24,16 @@ FOLDER = ROOT / "build" / "apps" / "views"
 
 
 def identifiers() -> Path:
-    """R as aapt2 makes it: a number for each text."""
-    texts = (APP / "res" / "values" / "strings.xml").read_text(encoding="utf-8")
-    names = re.findall(r'<string name="(\w+)"', texts)
-    lines = [f"        const val {name} = {at}" for at, name in enumerate(names, 1)]
-    drawable = "    object drawable {\n        const val icon = 1\n    }\n"
-    strings = "    object string {\n" + "\n".join(lines) + "\n    }\n"
-    code = "package ai.mlc.chat.app\n\nobject R {\n" + drawable + strings + "}\n"
+    """R as aapt2 makes it: a number for each text and each colour."""
+    kinds = {"drawable": ["icon"]}
+    for kind, file in (("string", "strings.xml"), ("color", "colors.xml")):
+        text = (APP / "res" / "values" / file).read_text(encoding="utf-8")
+        kinds[kind] = re.findall(rf'<{kind} name="(\w+)"', text)
+    code = "package ai.mlc.chat.app\n\nobject R {\n"
+    for kind, names in kinds.items():
+        lines = [f"        const val {name} = {at}" for at, name in enumerate(names, 1)]
+        code += f"    object {kind} {{\n" + "\n".join(lines) + "\n    }\n"
+    code += "}\n"
     path = FOLDER / "R.kt"
     FOLDER.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text() != code:

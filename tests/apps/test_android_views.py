@@ -1,5 +1,5 @@
 """The screens of the Android app, drawn on the JVM: every text fits, in four languages, in the
-dark, and with large letters on a small phone. `MLC_TEST_PICTURES=FOLDER` keeps the pictures."""
+dark, with large letters on a small phone, and on a tablet. `MLC_TEST_PICTURES=FOLDER` keeps the pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CANNOT_BUILD = 77
 SCREENS = ("models", "add", "licences", "chats", "chat", "settings", "benchmark")
-PHONES = ("light", "dark", "german", "arabic", "chinese", "large")
+SIZES = {
+    **dict.fromkeys(("light", "dark", "german", "arabic", "chinese"), (540, 960)),
+    "large": (480, 960),
+    **dict.fromkeys(("tablet", "tablet-arabic"), (960, 720)),
+}
 
 
 def has_fonts() -> bool:
@@ -37,8 +41,7 @@ def test_every_text_of_every_screen_fits(tmp_path: Path) -> None:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-4000:]
     assert "\nOK (" in done.stdout
-    for phone in PHONES:
+    for phone, size in SIZES.items():
         for screen in SCREENS:
             data = (folder / f"{phone}-{screen}.png").read_bytes()
-            width, height = struct.unpack(">II", data[16:24])
-            assert (width, height) == ((480 if phone == "large" else 540), 960)
+            assert struct.unpack(">II", data[16:24]) == size

@@ -39,6 +39,7 @@ def test_the_permissions_are_those_of_the_data_safety_text() -> None:
         "FOREGROUND_SERVICE",
         "FOREGROUND_SERVICE_DATA_SYNC",
         "POST_NOTIFICATIONS",
+        "RUN_USER_INITIATED_JOBS",
     }
     for manifest in APPS.glob("android/*/src/main/AndroidManifest.xml"):
         text = manifest.read_text(encoding="utf-8")

@@ -132,6 +132,9 @@ abstract class Activity : Context() {
         const val RESULT_OK = -1
     }
 
+    /** `android:windowBackground` of the app's theme. */
+    val windowColour get() = Color(getColor(ai.mlc.chat.app.R.color.page), true)
+
     fun picture(): BufferedImage {
         layOut()
         val image = BufferedImage(device.width, device.height, BufferedImage.TYPE_INT_RGB)
@@ -139,7 +142,7 @@ abstract class Activity : Context() {
         to.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON)
         to.setRenderingHint(RenderingHints.KEY_TEXT_ANTIALIASING, RenderingHints.VALUE_TEXT_ANTIALIAS_ON)
         val theme = Theme(device.isDark)
-        to.color = theme.window
+        to.color = windowColour
         to.fillRect(0, 0, image.width, image.height)
         content.draw(to)
         dialog?.let {

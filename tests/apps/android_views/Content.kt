@@ -1,5 +1,6 @@
 package android.content
 
+import android.content.res.Resources
 import android.net.Uri
 import java.io.File
 import java.io.InputStream
@@ -17,6 +18,9 @@ open class Context {
     val filesDir: File get() = File(folder, "files").apply { mkdirs() }
     val assets = Assets(this)
     val resources: Resources get() = Resources(device)
+
+    fun getColor(id: Int): Int = device.colour(id)
+
     val contentResolver = ContentResolver()
 
     fun getExternalFilesDir(@Suppress("UNUSED_PARAMETER") type: String?): File? = filesDir
@@ -28,6 +32,7 @@ open class Context {
     fun getSystemService(name: String): Any = when (name) {
         ACTIVITY_SERVICE -> android.app.ActivityManager()
         NOTIFICATION_SERVICE -> android.app.NotificationManager()
+        JOB_SCHEDULER_SERVICE -> android.app.job.JobScheduler
         CONNECTIVITY_SERVICE -> android.net.ConnectivityManager
         else -> ClipboardManager
     }
@@ -59,6 +64,7 @@ open class Context {
     companion object {
         const val ACTIVITY_SERVICE = "activity"
         const val CONNECTIVITY_SERVICE = "connectivity"
+        const val JOB_SCHEDULER_SERVICE = "jobscheduler"
         const val CLIPBOARD_SERVICE = "clipboard"
         const val NOTIFICATION_SERVICE = "notification"
     }
@@ -78,11 +84,7 @@ class Assets(private val context: Context) {
     fun open(name: String): InputStream = File(context.folder, name).inputStream()
 }
 
-class Resources(device: Device) {
-    class Metrics(val density: Float)
-
-    val displayMetrics = Metrics(device.density)
-}
+class ComponentName(@Suppress("UNUSED_PARAMETER") context: Context, val type: Class<*>)
 
 class Intent(val action: String) {
     private val extras = mutableMapOf<String, String?>()

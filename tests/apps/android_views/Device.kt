@@ -29,6 +29,16 @@ class Device(
 
     fun sp(size: Float): Float = size * density * fontScale
 
+    private val colours = colours("").let { light -> if (isDark) light + colours("-night-v29") else light }
+
+    /** The colour of a number in `R.color`. */
+    fun colour(id: Int): Int = colours.values.elementAt(id - 1)
+
+    private fun colours(ending: String): Map<String, Int> {
+        val text = File(System.getProperty("app.main"), "res/values$ending/colors.xml").readText()
+        return COLOUR.findAll(text).associate { it.groupValues[1] to (OPAQUE or it.groupValues[2].toInt(16)) }
+    }
+
     /** The text of a number in `R.string`. */
     fun text(id: Int): String = texts.getValue(names[id - 1])
 
@@ -44,6 +54,8 @@ class Device(
     private class Texts(val keys: List<String>, val values: Map<String, String>)
 
     private companion object {
+        const val OPAQUE = 0xff shl 24
+        val COLOUR = Regex("""<color name="(\w+)">#(\w{6})</color>""")
         val LINE = Regex("""<string name="(\w+)">(.*?)</string>""")
     }
 }

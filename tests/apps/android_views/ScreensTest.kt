@@ -5,6 +5,8 @@ import ai.mlc.chat.ChatActivity
 import ai.mlc.chat.ChatApp
 import ai.mlc.chat.ChatFiles
 import ai.mlc.chat.ChatsActivity
+import ai.mlc.chat.DownloadJob
+import ai.mlc.chat.MessageView
 import ai.mlc.chat.ModelsActivity
 import ai.mlc.chat.Notifications
 import ai.mlc.chat.Publisher
@@ -22,11 +24,14 @@ import ai.mlc.chatkit.download.DownloadState
 import ai.mlc.chatkit.engine.LoadTarget
 import android.app.ActivityManager
 import android.app.AlertDialog
+import android.app.job.JobParameters
+import android.app.job.JobScheduler
 import android.content.ClipboardManager
 import android.content.Intent
 import android.net.ConnectivityManager
 import android.net.Uri
 import android.os.Looper
+import android.text.Spanned
 import android.view.View
 import android.view.ViewGroup
 import android.widget.Button
@@ -80,6 +85,13 @@ class ScreensTest {
 
     @Test
     fun `large letters on a small phone`() = draw("large", Device("de", fontScale = 1.5f, widthDp = 320))
+
+    @Test
+    fun `a tablet`() = draw("tablet", Device(widthDp = 800, heightDp = 600, density = 1.2f))
+
+    @Test
+    fun `an Arabic tablet in the dark`() =
+        draw("tablet-arabic", Device("ar", isDark = true, widthDp = 800, heightDp = 600, density = 1.2f))
 
     @Test
     fun `the checks find what does not fit`() {
@@ -251,20 +263,93 @@ class ScreensTest {
         assertEquals(listOf(Notifications.PERMISSION), screen.wanted)
         screen.grant() // the service shows its notification then
         assertEquals(listOf(WorkService::class.java, WorkService::class.java), screen.started.map { it.target })
-        val service = WorkService() // after six hours the system ends it: the download waits for the user
+        val service = WorkService() // after six hours the system ends it: the job goes on
         service.onTimeout(1, DATA_SYNC)
-        assertTrue(service.isStopped)
-        assertEquals(DownloadState.PAUSED, download.states.value.state)
+        assertTrue(service.isStopped && download.states.value.state.isActive)
+        download.pause()
         resume()
         assertEquals(listOf(Notifications.PERMISSION), screen.wanted) // once
         download.pause()
     }
 
     @Test
+    fun `a download goes on after the system ended the app`() {
+        val app = begin(Device())
+        val screen = show(app, ModelsActivity(), R.string.app_name)
+        JobScheduler.scheduled.clear()
+        screen.all<Button>().first { it.text.toString() == "Resume" }.run { click!!(this) }
+        val asked = JobScheduler.scheduled.single()
+        assertTrue(asked.service == DownloadJob::class.java && asked.isUserInitiated)
+        val state = File(app.filesDir, "models/$PAUSED.state")
+        Looper.runUntil { state.readText().startsWith("waiting") || state.readText().startsWith("listing") }
+        // Another process of the app: the state on the disk is that of a download that ran.
+        val again = ChatApp().also {
+            it.device = app.device
+            it.folder = app.folder
+            it.onCreate()
+        }
+        val download = again.library.download(again.library.model(PAUSED)!!)!!
+        assertEquals(DownloadState.PAUSED, download.states.value.state)
+        val job = DownloadJob().also {
+            it.device = again.device
+            it.folder = again.folder
+        }
+        assertTrue(job.onStartJob(JobParameters()))
+        assertTrue(download.states.value.state.isActive)
+        assertEquals(listOf(WorkService.NOTIFICATION), job.notified)
+        assertTrue(job.onStopJob(JobParameters())) // the network is gone: start it again
+        download.pause()
+        assertTrue(!job.onStopJob(JobParameters())) // the user's word holds
+        val other = DownloadJob().also {
+            it.device = again.device
+            it.folder = again.folder
+        }
+        assertTrue(other.onStartJob(JobParameters()))
+        assertEquals(DownloadState.PAUSED, download.states.value.state)
+        Looper.runUntil { other.wantsMore == false }
+        app.library.download(app.library.model(PAUSED)!!)!!.pause()
+    }
+
+    @Test
+    fun `a model is deleted after a question`() {
+        val app = begin(Device())
+        val screen = show(app, ModelsActivity(), R.string.app_name)
+        val delete = "Delete: $READY"
+        screen.all<Button>().first { it.contentDescription.toString() == delete }.run { click!!(this) }
+        val download = app.library.download(app.library.model(READY)!!)!!
+        assertEquals(DownloadState.READY, download.states.value.state)
+        screen.dialog!!.accept()
+        Looper.runUntil { download.states.value.state == DownloadState.ABSENT }
+    }
+
+    @Test
+    fun `the Markdown of an answer becomes views, and only what grows changes`() {
+        val app = begin(Device())
+        val screen = show(app, ChatActivity(), 0, "c1")
+        val answer = "# Title\n\nSome **bold** words\n\n- one\n- two\n\n```kt\nval a = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+        val message = ChatMessage("x", ChatMessage.ASSISTANT, answer)
+        val view = MessageView(screen, message) {}
+        val texts = { view.view.all().filterIsInstance<TextView>().map { it.text.toString() } }
+        assertEquals(
+            listOf("Model", "Title", "Some bold words", "• ", "one", "• ", "two", "val a = 1", "a", "1", "b", "2"), texts(),
+        )
+        val before = view.view.all().filterIsInstance<TextView>()
+        val bold = (before[2].text as Spanned).spans.single()
+        assertEquals("bold", "Some bold words".substring(bold.begin, bold.end))
+        view.show(message.copy(content = "$answer\nThe end"))
+        val after = view.view.all().filterIsInstance<TextView>()
+        assertTrue(before.zip(after).all { (old, new) -> old === new })
+        assertEquals("The end", after.last().text.toString())
+    }
+
+    @Test
     fun `an answer is reported to the publisher, and a refusal is said`() {
         val app = begin(Device())
         val screen = show(app, ChatActivity(), 0, "c1")
-        val message = { of: String -> screen.all<TextView>().first { of in it.text && it !is EditText }.run { click!!(this) } }
+        val message = { of: String ->
+            val words = screen.all<TextView>().first { of in it.text && it !is EditText }
+            generateSequence(words as View) { it.parent }.first { it.click != null }.run { click!!(this) }
+        }
         message("block table")
         assertTrue("Report this answer" !in screen.dialog!!.items) // no publisher is named
         val taken = LinkedBlockingQueue<String>()
@@ -385,8 +470,9 @@ class ScreensTest {
         val theme = Theme(device.isDark)
         val inDialog = dialog?.content?.all().orEmpty()
         return (content.all() + inDialog).filterIsInstance<TextView>().filter { it.isEnabled }.mapNotNull { view ->
-            val behind = if (view is Button) theme.button else if (view in inDialog) theme.card else theme.window
-            val colour = if (view is EditText && view.text.isEmpty()) theme.quiet else theme.text
+            val filled = generateSequence(view as View) { it.parent }.mapNotNull { it.background?.fill }.firstOrNull()
+            val behind = filled ?: if (view in inDialog) theme.card else windowColour
+            val colour = view.inked
             val opacity = generateSequence(view as View) { it.parent }.map { it.alpha }.reduce(Float::times)
             val ratio = contrast(colour, behind, opacity)
             if (ratio < LEAST_CONTRAST) "'${view.text}' has a contrast of $ratio" else null
@@ -396,7 +482,9 @@ class ScreensTest {
     /** What can be touched, and has no name for a screen reader, or that of another button. */
     private fun Screen.nameless(): List<String> {
         val controls = content.all().filter { it.click != null || it is EditText || it is CheckBox }
-        val names = controls.map { it to (it.contentDescription ?: (it as? TextView)?.text ?: "").toString() }
+        // A screen reader says the words inside of what can be touched.
+        val words = { view: View -> view.all().filterIsInstance<TextView>().joinToString(" ") { it.text } }
+        val names = controls.map { it to (it.contentDescription ?: words(it)).toString() }
         val buttons = names.filter { it.first is Button }.groupBy { it.second }.filterValues { it.size > 1 }
         return names.filter { it.second.isBlank() }.map { "${it.first} has no name" } +
             buttons.filterKeys { it.isNotBlank() }.map { "${it.value.size} buttons are called '${it.key}'" }
@@ -450,20 +538,20 @@ class ScreensTest {
         val WORDS = mapOf(
             "en" to listOf(
                 "How does a paged cache work?",
-                "It keeps keys and values in pages of 16 tokens. A block table says which pages a sequence owns.",
+                "It keeps keys and values in **pages** of `16` tokens. A *block table* says which pages a sequence owns.",
                 "The user wants the idea.", "How many pages do 100 tokens need?", "Names for a boat",
             ),
             "de" to listOf(
                 "Wie funktioniert ein Cache mit Seiten?",
-                "Er hält Schlüssel und Werte in Seiten zu 16 Tokens. Eine Blocktabelle nennt die Seiten einer Sequenz.",
+                "Er hält Schlüssel und Werte in **Seiten** zu `16` Tokens. Eine Blocktabelle nennt die Seiten einer Sequenz.",
                 "Gefragt ist die Idee.", "Wie viele Seiten brauchen 100 Tokens?", "Einkaufsliste für Samstag",
             ),
             "zh" to listOf(
-                "分页缓存如何工作？", "它把键和值存放在每页 16 个词元的页中。块表记录一个序列拥有哪些页。",
+                "分页缓存如何工作？", "它把键和值存放在每页 `16` 个词元的**页**中。块表记录一个序列拥有哪些页。",
                 "用户想了解思路。", "100 个词元需要多少页？", "船的名字",
             ),
             "ar" to listOf(
-                "كيف تعمل الذاكرة المؤقتة؟", "تحفظ المفاتيح والقيم في صفحات من 16 رمزًا. لكل تسلسل جدول صفحات.",
+                "كيف تعمل الذاكرة المؤقتة؟", "تحفظ المفاتيح والقيم في **صفحات** من `16` رمزًا. لكل تسلسل جدول صفحات.",
                 "يريد المستخدم الفكرة.", "كم صفحة يحتاج 100 رمز؟", "أسماء لقارب",
             ),
         )

@@ -32,6 +32,8 @@ class Notification {
 
         fun setOngoing(isOngoing: Boolean) = this
 
+        fun setChannelId(channel: String) = this
+
         fun build() = Notification()
     }
 }
@@ -44,7 +46,7 @@ class NotificationManager {
     }
 }
 
-class NotificationChannel(val id: String, val name: String, val importance: Int)
+class NotificationChannel(val id: String, val name: CharSequence, val importance: Int)
 
 class PendingIntent {
     companion object {

@@ -1,5 +1,8 @@
 package standin
 
+import android.graphics.Typeface
+import android.text.Spanned
+import android.text.attributesOf
 import java.awt.Font
 import java.awt.Graphics2D
 import java.awt.font.FontRenderContext
@@ -11,23 +14,40 @@ import java.text.Bidi
 import kotlin.math.ceil
 
 /** Text in lines. Each paragraph runs as its first letter does. */
-class TextBlock(text: String, size: Float, isBold: Boolean, private val width: Int?, private val isRightToLeft: Boolean) {
+class TextBlock(
+    text: CharSequence,
+    size: Float,
+    face: Typeface?,
+    private val width: Int?,
+    private val isRightToLeft: Boolean,
+) {
     private class Line(val layout: TextLayout, val isRightToLeft: Boolean)
 
-    private val font = Font(Font.SANS_SERIF, if (isBold) Font.BOLD else Font.PLAIN, 1).deriveFont(size)
+    private val family = if (face?.isMono == true) Font.MONOSPACED else Font.SANS_SERIF
+    private val font = Font(family, if (face?.isBold == true) Font.BOLD else Font.PLAIN, 1).deriveFont(size)
+    private val spans = (text as? Spanned)?.spans.orEmpty()
     private val plain = TextLayout("Ag", font, CONTEXT)
-    private val lines = text.split('\n').flatMap(::broken)
+    private val lines = paragraphs(text.toString())
     val lineHeight: Int = ceil(plain.ascent + plain.descent + plain.leading).toInt()
     val height: Int get() = lineHeight * lines.size
     val runsBack: Boolean get() = lines.first().isRightToLeft
     val numLines: Int get() = lines.size
     val widest: Int get() = lines.maxOf { ceil(it.layout.visibleAdvance).toInt() }
 
-    private fun broken(paragraph: String): List<Line> {
+    private fun paragraphs(text: String): List<Line> {
+        var begin = 0
+        return text.split('\n').flatMap { one -> broken(one, begin).also { begin += one.length + 1 } }
+    }
+
+    private fun broken(paragraph: String, begin: Int): List<Line> {
         val direction = if (isRightToLeft) Bidi.DIRECTION_DEFAULT_RIGHT_TO_LEFT else Bidi.DIRECTION_DEFAULT_LEFT_TO_RIGHT
         val runsBack = !Bidi(paragraph, direction).baseIsLeftToRight()
         val text = AttributedString(paragraph.ifEmpty { " " })
-        text.addAttribute(TextAttribute.FONT, font)
+        for ((name, value) in font.attributes) if (value != null) text.addAttribute(name, value)
+        for (span in spans) {
+            val (from, to) = (span.begin - begin).coerceAtLeast(0) to (span.end - begin).coerceAtMost(paragraph.length)
+            if (from < to) attributesOf(span.what).forEach { (name, value) -> text.addAttribute(name, value, from, to) }
+        }
         val run = if (runsBack) TextAttribute.RUN_DIRECTION_RTL else TextAttribute.RUN_DIRECTION_LTR
         text.addAttribute(TextAttribute.RUN_DIRECTION, run)
         val measurer = LineBreakMeasurer(text.iterator, CONTEXT)

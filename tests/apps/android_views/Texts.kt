@@ -2,10 +2,13 @@ package android.widget
 
 import android.content.Context
 import android.text.Editable
+import android.graphics.Typeface
 import android.text.InputType
+import android.text.Spanned
 import android.text.TextWatcher
 import android.view.Room
 import android.view.View
+import java.awt.Color
 import java.awt.Graphics2D
 import standin.TextBlock
 import standin.Theme
@@ -17,9 +20,16 @@ open class TextView(context: Context) : View(context) {
     var minHeight = 0
     var maxLines = Int.MAX_VALUE
     var minLines = 1
+    protected var isUpper = false
+    var stateListAnimator: Any? = null
+    var colour: Color? = null
+        private set
+    protected var hintColour: Color? = null
+    private var typeface: Typeface? = null
+    private var isOneLine = false
     protected val theme = Theme(device.isDark)
     protected open val shown: String get() = text.toString()
-    protected open val isSingleLine get() = false
+    protected open val isSingleLine get() = isOneLine
     protected open val isCentred get() = false
     protected open val leading: Int get() = 0 // before the text
     private var isMiddle = false
@@ -42,9 +52,35 @@ open class TextView(context: Context) : View(context) {
         isMiddle = gravity and android.view.Gravity.CENTER_VERTICAL != 0
     }
 
+    fun setTextColor(colour: Int) {
+        this.colour = Color(colour, true)
+    }
+
+    fun setHintTextColor(colour: Int) {
+        hintColour = Color(colour, true)
+    }
+
+    fun setTypeface(typeface: Typeface) {
+        this.typeface = typeface
+    }
+
+    fun setAllCaps(isAllCaps: Boolean) {
+        isUpper = isAllCaps
+    }
+
+    fun setSingleLine() {
+        isOneLine = true
+    }
+
+    /** What its words are drawn with. */
+    open val inked: Color get() = colour ?: theme.text
+
     fun setTextIsSelectable(@Suppress("UNUSED_PARAMETER") isSelectable: Boolean) = Unit
 
-    private fun blockOf(width: Int?) = TextBlock(shown, device.sp(textSize), false, width, device.isRightToLeft)
+    private fun blockOf(width: Int?) = TextBlock(
+        (text as? Spanned)?.takeIf { shown == it.toString() } ?: shown, device.sp(textSize), typeface, width,
+        device.isRightToLeft && textDirection != TEXT_DIRECTION_LTR,
+    )
 
     override fun measure(across: Room, down: Room) {
         val beside = start + end + leading
@@ -59,7 +95,7 @@ open class TextView(context: Context) : View(context) {
     protected open fun leastHeight(): Int = 0
 
     override fun paint(to: Graphics2D) {
-        to.color = if (isEnabled) theme.text else theme.quiet
+        to.color = if (isEnabled) inked else theme.quiet
         drawText(to)
     }
 
@@ -90,10 +126,11 @@ open class TextView(context: Context) : View(context) {
 }
 
 open class Button(context: Context) : TextView(context) {
-    override val shown get() = text.toString().uppercase(device.locale)
+    override val shown get() = if (isUpper) text.toString().uppercase(device.locale) else text.toString()
     override val isCentred get() = true
 
     init {
+        isUpper = true
         setPaddingRelative(device.dp(12f), device.dp(10f), device.dp(12f), device.dp(10f))
     }
 
@@ -101,14 +138,14 @@ open class Button(context: Context) : TextView(context) {
 
     /** A button's words are whole. */
     override fun cut(): String? {
-        val longest = shown.split(' ').maxOf { TextBlock(it, device.sp(textSize), false, null, false).widest }
+        val longest = shown.split(' ').maxOf { TextBlock(it, device.sp(textSize), null, null, false).widest }
         return super.cut() ?: "'$shown' is broken".takeIf { longest > width - start - end }
     }
 
     override fun paint(to: Graphics2D) {
         val (side, top) = device.dp(4f) to device.dp(6f)
         to.color = theme.button
-        to.box(side, top, width - 2 * side, height - 2 * top, device.dp(4f))
+        if (background == null) to.box(side, top, width - 2 * side, height - 2 * top, device.dp(4f))
         super.paint(to)
     }
 }
@@ -124,6 +161,8 @@ class EditText(context: Context) : TextView(context) {
         setPaddingRelative(device.dp(4f), device.dp(10f), device.dp(4f), device.dp(10f))
     }
 
+    override val inked get() = if (text.isEmpty()) hintColour ?: theme.quiet else super.inked
+
     fun addTextChangedListener(watcher: TextWatcher) {
         watchers += watcher
     }
@@ -136,7 +175,7 @@ class EditText(context: Context) : TextView(context) {
     override fun paint(to: Graphics2D) {
         to.color = theme.quiet
         to.fillRect(device.dp(4f), height - device.dp(7f), width - device.dp(8f), maxOf(1, device.dp(1f)))
-        to.color = if (text.isEmpty()) theme.quiet else theme.text
+        to.color = inked
         drawText(to)
     }
 }

@@ -11,6 +11,11 @@ import standin.Theme
 /** A bar with the title of its screen and the sign of the menu. */
 class Toolbar(context: Context) : View(context) {
     lateinit var owner: Activity
+    private var titleColour = Theme(device.isDark).text
+
+    fun setTitleTextColor(colour: Int) {
+        titleColour = java.awt.Color(colour, true)
+    }
 
     override fun measure(across: Room, down: Room) {
         width = across.of(0)
@@ -18,14 +23,11 @@ class Toolbar(context: Context) : View(context) {
     }
 
     override fun paint(to: Graphics2D) {
-        val theme = Theme(device.isDark)
-        to.color = theme.bar
-        to.fillRect(0, 0, width, height)
-        to.color = theme.text
+        to.color = titleColour
         val side = device.dp(16f)
         val room = width - 3 * side - device.dp(24f)
         val size = minOf(device.sp(20f), device.density * 24f) // the bar's letters grow less
-        val block = { words: String -> TextBlock(words, size, true, null, device.isRightToLeft) }
+        val block = { words: String -> TextBlock(words, size, android.graphics.Typeface.DEFAULT_BOLD, null, device.isRightToLeft) }
         var shown = owner.title.toString()
         while (block(shown).widest > room) shown = shown.removeSuffix("…").dropLast(1).trimEnd() + "…"
         val words = block(shown)

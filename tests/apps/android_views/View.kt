@@ -39,6 +39,14 @@ open class View(val context: Context) {
     var textDirection = 0
     var textAlignment = 0
     var labelFor = 0
+    var visibility = VISIBLE
+    var background: android.graphics.drawable.Drawable? = null
+    val resources get() = context.resources
+
+    fun setBackgroundColor(colour: Int) {
+        background = android.graphics.drawable.GradientDrawable().apply { setColor(colour) }
+    }
+
     var accessibilityLiveRegion = 0
     var parent: ViewGroup? = null
     var params: android.widget.LinearLayout.LayoutParams? = null
@@ -86,7 +94,7 @@ open class View(val context: Context) {
     /** Sets width and height. */
     open fun measure(across: Room, down: Room) {
         width = across.of(0)
-        height = down.of(0)
+        height = down.of(minimumHeight)
     }
 
     /** Sets the places of the children. */
@@ -95,7 +103,9 @@ open class View(val context: Context) {
     fun draw(to: Graphics2D) {
         val part = to.create(left, top, width, height) as Graphics2D
         part.setRenderingHints(to.renderingHints)
+        if (visibility == GONE) return
         if (alpha < 1f) part.composite = AlphaComposite.getInstance(AlphaComposite.SRC_OVER, alpha)
+        background?.draw(part, 0, 0, width, height)
         paint(part)
         part.dispose()
     }
@@ -107,7 +117,11 @@ open class View(val context: Context) {
 
     companion object {
         const val ACCESSIBILITY_LIVE_REGION_POLITE = 1
+        const val VISIBLE = 0
+        const val GONE = 8
+        const val LAYOUT_DIRECTION_RTL = 1
         const val TEXT_DIRECTION_FIRST_STRONG = 1
+        const val TEXT_DIRECTION_LTR = 3
         const val TEXT_ALIGNMENT_VIEW_START = 5
         const val FOCUS_DOWN = 130
         private var lastId = 0
@@ -132,6 +146,10 @@ open class ViewGroup(context: Context) : View(context) {
         if (children.remove(view)) view?.parent = null
     }
 
+    val childCount: Int get() = children.size
+
+    fun removeViewAt(at: Int) = removeView(children[at])
+
     fun removeAllViews() = children.toList().forEach(::removeView)
 
     protected open fun defaults() = android.widget.LinearLayout.LayoutParams(
@@ -148,6 +166,7 @@ open class ViewGroup(context: Context) : View(context) {
 
 object Gravity {
     const val CENTER_VERTICAL = 16
+    const val TOP = 48
     const val START = 0x800003
 }
 

@@ -24,16 +24,18 @@ class LinearLayout(context: Context) : ViewGroup(context) {
         ViewGroup.LayoutParams.WRAP_CONTENT,
     )
 
+    private val shown get() = children.filter { it.visibility != View.GONE }
+
     override fun measure(across: Room, down: Room) {
         val (wide, tall) = across.less(start + end) to down.less(above + below)
         var used = 0
-        for (child in children.filter { it.params!!.weight == 0f }) {
+        for (child in shown.filter { it.params!!.weight == 0f }) {
             val params = child.params!!
             if (isColumn) child.measure(wide.child(params.width), tall.less(used).child(params.height))
             else child.measure(wide.less(used).child(params.width), tall.child(params.height))
             used += if (isColumn) child.height else child.width
         }
-        val flexible = children.filter { it.params!!.weight > 0f }
+        val flexible = shown.filter { it.params!!.weight > 0f }
         val most = if (isColumn) tall.most else wide.most
         val sum = flexible.map { it.params!!.weight }.sum()
         for (child in flexible) {
@@ -41,7 +43,7 @@ class LinearLayout(context: Context) : ViewGroup(context) {
             if (isColumn) child.measure(wide.child(child.params!!.width), share)
             else child.measure(share, tall.child(child.params!!.height))
         }
-        val (widths, heights) = children.map { it.width } to children.map { it.height }
+        val (widths, heights) = shown.map { it.width } to shown.map { it.height }
         width = across.of(start + end + if (isColumn) widths.maxOrNull() ?: 0 else widths.sum())
         height = down.of(above + below + if (isColumn) heights.sum() else heights.maxOrNull() ?: 0)
     }
@@ -49,7 +51,7 @@ class LinearLayout(context: Context) : ViewGroup(context) {
     override fun place() {
         val isMirrored = device.isRightToLeft
         var at = if (isColumn) above else start
-        for (child in children) {
+        for (child in shown) {
             if (isColumn) {
                 child.left = if (isMirrored) width - start - child.width else start
                 child.top = at
@@ -71,6 +73,8 @@ class LinearLayout(context: Context) : ViewGroup(context) {
 
 /** As wide as its place; what is in it may be wider. */
 class HorizontalScrollView(context: Context) : ViewGroup(context) {
+    var isHorizontalScrollBarEnabled = false
+
     override fun measure(across: Room, down: Room) {
         children.forEach { it.measure(Room(null, false), down.child(LayoutParams.WRAP_CONTENT)) }
         width = across.of(children.maxOf { it.width })
@@ -124,7 +128,7 @@ class Toast private constructor(private val words: String) {
 }
 
 /** Every view below this one. */
-fun View.all(): List<View> = listOf(this) + ((this as? ViewGroup)?.children?.flatMap { it.all() } ?: emptyList())
+fun View.all(): List<View> = if (visibility == View.GONE) emptyList() else listOf(this) + ((this as? ViewGroup)?.children?.flatMap { it.all() } ?: emptyList())
 
 /** Measures and places a whole screen. */
 fun View.fill(width: Int, height: Int) {

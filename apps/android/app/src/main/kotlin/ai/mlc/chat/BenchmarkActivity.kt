@@ -17,7 +17,7 @@ class BenchmarkActivity : Screen() {
     override fun build() {
         val box = column()
         buttons = listOf(
-            button(R.string.run_benchmark) { measure() },
+            button(R.string.run_benchmark, isMain = true) { measure() },
             button(R.string.structured_demo) { demonstrate() },
             button(R.string.copy) { copy(result.text.toString()) },
         )

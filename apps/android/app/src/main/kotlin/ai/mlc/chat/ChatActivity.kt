@@ -5,7 +5,6 @@ import ai.mlc.chatkit.chat.AnswerReport
 import ai.mlc.chatkit.chat.Chat
 import ai.mlc.chatkit.chat.ChatMessage
 import ai.mlc.chatkit.chat.ChosenPictures
-import ai.mlc.chatkit.chat.line
 import ai.mlc.chatkit.engine.ChatSession
 import ai.mlc.chatkit.engine.SessionState
 import android.app.AlertDialog
@@ -19,7 +18,6 @@ import android.widget.EditText
 import android.widget.HorizontalScrollView
 import android.widget.LinearLayout
 import android.widget.ScrollView
-import android.widget.TextView
 
 /** One chat. */
 class ChatActivity : Screen() {
@@ -31,7 +29,7 @@ class ChatActivity : Screen() {
     private lateinit var notice: LinearLayout
     private lateinit var attach: LinearLayout
     private lateinit var chosen: LinearLayout // the pictures of the next question
-    private val rows = LinkedHashMap<String, TextView>()
+    private val rows = LinkedHashMap<String, MessageView>()
     private var isAnswering = false
 
     override fun onCreate(state: Bundle?) {
@@ -61,7 +59,7 @@ class ChatActivity : Screen() {
         bottom.addView(attach)
         input = field(R.string.message, lines = INPUT_LINES)
         bottom.addView(input, REST_OF_ROW)
-        action = button(R.string.send) { if (isAnswering) launch { session.stop() } else send() }
+        action = button(R.string.send, isMain = true) { if (isAnswering) launch { session.stop() } else send() }
         bottom.addView(action)
         whole.addView(bottom, WIDE)
         setContentView(whole)
@@ -110,37 +108,18 @@ class ChatActivity : Screen() {
     private fun show(chat: Chat) {
         title = chat.shownTitle.ifEmpty { getString(R.string.new_chat) }
         val ids = chat.messages.map { it.id }.toSet()
-        for (id in rows.keys.filter { it !in ids }) list.removeView(rows.remove(id))
+        for (id in rows.keys.filter { it !in ids }) list.removeView(rows.remove(id)?.view)
         val isAtEnd = !scroll.canScrollVertically(1)
         chat.messages.forEachIndexed { at, message ->
-            val view = rows.getOrPut(message.id) { newRow(message) }
-            val words = wordsOf(message)
-            if (view.text.toString() != words) view.text = words
-            view.alpha = if (at < chat.dropped) FAINT else 1f // the model does not get it
+            val row = rows.getOrPut(message.id) { newRow(message) }
+            row.show(message)
+            row.view.alpha = if (at < chat.dropped) FAINT else 1f // the model does not get it
         }
         if (isAtEnd) scroll.post { scroll.fullScroll(View.FOCUS_DOWN) }
     }
 
-    private fun newRow(message: ChatMessage): TextView = text("").also { view ->
-        view.setPaddingRelative(0, dp(SPACE), 0, dp(SPACE))
-        view.setOnClickListener { showMenu(message.id) }
-        list.addView(view, WIDE)
-    }
-
-    private fun wordsOf(message: ChatMessage): String {
-        val speaker = when (message.role) {
-            ChatMessage.USER -> R.string.you
-            ChatMessage.TOOL -> R.string.tool
-            else -> R.string.model
-        }
-        val parts = mutableListOf(getString(speaker))
-        message.reasoning?.ifEmpty { null }?.let { parts += "${getString(R.string.thoughts)}: $it" }
-        message.pictures?.ifEmpty { null }?.let { parts += "${getString(R.string.picture)}: ${it.size}" }
-        if (message.content.isNotEmpty()) parts += message.content
-        message.calls.orEmpty().forEach { parts += "${it.name}(${it.arguments})" }
-        message.stats?.let { parts += it.line(message.finish, "", Words.stats(this)) }
-        return parts.joinToString("\n")
-    }
+    private fun newRow(message: ChatMessage) =
+        MessageView(this, message) { showMenu(message.id) }.also { list.addView(it.view, WIDE) }
 
     private fun showMenu(id: String) {
         val message = session.chats.value.messages.firstOrNull { it.id == id } ?: return
@@ -188,7 +167,7 @@ class ChatActivity : Screen() {
             is SessionState.Approval -> {
                 notice.addView(text(getString(R.string.approve_call, state.call.name, state.call.arguments)))
                 val buttons = row()
-                buttons.addView(button(R.string.allow) { launch { session.decide(state.call.id, isAllowed = true) } })
+                buttons.addView(button(R.string.allow, isMain = true) { launch { session.decide(state.call.id, isAllowed = true) } })
                 buttons.addView(button(R.string.deny) { launch { session.decide(state.call.id, isAllowed = false) } })
                 notice.addView(buttons)
             }
@@ -257,7 +236,7 @@ class ChatActivity : Screen() {
             R.string.settings, R.string.rename, R.string.reset, R.string.export_json, R.string.export_markdown,
         )
         private const val INPUT_LINES = 5
-        private const val FAINT = 0.7f // its contrast is enough to be read
+        private const val FAINT = 0.9f // its contrast is enough to be read
         private const val PICTURE = 100
     }
 }

@@ -82,16 +82,16 @@ class ChatApp : Application(), Application.ActivityLifecycleCallbacks {
         pauseIfHidden()
     }
 
-    fun pauseDownloads() = library.models.value.models.forEach { library.download(it)?.pause() }
-
     fun pauseIfHidden() {
         if (visible == 0 && !WorkService.isRunning) runner.pause()
     }
 
     /** Whether an answer or a download runs. */
     val isWorking: Boolean
-        @Synchronized get() = sessions.values.any { it.states.value == SessionState.Answering } ||
-            library.models.value.models.any { library.download(it)?.states?.value?.state?.isActive == true }
+        @Synchronized get() = sessions.values.any { it.states.value == SessionState.Answering } || isDownloading
+
+    val isDownloading: Boolean
+        get() = library.models.value.models.any { library.download(it)?.states?.value?.state?.isActive == true }
 
     override fun onActivityCreated(activity: Activity, state: Bundle?) = Unit
 

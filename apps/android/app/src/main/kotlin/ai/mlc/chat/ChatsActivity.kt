@@ -30,7 +30,7 @@ class ChatsActivity : Screen() {
             override fun onTextChanged(text: CharSequence?, start: Int, before: Int, count: Int) = Unit
         })
         whole.addView(search, WIDE)
-        whole.addView(button(R.string.new_chat) { open(null) }, WIDE)
+        whole.addView(button(R.string.new_chat, isMain = true) { open(null) }, WIDE)
         list = LinearLayout(this).apply { orientation = LinearLayout.VERTICAL }
         whole.addView(ScrollView(this).apply { addView(list) }, REST)
         setContentView(whole)

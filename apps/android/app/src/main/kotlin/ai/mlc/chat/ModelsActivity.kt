@@ -74,8 +74,8 @@ class ModelsActivity : Screen() {
     }
 
     private fun addRow(owner: CoroutineScope, entry: ModelEntry) {
-        val box = column()
-        val state = text("", SMALL).atStart()
+        val box = column().also(design::card)
+        val state = text("", SMALL).atStart().apply { setTextColor(getColor(R.color.quiet)) }
         val buttons = row()
         box.addView(text(entry.modelId).atStart())
         box.addView(state)
@@ -84,7 +84,7 @@ class ModelsActivity : Screen() {
         val download = app.library.download(entry)
         if (download == null) {
             state.setText(R.string.state_ready)
-            buttons.addView(button(R.string.open_chat, label(R.string.open_chat, entry)) { load(entry) })
+            buttons.addView(openButton(entry))
             return
         }
         owner.launch {
@@ -102,7 +102,7 @@ class ModelsActivity : Screen() {
         val download = app.library.download(entry) ?: return
         val state = status.state
         if (state == DownloadState.READY) {
-            buttons.addView(button(R.string.open_chat, label(R.string.open_chat, entry)) { load(entry) })
+            buttons.addView(openButton(entry))
         } else if (state.isActive) {
             buttons.addView(button(R.string.pause, label(R.string.pause, entry)) { download.pause() })
         } else if (state != DownloadState.DELETING) {
@@ -113,6 +113,9 @@ class ModelsActivity : Screen() {
             buttons.addView(button(R.string.delete, label(R.string.delete, entry)) { remove(entry) })
         }
     }
+
+    private fun openButton(entry: ModelEntry) =
+        button(R.string.open_chat, label(R.string.open_chat, entry), isMain = true) { load(entry) }
 
     private fun label(words: Int, entry: ModelEntry) = "${getString(words)}: ${entry.modelId}"
 
@@ -130,6 +133,7 @@ class ModelsActivity : Screen() {
     private fun start(entry: ModelEntry) {
         app.library.download(entry)?.start()
         WorkService.follow(this)
+        DownloadJob.follow(this)
         if (Notifications.mustAsk(this)) requestPermissions(arrayOf(Notifications.PERMISSION), 0)
     }
 
@@ -171,7 +175,11 @@ class ModelsActivity : Screen() {
     }
 
     /** A model that is loaded ends first, with its answers. */
-    private fun remove(entry: ModelEntry) = launch {
+    private fun remove(entry: ModelEntry) = ask(getString(R.string.delete_question, entry.modelId), R.string.delete) {
+        launch { delete(entry) }
+    }
+
+    private suspend fun delete(entry: ModelEntry) {
         if (app.loadedModel()?.id == entry.modelId) app.runner.unload()
         withContext(Dispatchers.IO) { app.library.delete(entry) }
     }

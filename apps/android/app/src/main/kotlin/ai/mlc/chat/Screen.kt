@@ -43,6 +43,7 @@ object Views : CoroutineDispatcher() {
 abstract class Screen : Activity() {
     val scope = CoroutineScope(SupervisorJob() + Views)
     val app: ChatApp get() = application as ChatApp
+    val design by lazy { Design(this) }
 
     override fun onCreate(state: Bundle?) {
         super.onCreate(state)
@@ -57,10 +58,17 @@ abstract class Screen : Activity() {
      * the insets are zero.
      */
     override fun setContentView(view: View) {
-        val bar = Toolbar(this).apply { minimumHeight = dp(BAR) }
+        val bar = Toolbar(this).apply {
+            minimumHeight = dp(BAR)
+            setTitleTextColor(getColor(R.color.text))
+            setBackgroundColor(getColor(R.color.side))
+        }
         val whole = LinearLayout(this).apply { orientation = LinearLayout.VERTICAL }
         whole.addView(bar, WIDE)
-        whole.addView(view, REST)
+        val beside = ((resources.configuration.screenWidthDp - MOST_WIDTH) / 2).coerceAtLeast(0)
+        val content = LinearLayout(this).apply { setPaddingRelative(dp(beside), 0, dp(beside), 0) }
+        content.addView(view, LinearLayout.LayoutParams(0, MATCH_PARENT, 1f))
+        whole.addView(content, REST)
         whole.setOnApplyWindowInsetsListener { box, insets ->
             box.setPadding(
                 insets.systemWindowInsetLeft, insets.systemWindowInsetTop,
@@ -103,6 +111,7 @@ abstract class Screen : Activity() {
     fun text(words: CharSequence, size: Float = TEXT_SIZE): TextView = TextView(this).apply {
         text = words
         textSize = size
+        setTextColor(getColor(R.color.text))
         textDirection = View.TEXT_DIRECTION_FIRST_STRONG
     }
 
@@ -116,18 +125,25 @@ abstract class Screen : Activity() {
         return field
     }
 
-    /** A button, as tall as a finger needs. `label` is what a screen reader says of it. */
-    fun button(words: Int, label: CharSequence? = null, act: () -> Unit): Button = Button(this).apply {
-        setText(words)
-        contentDescription = label ?: text
-        minHeight = dp(TOUCH)
-        setOnClickListener { act() }
-    }
+    /**
+     * A button, as tall as a finger needs. `label` is what a screen reader says of it; `isMain`: the one that
+     * the screen is for.
+     */
+    fun button(words: Int, label: CharSequence? = null, isMain: Boolean = false, act: () -> Unit): Button =
+        Button(this).apply {
+            setText(words)
+            contentDescription = label ?: text
+            minHeight = dp(TOUCH)
+            design.dress(this, isMain)
+            setOnClickListener { act() }
+        }
 
     fun field(label: Int, content: String = "", type: Int = InputType.TYPE_CLASS_TEXT, lines: Int = 1): EditText =
         EditText(this).apply {
             id = View.generateViewId()
             setHint(label)
+            setTextColor(getColor(R.color.text))
+            setHintTextColor(getColor(R.color.quiet))
             contentDescription = getString(label)
             inputType = if (lines > 1) type or InputType.TYPE_TEXT_FLAG_MULTI_LINE else type
             maxLines = lines
@@ -159,6 +175,7 @@ abstract class Screen : Activity() {
     companion object {
         const val SPACE = 12
         const val BAR = 56
+        const val MOST_WIDTH = 720 // of a line that is easy to read, on tablets too
         const val TOUCH = 48
         const val TEXT_SIZE = 16f
         const val SMALL = 13f

@@ -26,7 +26,7 @@ class SettingsActivity : Screen() {
         val tools = listOf(Tools.CALCULATOR to R.string.use_calculator, Tools.CLOCK to R.string.use_clock)
             .map { (name, words) -> name to check(words, name in now.tools).also { box.addView(it, WIDE) } }
         box.addView(
-            button(R.string.save) {
+            button(R.string.save, isMain = true) {
                 save {
                     ChatSettings(
                         system.text.toString(), decimal(temperature), decimal(topP), whole(maxTokens),
@@ -60,6 +60,7 @@ class SettingsActivity : Screen() {
     private fun check(words: Int, isOn: Boolean) = CheckBox(this).apply {
         setText(words)
         isChecked = isOn
+        setTextColor(getColor(R.color.text))
         minHeight = dp(TOUCH)
     }
 

@@ -21,7 +21,7 @@ class WorkService : Service() {
     override fun onBind(intent: Intent?): IBinder? = null
 
     override fun onStartCommand(intent: Intent?, flags: Int, startId: Int): Int {
-        startForeground(NOTIFICATION, notification())
+        startForeground(NOTIFICATION, notification(this))
         if (!isRunning) {
             isRunning = true
             scope.launch {
@@ -42,26 +42,10 @@ class WorkService : Service() {
     /**
      * Android 15 and later call it when the service has run for six hours of a day: it must end at
      * once, or the app is ended. It is no `override`: the framework that this face is compiled
-     * against is older. The user lets the downloads go on.
+     * against is older. Downloads go on in their job, which has no such limit.
      */
     @Suppress("unused", "UNUSED_PARAMETER")
-    fun onTimeout(startId: Int, fgsType: Int) {
-        (application as ChatApp).pauseDownloads()
-        stopSelf()
-    }
-
-    private fun notification(): Notification {
-        val manager = getSystemService(Context.NOTIFICATION_SERVICE) as NotificationManager
-        Api26.makeChannel(manager, CHANNEL, getString(R.string.app_name))
-        val open = PendingIntent.getActivity(this, 0, Intent(this, ModelsActivity::class.java), IMMUTABLE)
-        val builder = Notification.Builder(this)
-            .setSmallIcon(R.drawable.icon)
-            .setContentTitle(getString(R.string.working))
-            .setContentIntent(open)
-            .setOngoing(true)
-        Api26.setChannel(builder, CHANNEL)
-        return builder.build()
-    }
+    fun onTimeout(startId: Int, fgsType: Int) = stopSelf()
 
     companion object {
         @Volatile
@@ -69,9 +53,23 @@ class WorkService : Service() {
             private set
 
         private const val CHANNEL = "work"
-        private const val NOTIFICATION = 1
+        const val NOTIFICATION = 1
         private const val LOOK_MS = 1000L
         private const val IMMUTABLE = 0x04000000 // PendingIntent.FLAG_IMMUTABLE
+
+        /** Says that work goes on; a touch opens the models. */
+        fun notification(context: Context): Notification {
+            val manager = context.getSystemService(Context.NOTIFICATION_SERVICE) as NotificationManager
+            Api26.makeChannel(manager, CHANNEL, context.getString(R.string.app_name))
+            val open = PendingIntent.getActivity(context, 0, Intent(context, ModelsActivity::class.java), IMMUTABLE)
+            val builder = Notification.Builder(context)
+                .setSmallIcon(R.drawable.icon)
+                .setContentTitle(context.getString(R.string.working))
+                .setContentIntent(open)
+                .setOngoing(true)
+            Api26.setChannel(builder, CHANNEL)
+            return builder.build()
+        }
 
         /** Call it when work begins; the service ends by itself. */
         fun follow(context: Context) = Api26.startForegroundService(context, Intent(context, WorkService::class.java))

@@ -52,6 +52,14 @@ class ModelLibrary(
         }
     }
 
+    /** Goes on with what ran when the app ended. */
+    fun continueInterrupted() {
+        for (entry in list.value.models) {
+            val download = download(entry) ?: continue
+            if (download.wasInterrupted && download.states.value.state == DownloadState.PAUSED) download.start()
+        }
+    }
+
     /** Where the model's files are; null while it is not ready. */
     fun folder(entry: ModelEntry): File? {
         val path = entry.path ?: return download(entry)?.takeIf { it.states.value.state == DownloadState.READY }?.folder

@@ -36,6 +36,11 @@ class ModelDownload internal constructor(
 ) {
     private val lock = Any()
     private val saved = SavedState(File(folder.parentFile, "${folder.name}.state"))
+
+    /** Whether the app ended while it ran, and the user has said nothing since. */
+    @Volatile
+    var wasInterrupted = saved.wasActive()
+        private set
     private val status = MutableStateFlow(saved.relaunched(folder))
     private val progress = Progress(rules::monotonicMs)
     private val corrupt = mutableMapOf<String, Int>()
@@ -48,6 +53,7 @@ class ModelDownload internal constructor(
 
     /** Begins or continues. Starting what is running, or ready, has no effect. */
     fun start(): Unit = synchronized(lock) {
+        wasInterrupted = false
         if (!send(DownloadEvent.START)) return
         val job = Job(scope.coroutineContext[Job])
         run = job
@@ -62,6 +68,7 @@ class ModelDownload internal constructor(
 
     /** What has arrived stays. */
     fun pause(): Unit = synchronized(lock) {
+        wasInterrupted = false
         send(DownloadEvent.PAUSE) { it.copy(bytes = arrived(), bytesPerSecond = null, secondsLeft = null) }
         run?.cancel()
         run = null
@@ -69,6 +76,7 @@ class ModelDownload internal constructor(
 
     /** Ends the download and removes all files. */
     fun delete(): Unit = synchronized(lock) {
+        wasInterrupted = false
         send(DownloadEvent.DELETE)
         run?.cancel()
         run = null

@@ -14,6 +14,9 @@ import kotlinx.serialization.Serializable
 
 /** The word of a download's state in a file, which survives the app. */
 internal class SavedState(private val file: File) {
+    /** Whether the app ended while the download ran. */
+    fun wasActive(): Boolean = file.exists() && DownloadState.of(file.readLines().firstOrNull().orEmpty())?.isActive == true
+
     /** The state with which the app begins. */
     fun relaunched(folder: File): DownloadStatus {
         val lines = if (file.exists()) file.readLines() else emptyList()
