@@ -25,7 +25,7 @@ FOLDER = ROOT / "build" / "apps" / "views"
 
 def identifiers() -> Path:
     """R as aapt2 makes it: a number for each text and each colour."""
-    kinds = {"drawable": ["icon"]}
+    kinds = {"drawable": ["icon", "notice"]}
     for kind, file in (("string", "strings.xml"), ("color", "colors.xml")):
         text = (APP / "res" / "values" / file).read_text(encoding="utf-8")
         kinds[kind] = re.findall(rf'<{kind} name="(\w+)"', text)

@@ -1,5 +1,6 @@
 """The screens of the Android app, drawn on the JVM: every text fits, in four languages, in the
-dark, with large letters on a small phone, and on a tablet. `MLC_TEST_PICTURES=FOLDER` keeps the pictures."""
+dark, with large letters on a small phone, and on a tablet. `MLC_TEST_PICTURES=FOLDER` keeps the
+pictures."""
 
 from __future__ import annotations
 

@@ -133,7 +133,9 @@ real("the core: embeddings, continuations, tokens, logprobs, a refusal", async (
   assert.ok(done.choices[0]?.text);
   const { tokens } = await engine.tokenize({ text: "hello" } as never);
   assert.ok(tokens.length > 0);
-  const count = await engine.inputTokens({ messages: [{ role: "user", content: "hello" }] } as never);
+  const count = await engine.inputTokens(
+    { messages: [{ role: "user", content: "hello" }] } as never,
+  );
   assert.ok(count.input_tokens > 0);
   const logs = await whole(engine, ask("x", { logprobs: true, top_logprobs: 2, max_tokens: 2 }));
   assert.equal(logs.choices[0]?.logprobs?.content?.[0]?.top_logprobs.length, 2);

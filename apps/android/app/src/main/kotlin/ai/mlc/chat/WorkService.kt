@@ -63,7 +63,7 @@ class WorkService : Service() {
             Api26.makeChannel(manager, CHANNEL, context.getString(R.string.app_name))
             val open = PendingIntent.getActivity(context, 0, Intent(context, ModelsActivity::class.java), IMMUTABLE)
             val builder = Notification.Builder(context)
-                .setSmallIcon(R.drawable.icon)
+                .setSmallIcon(R.drawable.notice)
                 .setContentTitle(context.getString(R.string.working))
                 .setContentIntent(open)
                 .setOngoing(true)
