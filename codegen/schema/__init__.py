@@ -42,6 +42,26 @@ from codegen.schema.lifecycle import (
 from codegen.schema.metrics import EngineMetrics
 from codegen.schema.mlc_llm import MLC_LLM
 from codegen.schema.models import DeviceProbe, ModelList, ModelLoadRequest
+from codegen.schema.ollama import (
+    OllamaChatRequest,
+    OllamaDeleteRequest,
+    OllamaEmbeddingsRequest,
+    OllamaEmbedRequest,
+    OllamaGenerateRequest,
+    OllamaPullRequest,
+    OllamaShowRequest,
+)
+from codegen.schema.ollama_answer import (
+    OllamaChatResponse,
+    OllamaEmbeddingsResponse,
+    OllamaEmbedResponse,
+    OllamaError,
+    OllamaGenerateResponse,
+    OllamaModels,
+    OllamaShowResponse,
+    OllamaStatus,
+    OllamaVersion,
+)
 from codegen.schema.plan import Plan
 from codegen.schema.rerank import RerankRequest, RerankResponse
 from codegen.schema.response_events import ResponseStreamEvent
@@ -146,6 +166,13 @@ PROTOCOL = ProtocolRoots(
         ResponseCreateRequest,
         AnthropicRequest,
         AnthropicCountTokensRequest,
+        OllamaChatRequest,
+        OllamaGenerateRequest,
+        OllamaEmbedRequest,
+        OllamaEmbeddingsRequest,
+        OllamaShowRequest,
+        OllamaDeleteRequest,
+        OllamaPullRequest,
         ServerLoadRequest,
         ServerUnloadRequest,
     ),
@@ -154,6 +181,15 @@ PROTOCOL = ProtocolRoots(
         AnthropicStreamEvent,
         AnthropicTokenCount,
         AnthropicErrorEvent,
+        OllamaChatResponse,
+        OllamaGenerateResponse,
+        OllamaEmbedResponse,
+        OllamaEmbeddingsResponse,
+        OllamaModels,
+        OllamaShowResponse,
+        OllamaVersion,
+        OllamaStatus,
+        OllamaError,
         Response,
         ResponseStreamEvent,
         HealthStatus,

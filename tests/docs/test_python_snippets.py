@@ -33,6 +33,7 @@ MODULES = {
 CLIENTS = (
     ("openai", "OpenAI", "base_url", "/v1"),
     ("anthropic", "Anthropic", "base_url", ""),
+    ("ollama", "Client", "host", ""),
 )
 PAGES = {p: s for p, s in snippets.by_page("python").items() if p not in ELSEWHERE}
 

@@ -21,6 +21,7 @@ BODIES: dict[str, dict[str, Any]] = {
     CHAT: {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2},
     TEXT: {"prompt": "x", "max_tokens": 2},
     RESPONSES: {"input": "x", "max_output_tokens": 2},
+    "/api/chat": {"messages": [{"role": "user", "content": "x"}], "model": "fake-model"},
     MESSAGES: {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2},
     "/tokenize": {"text": "x"},
 }
@@ -47,7 +48,7 @@ def test_nothing_stands_behind_a_body(plain: httpx.Client, path: str, behind: by
     body = body_of(path, '"model": "fake-model"') if path in BODIES else b'{"model": "x"}'
     answer = plain.post(path, content=body + behind)
     assert answer.status_code == 400, answer.text
-    assert "invalid JSON" in answer.json()["error"]["message"]
+    assert "invalid JSON" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ def test_every_route_is_described(document: Any) -> None:
     assert set(document["paths"]) == {
         "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank",
         "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize",
+        "/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/ps",
+        "/api/show", "/api/version", "/api/pull", "/api/delete",
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
         "/admin/load", "/admin/unload",
     }  # fmt: skip
@@ -77,6 +79,15 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /v1/responses": 250,
     "POST /v1/messages": 200,
     "POST /v1/messages/count_tokens": 40,
+    "POST /api/chat": 150,
+    "POST /api/generate": 100,
+    "POST /api/embed": 40,
+    "POST /api/embeddings": 20,
+    "POST /api/show": 30,
+    "DELETE /api/delete": 30,
+    "GET /api/tags": 10,
+    "GET /api/ps": 10,
+    "GET /api/version": 10,
     "POST /v1/embeddings": 80,
     "POST /tokenize": 70,
     "POST /detokenize": 70,
@@ -107,7 +118,7 @@ def test_generated_requests(
     schema.config.max_stream_events = 1_000_000  # streams are read to their end
     operation = schema[path][method]
     strategies = [(operation.as_strategy(GenerationMode.POSITIVE), count)]
-    if method == "POST" or "{" in path:
+    if method in ("POST", "DELETE") or "{" in path:
         bad = max(1, count // 3)
         negative = operation.as_strategy(GenerationMode.NEGATIVE)
         strategies = [(strategies[0][0], count - bad), (negative, bad)]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.embedded_model import NAME
 from mlc_llm.prepare.hub_download import MARK, PREFIX
 from mlc_llm.prepare.jit_cache import LAST_USE, home
+from mlc_llm.prepare.model_source import DEFAULT_MODEL
+from mlc_llm.prepare.progress import TerminalSteps
+from mlc_llm.prepare.temporary_files import locked
 
 _CONVERTED = re.compile(r"(?P<name>.+)-(?P<quantization>[^-]+)-[0-9a-f]{12}-MLC")
 
@@ -39,6 +44,31 @@ def kept_models() -> list[KeptModel]:
     found += [_entry(path, NAME, "-") for path in sorted((weights / "embedded").glob("*.gguf"))]
     found = _with_libraries(found)
     return sorted(found, key=lambda model: -model.last_use)
+
+
+def find_kept(names: Sequence[str]) -> list[KeptModel]:
+    """The kept models with these names. Raises NotFoundError if one of the names is unknown."""
+    kept = kept_models()
+    chosen: dict[Path, KeptModel] = {}
+    for name in names:
+        plain = NAME if name == DEFAULT_MODEL else name.rstrip("/")
+        found = [model for model in kept if model.answers_to(plain)]
+        if not found:
+            raise NotFoundError(
+                f"no model '{name}' is kept here; `mlc_llm list` shows the names", param="model"
+            )
+        chosen |= {model.paths[0]: model for model in found}
+    return list(chosen.values())
+
+
+def remove(model: KeptModel) -> None:
+    """Removes the files of a kept model. Waits while a process writes them."""
+    for path in model.paths:
+        with locked(path, TerminalSteps()):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _converted(folder: Path) -> Iterator[KeptModel]:

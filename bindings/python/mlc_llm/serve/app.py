@@ -18,7 +18,7 @@ from starlette.responses import Response
 import mlc_llm
 from mlc_llm.errors import InternalError, MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.serve import admin, openapi, page_routes, routes, tokenizer_routes
+from mlc_llm.serve import admin, ollama_routes, openapi, page_routes, routes, tokenizer_routes
 from mlc_llm.serve.aliases import AliasMiddleware
 from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
@@ -62,8 +62,9 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.state.models = models
     app.state.drain = drain
     app.state.options = options
-    routers = [routes.inference, tokenizer_routes.router, routes.service, page_routes.router]
-    routers += [admin.admin] if options.enable_admin else []
+    routers = [routes.inference, tokenizer_routes.router, ollama_routes.router, routes.service]
+    routers += [page_routes.router]
+    routers += [admin.admin, ollama_routes.admin] if options.enable_admin else []
     routers += [admin.debug] if options.enable_debug else []
     for router in routers:
         app.include_router(router)

@@ -37,6 +37,11 @@ def anthropic_body(error: Mapping[str, Any], reason: Reason) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": error["message"]}}
 
 
+def ollama_body(error: Mapping[str, Any], _: Reason) -> dict[str, Any]:
+    """Ollama's error: only words."""
+    return {"error": error["message"]}
+
+
 _ANTHROPIC_TYPES = {
     401: "authentication_error",
     403: "permission_error",
@@ -48,7 +53,10 @@ _ANTHROPIC_TYPES = {
 }
 # The shapes of APIs other than OpenAI's, by the beginning of their paths: the schema of an error,
 # and the function that makes it.
-SHAPES: dict[str, tuple[str, Shape]] = {"/v1/messages": ("AnthropicErrorEvent", anthropic_body)}
+SHAPES: dict[str, tuple[str, Shape]] = {
+    "/v1/messages": ("AnthropicErrorEvent", anthropic_body),
+    "/api/": ("OllamaError", ollama_body),
+}
 
 
 def shape_of(path: str) -> tuple[str, Shape | None]:

@@ -14,7 +14,8 @@ from mlc_llm.serve.schemas import reachable, reference, references_in
 
 JSON = "application/json"
 STREAM = "text/event-stream"
-_METHODS = ("get", "post")
+LINES = "application/x-ndjson"
+_METHODS = ("get", "post", "delete")
 # Errors of every route, and errors of the routes that run a model.
 _ERRORS = {
     "403": "The request came from a page of another site, or by a name that is not allowed.",
@@ -38,9 +39,15 @@ def takes(name: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {JSON: {"schema": reference(name)}}}}
 
 
-def gives(name: str, *, events: str | None = None, media_type: str = JSON) -> dict[Any, Any]:
-    """`responses` of a route. `events`: the schema of the `data:` lines of its stream."""
+def gives(
+    name: str, *, events: str | None = None, lines: str | None = None, media_type: str = JSON
+) -> dict[Any, Any]:
+    """`responses` of a route. `events`: the schema of the `data:` lines of its stream. `lines`: the
+    schema of the lines of JSON of its stream."""
     content: dict[str, Any] = {media_type: {"schema": reference(name)}}
+    if lines is not None:
+        either = {"anyOf": [reference(lines), reference("OllamaError")]}
+        content[LINES] = {"itemSchema": either}
     if events is not None:
         content[STREAM] = {"itemSchema": _event(events)}
     return {200: {"description": "The answer.", "content": content}}

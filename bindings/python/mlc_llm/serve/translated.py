@@ -16,6 +16,7 @@ from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
+from mlc_llm.serve.registry import ServedModel
 from mlc_llm.serve.state import models_of, options_of
 from mlc_llm.serve.validation import check
 
@@ -26,7 +27,8 @@ Asked = Mapping[str, Any]
 class Translation:
     """`schema`: of the request. `refused`: fields that this server has no use for, `why` being the
     end of the message. `to_core`: the route of the core and its request. `answer`: the form of the
-    answer, by what was asked and the model's name. `streams`: whether the answer is streamed."""
+    answer, by what was asked and the model's name. `streams`: whether the answer is streamed.
+    `name`: from the model's name in the request to ours. `embeds`: whether vectors are wanted."""
 
     schema: str
     to_core: Callable[[Asked], tuple[str, dict[str, Any]]]
@@ -34,6 +36,8 @@ class Translation:
     refused: Collection[str] = ()
     why: str = ""
     streams: Callable[[Asked], bool] = lambda asked: asked.get("stream") is True
+    name: Callable[[str | None], str | None] = lambda name: name
+    embeds: bool = False
 
     def parse(self, body: bytes) -> dict[str, Any]:
         """Parses the request. Refuses what the schema does not allow, and `refused` fields."""
@@ -50,12 +54,22 @@ class Translation:
 
     async def run(self, request: Request) -> Response:
         """Answers a request."""
+        return await self.submit(request, *await self.read(request))
+
+    async def read(self, request: Request) -> tuple[dict[str, Any], ServedModel]:
+        """What a request asks, and of which model."""
         require_json(request)
         body = body_of(request)
         async with body.parsing():
             asked = await asyncio.to_thread(self.parse, body.data)
-        model = models_of(request).find(model_name(asked))
+        models = models_of(request)
+        find = models.find_for_embeddings if self.embeds else models.find
+        return asked, find(self.name(model_name(asked)))
+
+    async def submit(self, request: Request, asked: Asked, model: ServedModel) -> Response:
+        """Runs what was asked in the core."""
         route, fields = self.to_core(asked)
+        body = body_of(request)
         body.data = dump(fields)
         handler = RequestHandler(model.engine, self.answer(asked, model.name), options_of(request))
         return await handler.run(request, route, body, stream=self.streams(asked))

@@ -1,0 +1,195 @@
+"""Ollama's routes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+import mlc_llm
+from mlc_llm.serve import ollama_models
+from mlc_llm.serve.body import body_of, parse_object, require_json
+from mlc_llm.serve.ollama_answer import (
+    NDJSON,
+    ChatAnswerFormat,
+    EmbedAnswerFormat,
+    GenerateAnswerFormat,
+    line,
+)
+from mlc_llm.serve.ollama_request import (
+    asks_nothing,
+    chat_request,
+    embed_request,
+    generate_request,
+    keep_alive,
+    plain_name,
+    streams,
+)
+from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.state import models_of
+from mlc_llm.serve.translated import Translation
+from mlc_llm.serve.validation import check
+
+router = APIRouter(prefix="/api", tags=["ollama"])
+admin = APIRouter(prefix="/api", tags=["ollama"])
+
+
+class _Generation(Translation):
+    """A request for a text, or one that only loads the model."""
+
+    async def run(self, request: Request) -> Response:
+        asked, model = await self.read(request)
+        keep_alive(asked)
+        if not asks_nothing(asked):
+            return await self.submit(request, asked, model)
+        answer = self.answer(asked, model.name).loaded("load")  # type: ignore[attr-defined]
+        if streams(asked):
+            return Response(line(answer), media_type=NDJSON)
+        return JSONResponse(answer)
+
+
+_CHAT = _Generation(
+    "OllamaChatRequest",
+    chat_request,
+    lambda asked, _: ChatAnswerFormat(asked),
+    streams=streams,
+    name=plain_name,
+)
+_GENERATE = _Generation(
+    "OllamaGenerateRequest",
+    generate_request,
+    lambda asked, _: GenerateAnswerFormat(asked),
+    ("template", "context"),
+    "Send the conversation to '/api/chat'.",
+    streams=streams,
+    name=plain_name,
+)
+_EMBED, _EMBEDDINGS = (
+    Translation(
+        schema,
+        embed_request,
+        lambda asked, _: EmbedAnswerFormat(asked),
+        streams=lambda _: False,
+        name=plain_name,
+        embeds=True,
+    )
+    for schema in ("OllamaEmbedRequest", "OllamaEmbeddingsRequest")
+)
+
+
+@router.post(
+    "/chat",
+    openapi_extra=takes("OllamaChatRequest"),
+    responses=gives("OllamaChatResponse", lines="OllamaChatResponse"),
+)
+async def chat(request: Request) -> Response:
+    """Ollama's chat: lines of JSON, unless `stream` is false."""
+    return await _CHAT.run(request)
+
+
+@router.post(
+    "/generate",
+    openapi_extra=takes("OllamaGenerateRequest"),
+    responses=gives("OllamaGenerateResponse", lines="OllamaGenerateResponse"),
+)
+async def generate(request: Request) -> Response:
+    """Ollama's answer to a prompt: through the chat template, or `raw`."""
+    return await _GENERATE.run(request)
+
+
+@router.post(
+    "/embed", openapi_extra=takes("OllamaEmbedRequest"), responses=gives("OllamaEmbedResponse")
+)
+async def embed(request: Request) -> Response:
+    """A vector for each text."""
+    return await _EMBED.run(request)
+
+
+@router.post(
+    "/embeddings",
+    openapi_extra=takes("OllamaEmbeddingsRequest"),
+    responses=gives("OllamaEmbeddingsResponse"),
+)
+async def embeddings(request: Request) -> Response:
+    """The older form of `/api/embed`."""
+    return await _EMBEDDINGS.run(request)
+
+
+@router.get("/tags", responses=gives("OllamaModels"))
+async def tags(request: Request) -> Response:
+    """The models that can answer."""
+    models = models_of(request).all()
+    entries = await asyncio.to_thread(
+        lambda: [ollama_models.tag(model, name) for model in models for name in model.names]
+    )
+    return JSONResponse({"models": entries})
+
+
+@router.get("/ps", responses=gives("OllamaModels"))
+async def ps(request: Request) -> Response:
+    """The models that are loaded."""
+    models = models_of(request).all()
+    entries = await asyncio.to_thread(lambda: [ollama_models.running(model) for model in models])
+    return JSONResponse({"models": entries})
+
+
+@router.get("/version", responses=gives("OllamaVersion"))
+async def version() -> Response:
+    """The server's version."""
+    return JSONResponse({"version": mlc_llm.__version__})
+
+
+@router.post(
+    "/show", openapi_extra=takes("OllamaShowRequest"), responses=gives("OllamaShowResponse")
+)
+async def show(request: Request) -> Response:
+    """Everything about a model."""
+    asked = await _read(request, "OllamaShowRequest")
+    model = models_of(request).find(ollama_models.named(asked))
+    return JSONResponse(await asyncio.to_thread(ollama_models.show, model))
+
+
+@admin.post(
+    "/pull",
+    openapi_extra=takes("OllamaPullRequest"),
+    responses=gives("OllamaStatus", lines="OllamaStatus"),
+)
+async def pull(request: Request) -> Response:
+    """Downloads and prepares a model."""
+    asked = await _read(request, "OllamaPullRequest")
+    lines = ollama_models.pull(ollama_models.named(asked))
+    if streams(asked):
+        return StreamingResponse(lines, media_type=NDJSON)
+    return JSONResponse(*await _last(lines))
+
+
+@admin.delete(
+    "/delete", openapi_extra=takes("OllamaDeleteRequest"), responses=gives("OllamaStatus")
+)
+async def delete(request: Request) -> Response:
+    """Removes a kept model, and unloads it."""
+    asked = await _read(request, "OllamaDeleteRequest")
+    name = ollama_models.named(asked)
+    await asyncio.to_thread(ollama_models.delete, models_of(request), name)
+    return JSONResponse({"status": "success"})
+
+
+async def _last(lines: AsyncIterator[bytes]) -> tuple[dict[str, Any], int]:
+    """The last line, and the status of an answer that consists of it."""
+    said: dict[str, Any] = json.loads([text async for text in lines][-1])
+    return said, 500 if "error" in said else 200
+
+
+async def _read(request: Request, schema: str) -> Mapping[str, Any]:
+    require_json(request)
+    body = body_of(request)
+    async with body.parsing():
+        asked = await asyncio.to_thread(parse_object, body.data)
+    check(asked, schema)
+    return asked

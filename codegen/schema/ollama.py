@@ -1,0 +1,217 @@
+"""Ollama's API: what its clients ask, which the HTTP server asks the engine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.tools import ChatCompletionTool
+
+
+class OllamaStop(OneOf):
+    """Texts at which the answer ends, before them."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=16), Case("texts")]
+    )
+
+
+class OllamaOptions(Model):
+    """How tokens are chosen, and how a model is loaded. A name that is not here is refused."""
+
+    closed = True
+
+    num_predict: int | None = field(
+        None,
+        "The longest answer; below 1: up to the end of the context. Absent: 4,096.",
+        unit="tokens",
+        ge=-2,
+    )
+    temperature: float | None = field(None, "As in OpenAI's API.", ge=0, le=2)
+    top_k: int | None = field(None, "Keeps this many of the likeliest tokens; 0 keeps all.", ge=-1)
+    top_p: float | None = field(None, "As in OpenAI's API.", ge=0, le=1)
+    min_p: float | None = field(
+        None, "Keeps tokens at least this probable, relative to the likeliest.", ge=0, le=1
+    )
+    seed: int | None = field(None, "Makes the answer repeatable.")
+    stop: OllamaStop | None = field(None, "Texts at which the answer ends, before them.")
+    repeat_penalty: float | None = field(
+        None, "The `repetition_penalty` of the other APIs.", gt=0, le=10
+    )
+    repeat_last_n: int | None = field(
+        None,
+        "How far back `repeat_penalty` looks; beside it only -1 (the whole context) and 0 (no "
+        "penalty) are offered.",
+        ge=-1,
+    )
+    presence_penalty: float | None = field(None, "As in OpenAI's API.", ge=-2, le=2)
+    frequency_penalty: float | None = field(None, "As in OpenAI's API.", ge=-2, le=2)
+    typical_p: float | None = field(None, "Only 1, which keeps all tokens, is offered.")
+    tfs_z: float | None = field(None, "Only 1, which keeps all tokens, is offered.")
+    mirostat: int | None = field(None, "Only 0, which is off, is offered.")
+    mirostat_tau: float | None = field(None, "Has no effect without `mirostat`.")
+    mirostat_eta: float | None = field(None, "Has no effect without `mirostat`.")
+    penalize_newline: bool | None = field(None, "Only true is offered.")
+    num_ctx: int | None = field(
+        None, "Has no effect: the context is chosen when a model is loaded, and nothing is cut off."
+    )
+    num_keep: int | None = field(None, "Has no effect: nothing is cut off.")
+    num_batch: int | None = field(None, "Has no effect on the answer.")
+    num_gpu: int | None = field(None, "Has no effect on the answer.")
+    main_gpu: int | None = field(None, "Has no effect on the answer.")
+    num_thread: int | None = field(None, "Has no effect on the answer.")
+    numa: bool | None = field(None, "Has no effect on the answer.")
+    low_vram: bool | None = field(None, "Has no effect on the answer.")
+    f16_kv: bool | None = field(None, "Has no effect: the model's own setting counts.")
+    use_mmap: bool | None = field(None, "Has no effect on the answer.")
+    use_mlock: bool | None = field(None, "Has no effect on the answer.")
+    logits_all: bool | None = field(None, "Has no effect on the answer.")
+    vocab_only: bool | None = field(None, "Has no effect on the answer.")
+    embedding_only: bool | None = field(None, "Has no effect on the answer.")
+
+
+class OllamaFormat(OneOf):
+    """The shape that the answer must have: `json`, or a JSON Schema."""
+
+    root: Annotated[str, Case("word")] | Annotated[AnyObject, Case("schema")]
+
+
+class OllamaThink(OneOf):
+    """Whether a reasoning model thinks, or how long: `low`, `medium`, `high`."""
+
+    root: Annotated[bool, Case("switch")] | Annotated[str, Case("effort")]
+
+
+class OllamaKeepAlive(OneOf):
+    """How long the model stays loaded: seconds, or a time such as `5m`; below 0: for ever."""
+
+    root: Annotated[float, Case("seconds")] | Annotated[str, Case("time")]
+
+
+class OllamaRole(ClosedEnum):
+    """Who speaks."""
+
+    SYSTEM = "system", "The instructions that the model follows."
+    USER = "user", "The person, or the program, that asks."
+    ASSISTANT = "assistant", "The model."
+    TOOL = "tool", "A tool that the model called."
+
+
+class OllamaCalledFunction(Model):
+    """A function, and the arguments with which it is called."""
+
+    name: str = field(..., "The function's name.", min_length=1)
+    arguments: AnyObject = field(..., "The arguments.")
+
+
+class OllamaToolCall(Model):
+    """A call of a tool that the model made."""
+
+    id: str | None = field(None, "The call's id.")
+    function: OllamaCalledFunction = field(..., "What is called.")
+
+
+class OllamaMessage(Model):
+    """A message of the conversation so far."""
+
+    role: OllamaRole = field(..., "Who speaks.")
+    content: str | None = field(None, "What is said. Absent: an empty text.")
+    thinking: str | None = field(None, "What the assistant thought before it spoke.")
+    images: list[str] | None = field(None, "The bytes of images' files in base64.")
+    tool_calls: list[OllamaToolCall] | None = field(None, "The assistant's calls.")
+    tool_name: str | None = field(None, "The tool that gave this.")
+    tool_call_id: str | None = field(None, "The call that this answers. Absent: the oldest one.")
+
+
+class _Call(Model):
+    """What every request to a model has."""
+
+    model: str = field(..., "The model's name; `:latest` behind it is ignored.", min_length=1)
+    options: OllamaOptions | None = field(None, "How tokens are chosen.")
+    keep_alive: OllamaKeepAlive | None = field(None, "How long the model stays loaded.")
+
+
+class _Generation(_Call):
+    """What every request for a text has."""
+
+    stream: bool | None = field(
+        None, "Whether the answer comes as lines while it is generated. Absent: true."
+    )
+    format: OllamaFormat | None = field(None, "The shape of the answer. Absent: any text.")
+    think: OllamaThink | None = field(None, "Whether the model thinks. Absent: as it does.")
+    logprobs: bool | None = field(None, "Whether tokens come with their log probabilities.")
+    top_logprobs: int | None = field(
+        None, "How many of the likeliest tokens come beside each.", ge=0, le=20
+    )
+
+
+class OllamaChatRequest(_Generation):
+    """A conversation, and how the model is to continue it."""
+
+    messages: list[OllamaMessage] | None = field(
+        None, "The conversation so far, oldest first. Absent or empty: the model is loaded."
+    )
+    tools: list[ChatCompletionTool] | None = field(
+        None, "The tools that the model may call.", max_length=128
+    )
+
+
+class OllamaGenerateRequest(_Generation):
+    """A prompt that the model answers, or continues."""
+
+    prompt: str | None = field(None, "The prompt. Absent or empty: the model is loaded.")
+    suffix: str | None = field(None, "The text behind the gap that the model fills.")
+    system: str | None = field(None, "The system message.")
+    images: list[str] | None = field(None, "The bytes of images' files in base64.")
+    raw: bool | None = field(None, "Whether the model continues the prompt as it stands.")
+    template: str | None = field(None, "Another chat template: refused.")
+    context: list[int] | None = field(None, "An earlier answer's tokens: refused; use `/api/chat`.")
+
+
+class OllamaEmbedInput(OneOf):
+    """A text, or several."""
+
+    root: Annotated[str, Case("text")] | Annotated[list[str], Field(min_length=1), Case("texts")]
+
+
+class OllamaEmbedRequest(_Call):
+    """Texts of which vectors are wanted."""
+
+    input: OllamaEmbedInput = field(..., "A text, or several.")
+    truncate: bool | None = field(
+        None, "Whether a text that is too long is cut off; here it is an error."
+    )
+    dimensions: int | None = field(None, "How many numbers of each vector are kept.", ge=1)
+
+
+class OllamaEmbeddingsRequest(_Call):
+    """A text of which a vector is wanted: the older form."""
+
+    prompt: str = field(..., "The text.")
+
+
+class OllamaShowRequest(Model):
+    """A model of which everything is wanted."""
+
+    model: str | None = field(None, "The model's name.")
+    name: str | None = field(None, "The older name of `model`.")
+    verbose: bool | None = field(None, "Has no effect: all is shown.")
+
+
+class OllamaDeleteRequest(Model):
+    """A kept model that is to be removed."""
+
+    model: str | None = field(None, "The model's name.")
+    name: str | None = field(None, "The older name of `model`.")
+
+
+class OllamaPullRequest(Model):
+    """A model that is to be downloaded and prepared."""
+
+    model: str | None = field(None, "`HF://org/repo`, `hf.co/org/repo`, or a path.")
+    name: str | None = field(None, "The older name of `model`.")
+    stream: bool | None = field(None, "Whether the progress comes as lines. Absent: true.")
+    insecure: AnyJson | None = field(None, "Has no effect.")
