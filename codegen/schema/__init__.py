@@ -24,6 +24,7 @@ from codegen.schema.embeddings import EmbeddingRequest, EmbeddingResponse
 from codegen.schema.engine_config import EngineConfig
 from codegen.schema.error import ErrorResponse
 from codegen.schema.errors import ERRORS
+from codegen.schema.infill import InfillRequest, InfillResponse
 from codegen.schema.kv_state import (
     KVLoadRequest,
     KVLoadResponse,
@@ -69,6 +70,7 @@ from codegen.schema.responses import Response, ResponseCreateRequest
 from codegen.schema.sampling import SAMPLING
 from codegen.schema.server import (
     HealthStatus,
+    InputTokenCount,
     ReadyStatus,
     ServerLoadRequest,
     ServerUnloaded,
@@ -173,6 +175,7 @@ PROTOCOL = ProtocolRoots(
         OllamaShowRequest,
         OllamaDeleteRequest,
         OllamaPullRequest,
+        InfillRequest,
         ServerLoadRequest,
         ServerUnloadRequest,
     ),
@@ -192,6 +195,8 @@ PROTOCOL = ProtocolRoots(
         OllamaError,
         Response,
         ResponseStreamEvent,
+        InfillResponse,
+        InputTokenCount,
         HealthStatus,
         ReadyStatus,
         ServerUnloaded,

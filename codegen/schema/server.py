@@ -45,6 +45,13 @@ class ServerUnloadRequest(Model):
     model: str = field(..., "The model's name.", min_length=1)
 
 
+class InputTokenCount(Model):
+    """The length of a conversation as the model would read it."""
+
+    object: Literal["response.input_tokens"] = field(..., "The kind of object.")
+    input_tokens: int = field(..., "The length of the prompt.", unit="tokens", ge=0)
+
+
 class ServerUnloaded(Model):
     """The model is gone."""
 

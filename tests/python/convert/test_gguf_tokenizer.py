@@ -174,6 +174,9 @@ def test_beginning_of_text():
     assert tokenizer.encode("hi", add_special_tokens=False).ids[0] != 0
     config = json.loads(files["tokenizer_config.json"])
     assert (config["bos_token"], config["add_bos_token"]) == ("<|im_start|>", True)
+    assert "fim_pre_token" not in config
+    _, files = rebuilt(metadata | {"tokenizer.ggml.fim_pre_token_id": 0})
+    assert json.loads(files["tokenizer_config.json"])["fim_pre_token"] == "<|im_start|>"
     tokenizer, _ = rebuilt(metadata | {"tokenizer.ggml.add_bos_token": False})
     assert tokenizer.encode("hi").ids[0] != 0
 

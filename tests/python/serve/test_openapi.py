@@ -32,6 +32,7 @@ def test_every_route_is_described(document: Any) -> None:
     assert set(document["paths"]) == {
         "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank",
         "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize",
+        "/v1/chat/completions/input_tokens", "/v1/responses/input_tokens", "/infill",
         "/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/ps",
         "/api/show", "/api/version", "/api/pull", "/api/delete",
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
@@ -69,6 +70,8 @@ def check_events(document: Any, path: str, text: str) -> None:
         assert json.loads(data[-1])["type"].startswith("response.")
     elif path == "/v1/messages":
         assert json.loads(data[-1])["type"] in ("message_stop", "error")
+    elif path == "/infill":
+        assert "error" in json.loads(data[-1])  # the fake model fills no gaps
     else:
         assert data[-1] == "[DONE]" or "error" in json.loads(data[-1])
 
@@ -79,6 +82,9 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /v1/responses": 250,
     "POST /v1/messages": 200,
     "POST /v1/messages/count_tokens": 40,
+    "POST /v1/chat/completions/input_tokens": 30,
+    "POST /v1/responses/input_tokens": 30,
+    "POST /infill": 40,
     "POST /api/chat": 150,
     "POST /api/generate": 100,
     "POST /api/embed": 40,

@@ -27,8 +27,12 @@ from mlc_llm.serve.registry import ModelRegistry, ServedModel
 _NEVER = "2318-01-01T00:00:00Z"  # as Ollama writes that a model stays
 _HUBS = ("hf.co/", "huggingface.co/")
 _LOOK_SECONDS = 0.2  # between two looks at the progress of a download
-# A conversation and texts that are wrong: a model that can do neither says so first.
-_PROBES = {"completion": ("chat.completions", {"messages": []}), "embedding": ("embeddings", {})}
+# A conversation, texts and a gap that are wrong: a model that cannot do it says so first.
+_PROBES: dict[str, tuple[str, dict[str, Any]]] = {
+    "completion": ("chat.completions", {"messages": []}),
+    "embedding": ("embeddings", {}),
+    "insert": ("completions", {"prompt": [1], "suffix": "x"}),
+}
 # GGUF's names of sizes, and the config's.
 _SIZES = {
     "embedding_length": "hidden_size",
@@ -72,7 +76,7 @@ def show(model: ServedModel) -> dict[str, Any]:
     inner = config.get("model_config")
     sizes = {**config, **(inner if isinstance(inner, Mapping) else {})}
     family = _family(model)
-    info = {"general.architecture": family, "general.basename": model.name}
+    info: dict[str, Any] = {"general.architecture": family, "general.basename": model.name}
     info[f"{family}.context_length"] = model.abilities.context_window_size
     info |= {f"{family}.{name}": sizes[key] for name, key in _SIZES.items() if key in sizes}
     template = chat_template(folder, config)

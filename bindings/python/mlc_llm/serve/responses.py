@@ -188,11 +188,28 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+class InputTokens(AnswerFormat):
+    """The length of a prompt."""
+
+    def whole(self, text: str) -> str:
+        return json.dumps({"object": "response.input_tokens", **json.loads(text)})
+
+
+# Fields that need state or services that this server does not have.
+_REFUSED = ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls")
+_WHY = "This server keeps no state: send the whole conversation in 'input'."
 RESPONSES = Translation(
     "ResponseCreateRequest",
     lambda asked: ("chat.completions", to_chat(asked)),
     ResponsesAnswerFormat,
-    # fields that need state or services that this server does not have
-    ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls"),
-    "This server keeps no state: send the whole conversation in 'input'.",
+    _REFUSED,
+    _WHY,
+)
+COUNT_RESPONSE = Translation(
+    "ResponseCreateRequest",
+    lambda asked: ("input_tokens", to_chat(asked)),
+    lambda asked, model: InputTokens(),
+    _REFUSED,
+    _WHY,
+    streams=lambda asked: False,
 )

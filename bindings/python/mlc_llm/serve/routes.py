@@ -16,15 +16,16 @@ from mlc_llm.serve.anthropic_answer import COUNT, MESSAGES
 from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_name
 from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
+from mlc_llm.serve.infill import INFILL
 from mlc_llm.serve.openapi import gives, gives_text, takes
-from mlc_llm.serve.responses import RESPONSES
+from mlc_llm.serve.responses import COUNT_RESPONSE, RESPONSES, InputTokens
 from mlc_llm.serve.state import drain_of, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
 service = APIRouter(tags=["service"])
 
 
-async def _answer(request: Request, route: str) -> Response:
+async def _answer(request: Request, route: str, form: AnswerFormat | None = None) -> Response:
     require_json(request)
     body = body_of(request)
     fields = await peek(body)
@@ -38,8 +39,8 @@ async def _answer(request: Request, route: str) -> Response:
             "debug_config is taken by a server that was started with --enable-debug only",
             param="debug_config",
         )
-    stream = fields.get("stream") is True
-    return await RequestHandler(model.engine, AnswerFormat(), options).run(
+    stream = fields.get("stream") is True and form is None
+    return await RequestHandler(model.engine, form or AnswerFormat(), options).run(
         request, route, body, stream=stream
     )
 
@@ -93,6 +94,36 @@ async def rerank(request: Request) -> Response:
 async def create_response(request: Request) -> Response:
     """OpenAI's responses, without state: text, streamed events, function tools."""
     return await RESPONSES.run(request)
+
+
+@inference.post(
+    "/v1/chat/completions/input_tokens",
+    openapi_extra=takes("ChatCompletionRequest"),
+    responses=gives("InputTokenCount"),
+)
+async def count_chat_tokens(request: Request) -> Response:
+    """The tokens of a chat's prompt."""
+    return await _answer(request, "input_tokens", InputTokens())
+
+
+@inference.post(
+    "/v1/responses/input_tokens",
+    openapi_extra=takes("ResponseCreateRequest"),
+    responses=gives("InputTokenCount"),
+)
+async def count_response_tokens(request: Request) -> Response:
+    """The tokens of a response's prompt."""
+    return await COUNT_RESPONSE.run(request)
+
+
+@inference.post(
+    "/infill",
+    openapi_extra=takes("InfillRequest"),
+    responses=gives("InfillResponse", events="InfillResponse"),
+)
+async def infill(request: Request) -> Response:
+    """What belongs into a gap in a text, in llama.cpp's form."""
+    return await INFILL.run(request)
 
 
 @inference.post(

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "chat/request/conv_template.h"
+#include "chat/request/fill_in.h"
 #include "chat/tools/answer_planner.h"
 
 namespace mlc {
@@ -20,13 +21,6 @@ Result<Json> ReadJson(const ByteSource& source, const char* name) {
   Result<Json> json = Json::Parse(bytes.text());
   if (!json.ok()) return NameFile(json.status(), source.Describe(name));
   return json;
-}
-
-// "bos_token": "<s>" or {"content": "<s>", ...}.
-std::string SpecialToken(const Json& tokenizer_config, std::string_view key) {
-  const Json* token = tokenizer_config.Find(key);
-  if (token != nullptr && token->is_object()) token = token->Find("content");
-  return token != nullptr && token->is_string() ? token->as_string() : "";
 }
 
 // "chat_template": a string, or a list of {"name", "template"}; of a list the one named "default".
@@ -67,11 +61,7 @@ Result<TemplateSource> UseConvTemplate(ModelBundle* bundle) {
   return TemplateSource{std::move(conv.jinja_source), "mlc-chat-config.json, conv_template"};
 }
 
-Status LoadTemplate(const ByteSource& source, ModelBundle* bundle) {
-  Json tokenizer_config = Json::MakeObject();
-  if (source.Has("tokenizer_config.json")) {
-    MLC_ASSIGN_OR_RETURN(tokenizer_config, ReadJson(source, "tokenizer_config.json"));
-  }
+Status LoadTemplate(const ByteSource& source, const Json& tokenizer_config, ModelBundle* bundle) {
   MLC_ASSIGN_OR_RETURN(TemplateSource found, FindTemplate(source, tokenizer_config));
   if (found.text.empty()) {
     Result<TemplateSource> conv = UseConvTemplate(bundle);
@@ -88,6 +78,12 @@ Status LoadTemplate(const ByteSource& source, ModelBundle* bundle) {
 }
 
 }  // namespace
+
+std::string SpecialToken(const Json& tokenizer_config, std::string_view key) {
+  const Json* token = tokenizer_config.Find(key);
+  if (token != nullptr && token->is_object()) token = token->Find("content");
+  return token != nullptr && token->is_string() ? token->as_string() : "";
+}
 
 GrammarCompiler& LazyGrammarCompiler::Get(const Tokenizer& tokenizer, int vocab_size,
                                           const std::vector<int32_t>& stop_token_ids,
@@ -120,7 +116,12 @@ Result<ModelBundle> LoadModelBundle(const ByteSource& source) {
   bundle.stop_token_ids = bundle.config.eos_token_ids;
   Status formats = CheckFormats(bundle.config);
   if (!formats.ok()) return NameFile(formats, source.Describe(kConfig));
-  MLC_RETURN_IF_ERROR(LoadTemplate(source, &bundle));
+  Json tokenizer_config = Json::MakeObject();
+  if (source.Has("tokenizer_config.json")) {
+    MLC_ASSIGN_OR_RETURN(tokenizer_config, ReadJson(source, "tokenizer_config.json"));
+  }
+  bundle.fill_markers = FindFillMarkers(*bundle.tokenizer, tokenizer_config);
+  MLC_RETURN_IF_ERROR(LoadTemplate(source, tokenizer_config, &bundle));
   return bundle;
 }
 

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -31,6 +33,12 @@ class LazyGrammarCompiler {
   std::unique_ptr<GrammarCompiler> compiler_;
 };
 
+// The texts of the tokens around the parts of a prompt with a gap (chat/request/fill_in.h). Without
+// `middle` the part behind the gap comes first.
+struct FillMarkers {
+  std::string prefix, suffix, middle;
+};
+
 struct ModelBundle {
   ChatConfig config;
   protocol::SamplingFields sampling_defaults;  // the model's own, where a request is silent
@@ -38,11 +46,16 @@ struct ModelBundle {
   std::unique_ptr<const ChatTemplate> chat_template;  // null: the model has no template
   std::shared_ptr<const Tower> tower;                 // null: the model reads only text
   std::vector<int32_t> prompt_prefix;                 // tokens before the rendered text
+  std::optional<FillMarkers> fill_markers;            // null: the model fills no gaps
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
   int max_length = 0;  // limit for prompt and answer together, in tokens; 0: not known yet
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };
+
+// The text of a special token in tokenizer_config.json: "bos_token": "<s>" or {"content": "<s>"};
+// "" if there is none.
+std::string SpecialToken(const Json& tokenizer_config, std::string_view key);
 
 // Reads only mlc-chat-config.json.
 Result<ChatConfig> LoadChatConfig(const ByteSource& source);

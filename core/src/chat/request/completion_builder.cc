@@ -1,5 +1,6 @@
 #include "chat/request/completion_builder.h"
 
+#include "chat/request/fill_in.h"
 #include "chat/request/prompt_reader.h"
 #include "chat/request/request_builder.h"
 
@@ -8,10 +9,11 @@ namespace {
 
 using protocol::CompletionRequest;
 
+bool HasGap(const CompletionRequest& request) { return request.suffix && !request.suffix->empty(); }
+
 Status CheckSupported(const CompletionRequest& request) {
-  if (request.suffix && !request.suffix->empty()) {
-    return UnsupportedParameter(
-        "suffix", "is not supported: the model continues a text, it does not fill one in");
+  if (HasGap(request) && request.echo) {
+    return InvalidArgument("'echo' and 'suffix' do not go together").WithParam("echo");
   }
   if (request.best_of.value_or(request.n) != request.n) {
     return UnsupportedParameter("best_of",
@@ -46,8 +48,11 @@ std::string EchoOf(const ModelBundle& model, const PromptText& prompt) {
 Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
                                                    const CompletionRequest& request) {
   MLC_RETURN_IF_ERROR(CheckSupported(request));
-  MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts,
-                       ReadPrompts(model, "prompt", request.prompt));
+  protocol::Prompt given = request.prompt;
+  if (HasGap(request)) {
+    MLC_ASSIGN_OR_RETURN(given, FillPrompt(model, std::move(given), *request.suffix));
+  }
+  MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts, ReadPrompts(model, "prompt", given));
   protocol::ChatCompletionRequest chat = AsChat(request);
   std::vector<PromptRequest> out;
   for (PromptText& prompt : prompts) {

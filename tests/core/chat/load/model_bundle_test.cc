@@ -70,6 +70,20 @@ TEST(LoadModelBundle, TheTemplateOfTheTokenizerConfig) {
   }
 }
 
+TEST(LoadModelBundle, TheTokensAroundAGap) {
+  TempFolder folder;
+  WriteModel(folder);
+  EXPECT_FALSE(Load(folder)->fill_markers);
+  const std::string named = R"({"fim_pre_token": "<start>", "fim_suf_token": {"content": "<end>"})";
+  folder.Write("tokenizer_config.json", named + R"(, "fim_mid_token": "<end>"})");
+  Result<ModelBundle> bundle = Load(folder);
+  ASSERT_TRUE(bundle.ok() && bundle->fill_markers);
+  EXPECT_EQ(bundle->fill_markers->prefix, "<start>");
+  EXPECT_EQ(bundle->fill_markers->suffix, "<end>");
+  folder.Write("tokenizer_config.json", named + R"(, "fim_mid_token": "no token"})");
+  EXPECT_FALSE(Load(folder)->fill_markers);
+}
+
 TEST(LoadModelBundle, AFileOfItsOwnWins) {
   TempFolder folder;
   WriteModel(folder);

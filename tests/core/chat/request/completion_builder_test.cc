@@ -85,6 +85,25 @@ TEST(BuildCompletion, SpecialTokensInAPromptAreTokens) {
   EXPECT_EQ(Build(R"({"prompt": "a<end>"})")->front().request.prompt, (Prompt{'a', testing::kEnd}));
 }
 
+TEST(BuildCompletion, ASuffixStandsBehindTheModelsTokens) {
+  const int32_t kEnd = testing::kEnd;
+  ModelBundle bundle = testing::ChatBundle();
+  auto build = [&](const char* json) {
+    return BuildCompletion(bundle, *protocol::CompletionRequest::Parse(*Json::Parse(json)));
+  };
+  bundle.fill_markers = FillMarkers{"<end>", "|", "<end>"};
+  auto built = build(R"({"prompt": ["a", ""], "suffix": "b"})");
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  EXPECT_EQ((*built)[0].request.prompt, (Prompt{kEnd, 'a', '|', 'b', kEnd}));
+  EXPECT_EQ((*built)[1].request.prompt, (Prompt{kEnd, '|', 'b', kEnd}));
+  EXPECT_EQ(build(R"({"prompt": "a", "suffix": ""})")->front().request.prompt, (Prompt{'a'}));
+  bundle.fill_markers = FillMarkers{"<end>", "|", ""};  // the end comes first
+  EXPECT_EQ(build(R"({"prompt": "a", "suffix": "b"})")->front().request.prompt,
+            (Prompt{'|', 'b', kEnd, 'a'}));
+  EXPECT_EQ(build(R"({"prompt": [1], "suffix": "b"})").status().param(), "suffix");
+  EXPECT_EQ(build(R"({"prompt": "a", "suffix": "b", "echo": true})").status().param(), "echo");
+}
+
 TEST(BuildCompletion, WhatItRefuses) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"prompt": ""})", "prompt"},

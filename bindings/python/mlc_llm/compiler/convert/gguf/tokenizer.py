@@ -33,6 +33,10 @@ _SPECIAL_KEYS = {
     "eos_token": "eos_token_id",
     "unk_token": "unknown_token_id",
     "pad_token": "padding_token_id",
+    # the tokens around the parts of a prompt with a gap, which the core reads under these names
+    "fim_pre_token": "fim_pre_token_id",
+    "fim_suf_token": "fim_suf_token_id",
+    "fim_mid_token": "fim_mid_token_id",
 }
 
 
