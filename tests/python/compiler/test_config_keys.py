@@ -104,6 +104,7 @@ IN_FAMILY = {
     ("opt", "dropout"): _TRAINING,
     ("opt", "init_std"): _START,
     ("opt", "layerdrop"): _TRAINING,
+    ("kimi_linear", "num_local_experts"): "num_experts says it",
     ("mpt", "attn_config"): "its fields are read one by one",
     ("mpt", "embedding_fraction"): _TRAINING,
     ("mpt", "init_device"): _START,
@@ -133,6 +134,15 @@ MORE: dict[str, list[dict[str, Any]]] = {
     ),
     "exaone4": [{"layer_types": None, "sliding_window_pattern": 2}],
     "lfm2": [{"layer_types": None}, {"block_ff_dim": None}],
+    "kimi_linear": [
+        {
+            "linear_attn_config": None,
+            "layer_types": ["linear_attention", "full_attention"] * 2,
+            "linear_head_dim": 16,
+            "linear_num_heads": 4,
+            "linear_conv_kernel_dim": 4,
+        }
+    ],
     "baichuan": [{"max_position_embeddings": None, "model_max_length": 64}],
     "mistral": [{"sliding_window": 8}],
 }
@@ -145,6 +155,10 @@ SIZES = frozenset(
 )
 OTHER_DEFAULTS = {
     ("olmo3", "rope_theta"): "transformers 4 had another one",
+    **dict.fromkeys(
+        [("kimi_linear", name) for name in ("n_shared_experts", "num_experts_per_tok")],
+        "the tiny model has another name of it too",
+    ),
     ("gpt_oss", "num_experts_per_tok"): "the tiny model has experts_per_token too",
 }
 

@@ -35,7 +35,8 @@ GROUPS = {"n_group": 1, "topk_group": 1}
 SCALES = {"scale_emb": 12.0, "scale_depth": 1.4, "dim_model_base": 256.0}
 # Their word in `layer_types` for layers that are no full attention.
 LINEAR = (
-    "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "granitemoehybrid", "jamba", "nemotron_h",
+    "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "granitemoehybrid", "jamba", "kimi_linear",
+    "nemotron_h",
 )  # fmt: skip
 OTHERS = {
     "lfm2": "conv",

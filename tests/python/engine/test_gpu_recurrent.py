@@ -16,6 +16,10 @@ KINDS = {
     "state space alone": FixtureModel("mamba2", num_hidden_layers=2),
     "Mamba 1": FixtureModel("jamba_dense", num_hidden_layers=2),
     "side by side": FixtureModel("falcon_h1", num_hidden_layers=2),
+    "delta rule by channel": FixtureModel("kimi_linear", num_hidden_layers=2, linear_attn_config={
+        "full_attn_layers": [2], "kda_layers": [1], "head_dim": 16, "num_heads": 4,
+        "short_conv_kernel_size": 4,
+    }),
     "RWKV 5": FixtureModel("rwkv5", num_hidden_layers=2),
     "RWKV 6": FixtureModel("rwkv6", num_hidden_layers=2),
     "RWKV 7": FixtureModel("rwkv7", num_hidden_layers=2),

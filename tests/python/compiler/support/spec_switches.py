@@ -175,6 +175,8 @@ def _of_latents(spec: DecoderSpec) -> Iterator[Switch]:
             "scale": a.query**-0.5,
             "rope": replace(a.rope, scaling=RopeScaling()),
         }
+        if not a.rope.scaling.proportion:  # what does not turn has no pairs
+            del changes["pairs"]
         for name, value in changes.items():
             yield f"latent {name}", with_fields(spec, LatentSpec, **{name: value})
 

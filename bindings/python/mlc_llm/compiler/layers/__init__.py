@@ -7,6 +7,7 @@ imports TVM only while it builds, because the converter needs no compiler.
 
 from mlc_llm.compiler.layers.attention import AttentionSpec
 from mlc_llm.compiler.layers.beside import BesideSpec
+from mlc_llm.compiler.layers.channel_delta import ChannelDeltaSpec
 from mlc_llm.compiler.layers.delta_rule import DeltaRuleSpec
 from mlc_llm.compiler.layers.experts import MoESpec, RouterSpec
 from mlc_llm.compiler.layers.latent import LatentSpec
@@ -22,6 +23,7 @@ from mlc_llm.compiler.layers.xielu import XIELUSpec
 __all__ = [
     "AttentionSpec",
     "BesideSpec",
+    "ChannelDeltaSpec",
     "ChannelMixSpec",
     "DecayMixSpec",
     "DeltaRuleSpec",

@@ -32,8 +32,7 @@ class StateSpaceSpec(Mixer):
         y = reader @ state + skip * values
 
     Then norm(y * silu(z)), with a norm for each group or with none. `heads // groups` neighbouring
-    heads share a
-    writer and a reader.
+    heads share a writer and a reader.
     """
 
     heads: int

@@ -88,17 +88,25 @@ class Norm:
     """The norm of each row's result, with gates in the mixer's input."""
 
     def __init__(
-        self, nn: Builder, at: Place, name: str, make: Callable[..., Any], key: tuple[Any, ...]
+        self,
+        nn: Builder,
+        at: Place,
+        name: str,
+        make: Callable[..., Any],
+        key: tuple[Any, ...],
+        activation: str = "",
     ) -> None:
-        """`key` begins with the number of norms and their width."""
-        self.nn, self.name, self.make = nn, name, make
+        """`key` begins with the number of norms and their width. `activation`: of the gates, if
+        `make` has it besides."""
+        self.nn, self.name, self.make, self.activation = nn, name, make, activation
         self.weight = f"{at.name('recurrent_norm')}.weight"
         self.key = (*key, nn.stored(self.weight).dtype)
 
     def __call__(self, made: Any, x: Any) -> Any:
         nn, key = self.nn, self.key
         types = nn.typed(x_dtype=x, y_dtype=nn.row_dtype)
-        kernel = nn.kernel(self.name, (*key, *types.items()), partial(self.make, *key, **types))
+        own = (*key, *types.items(), self.activation)
+        kernel = nn.kernel(self.name, own, partial(self.make, *key, **types))
         out = nn.rows(x, key[0] * key[1], dtype=nn.row_dtype)
         return nn.call(kernel, [made, x, nn.param(self.weight)], out)
 

@@ -49,6 +49,7 @@ from mlc_llm.compiler.models import (
     internlm,
     internlm2,
     jamba,
+    kimi_linear,
     lfm2,
     lfm2_moe,
     llama,
@@ -177,6 +178,7 @@ FAMILIES: dict[str, ModelFamily] = {
     "nemotron_h": nemotron_h.FAMILY,
     "jamba": jamba.FAMILY,
     "falcon_h1": falcon_h1.FAMILY,
+    "kimi_linear": kimi_linear.FAMILY,
 }
 
 # Hugging Face's `architectures[0]`, for configurations without a known `model_type`.
@@ -267,6 +269,7 @@ ARCHITECTURES: dict[str, str] = {
     "NemotronHForCausalLM": "nemotron_h",
     "JambaForCausalLM": "jamba",
     "FalconH1ForCausalLM": "falcon_h1",
+    "KimiLinearForCausalLM": "kimi_linear",
 }
 
 __all__ = [

@@ -93,12 +93,13 @@ def tensors(c: DeepseekConfig) -> TensorMap:
     )
 
 
-def gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    if not fields.has_tensor("blk.0.attn_k_b.weight"):
+def gguf_config(fields: GGUFFields, *, first: int = 0) -> dict[str, Any]:
+    """`first`: the first layer with attention."""
+    if not fields.has_tensor(f"blk.{first}.attn_k_b.weight"):
         raise UnsupportedError(
             "this file was made before llama.cpp stored attn_k_b and attn_v_b (April 2025); "
             "convert or download the model again",
-            param="blk.0.attn_k_b.weight",
+            param=f"blk.{first}.attn_k_b.weight",
         )
     gating = size_or(fields, "expert_gating_func", SOFTMAX)
     is_v3 = gating == SIGMOID
@@ -119,7 +120,7 @@ def gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "norm_topk_prob": fields.flag("expert_weights_norm", False),
         "scoring_func": "sigmoid" if is_v3 else "softmax",
         "topk_method": _CORRECTED if corrected else _LIMITED if groups > 1 else _PLAIN,
-        "attention_bias": fields.has_tensor("blk.0.attn_kv_a_mqa.bias"),
+        "attention_bias": fields.has_tensor(f"blk.{first}.attn_kv_a_mqa.bias"),
     }
 
 

@@ -187,6 +187,21 @@ class Squeezed:
 
 
 @dataclass(frozen=True)
+class Stacked:
+    """(...) to (1, ...), for tensors that are put beside each other along a new axis."""
+
+    moves_rows = False
+    rows_together = 0
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] == 1, (self, shape)
+        return shape[1:]
+
+    def apply(self, array: Array) -> Array:
+        return array[None]
+
+
+@dataclass(frozen=True)
 class Reshaped:
     """A vector, or a matrix of `rows`, from a tensor of another shape with the same order of
     elements."""

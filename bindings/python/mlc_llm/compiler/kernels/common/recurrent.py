@@ -8,7 +8,7 @@ unless that is -1. A sequence's own slot may be written, by its last row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.common.values import LANES
@@ -37,11 +37,12 @@ class ConvShape:
     taps: int
     columns: int
     is_gated: bool
+    parts: int = 1  # with several the weight is (parts, taps, width / parts)
     weight_dtype: str = "float32"
     bias_dtype: str | None = None
 
     def __post_init__(self) -> None:
-        if self.width % LANES or not 2 <= self.taps <= LANES:
+        if self.width % (self.parts * LANES) or not 2 <= self.taps <= LANES:
             raise UnsupportedError(
                 f"a convolution of {self.taps} rows over {self.width} channels: there must be 2 to "
                 f"{LANES} rows, and a multiple of {LANES} channels",
@@ -52,6 +53,19 @@ class ConvShape:
     def state(self) -> tuple[int, int]:
         """The rows before the next one, the oldest first."""
         return (self.taps - 1, self.width)
+
+    @property
+    def weight(self) -> Arg:
+        each = (self.taps, self.width // self.parts)
+        shape = each if self.parts == 1 else (self.parts, *each)
+        return Arg("weight", shape, self.weight_dtype)
+
+    def tap(self, weight: Any, j: int, channel: Any, at: Any = lambda place: place) -> Any:
+        """The weight of a channel (of those `at` it) for the row `j` of the taps."""
+        if self.parts == 1:
+            return weight[j, at(channel)]
+        each = self.width // self.parts
+        return weight[channel // each, j, at(channel % each)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +108,18 @@ class DeltaShape:
     @property
     def state(self) -> tuple[int, int]:
         return (self.heads, self.key_dim * self.value_dim)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelDeltaShape(DeltaShape):
+    """The same where each row of a state decays by itself: every head has its own key, and decays
+    and betas are computed before."""
+
+    key_heads: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key_heads", self.heads)
+        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)

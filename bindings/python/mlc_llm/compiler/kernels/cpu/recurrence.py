@@ -4,11 +4,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import partial
+
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.recurrent import ConvShape, DeltaShape, step_args
+from mlc_llm.compiler.kernels.common.recurrent import (
+    ChannelDeltaShape,
+    ConvShape,
+    DeltaShape,
+    step_args,
+)
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.recurrent_steps import (
@@ -20,12 +29,14 @@ from mlc_llm.compiler.kernels.cpu.recurrent_steps import (
     softplus,
 )
 from mlc_llm.compiler.kernels.cpu.vector import (
+    ACTIVATIONS,
     at,
     emit_floats,
     emit_over,
     emit_rows,
     emit_sum,
     emit_value,
+    exp2,
     fma,
     sigmoid,
     silu,
@@ -47,7 +58,8 @@ def causal_conv(shape: ConvShape) -> tirx.PrimFunc:
             base = emit_value(number % blocks * LANES)
             taps, past = emit_floats(shape.taps), emit_floats(before)
             for j in range(shape.taps):
-                T.buffer_store(taps, to_float(weight[j, at(base)], LANES), [at(j * LANES)])
+                tap = shape.tap(weight, j, base, at)
+                T.buffer_store(taps, to_float(tap, LANES), [at(j * LANES)])
             start = to_float(bias[0][at(base)], LANES) if bias else splat(0.0)
             start = emit_value(start)
 
@@ -83,7 +95,7 @@ def causal_conv(shape: ConvShape) -> tirx.PrimFunc:
         enough = -(-PARALLEL_FROM // (shape.width * shape.taps))
         emit_tasks(source.shape[0] * blocks, enough, y.shape[0], task)
 
-    weights = [Arg("weight", (shape.taps, shape.width), shape.weight_dtype)]
+    weights = [shape.weight]
     if shape.bias_dtype:
         weights.append(Arg("bias", (shape.width,), shape.bias_dtype))
     x, y = Arg("x", ("n", shape.columns)), Arg("y", ("n", shape.width))
@@ -123,6 +135,51 @@ def delta_rule(shape: DeltaShape) -> tirx.PrimFunc:
     return kernel([*args, *step_args(*shape.state), Arg("y", ("n", shape.values))], body)
 
 
+def channel_delta(shape: ChannelDeltaShape) -> tirx.PrimFunc:
+    """f(qkv [n, convolved], kept [n, keys], beta [n, heads], *steps, y [n, values]): the delta rule
+    where row n multiplies row i of a head's state by kept[n, i]."""
+
+    def body(qkv, kept, beta, source, indptr, writes, states, y) -> None:
+        steps = Steps(source, indptr, writes, states)
+
+        def task(number) -> None:
+            head = emit_value(number % shape.heads)
+            state = HeadState(shape.key_dim * shape.value_dim, states, head)
+            one = _DeltaHead(shape, qkv, beta, y, state)
+            moves = (state.emit_read, state.emit_clear)
+            row = partial(one.emit_by_channel, kept=kept)
+            steps.emit(number // shape.heads, *moves, row, state.emit_write)
+
+        enough = -(-PARALLEL_FROM // (shape.key_dim * shape.value_dim * shape.heads))
+        emit_tasks(source.shape[0] * shape.heads, enough, y.shape[0], task)
+
+    args = [
+        Arg("qkv", ("n", shape.convolved)),
+        Arg("kept", ("n", shape.keys)),
+        Arg("beta", ("n", shape.heads)),
+    ]
+    return kernel([*args, *step_args(*shape.state), Arg("y", ("n", shape.values))], body)
+
+
+def channel_decay(heads: int, dim: int, decay_dtype: str, time_step_dtype: str) -> tirx.PrimFunc:
+    """f(x [n, heads dim], decay [heads], time_step [heads dim], y [n, heads dim]):
+    exp(decay * softplus(x + time_step)), by how much states decay."""
+
+    def body(x, decay, time_step, y) -> None:
+        def row(r) -> None:
+            with T.serial(heads) as head, T.serial(dim // LANES) as v:
+                base = emit_value(head * dim + v * LANES)
+                rate = splat(to_float(decay[head], 1) * T.float32(math.log2(math.e)))
+                step = softplus(x[r, at(base)] + to_float(time_step[at(base)], LANES), LANES)
+                T.buffer_store(y, exp2(rate * step), [r, at(base)])
+
+        emit_rows(y.shape[0], row)
+
+    width = heads * dim
+    weights = [Arg("decay", (heads,), decay_dtype), Arg("time_step", (width,), time_step_dtype)]
+    return kernel([Arg("x", ("n", width)), *weights, Arg("y", ("n", width))], body)
+
+
 class _DeltaHead:
     """A step of one head of one sequence."""
 
@@ -144,11 +201,24 @@ class _DeltaHead:
         beta = emit_value(sigmoid(self.gates[r, behind + self.head], 1))
         step = softplus(self.gates[r, behind + s.heads + self.head] + bias)
         factor = emit_decay(rate, step)
+        self._emit_values(r, beta, lambda i: factor)
+
+    def emit_by_channel(self, r, kept) -> None:
+        """The same with a decay for each row of the state; `gates` are the betas."""
+        s, first = self.shape, emit_value(self.head * self.shape.key_dim)
+        self._emit_unit(self.query, r, first, s.key_dim**-0.5)
+        self._emit_unit(self.key, r, s.keys + first, 1.0)
+        beta = emit_value(sigmoid(self.gates[r, self.head], 1))
+        self._emit_values(r, beta, lambda i: kept[r, first + i])
+
+    def _emit_values(self, r, beta, kept: Callable) -> None:
+        """`kept(i)`: by how much row i of the state decays."""
+        s = self.shape
         first = emit_value(2 * s.keys + self.head * s.value_dim)
         with T.serial(s.value_dim // LANES) as v:
             base = emit_value(v * LANES)
             value = emit_value(self.qkv[r, at(first + base)])
-            change = emit_value((value - self._emit_recalled(base, factor)) * splat(beta))
+            change = emit_value((value - self._emit_recalled(base, kept)) * splat(beta))
             self._emit_answer(r, base, change)
 
     def _emit_unit(self, out, r, first, scale: float) -> None:
@@ -169,15 +239,15 @@ class _DeltaHead:
 
         emit_over(dim, store)
 
-    def _emit_recalled(self, base, factor):
+    def _emit_recalled(self, base, kept: Callable):
         """The state decays; what it has for the key."""
         s = self.shape
         T.buffer_store(self.sums, splat(0.0), [at(0)])
         with T.serial(s.key_dim) as i:
             place = i * s.value_dim + base
-            kept = emit_value(self.state.load(place) * splat(factor))
-            self.state.store(place, kept)
-            T.buffer_store(self.sums, fma(splat(self.key[i]), kept, self.sums[at(0)]), [at(0)])
+            left = emit_value(self.state.load(place) * splat(kept(i)))
+            self.state.store(place, left)
+            T.buffer_store(self.sums, fma(splat(self.key[i]), left, self.sums[at(0)]), [at(0)])
         return self.sums[at(0)]
 
     def _emit_answer(self, r, base, change) -> None:
@@ -192,10 +262,17 @@ class _DeltaHead:
 
 
 def gated_norm(
-    heads: int, dim: int, eps: float, columns: int, first: int, dtype: str
+    heads: int,
+    dim: int,
+    eps: float,
+    columns: int,
+    first: int,
+    dtype: str,
+    *,
+    activation: str = "silu",
 ) -> tirx.PrimFunc:
     """f(x [n, heads dim], gates [n, columns], weight [dim], y [n, heads dim]): each head normed,
-    times silu of the gates, which are the columns from `first` on."""
+    times silu (or another activation) of the gates, which are the columns from `first` on."""
 
     def body(x, gates, weight, y) -> None:
         def row(r) -> None:
@@ -207,7 +284,8 @@ def gated_norm(
                     value = x[r, at(begin + base, lanes)] * splat(factor, lanes)
                     value = value * to_float(weight[at(base, lanes)], lanes)
                     gate = emit_value(gates[r, at(first + begin + base, lanes)])
-                    T.buffer_store(y, value * silu(gate, lanes), [r, at(begin + base, lanes)])
+                    gate = ACTIVATIONS[activation](gate, lanes)
+                    T.buffer_store(y, value * gate, [r, at(begin + base, lanes)])
 
                 emit_over(dim, scale)
 

@@ -20,7 +20,13 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.recurrent import ConvShape, DeltaShape, ScanShape, step_args
+from mlc_llm.compiler.kernels.common.recurrent import (
+    ChannelDeltaShape,
+    ConvShape,
+    DeltaShape,
+    ScanShape,
+    step_args,
+)
 from mlc_llm.compiler.kernels.gpu.elementwise import (
     ACTIVATIONS,
     ITEMS,
@@ -109,8 +115,9 @@ def causal_conv(
                 value = emit_value(_taken(x, shape, r, channel))
                 total = to_float(bias[0][channel], 1) if bias else scalar(0.0)
                 for j in range(before):
-                    total = total + past[j] * to_float(weight[j, channel], 1)
-                total = emit_value(total + value * to_float(weight[before, channel], 1))
+                    total = total + past[j] * to_float(shape.tap(weight, j, channel), 1)
+                last = to_float(shape.tap(weight, before, channel), 1)
+                total = emit_value(total + value * last)
                 gate = to_float(x[r, width + channel], 1) if shape.is_gated else None
                 emit_store(y, _silu(total) if gate is None else gate * total, [r, channel])
                 for j in range(1, before):
@@ -126,7 +133,7 @@ def causal_conv(
                     T.buffer_store(past, steps.emit_read(sequence, j, channel), [j])
                 steps.emit(sequence, row, write)
 
-    weights = [Arg("weight", (shape.taps, width), shape.weight_dtype)]
+    weights = [shape.weight]
     weights += [Arg("bias", (width,), shape.bias_dtype)] if shape.bias_dtype else []
     x = Arg("x", ("n", shape.columns), x_dtype)
     return kernel([x, *weights, *step_args(*shape.state), Arg("y", ("n", width), y_dtype)], body)
@@ -226,6 +233,10 @@ class _DeltaHead:
         step = self.gates[r, s.convolved + s.values + s.heads + self.state.head]
         return emit_value(T.exp(rate * softplus(to_float(step, 1) + bias)))
 
+    def _beta(self, r: Any) -> Any:
+        s = self.shape
+        return sigmoid(to_float(self.gates[r, s.convolved + s.values + self.state.head], 1))
+
     def _emit_recall(self, r: Any, i: Any, value: Any, kept: Any) -> Any:
         """A number of the state decays; what it has for the key of row r."""
         value, key = emit_value(value * kept), emit_value(self.qkv[r, self.key + i])
@@ -239,7 +250,7 @@ class _DeltaHead:
         s, values = self.shape, self.state.values
         column = emit_value(self.state.head * s.value_dim + self.state.column)
         length = emit_value(scalar(1.0) / T.sqrt(self.key_square[0] + scalar(_UNIT_EPS)))
-        beta = sigmoid(to_float(self.gates[r, s.convolved + s.values + self.state.head], 1))
+        beta = self._beta(r)
         value = self.qkv[r, 2 * s.keys + column]
         change = emit_value((value - self.recalled[0] * length) * beta * length)
         kept = None if is_last else self._emit_kept(r + 1)
@@ -253,6 +264,61 @@ class _DeltaHead:
             T.buffer_store(values, made, [i])
         length = scalar(s.key_dim**-0.5) / T.sqrt(self.query_square[0] + scalar(_UNIT_EPS))
         T.buffer_store(self.y, self.answer[0] * length, [r, column])
+
+
+def channel_delta(shape: ChannelDeltaShape, *, x_dtype: str = "float32") -> tirx.PrimFunc:
+    """f(qkv [n, convolved], kept [n, keys], beta [n, heads], *steps, y [n, values]). `x_dtype` is
+    the type of the betas."""
+    s = shape
+
+    def body(qkv, kept, beta, source, indptr, writes, states, y) -> None:
+        steps = Steps(source, indptr, writes, states)
+        parts = -(-s.value_dim // ITEMS)
+        with grid((parts * s.heads, source.shape[0]), ITEMS) as ((group, sequence), item):
+            head, column = emit_value(group // parts), emit_value(group % parts * ITEMS + item)
+            state = Column(steps, s.key_dim, s.value_dim, head, column, registers(s.key_dim))
+            one = _ChannelHead(s, qkv, beta, y, state, [kept])
+            with T.If(column < s.value_dim), T.Then():
+                state.emit_begin(sequence)
+                steps.emit(sequence, lambda r: one.emit(r, 1), state.emit_write, one.emit)
+
+    args = [
+        Arg("qkv", ("n", s.convolved)),
+        Arg("kept", ("n", s.keys)),
+        Arg("beta", ("n", s.heads), x_dtype),
+    ]
+    return kernel([*args, *step_args(*s.state), Arg("y", ("n", s.values))], body)
+
+
+class _ChannelHead(_DeltaHead):
+    """The same with a decay for each row of the state; the gates are the betas."""
+
+    def _emit_kept(self, r: Any) -> Any:
+        return None
+
+    def _beta(self, r: Any) -> Any:
+        return sigmoid(to_float(self.gates[r, self.state.head], 1))
+
+    def _emit_recall(self, r: Any, i: Any, value: Any, kept: Any) -> Any:
+        (every,) = self.weights
+        return super()._emit_recall(r, i, value, every[r, self.query + i])
+
+
+def channel_decay(
+    heads: int, dim: int, decay_dtype: str, time_step_dtype: str, *, x_dtype: str = "float32"
+) -> tirx.PrimFunc:
+    """As `kernels/cpu/recurrence.py` has it."""
+    width = heads * dim
+
+    def body(x, decay, time_step, y) -> None:
+        with grid((-(-width // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
+            k = emit_value(part * ITEMS + item)
+            with T.If(k < width), T.Then():
+                step = softplus(to_float(x[row, k], 1) + to_float(time_step[k], 1))
+                T.buffer_store(y, T.exp(to_float(decay[k // dim], 1) * step), [row, k])
+
+    weights = [Arg("decay", (heads,), decay_dtype), Arg("time_step", (width,), time_step_dtype)]
+    return kernel([Arg("x", ("n", width), x_dtype), *weights, Arg("y", ("n", width))], body)
 
 
 def softplus(x: Any) -> Any:
@@ -333,6 +399,7 @@ def gated_norm(
     first: int,
     dtype: str,
     *,
+    activation: str = "silu",
     x_dtype: str = "float32",
     y_dtype: str = "float32",
 ) -> tirx.PrimFunc:
@@ -346,7 +413,7 @@ def gated_norm(
             def scale(k) -> None:
                 value = x[row, begin + k] * factor * to_float(weight[k], 1)
                 gate = emit_value(to_float(gates[row, first + begin + k], 1))
-                emit_store(y, value * _silu(gate), [row, begin + k])
+                emit_store(y, value * ACTIVATIONS[activation](gate), [row, begin + k])
 
             emit_spread(dim, ITEMS, item, scale)
 
