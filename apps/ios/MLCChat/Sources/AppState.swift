@@ -94,11 +94,23 @@ final class AppState {
     func phaseChanged(_ phase: ScenePhase) async {
         guard case .ready(let parts) = content else { return }
         switch phase {
-        case .active: await parts.engine.enterForeground()
-        case .background: await parts.engine.enterBackground()
+        case .active:
+            await parts.models.enterForeground()
+            await parts.engine.enterForeground()
+        case .background:
+            if SystemNotices.suspendsApps { await parts.models.enterBackground() }
+            await parts.engine.enterBackground()
         default: break
         }
     }
+
+    #if os(iOS)
+        /// The system tells what came while the app was not there.
+        func transfersEnded() async {
+            guard case .ready(let parts) = content else { return }
+            await parts.models.transfers.eventsAreTold()
+        }
+    #endif
 
     private func listen(
         to name: Notification.Name?, _ act: @escaping @MainActor @Sendable () async -> Void

@@ -14,6 +14,11 @@ struct MLCChatApp: App {
         .onChange(of: phase) { _, phase in
             Task { await app.phaseChanged(phase) }
         }
+        #if os(iOS)
+            .backgroundTask(.urlSession(BackgroundTransfers.identifier)) {
+                await app.transfersEnded()
+            }
+        #endif
     }
 }
 

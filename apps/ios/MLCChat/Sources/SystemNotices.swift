@@ -16,7 +16,16 @@ enum SystemNotices {
         #endif
     }
 
-    /// A download runs only while the app does, so the screen stays on. macOS has no such timer.
+    /// A Mac does not suspend an app that has a window no more.
+    static var suspendsApps: Bool {
+        #if canImport(UIKit)
+            true
+        #else
+            false
+        #endif
+    }
+
+    /// While the app is seen it fetches files itself, so the screen stays on. macOS has no such timer.
     @MainActor static func keepAwake(_ isNeeded: Bool) {
         #if canImport(UIKit)
             UIApplication.shared.isIdleTimerDisabled = isNeeded

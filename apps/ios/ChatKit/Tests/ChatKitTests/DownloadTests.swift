@@ -41,6 +41,46 @@ struct DownloadTests {
         #expect(download.isWhole)
     }
 
+    /// The system's part is played by a session of this process; Linux has no background sessions.
+    @Test @MainActor func theSystemGoesOnWhileTheAppIsSuspended() async throws {
+        let folder = try TemporaryFolder()
+        let entry = try Hub.entry("slow")
+        let config = """
+            {"model_list": [{"model_id": "\(entry.modelID)", "model_lib": "lib",
+              "model_url": "\(try #require(entry.url))"}]}
+            """
+        let models = folder.url.appendingPathComponent("models")
+        let transfers = BackgroundTransfers(models: models, configuration: .ephemeral)
+        let catalog = try ModelCatalog(
+            config: config, bundle: folder.url, storage: folder.url, transfers: transfers)
+        let place = ModelFolder(models.appendingPathComponent(entry.modelID))
+        await catalog.start(entry.modelID)
+        while (place.size(place.partial(shards[0])) ?? 0) < 8192 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        await catalog.enterBackground()
+        await transfers.finished()
+        for (at, shard) in shards.enumerated() {
+            let whole = place.size(place.place(shard)) ?? place.size(place.partial(shard))
+            #expect(whole == Hub.shardBytes[at])
+        }
+        let ranges = try await Hub.log(entry).filter { $0.path == shards[0] }.map(\.range)
+        #expect(ranges.count == 2 && ranges.last??.hasPrefix("bytes=") == true)
+
+        // Another process of the app finds what was given to the system, and asks for nothing again.
+        let asked = try await Hub.log(entry).count
+        let later = try ModelCatalog(
+            config: config, bundle: folder.url, storage: folder.url,
+            transfers: BackgroundTransfers(models: models, configuration: .ephemeral))
+        await later.enterForeground()
+        while later.row(entry.modelID)?.download.state != .ready {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try await Hub.log(entry).count == asked)
+        await later.enterForeground()
+        #expect(later.row(entry.modelID)?.download.state == .ready)
+    }
+
     @Test func aDownloadGoesOnAfterTheAppWasKilled() async throws {
         let download = try Download("slow")
         let first = Task { await download.run(to: [.paused]) }

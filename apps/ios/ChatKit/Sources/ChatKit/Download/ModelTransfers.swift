@@ -67,11 +67,35 @@ extension ModelDownload {
         }
     }
 
+    private func address(of file: ModelFile) -> URL? {
+        guard let base = self.entry.url else { return nil }
+        return URL(string: "\(base)/resolve/main/\(file.path.escaped)")
+    }
+
+    /// Pauses, and gives what is missing to the system, which goes on while the app is suspended.
+    /// False when nothing ran.
+    func handOver(to transfers: BackgroundTransfers) async -> Bool {
+        guard self.current.state.isActive else { return false }
+        await self.pause()
+        for file in self.folder.knownFiles where self.folder.size(of: file) == nil {
+            let local = self.folder.size(self.folder.partial(file.path)) ?? 0
+            guard let url = self.address(of: file),
+                case .fetch(let from) = TransferStart(
+                    localBytes: local, expectedBytes: file.bytes),
+                (try? self.folder.makeFolder(for: file.path)) != nil
+            else { continue }
+            let partial = "\(self.folder.url.lastPathComponent)/\(file.path)\(ModelFiles.partial)"
+            transfers.begin(
+                url, .init(partial: partial, localBytes: from, expectedBytes: file.bytes))
+        }
+        return true
+    }
+
     /// Sends one request; false when the part was dropped and the file must be asked for again.
     private func ask(for file: ModelFile, from: Int) async throws(DownloadEnd) -> Bool {
-        guard let base = self.entry.url,
-            let url = URL(string: "\(base)/resolve/main/\(file.path.escaped)")
-        else { throw .stopped(.model, "the model has no address") }
+        guard let url = self.address(of: file) else {
+            throw .stopped(.model, "the model has no address")
+        }
         let order = FileTransfer.Order(
             url: url, partial: self.folder.partial(file.path), expectedBytes: file.bytes,
             stallSeconds: self.settings.stallSeconds)

@@ -23,6 +23,7 @@ public final class ModelCatalog {
     private let storage: URL
     private let settings: DownloadSettings
     private let slots = TransferSlots()
+    public let transfers: BackgroundTransfers
     private var downloads: [String: ModelDownload] = [:]
     private var listeners: [String: Task<Void, Never>] = [:]
     private var added: [ModelEntry] = []
@@ -31,14 +32,19 @@ public final class ModelCatalog {
 
     private var models: URL { self.storage.appendingPathComponent("models") }
     private var addedFile: URL { self.storage.appendingPathComponent("added.json") }
+    /// The downloads that the system goes on with; it survives the app.
+    private var givenFile: URL { self.storage.appendingPathComponent("given.json") }
 
     /// - Parameters:
     ///   - config: the text of `mlc-app-config.json`.
     ///   - bundle: the folder in which bundled models are.
     ///   - storage: where the app keeps what it downloads.
     public init(
-        config: String, bundle: URL, storage: URL, settings: DownloadSettings = DownloadSettings()
+        config: String, bundle: URL, storage: URL, settings: DownloadSettings = DownloadSettings(),
+        transfers: BackgroundTransfers? = nil
     ) throws {
+        self.transfers =
+            transfers ?? BackgroundTransfers(models: storage.appendingPathComponent("models"))
         self.bundle = bundle
         self.storage = storage
         self.settings = settings
@@ -112,6 +118,26 @@ public final class ModelCatalog {
     public func start(_ id: String) async { await self.downloads[id]?.start() }
     public func pause(_ id: String) async { await self.downloads[id]?.pause() }
     public func delete(_ id: String) async { await self.downloads[id]?.delete() }
+
+    /// The app is about to be suspended: the system goes on with what runs.
+    public func enterBackground() async {
+        var given: [String] = []
+        for (id, download) in self.downloads where await download.handOver(to: self.transfers) {
+            given.append(id)
+        }
+        guard !given.isEmpty else { return }
+        try? JSONEncoder().encode(given).write(to: self.givenFile, options: .atomic)
+    }
+
+    /// The app is seen again, or begins: it goes on itself with what it had given to the system.
+    public func enterForeground() async {
+        guard let data = try? Data(contentsOf: self.givenFile),
+            let given = try? JSONDecoder().decode([String].self, from: data)
+        else { return }
+        try? FileManager.default.removeItem(at: self.givenFile)
+        await self.transfers.cancel()
+        for id in given { await self.start(id) }
+    }
 
     /// Removes every download, and the models that the user added.
     public func clear() async throws {
