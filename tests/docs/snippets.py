@@ -1,6 +1,7 @@
-"""The fenced blocks of the repository's pages, and why some of them do not run.
+"""The fenced blocks of the repository's pages: each is whole, and runs as it is printed.
 
-A block that no test can run has a line above it that says why: `<!-- not run: REASON -->`.
+A block that a test of its own runs has a line above it that names the test:
+`<!-- run by: PATH -->`. A block that no test can run says why: `<!-- not run: REASON -->`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a fence may name; `text` is a drawing or a file's layout.
-RUN = ("sh", "python", "swift", "kotlin", "java", "typescript")
-LANGUAGES = (*RUN, "c", "json", "text")
+RUN = ("sh", "python", "swift", "kotlin", "typescript")
+LANGUAGES = (*RUN, "java", "c", "json", "text")
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "bindings/*/*.md", "examples/*/*.md")
     for path in ROOT.glob(pattern)
 )
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<rest>.*)$")
-_REASON = re.compile(r"^ *<!-- not run: (?P<reason>.+) -->$")
+_MARK = re.compile(r"^ *<!-- (?P<kind>not run|run by): (?P<text>.+) -->$")
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A block: where it stands, its language, its text, and why it does not run if it does not."""
+    """A block: where it stands, its language, its text, and which test runs it or why none does."""
 
     page: str
     line: int
     language: str
     text: str
     reason: str | None = None
+    test: str | None = None
 
     @property
     def place(self) -> str:
@@ -52,10 +54,9 @@ def snippets_of(text: str, page: str) -> list[Snippet]:
         opened = _FENCE.match(lines[start])
         assert opened is not None
         body = "\n".join(one.removeprefix(opened["indent"]) for one in lines[start + 1 : number])
-        reason = _REASON.match(lines[start - 1]) if start else None
-        found.append(
-            Snippet(page, start + 1, opened["rest"], body + "\n", reason and reason["reason"])
-        )
+        mark = _MARK.match(lines[start - 1]) if start else None
+        said = {"reason" if mark["kind"] == "not run" else "test": mark["text"]} if mark else {}
+        found.append(Snippet(page, start + 1, opened["rest"], body + "\n", **said))
         start = None
     assert start is None, f"{page}:{(start or 0) + 1}: this block has no end"
     return found
@@ -70,16 +71,9 @@ def all_snippets() -> list[Snippet]:
 
 
 def to_run(language: str) -> list[Snippet]:
-    """Those of a language that a test runs."""
-    return [s for s in all_snippets() if s.language == language and s.reason is None]
-
-
-def by_page(language: str) -> dict[str, list[Snippet]]:
-    """The same; those of one page go on from each other."""
-    pages: dict[str, list[Snippet]] = {}
-    for snippet in to_run(language):
-        pages.setdefault(snippet.page, []).append(snippet)
-    return pages
+    """Those of a language that the tests of this folder run."""
+    found = (s for s in all_snippets() if s.language == language)
+    return [s for s in found if s.reason is None and s.test is None]
 
 
 def commands_in(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The pages' Python programs: the blocks of a page are one program, on the fake model."""
+"""The pages' Python programs: each block is a program of its own, on the fake model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ import snippets
 from serving import serving
 
 import mlc_llm
-from mlc_llm.sdk.async_engine import AsyncMLCEngine
-from mlc_llm.sdk.engine import MLCEngine
 
 FAKE = snippets.ROOT / "tests" / "fixtures" / "fake-model"
-# Pages whose programs another test runs, with more asked of them.
-ELSEWHERE = {"docs/helpers.md": "tests/python/test_helper_docs.py"}
 # Pages whose blocks stand in a module of ours.
 MODULES = {
     "docs/new-model.md": (
@@ -35,16 +31,33 @@ CLIENTS = (
     ("anthropic", "Anthropic", "base_url", ""),
     ("ollama", "Client", "host", ""),
 )
-PAGES = {p: s for p, s in snippets.by_page("python").items() if p not in ELSEWHERE}
+BLOCKS = snippets.to_run("python")
 
 
 @pytest.fixture
-def on_the_fake_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An engine or a client that names nothing gets the fake model."""
-    for name, kind in (("MLCEngine", MLCEngine), ("AsyncMLCEngine", AsyncMLCEngine)):
-        made = functools.partial(kind, FAKE, device="fake")
-        monkeypatch.setattr(mlc_llm, name, made, raising=False)
-    yield
+def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """An engine that names nothing gets the fake model; what is made ends with the test."""
+    made: list[Any] = []
+    for name in ("MLCEngine", "AsyncMLCEngine"):
+        real = getattr(mlc_llm, name)
+
+        def engine(model: Any = FAKE, kind: Any = real, **options: Any) -> Any:
+            made.append(kind(model, **options, device="fake"))
+            return made[-1]
+
+        monkeypatch.setattr(mlc_llm, name, engine)
+    yield made
+    for one in made:
+        one.terminate()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    command = [sys.executable, "-m", "mlc_llm", "serve", str(FAKE), "--device", "fake"]
+    with serving(
+        [*command, "--port", "0", "--any-model-name"], tmp_path_factory.mktemp("server") / "log"
+    ) as url:
+        yield url
 
 
 def names_for(page: str) -> dict[str, Any]:
@@ -69,41 +82,26 @@ def at(client: Any, place: dict[str, str], **said: Any) -> Any:
     return client(**said | place)
 
 
-def run_page(page: str) -> dict[str, Any]:
-    names = names_for(page)
-    for snippet in PAGES[page]:
-        # Blank lines in front: a traceback names the page's line.
-        source = "\n" * snippet.line + snippet.text
-        exec(compile(source, page, "exec", dont_inherit=True), names)
-    return names
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_programs_of_a_page_run(
-    page: str,
-    on_the_fake_model: None,
-    tmp_path: Path,
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda s: s.place)
+def test_a_program_runs(
+    block: snippets.Snippet,
+    engines: list[Any],
+    reader_folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
-    text = "".join(snippet.text for snippet in PAGES[page])
-    clients = [client for client in CLIENTS if f"from {client[0]} import {client[1]}\n" in text]
-    if clients:
-        command = [sys.executable, "-m", "mlc_llm", "serve", str(FAKE), "--device", "fake"]
-        with serving([*command, "--port", "0", "--any-model-name"], tmp_path / "log") as url:
-            for module, name, argument, path in clients:
-                real = getattr(importlib.import_module(module), name)
-                made = functools.partial(at, real, {argument: url + path})
-                monkeypatch.setattr(f"{module}.{name}", made)
-            names = run_page(page)
-    else:
-        names = run_page(page)
+    monkeypatch.chdir(reader_folder)
+    for module, name, argument, path in CLIENTS:
+        if f"from {module} import {name}\n" in block.text:
+            place = {argument: request.getfixturevalue("server") + path}
+            real = getattr(importlib.import_module(module), name)
+            monkeypatch.setattr(f"{module}.{name}", functools.partial(at, real, place))
+    # Blank lines in front: a traceback names the page's line.
+    source = "\n" * block.line + block.text
+    exec(compile(source, block.page, "exec", dont_inherit=True), names_for(block.page))
     said = capsys.readouterr().out
-    assert ("print(" not in "".join(s.text for s in PAGES[page])) or len(said.strip()) > 10
-    assert "None" not in said  # the last chunk's content is a text
-    for value in names.values():
-        if isinstance(value, MLCEngine):
-            value.terminate()
+    assert "print(" not in block.text or len(said.strip()) > 4
 
 
 def source_of(family: str) -> str:
@@ -121,14 +119,9 @@ def test_a_family_like_llama_has_at_most_60_lines(family: str) -> None:
 
 def test_the_page_on_new_models_shows_the_file() -> None:
     source = source_of("qwen3")
+    page = [s.text for s in BLOCKS if s.page == "docs/new-model.md"]
     others = ("HUGGING_FACE", "# acme_models")
-    shown = [s.text for s in PAGES["docs/new-model.md"] if not s.text.startswith(others)]
+    shown = [text for text in page if not text.startswith(others)]
     assert len(shown) == 3
     for text in shown:
         assert text.strip() in source
-
-
-@pytest.mark.parametrize("page", ELSEWHERE)
-def test_a_page_that_another_test_runs(page: str) -> None:
-    text = (snippets.ROOT / ELSEWHERE[page]).read_text(encoding="utf-8")
-    assert Path(page).name in text

@@ -1,11 +1,15 @@
-"""The pages' commands, line by line, on the real command line.
+"""The pages' commands, on the real command line.
 
-They run in a folder that has what they name (conftest.py). A chat's answer is cut to eight tokens;
-a server is asked whether it lives, on a port of its own, and ended.
+They run in a folder that has what they name (conftest.py). A chat's answer is cut to eight
+tokens; a server is asked whether it lives, on a port of its own, and ended. A block with `curl`
+runs whole, as it is printed, against the server that its page starts; only the address is another
+one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import re
 import shlex
@@ -13,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +25,19 @@ import snippets
 from serving import PATIENCE, serving
 
 SHIM = """#!/bin/sh
+device=cpu
+case "$2" in *MiniLM*) device=fake;; esac
 if [ "$1" = chat ]; then set -- "$@" --device cpu --set max_tokens=8; fi
-if [ "$1" = serve ]; then set -- "$@" --device cpu --port 0; fi
+if [ "$1" = serve ]; then set -- "$@" --device "$device" --port 0; fi
 exec "{python}" -m mlc_llm "$@"
 """
+CURL = """#!{python}
+import os, sys
+address = os.environ["SERVER"]
+words = [word.replace("http://localhost:8000", address) for word in sys.argv[1:]]
+os.execv("{curl}", ["curl", "--silent", "--show-error", "--fail-with-body", *words])
+"""
+FAKE = snippets.ROOT / "tests" / "fixtures" / "fake-model"
 
 
 def lines_of(snippet: snippets.Snippet) -> list[str]:
@@ -32,15 +46,28 @@ def lines_of(snippet: snippets.Snippet) -> list[str]:
     return [line for line in text.splitlines() if shlex.split(line, comments=True)]
 
 
+def asks(snippet: snippets.Snippet) -> bool:
+    return snippet.text.lstrip().startswith("curl ")
+
+
+BLOCKS = snippets.to_run("sh")
 COMMANDS = [
     pytest.param(line, id=f"{snippet.place} {line.split('#')[0].strip()}")
-    for snippet in snippets.to_run("sh")
+    for snippet in BLOCKS
+    if not asks(snippet)
     for line in lines_of(snippet)
 ]
 
 
+def server_of(snippet: snippets.Snippet) -> str:
+    """The model that the last server before the block serves; "": the default one."""
+    above = (s.text for s in BLOCKS if s.page == snippet.page and s.line < snippet.line)
+    served = re.findall(r"^mlc_llm serve *([^- \n]\S*)?", "".join(above), re.MULTILINE)
+    return served[-1] if served else ""
+
+
 def names_a_model(line: str) -> bool:
-    return bool(re.search(r"\bMODEL\b|model|HF://", line))
+    return bool(re.search(r"\bMODEL\b|model|HF://|MiniLM", line))
 
 
 @pytest.fixture
@@ -89,3 +116,42 @@ def check_server(line: str, folder: Path, environment: dict[str, str]) -> None:
     with serving(command, folder / "serve.log", cwd=folder, env=environment) as url:
         with urllib.request.urlopen(f"{url}/health", timeout=PATIENCE) as answer:
             assert answer.status == 200
+
+
+@pytest.fixture(scope="module")
+def servers(reader_folder: Path) -> Iterator[Callable[[str], str]]:
+    """The address of a server of the fake model, in the role that a page's model has."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def started(name: str) -> str:
+            model = reader_folder / name if name and (reader_folder / name).is_dir() else FAKE
+            if model.name == "MODEL":
+                model = FAKE
+            command = [sys.executable, "-m", "mlc_llm", "serve", str(model), "--device", "fake"]
+            log = reader_folder / f"ask-{model.name}.log"
+            return stack.enter_context(serving([*command, "--port", "0"], log))
+
+        yield started
+
+
+@pytest.mark.parametrize("block", [s for s in BLOCKS if asks(s)], ids=lambda s: s.place)
+def test_a_request_is_answered(
+    block: snippets.Snippet, servers: Callable[[str], str], tmp_path: Path
+) -> None:
+    curl = shutil.which("curl")
+    assert curl is not None, "apt install curl"
+    shim = tmp_path / "curl"
+    shim.write_text(CURL.format(python=sys.executable, curl=curl))
+    shim.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", block.text],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "SERVER": servers(server_of(block))},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip() and '"error"' not in done.stdout

@@ -1,9 +1,10 @@
-"""The pages' Swift programs compile: all of them beside the package's sources, in one call."""
+"""The pages' Swift programs compile, each as a file that imports the package."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,34 +14,39 @@ sys.path.append(str(snippets.ROOT / "tests" / "bindings" / "swift"))
 
 import toolchain  # noqa: E402
 
-# Pages whose programs another test runs.
-ELSEWHERE = {"docs/helpers.md"}
 SOURCES = toolchain.PACKAGE / "Sources"
+Compile = Callable[..., None]
 
 
-def function_of(snippet: snippets.Snippet, number: int) -> str:
-    """A block as the body of a function, compiled in the module that it imports."""
-    body = snippet.text.replace("import MLCSwift\n", "")
-    return f"func snippet{number}() async throws {{  // {snippet.place}\n{body}}}\n"
-
-
-def test_the_programs_compile(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def compile_swift(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Type-checks a program against the package's module, which is made once."""
     swift = toolchain.find_swift()
     if swift is None:
         pytest.skip("swift is neither on PATH nor in its usual place")
-    programs = [s for s in snippets.to_run("swift") if s.page not in ELSEWHERE]
-    assert len(programs) >= 3
-    text = "\n".join(function_of(program, i) for i, program in enumerate(programs))
-    (tmp_path / "Snippets.swift").write_text(text, encoding="utf-8")
-    files = [*sorted((SOURCES / "MLCSwift").rglob("*.swift")), tmp_path / "Snippets.swift"]
-    options = ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library"]
-    modules = ["-module-name", "MLCSwift", "-package-name", "snippets"]
+    folder = tmp_path_factory.mktemp("swift")
     core = ["-Xcc", f"-fmodule-map-file={SOURCES / 'CMLCLLM' / 'module.modulemap'}"]
-    compiler = str(Path(swift).with_name("swiftc"))
-    done = subprocess.run(
-        [compiler, *options, *modules, *core, *map(str, files)],
-        env=toolchain.environment(),
-        capture_output=True,
-        text=True,
+
+    def run(*options: str) -> None:
+        command = [str(Path(swift).with_name("swiftc")), "-swift-version", "6", *core, *options]
+        done = subprocess.run(
+            command, env=toolchain.environment(), capture_output=True, text=True, cwd=folder
+        )
+        assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+
+    files = sorted(map(str, (SOURCES / "MLCSwift").rglob("*.swift")))
+    made = ["-emit-module-path", str(folder / "MLCSwift.swiftmodule")]
+    module = ["-module-name", "MLCSwift", "-package-name", "mlc"]
+    run("-emit-module", *made, "-parse-as-library", *module, *files)
+    return lambda *files: run(
+        "-typecheck", "-warnings-as-errors", "-I", str(folder), *map(str, files)
     )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+
+
+@pytest.mark.parametrize("snippet", snippets.to_run("swift"), ids=lambda s: s.place)
+def test_a_program_compiles(
+    snippet: snippets.Snippet, compile_swift: Compile, tmp_path: Path
+) -> None:
+    program = tmp_path / "main.swift"
+    program.write_text(f"// {snippet.place}\n{snippet.text}", encoding="utf-8")
+    compile_swift(program)

@@ -1,6 +1,6 @@
 """Every keyword of JSON Schema is enforced, harmless, or refused with its path.
 
-What a grammar admits is walked at random and judged by `jsonschema`; docs/structured.md shows the
+What a grammar admits is walked at random and judged by `jsonschema`; docs/json-schema.md shows the
 same table.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from walk import walk
 
-DOCS = Path(__file__).parents[3] / "docs" / "structured.md"
+DOCS = Path(__file__).parents[3] / "docs" / "json-schema.md"
 DRAFT_7 = "http" + "://json-schema.org/draft-07/schema#"
 STRING, INTEGER, ANY_NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 
@@ -389,4 +389,4 @@ def test_the_manual_shows_the_table() -> None:
     formats = ", ".join(f"`{f['name']}`" for f in found["formats"] if f["is_enforced"])
     text = DOCS.read_text()
     missing = [row for row in [*rows, formats] if row not in text]
-    assert not missing, "docs/structured.md lacks:\n" + "\n".join(missing)
+    assert not missing, "docs/json-schema.md lacks:\n" + "\n".join(missing)

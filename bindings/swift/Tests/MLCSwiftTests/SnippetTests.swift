@@ -55,7 +55,7 @@ final class ChatState {
     #expect(try format.jsonText() == #"{"type":"json_object","schema":"{\"type\": \"object\"}"}"#)
 }
 
-// The examples of docs/helpers.md.
+// What docs/typed-answers.md shows, on the fake model.
 private enum HelperSnippets {
     enum Room: String, CaseIterable, Decodable { case bath, kitchen }
     struct Light: Decodable {

@@ -1,7 +1,7 @@
 // How models write tool calls and thoughts, as data: one entry for each format.
 //
 // The marks in a model's chat template select its format. mlc-chat-config.json may name another one
-// (`tool_call_format`, `reasoning_format`). docs/tools.md says how to add a format.
+// (`tool_call_format`, `reasoning_format`). docs/tool-formats.md says how to add a format.
 #ifndef MLC_CHAT_TOOLS_FORMATS_H_
 #define MLC_CHAT_TOOLS_FORMATS_H_
 

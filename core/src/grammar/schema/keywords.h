@@ -1,4 +1,4 @@
-// How each keyword of JSON Schema 2020-12 is treated. docs/structured.md shows this table; a test
+// How each keyword of JSON Schema 2020-12 is treated. docs/json-schema.md shows this table; a test
 // compares the two.
 #ifndef MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
 #define MLC_GRAMMAR_SCHEMA_KEYWORDS_H_

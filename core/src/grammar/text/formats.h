@@ -1,5 +1,5 @@
-// The values of `format` as regular expressions. docs/structured.md lists them; a test compares the
-// two.
+// The values of `format` as regular expressions. docs/json-schema.md lists them; a test compares
+// the two.
 #ifndef MLC_GRAMMAR_TEXT_FORMATS_H_
 #define MLC_GRAMMAR_TEXT_FORMATS_H_
 

@@ -1,4 +1,4 @@
-// The examples of docs/helpers.md, with an app's imports.
+// What docs/typed-answers.md shows, on the fake model and with an app's imports.
 package ai.mlc.mlcllm.snippet
 
 import ai.mlc.mlcllm.ChatCompletionRequest
